@@ -7,6 +7,7 @@ model is built and everything else runs.
 import html
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -83,3 +84,16 @@ def notes(result):
     page = html.unescape(page.read_text(encoding="utf-8"))
     assert all(f"<li>{note}</li>" in page for note in found)
     return found
+
+
+def shown(result, folder):
+    """What a run printed, and the texts of its page; of numbers that hang on draws the places."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    page = re.sub(r'<img alt="([^"]*)"', r"[\1] <", page)
+    page = re.sub(r"<(style|script)>.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
+    lines = [" ".join(line.split()) for line in html.unescape(page).splitlines()]
+    said = [line for line in result.stderr.splitlines() if not line.startswith("[")]
+    parts = [*said, result.stdout, "PAGE", *filter(None, lines)]
+    text = re.sub(r"20\d\d-\d\d-\d\d, bayesrank [\d.]+", "TODAY", "\n".join(parts))
+    text = re.sub(r"-?\d+\.\d+", "#", text)
+    return re.sub(r"least [\d,]+ effective", "least # effective", text)

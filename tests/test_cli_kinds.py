@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesrank.cli import kinds, sections
 from bayesrank.results.checks.ranking_checks import check_table
-from tests.commands import command, data_of, few, no_sampling, notes, refuses, run
+from tests.commands import command, data_of, few, no_sampling, notes, run
 
 TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)
 FILMS = ("new hope", "empire", "jedi", "menace", "clones")
@@ -102,17 +102,16 @@ def test_a_kind_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     table.index = table.index.set_names("kind", level=2)
     table.attrs["prob"] = 0.94
     monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: table)
-    posterior = xr.DataTree.from_dict({"posterior": xr.Dataset()})
-    part = sections.checks_of_kinds(posterior, xr.Dataset())
+    part = sections.checks_of_kinds(None, xr.Dataset())
     (sentence,) = part.failures
     assert sentence.startswith("The model does not fit within the kinds. 2 of 11 checks fail")
     assert "The worst: how often new hope is first (kind 1): observed 0.90, predicted" in sentence
     assert "try another number of --kinds" in sentence
-    assert part.section.table.index.tolist() == ["new hope, kind 1", "mean over rankings, kind 2"]
+    assert part.table.index.tolist() == ["new hope, kind 1", "mean over rankings, kind 2"]
     only = table.iloc[-1:]
     only.attrs["prob"] = 0.94
     monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: only)
-    (sentence,) = sections.checks_of_kinds(posterior, xr.Dataset()).failures
+    (sentence,) = sections.checks_of_kinds(None, xr.Dataset()).failures
     assert "rankings of kind 2 agree more with each other" in sentence
 
 
@@ -149,25 +148,6 @@ def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
         assert kinds.first_kinds(None, 7, said.append) == {"share": 1}
     (sentence,) = said
     assert sentence.startswith("The kinds were looked for from 20 starts, and one of them alone")
-
-
-@pytest.mark.parametrize(
-    ("more", "code", "sentence"),
-    [
-        (("--quick",), 2, "There is no quick answer with --kinds: leave --quick out."),
-        (("--by", "when"), 2, "--kinds finds kinds of rankers, and --by names a column"),
-        (("--kinds", 1), 2, "1 is not in the range 2<=x<=8"),
-        (("--kinds", 8), 1, ""),
-        (("--ranking", "when", "--weight", "n"), 1, "With --kinds the rankings of a ranker are"),
-    ],
-)
-def test_what_does_not_go_with_kinds_is_refused(folder, sampler, more, code, sentence):
-    text = table(7, rankings=2 if "--weight" in more else 1)
-    rows = [row + (",n" if n == 0 else ",3") for n, row in enumerate(text.splitlines())]
-    (folder / "t.csv").write_text("\n".join(rows), encoding="utf-8")
-    sentence = sentence or "--kinds 8 asks for 8 kinds of 7 rankers: there must be more rankers"
-    refuses(run("rank", "t.csv", *TWO, *more), sentence, code)
-    assert sampler == []
 
 
 @pytest.mark.slow

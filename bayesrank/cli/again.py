@@ -5,7 +5,6 @@ and whatever else is wrong with it is a sentence.
 """
 
 import json
-import math
 import shlex
 import shutil
 from collections.abc import Callable, Collection, Sequence
@@ -13,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.cli.options import FORGOTTEN, Fit, Output, parameters
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
+from bayesrank.cli.rank import KINDS
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
-from bayesrank.priors import PRIORS
 from bayesrank.results import plain
 from bayesrank.schema import (
     COUNTS,
@@ -36,69 +37,69 @@ from bayesrank.schema import (
 )
 
 HUGE = 1e100  # beyond which draws are damaged, and their squares overflow
+INFINITE = (float("inf"), float("-inf"))
 
-# What a setting must be, in words, and whether a value is.
-Rule = tuple[str, Callable[[Any], bool]]
-
-
-def _whole(least: int, most: int = 2**63) -> Rule:
-    words = f"a whole number of {least} or more" if most == 2**63 else f"from {least} to {most}"
-    return words, lambda x: type(x) is int and least <= x <= most
+# Whether a value is one that a run saves
+Rule = Callable[[Any], bool]
 
 
-def _between(low: float, high: float) -> Rule:
-    words = "a positive number" if high == math.inf else f"a number between {low} and {high}"
-    return words, lambda x: isinstance(x, int | float) and low < x < high and x is not True
+def _of(kind: click.ParamType[Any]) -> Rule:
+    """Accept what an option would read as it is."""
 
+    def accepts(value: Any) -> bool:
+        try:
+            read = kind(value)  # of None this is None
+        except (ArithmeticError, TypeError, ValueError, click.ClickException):
+            return False
+        # True is not 1; NaN, which is not itself, and infinity are no numbers of a run
+        same = type(read) is type(value) and read == value
+        return same and value is not None and value not in INFINITE
 
-def _one_of(*known: Any) -> Rule:
-    return f"one of {', '.join(map(repr, known))}", lambda x: type(x) in (str, bool) and x in known
+    return accepts
 
 
 def _or_none(rule: Rule) -> Rule:
-    return f"{rule[0]}, or null", lambda x: x is None or rule[1](x)
+    return lambda value: value is None or rule(value)
 
 
 def _list_of(rule: Rule) -> Rule:
-    return f"a list, each {rule[0]}", lambda x: isinstance(x, list) and all(map(rule[1], x))
+    return lambda value: isinstance(value, list) and all(map(rule, value))
 
 
-TEXT: Rule = ("a text", lambda x: isinstance(x, str))
-YES_OR_NO = _one_of(True, False)
-COMMAND: Rule = ("a command of bayesrank", lambda x: isinstance(x, str) and _is_command(x))
+def _options(*kinds: type) -> dict[str, Rule]:
+    """Accept what options read, and None where they may be left out."""
+    found = {option.name: option for option in parameters(*kinds)}
+    rules = {str(name): _of(option.type) for name, option in found.items()}
+    return {
+        name: _or_none(rule) if found[name].default is None else rule
+        for name, rule in rules.items()
+        if name not in FORGOTTEN
+    }
+
+
+TEXT, YES_OR_NO = _of(click.STRING), _of(click.BOOL)
 RUN: dict[str, Rule] = {
-    "command": _one_of("rank", "matches"),
+    "command": _of(click.Choice(["rank", "matches"])),
     "title": TEXT,
     "notes": _list_of(TEXT),
-    "fit": ("an object", lambda x: isinstance(x, dict)),
+    "fit": lambda value: isinstance(value, dict),
 }
-FIT: dict[str, Rule] = {
-    "seed": _whole(0),
-    "draws": _whole(1),
-    "tune": _whole(0),
-    "chains": _whole(1),
-    "top": _whole(1),
-    "prior": _one_of(*PRIORS),
-    "prior_scale": _or_none(_between(0, math.inf)),
+FIT: dict[str, Rule] = _options(Output, Fit) | {
+    "seed": _of(click.IntRange(min=0)),
+    "tune": _of(click.IntRange(min=0)),
     "made": TEXT,
     "version": TEXT,
-    "interval": _between(0, 1),
-    "scale": _one_of("utility", "elo"),
-    "anchor": _or_none(TEXT),
-    "sort": _one_of("mean", "lower"),
-    "title": _or_none(TEXT),
-    "quick": _or_none(YES_OR_NO),
-    "command": COMMAND,
+    "command": lambda value: isinstance(value, str) and _is_command(value),
 }
 MATCHES: dict[str, Rule] = {
     "order": YES_OR_NO,
     "judged": YES_OR_NO,
     "groups": _list_of(TEXT),
     "opinions": YES_OR_NO,
-    "ties_by": _list_of(_one_of("item", "strength")),
+    "ties_by": _list_of(_of(click.Choice(["item", "strength"]))),
 }
-KINDS: dict[str, Rule] = {"kinds": _whole(2, 8)}
-DATED: dict[str, Rule] = {"dated": _one_of(True)}
+KIND: dict[str, Rule] = {"kinds": _of(KINDS.type)}
+DATED: dict[str, Rule] = {"dated": lambda value: value is True}
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def saved_run(file: Path) -> Saved:
     except Exception as error:  # what a damaged file makes of the data is of any kind
         why = f"{type(error).__name__}: {str(error).rstrip('.')}"
         raise ValueError(_damaged(file, why, run["fit"])) from error
-    settings = {name: run[name] for name in (*MATCHES, *KINDS) if name in run}
+    settings = {name: run[name] for name in (*MATCHES, *KIND) if name in run}
     return Saved(posterior, run["command"], run["title"], run["notes"], run["fit"], data, settings)
 
 
@@ -149,13 +150,12 @@ def _settings(file: Path, text: Any) -> dict[str, Any]:
         run = json.loads(text)
         if not isinstance(run, dict):
             raise ValueError("they are no JSON object.")
-        matches = run.get("command") == "matches"
         if "dated" in run:
             _check("run", run, RUN | DATED)
-        elif matches:
+        elif run.get("command") == "matches":
             _check("run", run, RUN | MATCHES)
         else:
-            _check("run", run, RUN | KINDS, optional=KINDS)
+            _check("run", run, RUN | KIND, optional=KIND)
         _check("fit", run["fit"], FIT)
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(
@@ -174,10 +174,8 @@ def _check(
     for name, value in settings.items():
         if name not in rules:
             raise ValueError(f"{plain(name)!r:.80} of the {part} is unknown.")
-        words, is_right = rules[name]
-        if not is_right(value):
-            found = plain(repr(value))
-            raise ValueError(f"{name!r} of the {part} must be {words}; it is {found:.80}.")
+        if not rules[name](value):
+            raise ValueError(f"{name!r} of the {part} cannot be {plain(repr(value)):.80}.")
 
 
 def _is_command(text: str) -> bool:

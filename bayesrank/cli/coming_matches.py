@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.parts import Part, formatted, marked_csv
-from bayesrank.results import Section, Settling, matches_to_settle, next_matches
+from bayesrank.cli.parts import Part, formatted
+from bayesrank.cli.texts import paragraphs
+from bayesrank.results import Settling, matches_to_settle, next_matches
 
 BATCH = 10  # matches that are chosen
 KNOWN = 0.95  # probability from which it is known who is among the best
@@ -19,35 +20,35 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     """Say which pairs to play next, and how many more matches leave the leader alone."""
     draws = posterior["posterior"].to_dataset()
     alone = summary["tied_with_leader"].sum() == 1
-    text, settling = [], None
-    if alone:
-        text.append("Who leads is known: no more matches are needed for that.")
-    elif len(summary) <= MOST_SETTLED:
-        of_all, of_tied = (matches_to_settle(draws, among=who) for who in ("all", "tied"))
-        settling = pd.concat({"all": of_all.table, "tied": of_tied.table}, names=["among"])
-        text.append(_how_many(of_all, of_tied, together, "adherence" in draws))
+    data, found = {}, []
+    if not alone and len(summary) <= MOST_SETTLED:
+        found = [matches_to_settle(draws, among=who) for who in ("all", "tied")]
+        tables = {"all": found[0].table, "tied": found[1].table}
+        data["settling"] = pd.concat(tables, names=["among"])
 
     sought = top if alone else 1
-    table, csv = None, None
-    if sought < len(summary):
-        what = "the leader is" if sought == 1 else f"the best {sought} are"
-        chance = summary["p_best" if sought == 1 else f"p_top{sought}"]
-        if alone and np.minimum(chance, 1 - chance).max() < 1 - KNOWN:
-            text.append(f"So is who {what}: each item's place among them, or not, is sure.")
-        else:
-            csv = _chosen(draws, chance, sought)
-            columns = {"Against": "{item_other}", f"Of the next {BATCH}": "{matches}"}
-            table = formatted(csv, "Item", columns | {"P(item better)": "{p_better:.2f}"})
-            text.append(
-                f"The table has the {BATCH} matches that are expected to tell most of who {what}, "
-                "each beyond those before it; play them, and ask again."
-            )
-    data = {"next_matches": csv, "settling": settling}
-    return Part(
-        Section("What to play next", text, table, file="" if csv is None else "next.csv"),
-        {} if csv is None else {"next.csv": marked_csv(csv, posterior)},
-        data={name: found for name, found in data.items() if found is not None},
+    chance = summary["p_best" if sought == 1 else f"p_top{sought}"]
+    some_left = sought < len(summary)
+    sure = some_left and alone and np.minimum(chance, 1 - chance).max() < 1 - KNOWN
+    table, files = None, {}
+    if some_left and not sure:
+        files["next.csv"] = data["next_matches"] = csv = _chosen(draws, chance, sought)
+        columns = {"Against": "{item_other}", f"Of the next {BATCH}": "{matches}"}
+        table = formatted(csv, "Item", columns | {"P(item better)": "{p_better:.2f}"})
+    text = paragraphs(
+        "coming",
+        alone=alone,
+        of_all=found[0] if found else None,
+        about=[_about(one) for one in found],
+        judged="adherence" in draws,
+        together=together,
+        sought=sought,
+        sure=sure,
+        chosen=table is not None,
+        batch=BATCH,
     )
+    file = "next.csv" if files else ""
+    return Part("What to play next", text, table, file=file, files=files, data=data)
 
 
 def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
@@ -63,22 +64,6 @@ def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
     )
     out = out.sort_values("gain", ascending=False, kind="stable")
     return out.reset_index("item_other")
-
-
-def _how_many(of_all: Settling, of_tied: Settling, together: Sequence[str], judged: bool) -> str:
-    """Say how many more matches leave the leader alone, whoever meets."""
-    others = "one other" if of_all.now == 2 else f"{of_all.now - 1} others"
-    supposed = "matches as they were so far"
-    if judged:
-        supposed = f"typical judges and {supposed}"
-    if together:
-        supposed += f", and leaves out that those of one {' or '.join(together)} go together"
-    return (
-        f"The leader is tied with {others} now. How many more matches leave it alone, with "
-        f"probability {of_all.power:g}: {_about(of_all)} if all pairs meet equally often, and "
-        f"{_about(of_tied)} if only those that are tied meet. A plan and no promise: it supposes "
-        f"{supposed}."
-    )
 
 
 def _about(found: Settling) -> str:

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
-from bayesrank.cli.job import Fit, Job, open_ranks, times_played, times_ranked
-from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING, named_model
-from bayesrank.cli.options import SIDES
-from bayesrank.cli.parts import Part, formatted, marked_csv, marked_png, table_part
+from bayesrank.cli.job import Job, open_ranks, times_played, times_ranked
+from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
+from bayesrank.cli.options import SIDES, Fit
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
+from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
 from bayesrank.inference import History, forward_validation, history
 from bayesrank.plots import plot_history
-from bayesrank.results import Section, rank_summary
+from bayesrank.results import rank_summary
 from bayesrank.results.draws import ranks_of
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ HOW = (
     "The posterior of the strengths is taken for normal around the most probable ones, all "
     "covariances included (Laplace's approximation): ranks and probabilities are about right, and "
     "roughest for items of few data."
-)
-AHEAD = (
-    "Probabilities of {}, averaged over what is not known of the strengths: the later a {}, the "
-    "less is known."
 )
 
 
@@ -74,15 +71,11 @@ class DatedJob(Job):
         super().__init__(title, fit)
         self.data, self.since, self.order, self.coming = data, since, order, coming
         self.items: list[Any] = []  # of the table of today
-        self.model = "Plackett-Luce"
-        self.request = {"command": "rank", "dated": True}
-        if isinstance(data, Pairs):
-            self.model = named_model(data, order=order)
-            self.request = {"command": "matches", "dated": True}
-            self.reading = READING
-        self.model += (
-            ", of strengths that walk at random from date to date; ranks are those of the last"
-        )
+        pairs = isinstance(data, Pairs)
+        self.request = {"command": "matches" if pairs else "rank", "dated": True}
+        self.reading = READING if pairs else None
+        ties = isinstance(data, Pairs) and bool(data.counts[:, 2].any())
+        self.model = sentence("dated_model", pairs=pairs, ties=ties, order=order)
 
     @property
     def _labels(self) -> pd.Index:
@@ -164,10 +157,8 @@ class DatedJob(Job):
         leader, (gone, since) = rank_summary(posterior, top=1).index[0], self._gone
         if leader not in gone:
             return ""
-        return (
-            f"But {leader} was last seen at {self.last_seen()[leader]}, and is ranked as if it "
-            f"were still there: with --since '{since}' the others are ranked that were seen since."
-        )
+        last = self.last_seen()[leader]
+        return sentence("leader_gone", leader=leader, last=last, since=since)
 
     def cautions(self) -> list[str]:
         """Say what a reader should know about the data."""
@@ -177,16 +168,10 @@ class DatedJob(Job):
         out = open_ranks(found)
         gone, since = self._gone
         if len(gone):
-            out.append(
-                f"{_some(gone)} {'was' if len(gone) == 1 else 'were'} not seen since {since}, in "
-                "the last tenth of the time, and may have left. Ranks are those of all, as if they "
-                f"were still there; --since '{since}' leaves out those that were last seen before."
-            )
+            items = some(gone, COMPARED)
+            out.append(sentence("gone", items=items, n=len(gone), since=since))
         if len(self._labels) == 1:
-            out.append(
-                f"All is of one date ({self._labels[0]!r}), so nothing is known of how strengths "
-                "change: --date changes nothing."
-            )
+            out.append(sentence("one_date", label=self._labels[0]))
         return out
 
     def parts(self, report: "Report") -> list[Part]:
@@ -194,13 +179,13 @@ class DatedJob(Job):
         posterior, summary = report.posterior, report.summary
         several = len(self._labels) > 1
         pairs = isinstance(self.data, Pairs)
-        out = self._forecasts(posterior)
+        out = self._forecasts()
         if several:
-            out += [*self._changes(posterior), *self._over_time(posterior)]
+            out += [*self._changes(), *self._over_time(posterior)]
         if pairs and len(summary) > 1:
             out.append(match_sections.leader(posterior, summary, COMPARED))
         if several:
-            out.append(self._tested(posterior))
+            out.append(self._tested())
         if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED:
             out.append(match_sections.audit_of_dated(self.data, order=self.order))
         out.append(sections.places(posterior, summary))
@@ -213,13 +198,13 @@ class DatedJob(Job):
         )
         return found["posterior"].to_dataset()["utility"]
 
-    def _forecasts(self, posterior: Any) -> list[Part]:
+    def _forecasts(self) -> list[Part]:
         """Forecast what is to come."""
         coming = self.coming
         if coming is None or not len(coming):
             return []
         if isinstance(self.data, Rankings):
-            return [self._forecast_rankings(coming, posterior)]
+            return [self._forecast_rankings(coming)]
         found = self.history.predict(
             coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
         )
@@ -228,14 +213,11 @@ class DatedJob(Job):
         if "p_tie" in found:
             columns["Tie"] = "{p_tie:.2f}"
         columns["Second wins"] = "{p_second:.2f}"
-        text = AHEAD.format("outcomes", "match")
-        if self.order:
-            text += " The first item has the advantage of the first."
         table = formatted(csv.set_axis(csv.index.astype(str)), "Date", columns)
-        section = Section("The next matches", [text], table, file="forecasts.csv")
-        return [table_part(section, csv, posterior)]
+        text, file = paragraphs("forecasts", order=self.order), "forecasts.csv"
+        return [Part("The next matches", text, table, file=file, files={file: csv})]
 
-    def _forecast_rankings(self, coming: pd.DataFrame, posterior: Any) -> Part:
+    def _forecast_rankings(self, coming: pd.DataFrame) -> Part:
         """Say who will be first, and where the others will be, in rankings to come."""
         dates = list(dict.fromkeys(coming["date"]))
         most = NUMBERS // (len(dates) * self.data.n_items * self.fit.chains)
@@ -255,14 +237,10 @@ class DatedJob(Job):
         csv = csv.set_index("date")
         columns = {"Ranking": "{ranking}", "Item": "{item}", "First": "{p_first:.2f}"}
         table = formatted(csv, "Date", columns | {"Mean rank": "{mean_rank:.1f}"})
-        text = [
-            AHEAD.format("the first place", "ranking") + " Mean rank: the place that is to be "
-            "expected, among those that are in the ranking."
-        ]
-        section = Section("The next rankings", text, table, file="forecasts.csv")
-        return table_part(section, csv, posterior)
+        text, file = paragraphs("forecast_rankings"), "forecasts.csv"
+        return Part("The next rankings", text, table, file=file, files={file: csv})
 
-    def _changes(self, posterior: Any) -> list[Part]:
+    def _changes(self) -> list[Part]:
         """Say who rises and who falls."""
         then, now = self._lately()
         drawn = self._drawn([then, now], self.fit.draws, self.since)
@@ -292,14 +270,15 @@ class DatedJob(Job):
         }
         rising = csv.index[csv["p_rising"] >= CERTAIN]
         falling = csv.index[csv["p_rising"] <= 1 - CERTAIN][::-1]
-        text = [
-            f"Since {_text(then)}, with probability {CERTAIN:g} or more: rising {_some(rising)}, "
-            f"falling {_some(falling)}. Change is that of the utility beside the mean of all that "
-            "were there then."
-        ]
-        table = formatted(csv, "Item", columns)
-        section = Section("Who is rising", text, table, file="changes.csv")
-        return [table_part(section, csv, posterior)]
+        text = paragraphs(
+            "changes",
+            then=_text(then),
+            certain=CERTAIN,
+            rising=some(rising, COMPARED) or "nobody",
+            falling=some(falling, COMPARED) or "nobody",
+        )
+        table, file = formatted(csv, "Item", columns), "changes.csv"
+        return [Part("Who is rising", text, table, file=file, files={file: csv})]
 
     def _lately(self) -> tuple[Any, Any]:
         """Give the last time, and one a while before it: a year, or a quarter of all the time."""
@@ -351,71 +330,63 @@ class DatedJob(Job):
         said = "; ".join(
             f"{row.item} from {_text(row.date)}" for row in leaders.tail(COMPARED).itertuples()
         )
-        strength = Section(
+        file = "history.csv"
+        strength = Part(
             "Over time",
-            ["Utilities with their intervals, of the best of today; an item is drawn from where it "
-             "is first seen, and to where it was last seen if it may have left."],
+            paragraphs("over_time"),
             picture=strengths,
             alt=f"Utilities over time; at the last date {_at_last(csv)}",
-            file="history.csv",
-        )  # fmt: skip
-        when = Section(
+            file=file,
+            files={file: csv.set_index(["date", "item"]), "history.png": strengths},
+            printed=False,
+        )
+        when = Part(
             "Who was best when",
-            [f"The most probably best, the last {min(len(leaders), COMPARED)} of "
-             f"{len(leaders)} that led: {said}."],
+            [f"The most probably best, the last {min(len(leaders), COMPARED)} of {len(leaders)} "
+             f"that led: {said}."],
             picture=best_when,
             alt=f"Probability to be best over time, as areas on each other: {said}",
-            file="history.csv",
+            file=file,
+            files={"best.png": best_when},
         )  # fmt: skip
-        files = {"history.csv": marked_csv(csv.set_index(["date", "item"]), posterior)}
-        return [
-            Part(strength, files | {"history.png": strengths}, printed=False),
-            Part(when, {"best.png": best_when}),
-        ]
+        return [strength, when]
 
-    def _tested(self, posterior: Any) -> Part:
+    def _tested(self) -> Part:
         """Predict what came last from what was before it, and say how well that went."""
         data, heading = self.data, "How well it predicts"
         n = int(data.counts.sum()) if isinstance(data, Pairs) else data.n_rankings
         if self.fit.quick or (n > MOST_TESTED and self.fit.quick is None):
             skipped = "Predictions were not tried on what is known: --full does so."
-            return Part(Section(heading, [skipped]), printed=False)
+            return Part(heading, [skipped], printed=False)
         try:
             walk, constant = map(self._forward, ("random_walk", "constant"))
         except ValueError as error:
-            return Part(Section(heading, [str(error)]), printed=False)
+            return Part(heading, [str(error)], printed=False)
         if isinstance(data, Pairs):
-            noun, nouns, count = "match", "matches", walk["count"]
+            noun, count = "match", walk["count"]
             random: Any = -np.log(sum(f"p_{side}" in walk for side in SIDES))
         else:
-            noun, nouns, count = "ranking", "rankings", pd.Series(1.0, walk.index)
+            noun, count = "ranking", pd.Series(1.0, walk.index)
             random = walk["at_random"]
         by_random, spread = _gain(walk, random, count)
         by_constant, apart = _gain(walk, constant["log_p"], count)
-        text = [
-            f"The last {count.sum():,.6g} were predicted from those before them, a few dates at a "
-            "time. The gain is how much more probable what came was than by chance: its logarithm, "
-            "in nats.",
-            f"The mean gain per {noun} is {by_random:.3f} ± {spread:.3f}, and beside strengths "
-            f"that stay the same {by_constant:+.3f} ± {apart:.3f}.",
-        ]
-        failures = []
-        if by_random <= 0:
-            failures.append(
-                f"The model predicts a {noun} to come no better than chance does (mean gain "
-                f"{by_random:.3f} ± {spread:.3f} nats)."
-            )
-        elif by_constant < -2 * apart:
-            failures.append(
-                "Strengths that stay the same predict better than those that change (by "
-                f"{-by_constant:.3f} ± {apart:.3f} nats): leave --date out."
-            )
-        fit = (
-            f"Predicted from what was before, the last {count.sum():,.6g} {nouns} are "
-            f"{np.exp(by_random):.2f} times as probable as by chance."
+        values = {
+            "noun": noun,
+            "n": count.sum(),
+            "by_random": by_random,
+            "spread": spread,
+            "by_constant": by_constant,
+            "apart": apart,
+        }
+        file = "predictions.csv"
+        return Part(
+            heading,
+            paragraphs("tested", **values),
+            file=file,
+            files={file: walk.set_index("time")},
+            failures=paragraphs("tested_badly", **values),
+            fit=sentence("tested_well", times=np.exp(by_random), **values),
         )
-        section = Section(heading, text, file="predictions.csv")
-        return table_part(section, walk.set_index("time"), posterior, failures=failures, fit=fit)
 
     def _forward(self, dynamics: str) -> pd.DataFrame:
         """Predict the last matches or rankings, a few dates at a time."""
@@ -439,26 +410,11 @@ def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, flo
     return mean, float(np.sqrt((off**2).sum()) / count.sum())
 
 
-def _table_of(drawn: Any, prob: float) -> pd.DataFrame:
+def _table_of(drawn: xr.DataArray, prob: float) -> pd.DataFrame:
     """Tell of every item at every time: its utility, and the probability to be best."""
-    values = drawn.to_numpy().reshape(-1, *drawn.shape[2:])  # (draws, times, items)
-    tails = [(1 - prob) / 2, (1 + prob) / 2]
-    there = ~np.isnan(values[0])
-    best = np.where(np.isnan(values), -np.inf, values).argmax(axis=2)
-    shares = (best[:, :, None] == np.arange(values.shape[2])).mean(axis=0)
-    low, high = (np.full(there.shape, np.nan) for _ in tails)
-    low[there], high[there] = np.quantile(values[:, there], tails, axis=0)
-    time, item = np.nonzero(there)
-    return pd.DataFrame(
-        {
-            "date": drawn["date"].to_numpy()[time],
-            "item": drawn["item"].to_numpy()[item],
-            "mean": values.mean(axis=0)[there],
-            "low": low[there],
-            "high": high[there],
-            "p_best": shares[there],
-        }
-    )
+    best = (drawn == drawn.max("item")).mean(SAMPLE)
+    table = interval_table(drawn, prob).drop(columns="sd").assign(p_best=best.to_series())
+    return table.dropna().reset_index()
 
 
 def _at_last(csv: pd.DataFrame) -> str:
@@ -473,10 +429,3 @@ def _text(moment: Any) -> str:
         stamp = pd.Timestamp(moment)
         return stamp.date().isoformat() if stamp == stamp.normalize() else str(stamp)
     return f"{moment:g}"
-
-
-def _some(items: pd.Index) -> str:
-    if not len(items):
-        return "nobody"
-    named = ", ".join(map(str, items[:COMPARED]))
-    return named + (f" and {len(items) - COMPARED} more" if len(items) > COMPARED else "")

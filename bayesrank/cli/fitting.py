@@ -11,7 +11,8 @@ from math import ceil
 from typing import Any
 
 from bayesrank.cli.caches import compiling_said
-from bayesrank.cli.job import Fit, Job
+from bayesrank.cli.job import Job
+from bayesrank.cli.options import Fit
 from bayesrank.cli.talk import Talk
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.

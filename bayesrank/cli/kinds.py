@@ -14,15 +14,16 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 
-from bayesrank.cli.job import Fit
 from bayesrank.cli.match_sections import by_group
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_csv, marked_png
+from bayesrank.cli.options import Fit
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
 from bayesrank.cli.sections import checks_of_kinds
+from bayesrank.cli.texts import paragraphs
 from bayesrank.distributions import Mixture, PlackettLuce
 from bayesrank.inference import KindsWarning, find_kinds, membership
 from bayesrank.plots import plot_membership
 from bayesrank.priors import utility_prior
-from bayesrank.results import LabelWarning, Section, rank_summary, relabel
+from bayesrank.results import LabelWarning, rank_summary, relabel
 
 if TYPE_CHECKING:
     from bayesrank.cli.rank import KindsJob
@@ -35,13 +36,6 @@ MOST_ROWS = 100  # rankers in the table of the page
 CHECKED = 200  # draws, of which checks by kind are made
 MOST_CHECKED = 10_000_000  # numbers of a draw, a cell for each two items of each ranking
 SURE = 0.9  # probability from which a ranker is taken to be of a kind
-WHAT = (
-    "Nobody said who is of which kind: each kind has an order of its own, and rankers are of the "
-    "kind whose order theirs is like. The ranks above are those of the mean utility over all "
-    "rankers, in which a kind counts by its share. Whether so many kinds say more than fewer do: "
-    "compare the mean gain per ranking, under How well it predicts, with that of a run with "
-    "another number of kinds, or without --kinds; the higher predicts better."
-)
 
 
 def kinds_model(rankings: "Rankings", n_kinds: int, fit: Fit) -> pm.Model:
@@ -79,7 +73,7 @@ def first_kinds(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict
 def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     """Give the kinds of all draws the same order, the most frequent one first."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LabelWarning)  # said by `_alike`
+        warnings.simplefilter("ignore", LabelWarning)  # said by `_are_alike`
         out = relabel(posterior, var="kind_utility")
     draws = out["posterior"].to_dataset()
     order = np.argsort(-draws["share"].mean(SAMPLE).to_numpy(), kind="stable")
@@ -94,7 +88,7 @@ def sections(job: "KindsJob", report: "Report") -> list[Part]:
     model, rankings = job.pymc_model, job.rankings
     shares = _shares(posterior, job.fit.interval)
     sizes = formatted(shares, "kind", {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"})["Share"]
-    text = [*_alike(posterior), WHAT]
+    text = paragraphs("kinds", alike=_are_alike(posterior))
     leaders, ranks = by_group(posterior, "kind", sizes, report.summary, job.fit, text)
     return [
         replace(leaders, data={**leaders.data, "shares": shares}),
@@ -135,17 +129,12 @@ def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
     return found.rename(columns={"mean": "share"})
 
 
-def _alike(posterior: xr.DataTree) -> list[str]:
-    """Say where the draws do not tell which kind is which."""
+def _are_alike(posterior: xr.DataTree) -> bool:
+    """Whether the draws do not tell which kind is which."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", LabelWarning)
         relabel(posterior, var="kind_utility")
-    if not any(issubclass(one.category, LabelWarning) for one in found):
-        return []
-    return [
-        "Some of these kinds are so alike that it is not certain which is which: what is said of "
-        "each mixes them. Fewer kinds may do."
-    ]
+    return any(issubclass(one.category, LabelWarning) for one in found)
 
 
 def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
@@ -157,7 +146,7 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
         labels = labels[rankings.ranker_idx]
     values = found.transpose(row, "kind").to_numpy()
     times = np.ones(len(values)) if row == "ranker" else rankings.weight
-    sure = float(times @ (values.max(axis=1) >= SURE))
+    surely = float(times @ (values.max(axis=1) >= SURE))
     table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
     table.columns = pd.Index([f"kind_{number}" for number in found["kind"].to_numpy()])
 
@@ -169,15 +158,19 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
     coords = {"ranker": names, "kind": found["kind"].to_numpy()}
     plot = plot_membership(xr.DataArray(drawn, dims=("ranker", "kind"), coords=coords))
     picture = marked_png(plot, some)
-    text = [
-        f"How probable it is that a ranker is of each kind. Of {times.sum():,.6g} rankers "
-        f"{sure:,.6g} are of one of them with probability {SURE:g} or more."
-    ]
+    text = paragraphs("memberships", total=times.sum(), surely=surely, sure=SURE)
     shown = None
     if len(table) <= MOST_ROWS:
         columns = {f"Kind {n}": f"{{kind_{n}:.2f}}" for n in found["kind"].to_numpy()}
         shown = formatted(table, "Ranker", columns)
     alt = f"Probability of each kind for {len(drawn):,} rankers, side by side, by kind"
-    section = Section("Who is of which kind", text, shown, picture, alt, "memberships.csv")
-    files = {"memberships.csv": marked_csv(table, some), "memberships.png": picture}
-    return Part(section, files, printed=False)
+    return Part(
+        "Who is of which kind",
+        text,
+        shown,
+        picture,
+        alt,
+        "memberships.csv",
+        files={"memberships.csv": table, "memberships.png": picture},
+        printed=False,
+    )

@@ -1,10 +1,12 @@
 """The command ``bayesrank matches``: what it fits, and what it says besides the ranks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.job import Fit, Job, open_ranks_and_prior, times_played
+from bayesrank.cli.job import Job, open_ranks, times_played
+from bayesrank.cli.options import Fit
+from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,32 +88,18 @@ class MatchJob(Job):
     def _in_words(self) -> str:
         """Describe the model."""
         pairs = self.pairs
-        words = [named_model(self.pairs, order=self.order)]
-        if "neutral" in pairs.groups:
-            words.append("but on neutral ground")
-        if self.judges:
-            qualities = {
-                "an adherence each": True,
-                "opinions of their own": self.opinions,
-                "an order effect each": self.order,
-                "a readiness to call ties each": self.ties,
-            }
-            words.append(
-                f"judges with {' and '.join(name for name, has in qualities.items() if has)}"
-            )
-        if self.ties_by:
-            words.append(
-                "ties by item and by strength" if "strength" in self.ties_by else "ties by item"
-            )
-        if self.categories:
-            words.append("utilities by category around those of the table")
-        if pairs.feature_names is not None:
-            words.append(f"{_listed(pairs.feature_names)} held equal")
-            if self.judges:
-                words.append("by judges")
-        if self.groups:
-            words.append(f"matches going together by {_listed(self.groups)}")
-        return ", ".join(words)
+        return sentence(
+            "match_model",
+            ties=self.ties,
+            order=self.order,
+            neutral="neutral" in pairs.groups,
+            judges=self.judges,
+            opinions=self.opinions,
+            ties_by=self.ties_by,
+            categories=self.categories,
+            features=[] if pairs.feature_names is None else list(map(str, pairs.feature_names)),
+            groups=self.groups,
+        )
 
     def _variables(self) -> list[tuple[str, str]]:
         """List the variables whose convergence is checked, and their dims."""
@@ -164,33 +152,20 @@ class MatchJob(Job):
             raise ValueError(
                 "All counts are 0: no match was played, so nothing is known of the ranks."
             )
-        out = open_ranks_and_prior(found, self.fit)
+        out = open_ranks(found, self.fit)
         first, second = pairs.counts.sum(axis=0)[:2]
         if self.order and min(first, second) == 0 and first + second >= CERTAIN:
             side = "first" if first else "second"
-            out.append(
-                f"The {side} item wins all {first + second:,} matches that are decided. If the "
-                "columns hold winner and loser, and not who stood first, the advantage of the "
-                "first item that this model finds does not exist: give them as --winner and "
-                "--loser."
-            )
+            out.append(sentence("one_side_wins", side=side, n=first + second))
         if self.judged and not self.judges:
-            out.append(
-                f"There is one judge only ({pairs.judges[0]!r}): the result says how one opinion "
-                "compares with the prior, not what others would say."
-            )
+            out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
         if may_decide_alone(pairs) and not self.opinions:
             n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
-            judge, share = pairs.judges[int(n.argmax())], n.max() / n.sum()
-            out.append(
-                f"{judge!r} has {100 * share:.0f} % of the matches, and "
-                "decides alone if that judge is sure of another order. Judges and items are too "
-                "many for each judge to have opinions of its own, unless that is asked for: name "
-                "the column of the judges as --group as well."
-            )
+            judge = pairs.judges[int(n.argmax())]
+            out.append(sentence("decides_alone", judge=judge, share=n.max() / n.sum()))
         if "category" in pairs.groups and not self.categories:
             label = pairs.group_labels("category")[0]
-            out.append(f"There is one category only ({label!r}): --category changes nothing.")
+            out.append(sentence("one_category", label=label, option="--category"))
         return out
 
     def parts(self, report: "Report") -> "list[Part]":
@@ -245,16 +220,3 @@ class RawMatchJob(MatchJob):
 
     def _variables(self) -> list[tuple[str, str]]:
         return [("utility", "item")]
-
-
-def named_model(pairs: "Pairs", *, order: bool) -> str:
-    """Name the model of pairs with or without ties."""
-    ties = pairs.counts[:, 2].any()
-    name = "Davidson's, with ties as outcomes" if ties else "Bradley-Terry, as nothing ties"
-    return f"{name}, the first item having an advantage or not" if order else name
-
-
-def _listed(names: Iterable[Any]) -> str:
-    """Write names as a list in a sentence."""
-    *some, last = map(str, names)
-    return f"{', '.join(some)} and {last}" if some else last

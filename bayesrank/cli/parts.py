@@ -17,21 +17,15 @@ SAMPLE = ("chain", "draw")
 
 
 @dataclass(frozen=True)
-class Part:
-    """What there is to say besides the ranks: a section of the page, and files."""
+class Part(Section):
+    """A section of the page, and what belongs to it."""
 
-    section: Section
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes | pd.DataFrame] = field(default_factory=dict)
     printed: bool = True  # on the terminal as well
     failures: Sequence[str] = ()  # of the model, which stand in the verdict
     fit: str = ""  # what stands there if there are none
     notes: Sequence[str] = ()  # on the data
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for --json
-
-
-def table_part(section: Section, csv: pd.DataFrame, posterior: Any, **more: Any) -> Part:
-    """Make a part whose section has a whole table beside the page."""
-    return Part(section, {section.file: marked_csv(csv, posterior)}, **more)
 
 
 def is_quick(posterior: Any) -> bool:
@@ -70,16 +64,9 @@ def formatted(table: pd.DataFrame, index: str, columns: Mapping[str, str]) -> pd
 
 
 def interval_table(draws: Any, prob: float) -> pd.DataFrame:
-    """Mean, standard deviation and interval of every number, by its label."""
-    (dim,) = (dim for dim in draws.dims if dim not in SAMPLE)
+    """Mean, standard deviation and interval of every number, by its labels."""
     tail = (1 - prob) / 2
-    low, high = draws.quantile([tail, 1 - tail], dim=SAMPLE).to_numpy()
-    return pd.DataFrame(
-        {
-            "mean": draws.mean(SAMPLE).to_numpy(),
-            "sd": draws.std(SAMPLE).to_numpy(),
-            "low": low,
-            "high": high,
-        },
-        index=pd.Index(draws[dim].to_numpy(), name=str(dim)),
-    )
+    low, high = draws.quantile([tail, 1 - tail], SAMPLE, skipna=False)
+    mean, sd = draws.mean(SAMPLE, skipna=False), draws.std(SAMPLE, skipna=False)
+    columns = {"mean": mean, "sd": sd, "low": low, "high": high}
+    return pd.DataFrame({name: values.to_series() for name, values in columns.items()})

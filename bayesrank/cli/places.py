@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from bayesrank.cli.talk import stopping
+from bayesrank.cli.texts import sentence
 
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
@@ -29,12 +30,6 @@ FILES = (
 POSTERIOR = "posterior.nc"
 UNFINISHED = ".unfinished-"  # how the names of hidden folders begin
 OLD = 3600  # seconds after its last change, from which no run still writes a posterior
-
-
-def default_folder(file: Path) -> Path:
-    """Name the folder of the results after the input, beside which it does not lie."""
-    stem = file.name.split(".")[0] or "table"
-    return Path(f"{stem}-ranks")
 
 
 def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
@@ -53,11 +48,8 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
             path.name for path in folder.iterdir() if path.name not in FILES and path not in hidden
         )
         if others:
-            raise ValueError(
-                f"{name_of(folder)} holds what is not of a report ({name_of(Path(others[0]))}"
-                + (f" and {len(others) - 1} more" if len(others) > 1 else "")
-                + "): choose another --output-dir, or write beside it with --force."
-            )
+            words = {"first": name_of(Path(others[0])), "more": len(others) - 1}
+            raise ValueError(sentence("other_files", folder=name_of(folder), **words))
     for path in (folder, *([save] if save else [])):
         # The folder of the outputs may not exist yet: then the one it will be made in counts.
         inside = _real(path) if path == folder else path.parent.absolute()
@@ -87,10 +79,8 @@ def put_in_place(made: Path) -> None:
         try:
             (made / name).replace(folder / name)
         except OSError as error:
-            raise OSError(
-                f"{name_of(folder / name)} cannot be replaced: {error.strerror}. The new files are "
-                f"complete in {name_of(made)}; copy them from there."
-            ) from error
+            words = {"file": name_of(folder / name), "made": name_of(made)}
+            raise OSError(sentence("not_replaced", why=error.strerror, **words)) from error
     made.rmdir()
     for name in FILES:
         if name not in names:
@@ -106,10 +96,8 @@ def left_by_others(folder: Path) -> list[str]:
         except FileNotFoundError:  # its run has just ended
             continue
         if (hidden / POSTERIOR).exists():
-            said.append(
-                f"{name_of(hidden)} has the posterior of a run that did not end. Delete the "
-                f"folder, or make its report: bayesrank report '{name_of(hidden / POSTERIOR)}'"
-            )
+            words = {"folder": name_of(hidden), "posterior": name_of(hidden / POSTERIOR)}
+            said.append(sentence("unfinished", **words))
         elif time.time() - max(changes) > OLD:
             shutil.rmtree(hidden, ignore_errors=True)
             said.append(f"Removed {name_of(hidden)}, which a killed run left without a posterior.")

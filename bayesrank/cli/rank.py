@@ -4,7 +4,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bayesrank.cli.job import Fit, Job, open_ranks_and_prior, times_ranked
+import click
+
+from bayesrank.cli.job import Job, open_ranks, times_ranked
+from bayesrank.cli.options import Fit
+from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +23,12 @@ if TYPE_CHECKING:
 # diverges at its default target of acceptance, 0.8, and does not at 0.95, in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # that stand for all
+MOST_KINDS = 8  # for which there are colours
+KINDS = click.Option(
+    ["--kinds"],
+    type=click.IntRange(2, MOST_KINDS),
+    help="Find so many kinds of rankers, each with an order of its own.",
+)
 
 
 def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> "RankJob":
@@ -77,19 +87,13 @@ class RankJob(Job):
         rankings = self.rankings
         found = rankings.connectivity()
         if len(found.uncompared) == rankings.n_items:
-            raise ValueError(
-                "No ranking puts one item above another, so the data say nothing about ranks. Each "
-                "ranker needs two items or more, and not all of them equal."
-            )
-        out = open_ranks_and_prior(found, self.fit)
+            raise ValueError(sentence("no_order"))
+        out = open_ranks(found, self.fit)
         if "category" in rankings.groups and self.category is None:
             label = rankings.groups["category"].labels[0]
-            out.append(f"There is one category only ({label!r}): --by changes nothing.")
+            out.append(sentence("one_category", label=label, option="--by"))
         if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
-            out.append(
-                f"There is one ranker only ({rankings.rankers[0]!r}): the result says how one "
-                "opinion compares with the prior, not what others would say."
-            )
+            out.append(sentence("one_alone", who="ranker", name=rankings.rankers[0]))
         return out
 
     def moved(self, posterior: Any) -> Any:
@@ -149,7 +153,7 @@ class RankJob(Job):
     def _checks(self, predicted: Any) -> "Part":
         from bayesrank.cli import sections
 
-        return sections.checks(predicted, sections.NO_COLUMN, among=self.rankings.n_rankings)
+        return sections.checks(predicted, "no column", among=self.rankings.n_rankings)
 
 
 class KindsJob(RankJob):
@@ -202,17 +206,9 @@ class KindsJob(RankJob):
         rankings, n_kinds = self.rankings, self.n_kinds
         n = len(rankings.rankers)
         if n_kinds >= n:
-            rankers = "1 ranker" if n == 1 else f"{n} rankers"
-            raise ValueError(
-                f"--kinds {n_kinds} asks for {n_kinds} kinds of {rankers}: there must be more "
-                "rankers than kinds, and to be found a kind needs several."
-            )
+            raise ValueError(sentence("too_many_kinds", kinds=n_kinds, n=n))
         if n < rankings.n_rankings and (rankings.weight != 1).any():
-            raise ValueError(
-                "With --kinds the rankings of a ranker are all of one kind, and with --weight each "
-                "of them counts several times: whether so many rankers said so, or one of them so "
-                "many times, is not known. Leave --ranker out if the first, or --weight."
-            )
+            raise ValueError(sentence("kinds_and_weights"))
         return super().cautions()
 
     def parts(self, report: "Report") -> "list[Part]":
@@ -224,4 +220,4 @@ class KindsJob(RankJob):
     def _checks(self, predicted: Any) -> "Part":
         from bayesrank.cli import sections
 
-        return sections.checks(predicted, sections.OTHER_KINDS, among=self.rankings.n_rankings)
+        return sections.checks(predicted, "kinds", among=self.rankings.n_rankings)

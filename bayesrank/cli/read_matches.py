@@ -1,18 +1,28 @@
 """From the file that a command is given to matches, with a sentence for all that was done to it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.options import SIDES, MatchColumns, Written
-from bayesrank.cli.read_rankings import Note, read_cells, read_numbers, text_labels
+from bayesrank.cli.options import SIDES, MatchColumns, shown
+from bayesrank.cli.read_cells import (
+    Reader,
+    in_order_of_time,
+    read_times,
+    refuse_new,
+    refuse_past,
+    refuse_rows,
+    text_labels,
+)
+from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs
-from bayesrank.data.read import label_repr, row_name
+from bayesrank.data.read import row_name
 
 TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # beside the name of the winner
+MEANINGS = dict(zip(SIDES, ("the first wins", "the second wins", "a tie"), strict=True))
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
 
@@ -34,130 +44,144 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def read_pairs(file: Path, columns: MatchColumns, how: Written, note: Note) -> Pairs:
-    """Read the table; the group of the categories, if there are any, is called category."""
-    return pairs_of(read_cells(file, how, note, columns.names), columns, how, note)
+def read_pairs(file: Path, columns: MatchColumns, note: Callable[[str], None]) -> Pairs:
+    """Read matches; the group of the categories, if there are any, is called category."""
+    reader = MatchReader(columns, note)
+    return reader.pairs(reader.cells(file, columns.names))
 
 
-def pairs_of(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: Note) -> Pairs:
-    """Make matches of a table of text; the group of the dates is called date."""
-    frame = _complete(frame, columns, how, note)
+def read_dated_pairs(
+    file: Path, columns: MatchColumns, note: Callable[[str], None]
+) -> tuple[Pairs, pd.DataFrame]:
+    """Read matches, and those to come: rows without an outcome behind all others, and a file.
 
-    table = two_items(frame, columns)
-    if columns.winner is not None:
-        table["outcome"] = "first"
-    elif columns.outcome is not None:
-        table["outcome"] = _outcomes(frame[columns.outcome], table, columns, note)
-    else:
-        a, b = (
-            read_numbers(frame[name], "score", how, note)
-            for name in (columns.score_a, columns.score_b)
+    Returns
+    -------
+    pairs : Pairs
+        Of the group date.
+    coming : DataFrame
+        With the columns first, second and date, in the order of the dates.
+    """
+    reader, date = MatchReader(columns, note), str(columns.date)
+    frame = reader.cells(file, columns.names)
+    read_times(frame[date].dropna(), date)
+    waiting = _waiting(frame, columns)
+    if n := int(waiting.sum()):
+        note(
+            "Matches without an outcome that come after all that have one are forecast: "
+            f"{n:,} of {len(frame):,}."
         )
-        table["outcome"] = np.select([a > b, a < b], ["first", "second"], "tie")
-    if columns.count is not None:
-        table["count"] = read_numbers(frame[columns.count], "count", how, note)
-        _refuse_counts(table["count"], columns.count)
-    for group in ("judge", "category", "date"):
-        if (column := getattr(columns, group)) is not None:
-            table[group] = text_labels(frame[column])
-    if columns.neutral is not None:
-        table["neutral"] = _neutral(frame[columns.neutral])
-    for group in columns.groups:
-        table[group] = text_labels(frame[group])
-    for name, sides in columns.features.items():
-        one, *other = (read_numbers(frame[side], f"feature {name!r}", how, note) for side in sides)
-        table[_feature(name)] = one - other[0] if other else one
-    features = {name: _feature(name) for name in columns.features}
-    if not columns.ordered:
-        _sort_sides(table, list(features.values()))
-    return Pairs.from_frame(
-        table,
-        first="first",
-        second="second",
-        outcome="outcome",
-        count="count" if columns.count is not None else None,
-        judge="judge" if columns.judge is not None else None,
-        by=[
-            *(group for group in ("category", "neutral", "date") if group in table),
-            *columns.groups,
-        ],
-        features=features,
-    )
+    pairs = reader.pairs(frame[~waiting])
+    tables = [reader.coming(frame[waiting], pairs, shown(file))]
+    if columns.coming is not None:
+        name = shown(columns.coming)
+        more = reader.cells(columns.coming, [*columns.sides, date])
+        tables.append(reader.coming(more, pairs, name))
+        refuse_past(tables[1], pairs, name, date)
+    return pairs, in_order_of_time(pd.concat(tables), date)
 
 
-def _feature(name: str) -> str:
-    """Name the column of a feature, which may have the name of another column."""
-    return f"feature {name}"
+class MatchReader(Reader[MatchColumns]):
+    """Read matches, however their outcomes are written."""
 
-
-def two_items(frame: pd.DataFrame, columns: MatchColumns) -> pd.DataFrame:
-    """Read who met whom, as columns first and second."""
-    one, other = columns.sides
-    table = pd.DataFrame({"first": text_labels(frame[one]), "second": text_labels(frame[other])})
-    _refuse_itself(table, one, other)
-    return table
-
-
-def _complete(frame: pd.DataFrame, columns: MatchColumns, how: Written, note: Note) -> pd.DataFrame:
-    """Leave out matches without an outcome or a label, or refuse them."""
-    results = columns.results
-    labels = [columns.first, columns.second, columns.winner, columns.loser, columns.judge]
-    labels += [columns.category, columns.date, *columns.groups]
-    labels += [name for sides in columns.features.values() for name in sides]
-    watched = list(results)
-    if how.missing == "drop":
-        watched += [name for name in labels if name is not None]
-    incomplete = frame[watched].isna().any(axis=1).to_numpy()
-    if not incomplete.any():
-        return frame
-    n = int(incomplete.sum())
-    what = f"{n:,} of {len(frame):,} {'match' if len(frame) == 1 else 'matches'}"
-    if how.missing != "drop":
-        column = next(c for c in results if frame[c].isna().any())
-        raise ValueError(
-            f"Column {column!r} is empty in {row_name(frame.index, int(incomplete.argmax()))}: "
-            f"{what} {'has' if n == 1 else 'have'} no outcome. With --missing drop "
-            f"{'it is' if n == 1 else 'they are'} left out."
+    def pairs(self, frame: pd.DataFrame) -> Pairs:
+        """Make matches of a table of text; the group of the dates is called date."""
+        columns, frame = self.columns, self._complete(frame)
+        table = self._two_items(frame)
+        table["outcome"] = self._outcomes(frame, table)
+        if columns.count is not None:
+            table["count"] = counts = self.numbers(frame[columns.count], "count")
+            refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, "no_count")
+        for group in ("judge", "category", "date"):
+            if (column := getattr(columns, group)) is not None:
+                table[group] = text_labels(frame[column])
+        if columns.neutral is not None:
+            table["neutral"] = _neutral(frame[columns.neutral])
+        for group in columns.groups:
+            table[group] = text_labels(frame[group])
+        # the column of a feature may have the name of another column
+        features = {name: f"feature {name}" for name in columns.features}
+        for name, sides in columns.features.items():
+            one, *other = (self.numbers(frame[side], f"feature {name!r}") for side in sides)
+            table[features[name]] = one - other[0] if other else one
+        if not columns.ordered:
+            _sort_sides(table, list(features.values()))
+        groups = [group for group in ("category", "neutral", "date") if group in table]
+        return Pairs.from_frame(
+            table,
+            first="first",
+            second="second",
+            outcome="outcome",
+            count="count" if columns.count is not None else None,
+            judge="judge" if columns.judge is not None else None,
+            by=[*groups, *columns.groups],
+            features=features,
         )
-    note(f"{what} {'has' if n == 1 else 'have'} an empty cell and "
-                 f"{'is' if n == 1 else 'are'} left out.")  # fmt: skip
-    return frame[~incomplete]
 
+    def coming(self, frame: pd.DataFrame, pairs: Pairs, name: str) -> pd.DataFrame:
+        """Read who will meet whom and when; all of them must have played before."""
+        table = self._two_items(frame)
+        table["date"] = text_labels(frame[str(self.columns.date)])
+        for side in ("first", "second"):
+            refuse_new(table[side], pairs, name)
+        return table
 
-def _outcomes(
-    column: pd.Series, table: pd.DataFrame, columns: MatchColumns, note: Note
-) -> pd.Series:
-    """Outcomes as first, second and tie."""
-    text = column.astype("string").str.strip()
-    codes, distinct = pd.factorize(text)
-    spelled = columns.spelled
-    if spelled:
-        meant = [_meaning(str(value), spelled) for value in distinct]
-    else:
-        way = next((way for way in WAYS if _covers(way, distinct)), None)
-        meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
-        named = _winners(text, table)
-        if named is not None:
-            decided = way is not None and set(meant) != {"tie"}
-            if decided and (named.to_numpy() != np.array(meant)[codes]).any():
-                raise ValueError(
-                    f"Column {column.name!r} may hold the names of the winners, or say whether the "
-                    "first or the second won. Say which: give the columns as --winner and "
-                    "--loser, or what is written with --first-wins and --second-wins."
-                )
-            note(f"Column {column.name!r} is read as the name of the winner.")
-            return named
-        if way is not None and way is not WAYS[0]:
-            pairs = sorted(zip(map(str, meant), map(str, distinct), strict=True))
-            said = [
-                f"{value} as {'a tie' if meaning == 'tie' else f'the {meaning} wins'}"
-                for meaning, value in pairs
-            ]
-            note(f"Column {column.name!r} is read with {', '.join(said)}.")
-    wrong = np.array([meaning is None for meaning in meant])
-    if wrong.any():
-        _refuse(column, int(wrong[codes].argmax()), spelled)
-    return pd.Series(np.array(meant, dtype=object)[codes], index=column.index)
+    def _two_items(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Read who met whom, as columns first and second."""
+        sides = self.columns.sides
+        first, second = (text_labels(frame[side]) for side in sides)
+        refuse_rows(first == second, first, "itself", sides=sides)
+        return pd.DataFrame({"first": first, "second": second})
+
+    def _complete(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Leave out matches without an outcome or a label, or refuse them."""
+        columns = self.columns
+        drop = columns.missing == "drop"
+        watched = [*columns.results, *(columns.labels if drop else ())]
+        incomplete = frame[watched].isna().any(axis=1).to_numpy()
+        if not incomplete.any():
+            return frame
+        share = f"{incomplete.sum():,} of {len(frame):,}"
+        if not drop:
+            column = next(c for c in columns.results if frame[c].isna().any())
+            row = row_name(frame.index, int(incomplete.argmax()))
+            raise ValueError(sentence("no_outcome", column=column, row=row, share=share))
+        self.note(f"Matches with an empty cell are left out: {share}.")
+        return frame[~incomplete]
+
+    def _outcomes(self, frame: pd.DataFrame, table: pd.DataFrame) -> Any:
+        """Outcomes as first, second and tie."""
+        columns = self.columns
+        if columns.winner is not None:
+            return "first"
+        if columns.outcome is not None:
+            return self._meant(frame[columns.outcome], table)
+        a, b = (self.numbers(frame[name], "score") for name in columns.results)
+        return np.select([a > b, a < b], SIDES[:2], SIDES[2])
+
+    def _meant(self, column: pd.Series, table: pd.DataFrame) -> pd.Series:
+        """Find what a column of outcomes means, as it was said or as it is usual."""
+        text = column.astype("string").str.strip()
+        codes, distinct = pd.factorize(text)
+        spelled = self.columns.spelled
+        if spelled:
+            meant = [_meaning(str(value), spelled) for value in distinct]
+        else:
+            way = next((way for way in WAYS if _covers(way, distinct)), None)
+            meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
+            named = _winners(text, table)
+            if named is not None:
+                decided = way is not None and set(meant) != {"tie"}
+                if decided and (named.to_numpy() != np.array(meant)[codes]).any():
+                    raise ValueError(sentence("names_or_sides", column=column.name))
+                self.note(f"Column {column.name!r} is read as the name of the winner.")
+                return named
+            if way is not None and way is not WAYS[0]:
+                pairs = sorted(zip(map(str, meant), map(str, distinct), strict=True))
+                said = [f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs]
+                self.note(f"Column {column.name!r} is read with {', '.join(said)}.")
+        _refuse_unknown(column, np.array([meaning is None for meaning in meant])[codes], spelled)
+        return pd.Series(np.array(meant, dtype=object)[codes], index=column.index)
 
 
 def _folded(value: Any) -> str:
@@ -195,69 +219,40 @@ def _winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
     return pd.Series(outcome, index=text.index)
 
 
+def _refuse_unknown(column: pd.Series, unknown: np.ndarray, spelled: Mapping[str, str]) -> None:
+    """Refuse an outcome of which nobody knows what it means."""
+    known = spelled or {side: side for side in SIDES}
+    words = {side: [repr(text) for text in known if known[text] == side] for side in SIDES}
+    ways = [f"{' or '.join(words[side])} ({MEANINGS[side]})" for side in SIDES]
+    refuse_rows(unknown, column, "unknown_outcome", ways=", ".join(ways))
+
+
 def _neutral(column: pd.Series) -> pd.Series:
     """Read whether the ground is neutral, as no and yes."""
     text = column.astype("string").fillna("").str.strip().str.casefold()
-    yes, known = text.isin(YES), text.isin((*YES, *NO))
-    if not known.all():
-        n = int((~known).to_numpy().argmax())
-        raise ValueError(
-            f"--neutral must name a column of yes and no; column {column.name!r} has "
-            f"{label_repr(column.iloc[n])} in {row_name(column.index, n)}."
-        )
+    yes = text.isin(YES)
+    refuse_rows(~(yes | text.isin(NO)), column, "neither_yes_nor_no")
     return yes.map({True: "yes", False: "no"}).astype(object)
 
 
 def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
     """Put the two items of each match in the order of their names, as it means nothing."""
-    turned = (table["first"] > table["second"]).to_numpy()
-    one, other = table["first"].to_numpy(object), table["second"].to_numpy(object)
-    outcome = table["outcome"].to_numpy(object)
-    swapped = np.select([outcome == "first", outcome == "second"], SIDES[1::-1], "tie")
-    table["first"] = np.where(turned, other, one)
-    table["second"] = np.where(turned, one, other)
-    table["outcome"] = np.where(turned, swapped, outcome)
-    for name in features:
-        table[name] = np.where(turned, -table[name], table[name])
+    turned = table["first"] > table["second"]
+    sides = table[["first", "second"]].to_numpy(object)
+    table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
+    swapped = table["outcome"].replace({"first": "second", "second": "first"})
+    table["outcome"] = table["outcome"].mask(turned, swapped)
+    table[features] = table[features].mask(turned, -table[features])
 
 
-def _refuse_itself(table: pd.DataFrame, one: str, other: str) -> None:
-
-    same = (table["first"] == table["second"]).to_numpy()
-    if same.any():
-        n = int(same.argmax())
-        raise ValueError(
-            f"Columns {one!r} and {other!r} compare item {label_repr(table['first'].iloc[n])} "
-            f"with itself in {row_name(table.index, n)}."
-        )
-
-
-def _refuse_counts(counts: pd.Series, column: str) -> None:
-
-    wrong = ~(counts >= 0) | (counts % 1 != 0)
-    if wrong.any():
-        n = int(wrong.to_numpy().argmax())
-        value = counts.iloc[n]
-        raise ValueError(
-            f"A count must be a whole number, 0 or more; column {column!r} "
-            f"{'is empty' if np.isnan(value) else f'has {value:g}'} in "
-            f"{row_name(counts.index, n)}."
-        )
-
-
-def _refuse(column: pd.Series, row: int, spelled: dict[str, str]) -> NoReturn:
-
-    value, where = column.iloc[row], row_name(column.index, row)
-    known = spelled or {side: side for side in SIDES}
-    ways = [
-        " or ".join(repr(text) for text, meaning in known.items() if meaning == outcome)
-        + f" ({meant})"
-        for outcome, meant in zip(
-            SIDES, ("the first wins", "the second wins", "a tie"), strict=True
-        )
-    ]
-    raise ValueError(
-        f"An outcome must be {', '.join(ways)}, or the name of the winner; column {column.name!r} "
-        f"has {label_repr(value)} in {where}. If outcomes are written otherwise, say how with "
-        "--first-wins, --second-wins and --tie, each as often as there are ways."
-    )
+def _waiting(frame: pd.DataFrame, columns: MatchColumns) -> np.ndarray:
+    """Which rows have no outcome and are later than all that have one."""
+    date = frame[str(columns.date)]
+    undecided = frame[columns.results].isna().all(axis=1).to_numpy()
+    known = date.notna().to_numpy()
+    times = np.full(len(frame), -np.inf)
+    times[known] = read_times(date[known], str(date.name))
+    waiting = undecided & known
+    if not columns.results or waiting.all():
+        return np.zeros(len(frame), dtype=bool)
+    return waiting & (times > times[~waiting].max(initial=-np.inf))

@@ -6,226 +6,323 @@ settled there, once.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.options import RankColumns, Written, is_preflib, shown
-from bayesrank.data import Rankings
-from bayesrank.data.read import (
-    BROKEN,
-    LINE,
-    content,
-    label_repr,
-    label_times,
-    read_preflib,
-    require_columns,
-    require_names,
-    row_name,
-    table_with_findings,
-    text_numbers,
+from bayesrank.cli.options import RankColumns, is_preflib, shown
+from bayesrank.cli.read_cells import (
+    Reader,
+    in_order_of_time,
+    read_times,
+    refuse_mixed,
+    refuse_new,
+    refuse_past,
+    refuse_rows,
+    text_labels,
 )
-
-type Note = Callable[[str], None]  # what a sentence is said with
+from bayesrank.cli.texts import sentence
+from bayesrank.data import Rankings
+from bayesrank.data.read import BROKEN, content, read_preflib, require_columns
 
 PLACES = ("rank", "ranking", "place", "pos", "position")  # what ratings are not called
 MOST_CODES = 6  # that an error names
-NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
-MARKED = {  # how numbers are marked: as places, some of them shared, and as shares
-    "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
-    "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
-}
-_NESTED = (list, tuple, dict, bytes, np.ndarray)
 MOST_ENTRIES = 50_000_000  # items in rankings
 JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
 
 
-def read_cells(
-    file: Path, how: Written, note: Note, columns: Collection[str], *, every: bool = False
-) -> pd.DataFrame:
-    """Read the required columns, or all of them; notes report what the file looks like."""
-    separator = {"tab": "\t", "\\t": "\t"}.get(how.separator or "", how.separator)
-    found = table_with_findings(
-        file, encoding=how.encoding, separator=separator, columns=None if every else set(columns)
-    )
-    if found.said:
-        note(f"{shown(file)} is read with {', '.join(found.said)}.")
-    require_names(found.names, columns, shown(file))
-    frame = _plain_cells(found.frame, shown(file))
-    if not how.empty:
-        return frame
-    empty = frame.apply(lambda column: column.isin(how.empty))
-    n, codes = int(empty.to_numpy().sum()), ", ".join(how.empty)
-    note(
-        f"{n:,} {'cell holds' if n == 1 else 'cells hold'} {codes} and "
-        f"{'is' if n == 1 else 'are'} taken for empty."
-        if n
-        else f"No cell holds {codes}: --empty changes nothing."
-    )
-    return frame.mask(empty)
-
-
-def _plain_cells(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Make plain cells of categories, and refuse lists, structs and bytes: Parquet has them all."""
-    if frame.index.name == LINE:  # cells of text
-        return frame
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
-    for column, cells in frame.select_dtypes(object).items():
-        for n, cell in enumerate(cells):
-            if isinstance(cell, _NESTED):
-                found = cell.tolist() if isinstance(cell, np.ndarray) else cell
-                raise ValueError(
-                    f"Column {column!r} of {name} must hold text, numbers or dates; it has "
-                    f"{label_repr(found)} in {row_name(frame.index, n)}. Name another column, or "
-                    "write its content as text."
-                )
-    return frame
-
-
-def read_numbers(values: pd.Series, what: str, how: Written, note: Note) -> pd.Series:
-    """Read a column of numbers, NaN where there is none."""
-    lower = values.astype("string").str.strip().str.lower()
-    known = values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
-    read, commas = text_numbers(_unmarked(known, what, note), what, decimal=how.decimal)
-    if commas and how.decimal is None:
-        note(f"Column {values.name!r} is read with decimal commas.")
-    return read
-
-
-def read_times(dates: pd.Series, name: str) -> np.ndarray:
-    """Read a column of dates; of one that cannot be read, the sentence says in which row it is."""
-    code, labels = pd.factorize(dates)
-    try:
-        return label_times(pd.Index(labels), name)[code]
-    except ValueError as error:
-        for n, label in enumerate(labels):
-            try:
-                label_times(pd.Index([label]), name)
-            except ValueError:
-                where = row_name(dates.index, int(np.flatnonzero(code == n)[0]))
-                raise ValueError(f"In {where}: {error}") from None
-        raise
-
-
-def _unmarked(values: pd.Series, what: str, note: Note) -> pd.Series:
-    """Take the marks off a column of which each number has one, or may: 2nd, T3, =4, 50%."""
-    given = values.dropna()
-    if what not in MARKED or not all(isinstance(value, str) for value in given):
-        return values
-    cells = given.unique()
-    found = {cell: mark for cell in cells if (mark := MARKED[what].fullmatch(cell.strip()))}
-    bare = {cell: str(mark[1]) for cell, mark in found.items()}
-    marked = [cell for cell in bare if bare[cell] != cell.strip()]
-    alike = what == "rank" or len(bare) == len(cells)  # what is 0.5 beside 50%?
-    if not marked or not alike:
-        return values
-    note(f"Column {values.name!r} is read with {marked[0]!r} as {bare[marked[0]]}, and so on.")
-    return values.replace(bare)
-
-
-def read_rankings(file: Path, columns: RankColumns, how: Written, note: Note) -> Rankings:
+def read_rankings(file: Path, columns: RankColumns, note: Callable[[str], None]) -> Rankings:
     """Read rankings; what was done to the table is said by `note`."""
-    if is_preflib(file):
+    return RankReader(columns, note).rankings(file)
+
+
+def read_coming_rankings(
+    columns: RankColumns, note: Callable[[str], None], rankings: Rankings
+) -> pd.DataFrame | None:
+    """Read who will be ranked, and when: columns ranking, item and date, in order of the dates."""
+    if columns.coming is None:
+        return None
+    name = shown(columns.coming)
+    who = list(dict.fromkeys(c for c in (columns.ranker, columns.ranking) if c is not None))
+    item, date = str(columns.item), str(columns.date)  # checked by the options: they are given
+    frame = RankReader(columns, note).cells(columns.coming, [*who, item, date])
+    labels = [text_labels(frame[column]) for column in who]
+    ranking = labels[0] if len(labels) == 1 else labels[0] + ", " + labels[1]
+    table = pd.DataFrame({
+        "ranking": ranking, "item": text_labels(frame[item]), "date": text_labels(frame[date])
+    })  # fmt: skip
+    refuse_mixed(table.assign(ranker=ranking), "date", date)
+    refuse_rows(
+        table.duplicated(["ranking", "item"]),
+        table["item"],
+        "coming_twice",
+        ranking,
+        name=name,
+    )
+    refuse_new(table["item"], rankings, name)
+    refuse_past(table, rankings, name, date)
+    return in_order_of_time(table, date)
+
+
+class RankReader(Reader[RankColumns]):
+    """Read rankings, however they are written."""
+
+    def rankings(self, file: Path) -> Rankings:
+        """Read the rankings of a file."""
+        columns = self.columns
+        if is_preflib(file):
+            return self._preflib(file)
+        _refuse_judged(file)
+        all_of_them = columns.wide is not None and not columns.column
+        frame = self.cells(file, columns.names, every=all_of_them)
+        if columns.missing == "drop":
+            frame = self._with_labels(frame)
+        long = self._long(frame)
+        long["weight"] = 1.0
+        if columns.weight:
+            weight = self.numbers(frame[columns.weight], "weight")
+            refuse_rows(weight.isna(), weight, "no_weight")
+            long["weight"] = weight.reindex(long.index)
+        named_groups = {"category": columns.by, "date": columns.date}
+        groups = {group: column for group, column in named_groups.items() if column is not None}
+        for group, column in groups.items():
+            labels = text_labels(frame[column])
+            if group == "date":
+                read_times(labels, column)
+            long[group] = labels.reindex(long.index)
+        long = self._without_repeats(self._settled(long))
+        # rankings need names of their own where a ranker has several
+        names = long[["ranker", "ranking"]].drop_duplicates()
+        several = "ranking" if names["ranker"].duplicated().any() else None
+        for group, column in groups.items():
+            refuse_mixed(long, group, column)
+        return Rankings.from_long_ranks(
+            long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
+            by=list(groups),
+        )  # fmt: skip
+
+    def _preflib(self, file: Path) -> Rankings:
+        """Read a PrefLib file."""
         orders = read_preflib(file)
         named = [
             sum(len(block) if isinstance(block, frozenset) else 1 for block in order)
             for order in orders.orderings
         ]
-        _require_choice(pd.Series(named, [f"order {n}" for n in range(1, len(named) + 1)]), how)
-        rest = "items" if how.missing == "last" else ()
+        self._require_choice(pd.Series(named, [f"order {n}" for n in range(1, len(named) + 1)]))
+        rest = "items" if self.columns.missing == "last" else ()
         return Rankings.from_orderings(
             orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
         )
-    _refuse_judged(file)
-    all_of_them = columns.wide is not None and not columns.column
-    frame = read_cells(file, how, note, columns.names, every=all_of_them)
-    if how.missing == "drop":
-        frame = _with_labels(frame, columns, note)
-    if columns.ballot:
-        long = _of_ballots(frame, columns)
-    elif columns.wide == "places":
-        long = _of_places(frame, columns, note)
-    elif columns.wide:
-        long = _of_items(frame, columns, how, note)
-    else:
-        long = _of_rows(frame, columns, how, note)
-    long["weight"] = 1.0
-    if columns.weight:
-        weight = read_numbers(frame[columns.weight], "weight", how, note)
-        if weight.isna().any():
-            _missing_weight(columns.weight, weight)
-        long["weight"] = weight.reindex(long.index)
-    named_groups = (("category", columns.by), ("date", columns.date))
-    groups = {group: column for group, column in named_groups if column is not None}
-    for group, column in groups.items():
-        labels = text_labels(frame[column])
-        if group == "date":
-            read_times(labels, column)
-        long[group] = labels.reindex(long.index)
-    long = _without_repeats(_settled(long, columns, how, note), note)
-    # rankings need names of their own where a ranker has several
-    each = long[["ranker", "ranking"]].drop_duplicates()
-    several = "ranking" if each["ranker"].duplicated().any() else None
-    for group, column in groups.items():
-        refuse_mixed(long, group, column)
-    return Rankings.from_long_ranks(
-        long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
-        by=list(groups),
-    )  # fmt: skip
 
+    def _with_labels(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Leave out rows that do not say who, what or when."""
+        c = self.columns
+        named = (c.ranker, c.ranking, c.item, c.by, c.date)
+        labels = list(dict.fromkeys(name for name in named if name is not None))
+        incomplete = frame[labels].isna().any(axis=1)
+        if n := int(incomplete.sum()):
+            where = " or ".join(map(repr, labels))
+            self.note(f"Rows without a label in {where} are left out: {n:,} of {len(frame):,}.")
+        return frame[~incomplete]
 
-def _with_labels(frame: pd.DataFrame, columns: RankColumns, note: Note) -> pd.DataFrame:
-    """Leave out rows that do not say who, what or when."""
-    named = (columns.ranker, columns.ranking, columns.item, columns.by, columns.date)
-    labels = list(dict.fromkeys(name for name in named if name is not None))
-    incomplete = frame[labels].isna().any(axis=1)
-    if incomplete.any():
-        note(
-            f"{_rows(int(incomplete.sum()), len(frame))} without a label in {_either(labels)}, "
-            "and left out."
+    # One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
+
+    def _long(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make one long table of any way to write rankings."""
+        if self.columns.ballot:
+            return self._of_ballots(frame)
+        if self.columns.wide == "places":
+            return self._of_places(frame)
+        return self._of_items(frame) if self.columns.wide else self._of_rows(frame)
+
+    def _of_rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table of one with a row per ranker and item."""
+        columns = self.columns  # checked by the options: what is needed is given
+        value = str(columns.rating or columns.rank)
+        if columns.rating and value.casefold() in PLACES:
+            self.note(sentence("rating_like_a_rank", column=value))
+        return pd.DataFrame(
+            {
+                "ranker": text_labels(frame[str(columns.ranker or columns.ranking)]),
+                "ranking": text_labels(frame[str(columns.ranking or columns.ranker)]),
+                "item": text_labels(frame[str(columns.item)]),
+                **self._costs(frame[value]),
+            }
         )
-    return frame[~incomplete]
 
+    def _of_items(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table of one with a column per item, or per ranker and a row per item."""
+        names, who = self._wide(frame)
+        item = self.columns.item
+        parts = []
+        for name in names:
+            where = {**who, "item": name}
+            if item:
+                where = {"ranker": name, "ranking": name, "item": text_labels(frame[item])}
+            parts.append(pd.DataFrame({**where, **self._costs(frame[name])}))
+        if self.columns.wide == "ranks" and not item:
+            _refuse_turned(pd.DataFrame({n: p["cost"] for n, p in zip(names, parts, strict=True)}))
+        return pd.concat(parts)
 
-# One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
+    def _of_places(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table of one with a column per place."""
+        places, who = self._wide(frame)
+        if n := int(frame[places].isna().all(axis=1).sum()):
+            self.note(f"Rankings without an item are left out: {n:,} of {len(frame):,}.")
+        parts = [
+            pd.DataFrame({**who, "item": frame[place], "cost": n, "last": False, "cell": place})
+            for n, place in enumerate(places, start=1)
+        ]
+        long = pd.concat(parts).dropna(subset=["item"])
+        return long.assign(item=text_labels(long["item"]))
 
+    def _of_ballots(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table of ballots such as "a > b = c"."""
+        ballots = frame[self.columns.ballot].astype("string")
+        refuse_rows(ballots.isna(), ballots, "no_ballot")
+        by = ">" if ballots.str.contains(">").any() else ","
+        blocks = [list(enumerate(ballot.split(by), start=1)) for ballot in ballots]
+        long = pd.DataFrame({**self._who(frame), "last": False, "block": blocks}).explode("block")
+        long["cost"] = [float(place) for place, _ in long["block"]]
+        long["cell"] = [f"place {place}" for place, _ in long["block"]]
+        long["item"] = [block.split("=") for _, block in long.pop("block")]
+        long = long.explode("item")
+        long["item"] = long["item"].str.strip()
+        wrong = ballots.index.isin(long.index[long["item"] == ""])
+        refuse_rows(wrong, ballots, "bad_ballot")
+        return long
 
-def _of_rows(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
-    """Make a long table of one with a row per ranker and item."""
-    # checked by the options: they are given
-    ranking, ranker = (
-        str(columns.ranking or columns.ranker),
-        str(columns.ranker or columns.ranking),
-    )
-    value, item = str(columns.rating or columns.rank), str(columns.item)
-    if columns.rating and value.casefold() in PLACES:
-        note(f"Column {value!r} is read as a rating, high being good: if 1 is best, it is --rank.")
-    return pd.DataFrame(
-        {
-            "ranker": text_labels(frame[ranker]),
-            "ranking": text_labels(frame[ranking]),
-            "item": text_labels(frame[item]),
-            "cell": frame[value],
-            **_costs(frame[value], columns, how, note),
+    def _wide(self, frame: pd.DataFrame) -> tuple[list[str], dict[str, pd.Series]]:
+        """Find the columns of items or places, and who ranked."""
+        c = self.columns
+        used = {c.ranker, c.item, c.weight, c.by, c.date}
+        chosen = list(c.column) or [name for name in frame.columns if name not in used]
+        require_columns(frame, chosen)
+        if len(chosen) < 2:
+            raise ValueError(sentence("too_narrow", wide=c.wide, columns=chosen))
+        return chosen, self._who(frame)
+
+    def _who(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
+        """Name the ranker of each row; without a column, by the row."""
+        names = [f"{frame.index.name or 'row'} {n}" for n in frame.index.tolist()]
+        row = pd.Series(names, frame.index)
+        ranker = self.columns.ranker
+        return {"ranker": row if ranker is None else text_labels(frame[ranker]), "ranking": row}
+
+    def _costs(self, values: pd.Series) -> dict[str, pd.Series]:
+        """Read ranks, or ratings as their negatives, and find the codes of the last block."""
+        columns = self.columns
+        codes = {code.casefold() for code in columns.last_block}
+        text = values.astype("string").str.strip().str.casefold()
+        last = text.isin(codes).fillna(False).astype(bool)
+        try:
+            numbers = self.numbers(values.mask(last), columns.of)
+        except ValueError as error:
+            cells = values.mask(last).dropna().unique()
+            words = [str(cell) for cell in cells if not re.search(r"\d", str(cell))]
+            hopeless = "No value in it is one" in str(error)
+            if not words or "must be a finite number" not in str(error):
+                raise
+            if hopeless and not columns.wide:
+                raise
+            some = ",".join(words[:MOST_CODES])
+            way_out = sentence("codes", hopeless=hopeless, some=some)
+            raise ValueError(f"{error} {way_out}") from None
+        return {
+            "cell": values,
+            "cost": -numbers if columns.of == "rating" else numbers,
+            "last": last,
         }
-    )
+
+    # What is settled
+
+    def _settled(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Do what is to be done with cells that are empty, and with codes of the last block."""
+        columns, n = self.columns, len(long)
+        if columns.ballot or columns.wide in ("places", "ranks"):
+            named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
+            # places in a longer list may be any, and tell nothing of what is not in it
+            if (named.max().fillna(1) <= named.size()).all():
+                self._require_choice(named.size())
+        # places instead of numbers: those may have more digits than a number that may be missing
+        long = long.assign(cost=long["cost"].rank(method="dense"))
+        if columns.last_block:
+            codes, found = ", ".join(columns.last_block), int(long["last"].sum())
+            self.note(sentence("last_block", codes=codes, found=found, n=n))
+        long = self._without_missing(long)
+        if columns.missing == "last" and (columns.ballot or columns.wide == "places"):
+            long = self._completed(long)
+        if not len(long):
+            raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
+        behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
+        return long.assign(cost=long["cost"].mask(long["last"], behind))
+
+    def _without_missing(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Refuse entries without a value, put them last, or leave them out."""
+        columns, missing = self.columns, long["cost"].isna() & ~long["last"]
+        if not missing.any():
+            return long
+        ranks_in_rows = columns.of == "rank" and not (columns.wide or columns.ballot)
+        policy = columns.missing or ("refuse" if ranks_in_rows else "drop")
+        first = long.index[int(missing.to_numpy().argmax())]
+        words = {"of": columns.of, "share": f"{missing.sum():,} of {len(long):,}", "policy": policy}
+        said = sentence("missing", where=f"{long.index.name or 'row'} {first}", **words)
+        if policy == "refuse":
+            raise ValueError(said)
+        self.note(said)
+        if policy == "last":
+            return long.assign(last=long["last"] | missing)
+        before, long = _n_rankings(long), long[~missing]
+        if gone := before - _n_rankings(long):
+            self.note(f"Rankings that have no other entries are left out: {gone:,} of {before:,}.")
+        return long
+
+    def _require_choice(self, named: pd.Series) -> None:
+        """Refuse rankings that stop at different places, unless it is said what that means."""
+        if self.columns.missing in ("drop", "last") or named.nunique() < 2:
+            return
+        one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
+        names = {"one": one, "n": named.iloc[0], "other": other, "n_other": named[other]}
+        raise ValueError(sentence("differ_in_length", **names))
+
+    def _completed(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Put the items that a ballot does not name below those that it names."""
+        row, first = np.unique(long.index.to_numpy(), return_index=True)
+        code, items = pd.factorize(long["item"])
+        if len(row) * len(items) > MOST_ENTRIES:
+            raise ValueError(sentence("too_many_last", n=len(row), items=len(items)))
+        there = np.zeros((len(row), len(items)), dtype=bool)
+        there[np.searchsorted(row, long.index.to_numpy()), code] = True
+        r, i = np.nonzero(~there)
+        more = long.iloc[first[r]].assign(item=np.asarray(items)[i], last=True, cell="not named")
+        if len(more):
+            self.note(sentence("not_named", n=len(more)))
+        return pd.concat([long, more])
+
+    def _without_repeats(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Leave out rows that say the same again; those that say something else are refused."""
+        keys = ["ranker", "ranking", "item"]
+        again = long.duplicated(keys)
+        different = again & ~long.duplicated([*keys, "cost", "weight"])
+        if different.any():
+            _refuse_repeat(long[(long[keys] == long[different].iloc[0][keys]).all(axis=1)])
+        if again.any():
+            self.note(f"Rows that repeat others exactly are left out: {again.sum():,}.")
+        return long[~again]
 
 
-def _of_items(frame: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
-    """Make a long table of one with a column per item, or per ranker and a row per item."""
-    names, who = _wide(frame, columns)
-    parts = []
-    for name in names:
-        where = {**who, "item": name}
-        if columns.item:
-            where = {"ranker": name, "ranking": name, "item": text_labels(frame[columns.item])}
-        cells = {"cell": frame[name], **_costs(frame[name], columns, how, note)}
-        parts.append(pd.DataFrame({**where, **cells}))
-    if columns.wide == "ranks" and not columns.item:
-        _refuse_turned(pd.DataFrame({n: p["cost"] for n, p in zip(names, parts, strict=True)}))
-    return pd.concat(parts)
+def _refuse_repeat(entries: pd.DataFrame) -> None:
+    """Refuse entries of one item in one ranking that differ."""
+    first = entries.iloc[0]
+    other = int((entries["cost"] != first["cost"]).to_numpy().argmax())
+    one, two = (f"{entries.index.name or 'row'} {entries.index[k]}" for k in (0, other))
+    same = first["ranker"] == first["ranking"]
+    ranking = first["ranking"] if same else f"{first['ranker']}, {first['ranking']}"
+    words = {"ranking": ranking, "item": first["item"], "one": one, "two": two}
+    cells = {"cell": first["cell"], "other": entries["cell"].iloc[other]}
+    raise ValueError(sentence("twice", **words, **cells))
 
 
 def _refuse_turned(costs: pd.DataFrame) -> None:
@@ -234,248 +331,11 @@ def _refuse_turned(costs: pd.DataFrame) -> None:
     whole = np.arange(1, n_rows + 1)[:, None]
     down = (np.sort(costs.to_numpy(np.float64), axis=0) == whole).all()
     if n_rows > 2 and down and (costs.max(axis=1) > n_columns).any():
-        raise ValueError(
-            f"Each column has the ranks 1 to {n_rows}, and the rows have not: a row is an item "
-            "here, and a column a ranker. Say so: --item COLUMN, with the names of the items."
-        )
-
-
-def _of_places(frame: pd.DataFrame, columns: RankColumns, note: Note) -> pd.DataFrame:
-    """Make a long table of one with a column per place."""
-    places, who = _wide(frame, columns)
-    if n := int(frame[places].isna().all(axis=1).sum()):
-        note(f"{_rows(n, len(frame), 'ranking', 'rankings')} without an item, and left out.")
-    parts = [
-        pd.DataFrame({**who, "item": frame[place], "cost": n, "last": False, "cell": place})
-        for n, place in enumerate(places, start=1)
-    ]
-    long = pd.concat(parts)
-    found = long["item"].notna()
-    return long[found].assign(item=text_labels(long["item"][found]))
-
-
-def _of_ballots(frame: pd.DataFrame, columns: RankColumns) -> pd.DataFrame:
-    """Make a long table of ballots such as "a > b = c"."""
-    ballots = frame[columns.ballot].astype("string")
-    if ballots.isna().any():
-        n = int(ballots.isna().to_numpy().argmax())
-        raise ValueError(
-            f"Column {columns.ballot!r} has no ballot in {row_name(frame.index, n)}: write one, or "
-            "leave the row out."
-        )
-    by = ">" if ballots.str.contains(">").any() else ","
-    who = _who(frame, columns)
-    rows, items, costs, cells = [], [], [], []
-    for n, ballot in enumerate(ballots):
-        for place, block in enumerate(ballot.split(by), start=1):
-            for item in block.split("="):
-                if not item.strip():
-                    raise ValueError(
-                        f"Column {columns.ballot!r} has {ballot!r} in {row_name(frame.index, n)}; "
-                        "a ballot must read 'a > b = c', best first, with an item between signs."
-                    )
-                rows.append(n)
-                items.append(item.strip())
-                costs.append(float(place))
-                cells.append(f"place {place}")
-    long = pd.DataFrame({name: values.iloc[rows] for name, values in who.items()})
-    return long.assign(item=items, cost=costs, last=False, cell=cells)
-
-
-def _wide(frame: pd.DataFrame, columns: RankColumns) -> tuple[list[str], dict[str, pd.Series]]:
-    """Find the columns of items or places, and who ranked."""
-    used = {columns.ranker, columns.item, columns.weight, columns.by, columns.date}
-    chosen = list(columns.column) or [name for name in frame.columns if name not in used]
-    require_columns(frame, chosen)
-    if len(chosen) < 2:
-        raise ValueError(
-            f"A table that is --wide needs two columns of {columns.wide} or more; it has "
-            f"{', '.join(map(repr, chosen)) or 'none'}."
-        )
-    return chosen, _who(frame, columns)
-
-
-def _who(frame: pd.DataFrame, columns: RankColumns) -> dict[str, pd.Series]:
-    """Name the ranker of each row; without a column, by the row."""
-    names = [f"{frame.index.name or 'row'} {n}" for n in frame.index.tolist()]
-    row = pd.Series(names, frame.index)
-    if columns.ranker is None:
-        return {"ranker": row, "ranking": row}
-    return {"ranker": text_labels(frame[columns.ranker]), "ranking": row}
-
-
-def text_labels(values: pd.Series) -> pd.Series:
-    """Labels of a column as text; a missing one is refused."""
-    missing = values.isna().to_numpy()
-    if missing.any():
-        row = row_name(values.index, int(missing.argmax()))
-        rows = int(missing.sum())
-        raise ValueError(
-            f"Column {values.name!r} has a missing label in {row}"
-            + (f" and in {rows - 1:,} more rows" if rows > 1 else "")
-            + ". Write it, or leave such rows out with --missing drop."
-        )
-    return values.map(str)
-
-
-def _costs(
-    values: pd.Series, columns: RankColumns, how: Written, note: Note
-) -> dict[str, pd.Series]:
-    """Read ranks, or ratings as their negatives, and which cells are codes of the last block."""
-    codes = {code.casefold() for code in columns.last_block}
-    text = values.astype("string").str.strip().str.casefold()
-    last = text.isin(codes).fillna(False).astype(bool)
-    try:
-        numbers = read_numbers(values.mask(last), columns.of, how, note)
-    except ValueError as error:
-        words = [str(cell) for cell in values.mask(last).dropna().unique() if not _digits(cell)]
-        if not words or "must be a finite number" not in str(error):
-            raise
-        if "No value in it is one" in str(error):
-            if not columns.wide:
-                raise
-            way_out = "Name those of items or rankers, --column for each."
-        else:
-            some = ",".join(words[:MOST_CODES])
-            way_out = (
-                f"If such a cell means that an item came in last, as DNF does, name it: "
-                f"--last-block '{some}'. If it says nothing: --empty '{some}'."
-            )
-        raise ValueError(f"{error} {way_out}") from None
-    return {"cost": -numbers if columns.of == "rating" else numbers, "last": last}
-
-
-def _digits(cell: object) -> bool:
-    return any(char.isdigit() for char in str(cell))
-
-
-# What is settled
-
-
-def _settled(long: pd.DataFrame, columns: RankColumns, how: Written, note: Note) -> pd.DataFrame:
-    """Do what is to be done with cells that are empty, and with codes of the last block."""
-    n = len(long)
-    if columns.ballot or columns.wide in ("places", "ranks"):
-        named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
-        # places in a longer list may be any, and tell nothing of what is not in it
-        if (named.max().fillna(1) <= named.size()).all():
-            _require_choice(named.size(), how)
-    # places instead of numbers, since those may have more digits than a number that may be missing
-    long = long.assign(cost=long["cost"].rank(method="dense"))
-    last = long["last"]
-    if columns.last_block:
-        codes = ", ".join(columns.last_block)
-        note(
-            f"{_rows(int(last.sum()), n, 'entry', 'entries')} put last in their rankings, in one "
-            f"block: {codes}."
-            if last.any()
-            else f"No cell holds {codes}: --last-block changes nothing."
-        )
-    missing = long["cost"].isna() & ~last
-    long_form = not (columns.wide or columns.ballot)
-    policy = how.missing or ("refuse" if long_form and columns.of == "rank" else "drop")
-    n_missing = int(missing.sum())
-    if n_missing:
-        first = long.index[int(missing.to_numpy().argmax())]
-        where = f"{long.index.name or 'row'} {first}"
-        what = f"{_rows(n_missing, n, 'entry', 'entries', verb=('has', 'have'))} no {columns.of}"
-        if policy == "refuse":
-            raise ValueError(
-                f"{what}, the first in {where}. Say what that means: --missing drop, they were "
-                f"not ranked; --missing last, they come after all that have a {columns.of}."
-            )
-        if policy == "last":
-            note(f"{what}: they are put last in their rankings, in one block.")
-            long = long.assign(last=last | missing)
-        else:
-            note(
-                f"{what} and {'is' if n_missing == 1 else 'are'} left out, as not ranked; with "
-                f"--missing last {'it' if n_missing == 1 else 'they'} would come last."
-            )
-            rankings = _n_rankings(long)
-            long = long[~missing]
-            if gone := rankings - _n_rankings(long):
-                note(f"{_rows(gone, rankings, 'ranking', 'rankings')} left out with them.")
-    if policy == "last" and (columns.ballot or columns.wide == "places"):
-        long = _completed(long, note)
-    if not len(long):
-        raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
-    behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
-    return long.assign(cost=long["cost"].mask(long["last"], behind))
-
-
-def _require_choice(named: pd.Series, how: Written) -> None:
-    """Refuse rankings that stop at different places, unless it is said what that means."""
-    if how.missing in ("drop", "last") or named.nunique() < 2:
-        return
-    one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
-    raise ValueError(
-        f"Rankings leave out items and differ in length: {one} names {named.iloc[0]} and {other} "
-        f"names {named[other]}. Say what it means to be left out. With --missing last, these "
-        "items come after all that the ranking names, as on a ballot whose voter stopped. With "
-        "--missing drop, they were not presented, and the ranking says nothing about them."
-    )
+        raise ValueError(sentence("turned", n=n_rows))
 
 
 def _n_rankings(long: pd.DataFrame) -> int:
     return len(long[["ranker", "ranking"]].drop_duplicates())
-
-
-def _completed(long: pd.DataFrame, note: Note) -> pd.DataFrame:
-    """Put the items that a ballot does not name below those that it names."""
-    row, first = np.unique(long.index.to_numpy(), return_index=True)
-    code, items = pd.factorize(long["item"])
-    if len(row) * len(items) > MOST_ENTRIES:
-        raise ValueError(
-            f"{len(row):,} rankings of {len(items):,} items each are more than are put last: use "
-            "--missing drop."
-        )
-    there = np.zeros((len(row), len(items)), dtype=bool)
-    there[np.searchsorted(row, long.index.to_numpy()), code] = True
-    r, i = np.nonzero(~there)
-    more = long.iloc[first[r]].assign(item=np.asarray(items)[i], last=True, cell="not named")
-    if len(more):
-        note(
-            f"Items that a ballot does not name are put last in it, in one block: {len(more):,} in "
-            "all."
-        )
-    return pd.concat([long, more])
-
-
-def _without_repeats(long: pd.DataFrame, note: Note) -> pd.DataFrame:
-    """Leave out rows that say the same again; those that say something else are refused."""
-    keys = ["ranker", "ranking", "item"]
-    again = long.duplicated(keys)
-    if not again.any():
-        return long
-    same = long.duplicated([*keys, "cost", "weight"])
-    if (again & ~same).any():
-        other = long[again & ~same].iloc[0]
-        of_item = long[(long[keys] == other[keys]).all(axis=1)]
-        name = long.index.name or "row"
-        (one, first), (two, second) = (
-            (of_item.index[k], of_item["cell"].iloc[k])
-            for k in (0, int((of_item["cost"] != of_item["cost"].iloc[0]).to_numpy().argmax()))
-        )
-        who = other["ranking"] if other["ranker"] == other["ranking"] else (
-            f"{other['ranker']}, {other['ranking']}"
-        )  # fmt: skip
-        way_out = (
-            "leave one of the rows out, or, if the ranker ranked several times, name the rankings "
-            "with --ranking COLUMN."
-            if one != two
-            else f"leave one out. If that stands for no item: --empty '{other['item']}'."
-        )
-        raise ValueError(
-            f"Ranking {who!r} holds item {other['item']!r} twice, with {first} in {name} {one} and "
-            f"{second} in {name} {two}. An item has one place in a ranking: {way_out}"
-        )
-    n = int(again.sum())
-    repeat = (
-        "row repeats another exactly and is" if n == 1 else "rows repeat others exactly and are"
-    )
-    note(f"{n:,} {repeat} left out.")
-    return long[~again]
 
 
 def _refuse_judged(file: Path) -> None:
@@ -487,45 +347,4 @@ def _refuse_judged(file: Path) -> None:
     except BROKEN:
         return
     if JUDGED.match(head):
-        raise ValueError(
-            f"{shown(file)} holds judged documents (LETOR). Each query has documents of its own, "
-            "so that a utility per document cannot be learned from others: a model of their "
-            "features is wanted. Read the file with bayesrank.Rankings.from_letor in Python; "
-            "models/context has examples."
-        )
-
-
-def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
-    """Refuse a ranking in two categories, or at two dates."""
-    each = long.groupby(["ranker", "ranking"], sort=False)[group]
-    mixed = (long[group] != each.transform("first")).to_numpy()
-    if mixed.any():
-        n = int(mixed.argmax())
-        row = long.iloc[n]
-        raise ValueError(
-            f"A ranking is {'at one date' if group == 'date' else 'in one category'}; ranking "
-            f"{row['ranking']!r} has {row[group]!r} in "
-            f"column {column!r} of {row_name(long.index, n)}, and another one before. If the "
-            "ranker has a ranking in each, name the rankings with --ranking COLUMN, which may be "
-            "the same column."
-        )
-
-
-def _missing_weight(column: str, weight: pd.Series) -> None:
-
-    n = int(weight.isna().to_numpy().argmax())
-    raise ValueError(
-        f"A weight must be a finite number; column {column!r} is empty in "
-        f"{row_name(weight.index, n)}. Write 1 for a ranking that counts once."
-    )
-
-
-def _rows(
-    n: int, of: int, one: str = "row", more: str = "rows", verb: tuple[str, str] = ("is", "are")
-) -> str:
-    return f"{n:,} of {of:,} {one if of == 1 else more} {verb[n != 1]}"
-
-
-def _either(names: list[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+        raise ValueError(sentence("letor", file=shown(file)))

@@ -11,7 +11,8 @@ import pandas as pd
 
 from bayesrank.cli.caches import compiling_said
 from bayesrank.cli.fitting import checked, predictions, sampled
-from bayesrank.cli.job import Fit, Job
+from bayesrank.cli.job import Job
+from bayesrank.cli.options import Fit
 from bayesrank.cli.parts import SAMPLE, Part, marked_csv, marked_png
 from bayesrank.cli.talk import Talk
 from bayesrank.plots import plot_ranks, use_fonts_for
@@ -133,10 +134,12 @@ class Report:
         plt.close("all")
         self._print_parts()
         page = self._page(picture).encode("utf-8", "replace")
-        contents = {"ranks.png": picture, "report.html": page}
+        contents: dict[str, bytes | pd.DataFrame] = {"ranks.png": picture, "report.html": page}
         for part in self.parts:
             contents |= part.files
         for name, content in contents.items():
+            if isinstance(content, pd.DataFrame):
+                content = marked_csv(content, self.posterior)
             _write(folder / name, content)
 
     def _choose_fonts(self) -> None:
@@ -186,7 +189,7 @@ class Report:
             talk.result(self._good_fit, brief=True)
         for part in self.parts:
             if part.printed:
-                talk.result(f"\n{part.section.text()}")
+                talk.result(f"\n{part.text()}")
 
     def _page(self, picture: bytes) -> str:
         """Compose the page."""
@@ -207,7 +210,7 @@ class Report:
             fit=self._good_fit,
             warnings=self.checks if fit.quick or not self.converged else (),
             notes=self.talk.notes,
-            sections=[part.section for part in self.parts],
+            sections=self.parts,
             made=f"Quick answer. {made}" if fit.quick else made,
             file="ranks.csv",
             reading=job.reading,

@@ -11,7 +11,8 @@ import click
 
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.fitting import fitted
-from bayesrank.cli.job import Fit, Job
+from bayesrank.cli.job import Job
+from bayesrank.cli.options import Fit
 from bayesrank.cli.places import (
     POSTERIOR,
     UNFINISHED,
@@ -30,9 +31,9 @@ from bayesrank.cli.talk import Talk
 def run(job: Job, talk: Talk, posterior: Any = None) -> None:
     """Fit unless there is a posterior, save it, and then show and write what it says."""
     fit = job.fit
-    check_places(fit.output_dir, fit.save, force=fit.force)
+    check_places(fit.folder, fit.save, force=fit.force)
     if posterior is None:
-        for left in left_by_others(fit.output_dir):
+        for left in left_by_others(fit.folder):
             talk.stage(left)
     if sentence := find_cache():
         talk.stage(sentence)
@@ -50,7 +51,7 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
     talk.result("\n".join(["\nWritten:", *(f"  {name}" for name in names)]))
     talk.stage("Done.")
     if fit.open:
-        click.launch(str((fit.output_dir / "report.html").absolute()))
+        click.launch(str((fit.folder / "report.html").absolute()))
 
 
 def _remember(posterior: Any, job: Job, talk: Talk) -> Fit:
@@ -73,15 +74,15 @@ def _save_and_report(
     """Save the posterior, write the report beside it, and put both in place; name the files."""
     from bayesrank.cli.report import Report
 
-    made = new_folder(fit.output_dir)
+    made = new_folder(fit.folder)
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted, sampling gives the draws that it has made
         report = Report(job, fit, talk, posterior)
         report.print_ranks()
         report.write(made)
-        if not saved and (fit.output_dir / POSTERIOR).exists():
-            raise OSError(f"The earlier results in {name_of(fit.output_dir)} stay as they are.")
+        if not saved and (fit.folder / POSTERIOR).exists():
+            raise OSError(f"The earlier results in {name_of(fit.folder)} stay as they are.")
     except BaseException:
         if not (made / POSTERIOR).exists():
             shutil.rmtree(made, ignore_errors=True)
@@ -90,8 +91,8 @@ def _save_and_report(
     with signals_later():
         kept, talk.kept = talk.kept, None
         put_in_place(made)
-        talk.kept = fit.output_dir / POSTERIOR if POSTERIOR in files else kept
-    written = [fit.output_dir / name for name in files]
+        talk.kept = fit.folder / POSTERIOR if POSTERIOR in files else kept
+    written = [fit.folder / name for name in files]
     if fit.save is not None:
         _write_posterior(posterior, fit.save)
         written.append(fit.save)

@@ -11,14 +11,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
-from bayesrank.cli.parts import Part, formatted, marked_csv, marked_png, table_part
+from bayesrank.cli.parts import Part, formatted, marked_png
+from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
-    Fits,
     ParetoKWarning,
-    Section,
     kind_checks,
     loo_by_ranker,
     match_checks,
@@ -46,57 +44,41 @@ STATISTICS = {  # what the checks are of, in the table
     "group points": "share of points there",
     "share": "share of rankings",
 }
-REMEDY = (
-    "What to do: take the ranks as a rough order only; {}; or use a model of what items and "
-    "rankers differ in."
-)
-BY = "if there are kinds of rankers or occasions, name their column with --by"
-NO_COLUMN = f"{BY}, or, if no column says who is of which, have them found with --kinds 2 or more"
-OTHER_KINDS = "try another number of --kinds"
-SORTS = {"judge": "with every judge", "category": "in every category"}
 PLURALS = {"match": "matches", "ranking": "rankings"}
+RULES = {
+    "by most items beaten": copeland_ordering,
+    "by least expected disagreement": kemeny_ordering,
+}
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
     """Show the probability of every place, and what other rules than the mean rank would say."""
     picture = marked_png(plot_places(posterior, max_items=SHOWN), posterior)
-    text = ["How probable each place is for each item: the darker, the more."]
-    if len(summary) > 2:
-        text.append(_other_rules(posterior, summary))
-    section = Section(
+    first = list(summary.index[:3])
+    rules = _first_by_rules(posterior, summary) if len(summary) > 2 else {}
+    return Part(
         "Places",
-        text,
+        paragraphs("places", several=len(summary) > 2, first=first, rules=rules),
         picture=picture,
         alt=f"Probability of every place, for the first {min(SHOWN, len(summary))} items; of the "
-        f"first place {_of_each(summary['p_best'].iloc[:NAMED])}",
+        f"first place {_figures_of(summary['p_best'].iloc[:NAMED])}",
+        files={"places.png": picture},
+        printed=False,
     )
-    return Part(section, {"places.png": picture}, printed=False)
 
 
-def _other_rules(posterior: Any, summary: pd.DataFrame) -> str:
-    """Say who is first by rules other than the mean rank."""
-    rules = {
-        "by most items beaten": copeland_ordering,
-        "by least expected disagreement": kemeny_ordering,
-    }
+def _first_by_rules(posterior: Any, summary: pd.DataFrame) -> dict[str, list[Any]]:
+    """Find the first three by rules other than the mean rank."""
     utility = posterior["posterior"]["utility"].sel(item=summary.index.to_numpy())
     draws = utility.transpose("chain", "draw", "item").to_numpy()
     above = times_above(draws.reshape(-1, len(summary)))  # in the order of mean ranks
-    first = list(summary.index[:3])
-    same, other = [], []
-    for rule, ordering in rules.items():
+    found = {}
+    for rule, ordering in RULES.items():
         try:
-            order = summary.index[ordering(above)[:3]]
+            found[rule] = list(summary.index[ordering(above)[:3]])
         except ValueError:  # too many items of which each may beat each
             continue
-        if list(order) == first:
-            same.append(rule)
-        else:
-            other.append(f"{rule} they are {', '.join(map(str, order))}")
-    said = [f"the same {' and '.join(same)}"] if same else []
-    return (
-        f"The first three by mean rank are {', '.join(map(str, first))}: {'; '.join(said + other)}."
-    )
+    return found
 
 
 def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> list[Part]:
@@ -104,25 +86,20 @@ def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"])
     if len(summary) < 2:
         return []
     picture = marked_png(plot_wins(posterior, of=of, max_items=SHOWN), posterior)
-    text = {
-        "utility": "How probable it is that the item of the row is better than that of the column, "
-        "as far as these data tell. It is no forecast of the next comparison, which chance decides "
-        "as well.",
-        "match": "How probable it is that the item of the row wins the next match against that of "
-        "the column, if the two do not tie.",
-    }
-    section = Section(
+    part = Part(
         "Who beats whom",
-        [text[of]],
+        paragraphs("wins", of=of),
         picture=picture,
         alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another; "
         f"that {summary.index[0]} is better than "
-        f"{_of_each(summary['p_leader_better'].iloc[1 : NAMED + 1])}",
+        f"{_figures_of(summary['p_leader_better'].iloc[1 : NAMED + 1])}",
+        files={"wins.png": picture},
+        printed=False,
     )
-    return [Part(section, {"wins.png": picture}, printed=False)]
+    return [part]
 
 
-def _of_each(probability: pd.Series) -> str:
+def _figures_of(probability: pd.Series) -> str:
     return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
@@ -131,49 +108,53 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
 
     `among` is how many rankings there are, if they may be more than those predicted.
     """
-    heading = "How well it predicts"
+    heading, file = "How well it predicts", "predictions.csv"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ParetoKWarning)  # said below, in other words
-            single, times = _apiece(posterior)
+            single, times = _counted_once(posterior)
             table = loo_by_ranker(single, group=group)
     except ValueError as error:  # few draws, or numbers that are not finite: the sentence says so
-        return Part(Section(heading, [str(error)]), printed=False)
+        return Part(heading, [str(error)], printed=False)
     # rankers of one row that counts several times are so many rankers
     weight = np.ones(len(table)) if times is None else times[table.index].to_numpy()
     gain, spread = _mean_gain(table, weight)
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
-    figures = f"{gain:.2f} ± {spread:.2f}" if np.isfinite(spread) else f"{gain:.2f}"
-    text = [
-        "Each is predicted from the others, as if it had not been seen. The gain is how much more "
-        f"probable a {noun} is under this model than under random order: its logarithm, in nats.",
-        f"The mean gain per {noun} is {figures}, a probability {_times(gain)} times as high."
-        if gain > 0
-        else f"The mean gain per {noun} is {figures}: no better than random order. Either these "
-        "preferences have little to do with each other, or the prior is too wide.",
-    ]
     rows = table.head(WORST)
-    if len(table) > 1:
-        worse = float(weight[(table["gain"] < 0).to_numpy()].sum())
-        text.append(
-            f"{worse:,.6g} of {weight.sum():,.6g} {group}s are predicted worse than by random "
-            f"order. The table has the {len(rows)} that fit least."
-        )
-    text += [*_which_rankings(posterior, among), *_about_pareto_k(table)]
+    values = {
+        "noun": noun,
+        "gain": gain,
+        "figures": f"{gain:.2f} ± {spread:.2f}" if np.isfinite(spread) else f"{gain:.2f}",
+    }
+    text = paragraphs(
+        "predictions",
+        **values,
+        times=f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}",
+        group=group,
+        several=len(table) > 1,
+        worse=float(weight[(table["gain"] < 0).to_numpy()].sum()),
+        total=weight.sum(),
+        rows=len(rows),
+        **_which_rankings(posterior, among),
+        good_k=GOOD_K,
+        rough=int((table["pareto_k"] > GOOD_K).sum()),
+        predicted=len(table),
+    )
     columns = {PLURALS[noun].capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
     finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
     shown = formatted(finite, group.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
-    failures = [
-        f"The model predicts a {noun} no better than random order does (mean gain {figures} nats): "
-        "do not rely on these ranks."
-    ]
-    section = Section(heading, text, shown if len(table) > 1 else None, file="predictions.csv")
-    return table_part(
-        section, table, posterior, printed=False, failures=failures if gain <= 0 else ()
+    return Part(
+        heading,
+        text,
+        shown if len(table) > 1 else None,
+        file=file,
+        files={file: table},
+        printed=False,
+        failures=paragraphs("no_better_than_random", **values) if gain <= 0 else (),
     )
 
 
-def _mean_gain(table: pd.DataFrame, weight: NDArray[np.float64]) -> tuple[float, float]:
+def _mean_gain(table: pd.DataFrame, weight: Any) -> tuple[float, float]:
     """Mean gain per ranking or match, and its standard error, NaN of a single ranker."""
     total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
     rankers = float(weight.sum())
@@ -182,23 +163,7 @@ def _mean_gain(table: pd.DataFrame, weight: NDArray[np.float64]) -> tuple[float,
     return gain, float(np.sqrt(rankers * off / (rankers - 1))) / n if rankers > 1 else np.nan
 
 
-def _about_pareto_k(table: pd.DataFrame) -> list[str]:
-    """Say how much the fit hangs on what is left out."""
-    out = [
-        "Pareto k says how much the fit hangs on what is left out: up to "
-        f"{GOOD_K:g} the prediction without it is sound."
-    ]
-    rough = int((table["pareto_k"] > GOOD_K).sum())
-    if rough:
-        weigh, them = ("weighs", "it") if rough == 1 else ("weigh", "them")
-        out.append(
-            f"{rough:,} of the {len(table):,} {weigh} so much that the fit without {them} is a "
-            f"rough guess (Pareto k above {GOOD_K:g})."
-        )
-    return out
-
-
-def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
+def _counted_once(data: Any) -> tuple[Any, pd.Series | None]:
     """Have rows that count several times count once, and say how often, by ranker.
 
     Of 40 voters with the same ballot one is to be predicted from the other 39, not all of them from
@@ -219,15 +184,9 @@ def _apiece(data: Any) -> tuple[Any, pd.Series | None]:
     return out, pd.Series(weight, constant["ranker"].to_numpy()[ranker])
 
 
-def _which_rankings(posterior: Any, among: int) -> list[str]:
-    """Say which rankings were predicted, if not all."""
-    n = posterior["observed_data"].sizes.get("ranking", among)
-    whose = "those of rankers drawn at random"
-    return [f"These are {n:,} of the {among:,} rankings, {whose}."] if n < among else []
-
-
-def _times(gain: float) -> str:
-    return f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}"
+def _which_rankings(posterior: Any, among: int) -> dict[str, int]:
+    """Count the rankings that were predicted, and all of them."""
+    return {"n": posterior["observed_data"].sizes.get("ranking", among), "among": among}
 
 
 def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
@@ -235,49 +194,27 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
 
     `among` is how many rankings there are, if they may be more than those predicted.
     """
-    what = [
-        "Rankings drawn from the model are held against the observed ones: which item is on top, "
-        "who is above whom, how far rankings are from the common order.",
-        *_which_rankings(posterior, among),
-    ]
     table = ranking_checks(posterior, draws=None)
     picture = marked_png(plot_ranking_checks(table), posterior)
-    return _checked(table, " ".join(what), REMEDY.format(remedy), posterior, picture)
+    what = sentence("checks", **_which_rankings(posterior, among))
+    return _checked(table, what, remedy, picture)
 
 
 def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
     """Say whether rankings of each kind look like those drawn from the model."""
-    what = (
-        "Rankings drawn from the model are held against the observed ones, each kind by itself: "
-        "every ranking counts as much as it is of the kind."
-    )
     table = kind_checks(posterior, membership, order="kind_utility").assign(note="")
-    return _checked(
-        table, what, f"What to do: {OTHER_KINDS}.", posterior, where=" within the kinds"
-    )
+    return _checked(table, sentence("checks_of_kinds"), "within kinds", where=" within the kinds")
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
     """Say whether matches drawn from the model look like the observed ones, the worst first."""
-    what = (
-        "As many matches of each pair as were played are drawn from the model and held against the "
-        "observed ones: how many points each item makes, who beats whom, how often the first wins "
-        "or nobody"
-    )
-    if by:
-        what += f", also {' and '.join(SORTS[name] for name in by)}"
     table = match_checks(posterior, draws=None, by=by)
     picture = marked_png(plot_match_checks(table), posterior)
-    return _checked(table, f"{what}.", REMEDY.format(BY), posterior, picture)
+    return _checked(table, sentence("checks_of_matches", by=by), "matches", picture)
 
 
 def _checked(
-    table: pd.DataFrame,
-    what: str,
-    remedy: str,
-    posterior: Any,
-    picture: bytes | None = None,
-    where: str = "",
+    table: pd.DataFrame, what: str, remedy: str, picture: bytes | None = None, where: str = ""
 ) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
     fits = worst_checks(table)
@@ -289,48 +226,21 @@ def _checked(
         (str(statistic), label, "" if n == "all" else which.format(n))
         for statistic, label, n in rows.index
     ]
-    text, failures, shown = [count, what], [], None
-    if len(rows):
-        worst = _check_sentence(*keys[0], rows.iloc[0])
-        text.insert(0, f"The worst: {worst}")
-        shown = _shown_checks(keys, rows)
-        if not fits.ok:
-            failures.append(_misfit(fits, count, worst, where, remedy))
+    worst = _check_sentence(*keys[0], rows.iloc[0]) if keys else ""
+    values = {"fits": fits, "count": count, "worst": worst, "where": where, "remedy": remedy}
     file = "kind_checks.csv" if where else "checks.csv"
-    alt = f"Predictive checks: {count}"
-    section = Section(f"What it misses{where}", text, shown, picture, alt, file)
-    files = {file: marked_csv(table, posterior)}
-    if picture is not None:
-        files["checks.png"] = picture
-    return Part(section, files, printed=False, failures=failures, fit=_good_fit(fits, where))
-
-
-def _misfit(fits: Fits, count: str, worst: str, where: str, remedy: str) -> str:
-    """Say that the model does not fit: too many checks fail, or one of them by too much."""
-    if fits.failed > fits.by_chance:
-        return f"The model does not fit{where}. {count} The worst: {worst} {remedy}"
-    return (
-        f"The model does not fit{where}: {worst} That is {fits.worst.iloc[0]['far']:.0f} standard "
-        f"deviations off, too many for chance. (Of all {fits.n} checks {fits.failed} fail, and "
-        f"{_by_chance(fits)} would by chance.) {remedy}"
+    return Part(
+        f"What it misses{where}",
+        paragraphs("checked", what=what, **values),
+        _shown_checks(keys, rows) if keys else None,
+        picture,
+        f"Predictive checks: {count}",
+        file,
+        files={file: table} | ({} if picture is None else {"checks.png": picture}),
+        printed=False,
+        failures=paragraphs("misfit", **values) if keys and not fits.ok else (),
+        fit=sentence("good_fit", **values),
     )
-
-
-def _good_fit(fits: Fits, where: str) -> str:
-    """Say that the model fits, if it does, or that this cannot be checked."""
-    if not fits.n:
-        return f"Whether the model fits{where} cannot be checked: too little was observed."
-    if not fits.ok:
-        return ""
-    fail = "fails" if fits.failed == 1 else "fail"
-    return (
-        f"The model fits{where}, as far as {fits.n} checks tell: {fits.failed} of them {fail}, "
-        f"{_by_chance(fits)} would by chance."
-    )
-
-
-def _by_chance(fits: Fits) -> str:
-    return f"{fits.by_chance:.0f}" if fits.by_chance >= 1 else "none or one"
 
 
 def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.DataFrame:
@@ -344,15 +254,20 @@ def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.Da
 
 def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
     """Say what is observed, and what the model predicts."""
-    figures = "observed {}, predicted {} ({} to {}).".format(*_figures(row))
-    if statistic == "Kendall distance" and label == "mean":
-        more = "more" if row["observed"] < row["mean"] else "less"
-        lists = f" of {which}" if which else ""
-        return (
-            f"rankings{lists} agree {more} with each other than those of the model do. Of the "
-            f"pairs in a ranking, the share that is not in the common order: {figures}"
-        )
-    return f"{_check_name(statistic, label, which)}: {figures}"
+    outcome, comma, group = str(label).partition(", ")
+    one, _, other = str(label).rpartition(" > ")
+    return sentence(
+        "check",
+        statistic=statistic,
+        label=label,
+        which=which,
+        more=row["observed"] < row["mean"],
+        outcome=outcome,
+        group=comma + group,
+        one=one,
+        other=other,
+        figures=_figures(row),
+    )
 
 
 def _figures(row: Any) -> list[str]:
@@ -362,27 +277,6 @@ def _figures(row: Any) -> list[str]:
     least = min((width for width in apart if width > 0), default=1.0)
     decimals = min(max(2, math.ceil(-math.log10(least))), 5)
     return [f"{row[name]:.{decimals}f}" for name in ("observed", "mean", "low", "high")]
-
-
-def _check_name(statistic: str, label: Any, which: str) -> str:
-    """Name a check in a sentence."""
-    lists = f" ({which})" if which else ""
-    outcome, comma, where = str(label).partition(", ")
-    happens = "there is a tie" if outcome == "tie" else f"the {outcome} wins"
-    one, _, other = str(label).rpartition(" > ")
-    names = {
-        "Kendall distance": f"how much the distances of rankings to the common order vary{lists}",
-        "top item": f"how often {label} is first{lists}",
-        "points": f"the share of points of {label}",
-        "group points": f"the share of points of {label}",
-        "outcome": f"how often {happens}{comma}{where}",
-        "group outcome": f"how often {happens}{comma}{where}",
-        "pair": f"how often {one} beats {other}",
-        "pair order": f"how often {one} is ahead of {other}{lists}",
-        "share": f"the share of {which}",
-        "block size": f"the share of {label} among the blocks{lists}",
-    }
-    return names[statistic]
 
 
 def _label(label: Any, which: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from bayesrank.cli.caches import broken_cache
+from bayesrank.cli.options import Output
 
 # Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
 
@@ -201,9 +202,9 @@ def _sentence(error: BaseException) -> str | None:
 
 
 @contextmanager
-def errors_as_sentences(*, quiet: bool = False, data: bool = False) -> Iterator[Talk]:
+def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
     """Show errors and warnings as sentences, not as tracebacks, and end where asked to."""
-    talk = Talk(quiet=quiet, data=data)
+    talk = Talk() if output is None else Talk(quiet=output.quiet, data=output.data)
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         # matplotlib warns of each character without a glyph: what to say of them is known before

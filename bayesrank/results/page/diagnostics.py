@@ -25,18 +25,9 @@ SHOWN = 20  # items, the best ones
 class Convergence:
     """Convergence figures and what they mean.
 
-    Attributes
-    ----------
-    rhat : float
-        The largest R-hat of any item; NaN with a single chain.
-    ess_bulk, ess_tail : float
-        The smallest effective sample sizes of any item.
-    divergences : int
-        Number of diverging transitions.
-    ok : bool
-        Whether nothing is wrong.
-    sentences : tuple of str
-        What is wrong and what to do about it, or that nothing is; `str()` joins them.
+    The largest R-hat of any item, NaN with a single chain; the smallest effective sample sizes; the
+    number of diverging transitions; whether nothing is wrong; and sentences that say what is wrong
+    and what to do about it, or that nothing is, which `str()` joins.
     """
 
     rhat: float
@@ -60,12 +51,6 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     var, dim : str
         The variable that is read, and the dim of its items. An item whose value never changes,
         such as a reference fixed at zero, is not checked.
-
-    Returns
-    -------
-    Convergence
-        Figures, whether all is well (R-hat at most 1.01, effective sample sizes of 400 and more,
-        no divergences), and sentences saying so.
 
     Raises
     ------
@@ -137,19 +122,9 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
 def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
     """Tell whether there are draws enough for a table of ranks.
 
-    Parameters
-    ----------
-    data, var, dim
-        Posterior, variable and dim of the items, as in `rank_draws`.
-    top : int
-        The k of the probability to be among the best k.
-
-    Returns
-    -------
-    bool
-        Whether, for the 20 items of the best mean ranks, the Monte Carlo standard errors are small:
-        of the probabilities to be the best and among the best k at most 0.01, of the mean ranks a
-        thirtieth of the standard deviation of the rank.
+    For the 20 items of the best mean ranks the Monte Carlo standard errors must be small: of the
+    probabilities to be the best and among the best `top` at most 0.01, of the mean ranks a
+    thirtieth of the standard deviation of the rank. The others are as in `rank_draws`.
 
     Raises
     ------

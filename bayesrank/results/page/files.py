@@ -47,19 +47,11 @@ def plain(text: Any) -> str:
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
-    r"""Write a table as CSV that a spreadsheet shows and does not run, nor a terminal.
+    r"""Write a table and its index as CSV in UTF-8 that a spreadsheet shows and does not run.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Text that a spreadsheet would take for a formula, which begins with =, +, -, @ or a tab and
-        is no number, gets an apostrophe in front. Characters that steer a terminal or turn the
-        direction of a text become a mark, as by `plain`; tabs and ends of lines stay.
-
-    Returns
-    -------
-    bytes
-        In UTF-8, with the index.
+    Text that a spreadsheet would take for a formula, which begins with =, +, -, @ or a tab and is
+    no number, gets an apostrophe in front. Characters that steer a terminal or turn the direction
+    of a text become a mark, as by `plain`; tabs and ends of lines stay.
 
     Examples
     --------
@@ -81,20 +73,7 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
 
 
 def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -> bytes:
-    """Render a figure as PNG.
-
-    Parameters
-    ----------
-    figure : Figure or PlotCollection
-        Matplotlib figure, or what `plot_ranks` and its like return.
-    dpi : int
-        Dots per inch.
-
-    Examples
-    --------
-    >>> figure_png(Figure(figsize=(1, 1)))[1:4]
-    b'PNG'
-    """
+    """Render a figure as PNG; `plot_ranks` and its like return a `PlotCollection`."""
     if isinstance(figure, PlotCollection):
         figure = figure.viz["figure"].item()
     buffer = io.BytesIO()
@@ -106,26 +85,13 @@ def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -
 def whole_file(path: Path) -> Iterator[Path]:
     """Have a file written whole or not at all: beside its place first, then moved there.
 
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; one that is there is replaced when the block ends well, and left
-        alone otherwise.
-
-    Yields
-    ------
-    Path
-        An empty file to write to.
+    Yields the path of an empty file to write to. A file that is there is replaced when the block
+    ends well, and left alone otherwise.
 
     Raises
     ------
     OSError
         In a sentence, if the folder does not exist or cannot be written to, or `path` is a folder.
-
-    Examples
-    --------
-    >>> with whole_file(Path("draws.nc")) as beside:  # doctest: +SKIP
-    ...     idata.to_netcdf(beside)
     """
     folder = path.parent
     if not folder.exists():
@@ -149,14 +115,6 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write all the content of a file or nothing, as `whole_file`.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder, "page.html"), b"<p>")
-    ...     Path(folder, "page.html").read_bytes()
-    b'<p>'
-    """
+    """Write all the content of a file or nothing, as `whole_file`."""
     with whole_file(path) as beside:
         beside.write_bytes(content)

@@ -49,21 +49,9 @@ MAYBE_BETTER = {
 class Section:
     """A heading with paragraphs, a picture and a table below it.
 
-    Attributes
-    ----------
-    heading : str
-        Of the section.
-    paragraphs : sequence of str
-        Plain text.
-    table : DataFrame, optional
-        Its cells are shown as they are, as text, and the index as the first column, which has the
-        name of the index.
-    picture : bytes, optional
-        A PNG, from `figure_png`.
-    alt : str
-        What the picture shows, for those who cannot see it.
-    file : str
-        Name of the file beside the page that has the whole table.
+    `picture` is a PNG, from `figure_png`, and `alt` says what it shows. The cells of `table` are
+    texts, and its first column is the index. `file` names the file beside the page that has the
+    whole table.
 
     Examples
     --------
@@ -99,30 +87,14 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group.
-    tied_prob : float
-        The probability that `summary` was made with.
+        From `rank_summary`, one group, made with the probability `tied_prob`.
     named : int
         Name at most so many of the items that may be better, best first.
-
-    Returns
-    -------
-    str
-        Some sentences.
 
     Raises
     ------
     ValueError
         If `summary` has several groups.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from bayesrank.results import rank_summary
-    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
-    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
-    >>> verdict(rank_summary(u, tied_prob=0.75), tied_prob=0.75)
-    'a leads: mean rank 1.2, best with probability 0.75. It is better than the other ...'
     """
     _require_one_group(summary)
     leader = summary.iloc[0]
@@ -160,38 +132,18 @@ def _named(word: str, items: pd.Index, most: int) -> str:
 
 
 def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40) -> str:
-    """Write the summary for a terminal.
+    """Write the summary for a terminal, in lines of fixed width; the last line counts other items.
 
     Parameters
     ----------
     summary : DataFrame
         From `rank_summary`, one group; columns rankings or matches, how often items were seen,
         last_seen, elo, lower and tier are shown as well; by lower, if it is there, it is sorted.
-    rows : int
-        Show at most so many items; the last line counts the others.
-    longest_name : int
-        Cut longer names.
-
-    Returns
-    -------
-    str
-        Lines of fixed width.
 
     Raises
     ------
     ValueError
         If `summary` has several groups.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from bayesrank.results import rank_summary
-    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 1.0]]],
-    ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
-    >>> print(table_text(rank_summary(u, top=1)))
-    item  mean rank     ranks  P(best)  P(top 1)  standing
-    a           1.2       1-2     0.75      0.75  leads
-    b           1.8       1-2     0.25      0.25  tied
     """
     _require_one_group(summary)
     summary, words = _sorted(summary)
@@ -219,15 +171,12 @@ def report_html(
     tied_prob: float = 0.95,
     interval: float = 0.94,
 ) -> str:
-    """Compose the page.
+    """Compose the page: HTML without any outside request; every text is escaped.
 
     Parameters
     ----------
-    title : str
-        Heading.
     summary : DataFrame
-        From `rank_summary`, one group; columns rankings or matches, how often items were seen,
-        last_seen, elo, lower and tier are shown as well; by lower, if it is there, it is sorted.
+        As for `table_text`, made with the probabilities `tied_prob` and `interval`.
     picture : bytes
         A PNG, from `figure_png`.
     paragraphs : sequence of str
@@ -238,37 +187,17 @@ def report_html(
         What stands below the verdict, set apart: what the model fails in comes first.
     fit : str
         What stands there if the model fits.
-    notes : sequence of str
-        What a reader should know about the data.
-    sections : sequence of Section
-        What follows the table.
-    made : str
-        A line below the heading: when, by what.
-    file : str
-        Name of the file beside the page that has the table.
+    notes, sections : sequences of str and of Section
+        What a reader should know about the data, and what follows the table.
+    made, file : str
+        A line below the heading, and the name of the file beside the page that has the table.
     reading : str, optional
         What a difference of utilities means; by default what it means in rankings.
-    tied_prob, interval : float
-        The probabilities that `summary` was made with, of the tied items and of the ranks.
-
-    Returns
-    -------
-    str
-        HTML without any outside request; every text is escaped.
 
     Raises
     ------
     ValueError
         If `summary` has several groups.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from bayesrank.results import rank_summary
-    >>> u = xr.DataArray([[[2.0, 1.0]]], dims=("chain", "draw", "item"))
-    >>> page = report_html("R & D", rank_summary(u), b"", paragraphs=["Two items."])
-    >>> "<h1>R &amp; D</h1>" in page
-    True
     """
     _require_one_group(summary)
     ordered, words = _sorted(summary)

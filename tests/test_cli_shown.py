@@ -1,0 +1,83 @@
+"""What commands print and what their pages say: whole runs, but for the sampler.
+
+The golden file has the sentences, the tables and the order of the sections, without the decimals,
+which hang on draws that are made up.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayesrank import inference
+from bayesrank.cli import kinds
+from tests.commands import few, no_sampling, run, shown
+
+BEERS = """judge,beer,stars,place
+ann,ale,5,1
+ann,bock,4,2
+ann,cider,3,3
+ben,bock,5,1
+ben,ale,4,2
+ben,cider,1,3
+cat,cider,2,2
+cat,ale,2,2
+cat,bock,3,1
+"""
+JUDGED = "judge,beer,stars,kind\n" + "".join(
+    f"j{j},{beer},{k * j % 5},{'xy'[j % 2]}\n"
+    for j in range(8)
+    for k, beer in enumerate(("ale", "bock", "cider", "mead"), start=1)
+)
+MATCHES = """left,right,result,who,kind,prompt,len_l,len_r
+ale,bock,first,ann,taste,1,5,2
+bock,ale,tie,ben,look,1,2.5,4
+bock,cider,first,ann,look,2,1,3
+cider,ale,second,cat,taste,2,6,2
+cider,bock,first,ben,taste,3,4,1
+"""
+BY_BEER = ("--ranker", "judge", "--item", "beer")
+PLACE = ("rank", BEERS, *BY_BEER, "--rank", "place")
+PAIRS = ("matches", MATCHES, "--first", "left", "--second", "right", "--outcome", "result")
+RUNS = {
+    "ratings": ("rank", BEERS, *BY_BEER, "--rating", "stars"),
+    "the order of the lower ends": (*PLACE, "--sort", "lower", "--scale", "elo", "--top", 2),
+    "few draws, with a title": (*PLACE, "--draws", 50, "--chains", 2, "--title", "Beers"),
+    "a quick answer": (*PLACE, "--quick"),
+    "quietly": (*PLACE, "--quiet"),
+    "categories of rankings": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--by", "kind"),
+    "kinds": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--kinds", 2),
+    "ballots": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b", "--weight", "n",
+                "--missing", "last"),
+    "matches": PAIRS,
+    "judges and categories": (*PAIRS, "--judge", "who", "--category", "kind"),
+    "features and groups": (*PAIRS, "--judge", "who", "--feature", "len_l,len_r",
+                            "--group", "prompt"),
+    "features without an order": (*PAIRS, "--feature", "len_l,len_r", "--no-order"),
+    "ties": (*PAIRS, "--ties-by", "item", "--ties-by", "strength"),
+    "ties by item": (*PAIRS, "--ties-by", "item", "--no-order"),
+    "two items": ("matches", "w,l\nale,bock\nbock,ale\n", "--first", "w", "--second", "l",
+                  "--outcome", "w"),
+    "winners": ("matches", "w,l\nale,bock\nbock,cider\n", "--winner", "w", "--loser", "l"),
+}  # fmt: skip
+
+
+def quick_posterior(model, enough=None, **settings):
+    with model:
+        posterior = few(**settings)
+    posterior["posterior"].attrs["approximation"] = "Laplace"
+    return posterior
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_a_run_says(tmp_path, monkeypatch, golden, case):
+    command, table, *options = RUNS[case]
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(table, encoding="utf-8")
+    no_sampling(monkeypatch, few)
+    monkeypatch.setattr(inference, "quick_posterior", quick_posterior)
+    monkeypatch.setattr("bayesrank.cli.parts.figure_png", lambda _: b"a picture")
+    monkeypatch.setattr(kinds, "first_kinds", lambda *_: {"share": np.array([0.5, 0.5])})
+    result = run(command, "t.csv", *options, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    golden(case, shown(result, Path("t-ranks")))
