@@ -135,11 +135,7 @@ class ObservedFullRV(ObservedMallowsRV):
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
-        if (row := _first_partial(data)) is not None:
-            raise ValueError(
-                f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
-                "the model anew with partial rankings, which it then allows."
-            )
+        _refuse_partial(name, data)
 
     @classmethod
     def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -196,6 +192,12 @@ class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
                 "br.LeapAndShift for its steps. Under 'kendall', from_orderings(..., rest=) says "
                 "that items left out come last; otherwise leave items out by drop_items()."
             )
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        super().check_new(model, name, data, p)
+        if p.sizes.type.shape[-1] == 0:  # the normaliser has no blocks
+            _refuse_partial(name, data)
 
 
 class ObservedStagesSummedOutRV(StagesSummedOutRV, ObservedSummedOutRV):
@@ -431,6 +433,14 @@ def check_lists(name: str, rankings: Rankings) -> None:
             f"{name!r} is of rankings that have all items, and ties in the last block only: "
             f"{_described(rankings, int(bad.argmax()))}. Say by from_orderings(..., rest=) "
             "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
+        )
+
+
+def _refuse_partial(name: str, data: Rankings) -> None:
+    if (row := _first_partial(data)) is not None:
+        raise ValueError(
+            f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
+            "the model anew with partial rankings, which it then allows."
         )
 
 

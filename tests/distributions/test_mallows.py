@@ -304,6 +304,16 @@ def test_new_rankings_take_the_place_of_observed_ones(consensus):
         br.set_observed("y", partial, model=model)
 
 
+@for_each("dims", [None, "ranker"])
+def test_a_marginalised_consensus_takes_no_new_ties_unless_it_was_made_with_ties(dims):
+    model = model_of(None, "kendall", dims)
+    tied = br.Rankings.from_orderings(
+        [["a", "d", {"b", "c"}]] * R.n_rankings, items=R.items, rankers=R.rankers[R.ranker_idx]
+    )
+    with pytest.raises(ValueError, match=r"was made with full rankings without ties: ranking"):
+        br.set_observed("y", tied, model=model)
+
+
 @for_each("consensus", [None, CONSENSUS])
 def test_frozen_data_give_the_same(consensus):
     model = model_of(consensus)
