@@ -66,10 +66,10 @@ TESTS = Path(__file__).parent / "tests"
 SLOW_EXAMPLES = {
     "bayesrank.inference.dynamic.forward.forward_validation",
     "bayesrank.distributions.generalized_mallows.GeneralizedMallows",
-    "bayesrank.inference.dynamic.histories",
-    "bayesrank.inference.dynamic.histories.History.draws",
-    "bayesrank.inference.dynamic.histories.History.with_data",
-    "bayesrank.inference.dynamic.histories.history",
+    "bayesrank.inference.dynamic.fit",
+    "bayesrank.inference.dynamic.fit.DynamicFit.draws",
+    "bayesrank.inference.dynamic.fit.DynamicFit.with_data",
+    "bayesrank.inference.dynamic.fit.fit_dynamic",
     "bayesrank.inference.mixtures.leap_and_shift.LeapAndShift",
     "bayesrank.inference.sampling.nuts",
     "bayesrank.inference.sampling.nutpie_model.compile_density",
@@ -77,7 +77,7 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.sampling.nuts.sample",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.validation.kfold.kfold",
-    "bayesrank.inference.mixtures.sampled_consensus.consensus_posterior",
+    "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",
     "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }
 

@@ -75,7 +75,7 @@ def audit(
     time: str | None = None,
     order_effect: bool = True,
     probes: Sequence[str] | None = None,
-    seed: int = 0,
+    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Look for what makes a board of matches less trustworthy than its intervals say.
 
@@ -95,8 +95,8 @@ def audit(
         Whether the order of a pair means something; False skips the probe of order.
     probes : sequence of str, optional
         Names of probes; by default all.
-    seed : int
-        Random seed of simulated and permuted boards.
+    random_seed : int, optional
+        Seed of simulated and permuted boards.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def audit(
     if time is not None:
         pairs.group_labels(time)  # raises if there is none
     drawn = None if posterior is None else _predicted(pairs, posterior, var)
-    board = _Board(pairs, time, order_effect, np.random.default_rng(seed), drawn)
+    board = _Board(pairs, time, order_effect, np.random.default_rng(random_seed), drawn)
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
     return pd.DataFrame(found, pd.Index(names, name="probe"), columns)

@@ -10,12 +10,12 @@ LEARNED = 3.0
 """Scale of the half-normal prior of a learned standard deviation of utilities (log worths)."""
 
 
-def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any, centred: bool = False) -> Any:
+def utility_prior(prior: str, name: str, *, sigma: Any, dims: Any, centred: bool = False) -> Any:
     """Add utilities with a prior to the model in context.
 
     Parameters
     ----------
-    kind : {"normal", "zero-sum"}
+    prior : {"normal", "zero-sum"}
         Independent, or with the sum zero.
     name : str
         Name of the variable.
@@ -43,16 +43,18 @@ def utility_prior(kind: str, name: str, *, sigma: Any, dims: Any, centred: bool 
     # Here, and not above: the command line reads the names and should answer --help at once.
     import pymc as pm
 
-    if kind not in PRIORS:
-        raise ValueError(f"`prior` is {kind!r}; it is one of {', '.join(map(repr, PRIORS))}.")
-    prior = getattr(pm, PRIORS[kind])
+    if prior not in PRIORS:
+        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
+    distribution = getattr(pm, PRIORS[prior])
     if sigma is not None:
-        return prior(name, sigma=sigma, dims=dims)
+        return distribution(name, sigma=sigma, dims=dims)
     scale = pm.HalfNormal(f"{name}_scale", LEARNED)
     if centred:
-        return prior(name, sigma=scale, dims=dims)
+        return distribution(name, sigma=scale, dims=dims)
     # with few data NUTS would diverge at small scales if this were centred
-    return pm.Deterministic(name, scale * prior(f"{name}_z", sigma=1.0, dims=dims), dims=dims)
+    return pm.Deterministic(
+        name, scale * distribution(f"{name}_z", sigma=1.0, dims=dims), dims=dims
+    )
 
 
 def deviations(

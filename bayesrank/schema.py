@@ -12,7 +12,7 @@ weight             row                   evidence weights
 ranks, item        row, slot             of rankings: places, and the items in the slots
 sizes                                    of rankings: block sizes
 turns                 row, turn, slot    of rankings: places, by ranker, if a row is a ranker
-kinds                 kind               of a mixture: numbers of the kinds
+components                 component               of a mixture: numbers of the components
 counts             row, result           of pairs: how often each outcome came
 first, second      row                   of pairs: the items
 effect,            row, pair_term        of pairs: what leads are made of beside utilities, as
@@ -49,6 +49,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "AT_RANDOM",
+    "COMPONENTS",
     "CONTENT",
     "COUNTED",
     "COUNTS",
@@ -58,7 +59,6 @@ __all__ = [
     "FIRST",
     "ITEM",
     "JUDGE",
-    "KINDS",
     "MATCHES",
     "NEGATIVE",
     "NET",
@@ -85,7 +85,7 @@ __all__ = [
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
 RANKS, ITEM, SIZES, RANKER = "ranks", "item", "sizes", "ranker"  # of rankings
-TURNS, KINDS = "turns", "kinds"  # of mixtures
+TURNS, COMPONENTS = "turns", "components"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
 EFFECT, EFFECT_SIZE, FEATURE = "effect", "effect_size", "feature"
 NET, AT_RANDOM = "net", "at_random"  # of counts

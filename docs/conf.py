@@ -121,7 +121,7 @@ def _with_literal_blocks(story: str) -> list[str]:
 
 autosummary_generate = True
 autosummary_filename_map = {  # where file systems take one for the other
-    "bayesrank.History": "bayesrank.History-class",
+    "bayesrank.DynamicFit": "bayesrank.DynamicFit-class",
 }
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False

@@ -37,9 +37,9 @@ import xarray as xr
 import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
+from bayesrank.cli.console import Talk, errors_as_sentences, stopping
 from bayesrank.cli.fitting import predictions
 from bayesrank.cli.parts import Part
-from bayesrank.cli.talk import Talk, errors_as_sentences, stopping
 from tests.builders import PACKAGE
 from tests.commands import SCHEMA, command, data_of, few, no_sampling, notes, refuses, run
 from tests.flags import flags_of_users
@@ -793,7 +793,7 @@ HOSTILE = {
     "open": True, "force": True, "save": "x", "output_dir": "/", "__class__": 1, "dated": False,
     "seed": -1, "draws": "100", "tune": 1.5, "chains": 0, "top": True, "prior": "flat",
     "prior_scale": -1, "made": None, "version": 7, "interval": 1, "scale": ["elo"], "anchor": 3,
-    "sort": {}, "quick": "yes", "title": None, "notes": "none", "kinds": 1, "order": True,
+    "sort": {}, "quick": "yes", "title": None, "notes": "none", "components": 1, "order": True,
     "command": "pairs", "fit": [],
 }  # fmt: skip
 
@@ -1071,14 +1071,14 @@ def quick(light, monkeypatch):
     """Make an approximation up, and record what was asked for."""
     asked = []
 
-    def quick_posterior(model, **settings):
+    def fit_inla(model, **settings):
         asked.append(settings)
         with model:
             posterior = few(**settings)
         posterior["posterior"].attrs["approximation"] = "Laplace"
         return posterior
 
-    monkeypatch.setattr(inference, "quick_posterior", quick_posterior)
+    monkeypatch.setattr(inference, "fit_inla", fit_inla)
     return asked
 
 
@@ -1138,7 +1138,7 @@ def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypat
     def no_mode(*_, **__):
         raise ValueError("The data leave the scales open.")
 
-    monkeypatch.setattr(inference, "quick_posterior", no_mode)
+    monkeypatch.setattr(inference, "fit_inla", no_mode)
     result = run(*SMALL, "--quick")
     assert len(light) == 1
     note = notes(result)[-1]

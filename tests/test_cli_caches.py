@@ -12,7 +12,7 @@ import pytest
 
 from bayesrank import kernel_cache
 from bayesrank.cli.caches import FLAGS, broken_cache, compiling_said, find_cache
-from bayesrank.cli.talk import Talk, errors_as_sentences
+from bayesrank.cli.console import Talk, errors_as_sentences
 from bayesrank.cli.warm_up import RUNS
 
 

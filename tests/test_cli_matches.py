@@ -15,7 +15,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import leaderboard
 from bayesrank.audit import PROBES
-from bayesrank.cli import coming_matches, match_sections, texts
+from bayesrank.cli import match_sections, next_matches, texts
 from tests.commands import command, data_of, few, no_sampling, notes, refuses, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -125,7 +125,7 @@ def test_judges_categories_and_the_audit_are_data_too(whole):
     assert all(-1 <= row["agrees"] <= 1 for row in said["judges"])
     assert {row["category"] for row in said["categories"]} == {"look", "taste"}
     played = said["next_matches"]
-    assert sum(row["matches"] for row in played) == coming_matches.BATCH
+    assert sum(row["matches"] for row in played) == next_matches.BATCH
     assert all(row["p_better"] >= 0.5 for row in played)
     assert {row["among"] for row in said["settling"]} == {"all", "tied"}
     assert "ties" not in said
@@ -427,7 +427,7 @@ def board(means, sd=0.1, n=1000):
 
 
 def next_of(means, **how):
-    part = coming_matches.coming(*board(means, **how), 3, [])
+    part = next_matches.coming(*board(means, **how), 3, [])
     return " ".join(part.paragraphs), part
 
 
@@ -471,17 +471,17 @@ def test_of_many_items_those_in_doubt_are_chosen_from():
     # places among the best that are left for those in doubt
     posterior, _ = board([9.0, 8.0, *[1.0] * 40], sd=0.3)
     chance = bayesrank.rank_summary(posterior, top=5)["p_top5"]
-    chosen = coming_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
+    chosen = next_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
     assert not {"i0", "i1"} & {*chosen.index, *chosen["item_other"]}
     assert chosen["matches"].sum() == 10
 
 
 def test_a_plan_supposes_typical_judges_where_there_are_judges():
     posterior, summary = board([1.0, 0.98, 0.0])
-    said = coming_matches.coming(posterior, summary, 3, []).text()
+    said = next_matches.coming(posterior, summary, 3, []).text()
     assert "it supposes matches as they were so far." in said
     posterior["posterior"]["adherence"] = ("judge", [1.0])
-    said = coming_matches.coming(posterior, summary, 3, []).text()
+    said = next_matches.coming(posterior, summary, 3, []).text()
     assert "it supposes typical judges and matches as they were so far." in said
 
 
@@ -493,5 +493,5 @@ def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
 
 
 def test_matches_that_go_together_are_left_out_of_the_plan():
-    part = coming_matches.coming(*board([1.0, 0.98, 0.0]), 3, ["prompt", "user"])
+    part = next_matches.coming(*board([1.0, 0.98, 0.0]), 3, ["prompt", "user"])
     assert "and leaves out that those of one prompt or user go together." in part.text()

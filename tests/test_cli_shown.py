@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayesrank import inference
-from bayesrank.cli import kinds
+from bayesrank.cli import mixture
 from tests.commands import few, no_sampling, run, shown
 
 BEERS = """judge,beer,stars,place
@@ -46,7 +46,7 @@ RUNS = {
     "a quick answer": (*PLACE, "--quick"),
     "quietly": (*PLACE, "--quiet"),
     "categories of rankings": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--by", "kind"),
-    "kinds": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--kinds", 2),
+    "components": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--components", 2),
     "ballots": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b", "--weight", "n",
                 "--missing", "last"),
     "matches": PAIRS,
@@ -62,7 +62,7 @@ RUNS = {
 }  # fmt: skip
 
 
-def quick_posterior(model, enough=None, **settings):
+def fit_inla(model, enough=None, **settings):
     with model:
         posterior = few(**settings)
     posterior["posterior"].attrs["approximation"] = "Laplace"
@@ -75,9 +75,9 @@ def test_a_run_says(tmp_path, monkeypatch, golden, case):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(table, encoding="utf-8")
     no_sampling(monkeypatch, few)
-    monkeypatch.setattr(inference, "quick_posterior", quick_posterior)
+    monkeypatch.setattr(inference, "fit_inla", fit_inla)
     monkeypatch.setattr("bayesrank.cli.parts.figure_png", lambda _: b"a picture")
-    monkeypatch.setattr(kinds, "first_kinds", lambda *_: {"share": np.array([0.5, 0.5])})
+    monkeypatch.setattr(mixture, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     result = run(command, "t.csv", *options, "--seed", 1)
     assert result.exit_code == 0, result.output
     golden(case, shown(result, Path("t-ranks")))

@@ -60,7 +60,7 @@ WINGS = {
     "likelihoods.mpm": "ops",
     "likelihoods.pairs": "ops",
     "likelihoods.mallows": "ops",
-    "likelihoods.kinds": "ops",
+    "likelihoods.mixture": "ops",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",

@@ -541,7 +541,7 @@ def nats_per_match(family, pairs):
             tie = {"nu": size} if family is br.Davidson else {"theta": 1 + size}
         family("y", pt.concatenate([[0.0], rest]), observed=pairs, **tie)
     with pytensor.config.change_flags(mode=QUICK):
-        density, start = objective(model)
+        density, start = objective(model, random_seed=1)
     orders = log_multinomial(pairs.counts)  # of the matches of a pair, which tell nothing
     best = density(climb(density, start.data))[0] - pairs.weight @ orders
     return -best / (pairs.weight @ pairs.counts.sum(axis=1))

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 import bayesrank as br
 from bayesrank.data import UncomparedItemWarning
-from bayesrank.inference import quick_matches, quick_posterior, sample
+from bayesrank.inference import fit_inla, fit_pairs, sample
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.results import outcome_probability
 
@@ -94,7 +94,7 @@ def coverage(n, n_prompts, seed, found):
         if model is None:
             model = leaderboard_model(pairs, groups=["prompt"], **options)
         br.set_observed("y", pairs, model=model)
-        apart = quick_matches(read(table, count="n"), **options)
+        apart = fit_pairs(read(table, count="n"), **options)
         out.append((covered(found(model), utility), covered(apart, utility)))
     return np.array(out)
 
@@ -117,8 +117,8 @@ def test_a_prompt_of_many_votes_tells_less_than_as_many_prompts():
     pairs = read(table, by="prompt")
     options = {"utility_scale": 1.0, "order_effect": False}
     model = leaderboard_model(pairs, groups=["prompt"], **options)
-    found = quick_posterior(model, draws=250)["posterior"]
-    narrow = quick_matches(read(table), order_effect=False)["posterior"]["utility"]
+    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
+    narrow = fit_pairs(read(table), order_effect=False, random_seed=1)["posterior"]["utility"]
     assert float(found["prompt_spread"].quantile(0.01)) > 0.3  # it is 1.5
     assert (found["utility"].std(("chain", "draw")) > 1.3 * narrow.std(("chain", "draw"))).all()
 
@@ -149,7 +149,7 @@ def test_what_is_long_is_not_better_with_length_held_equal():
     leaders = {}
     for styled in (True, False):
         model = leaderboard_model(pairs, features=styled, order_effect=False, utility_scale=1.0)
-        found = quick_posterior(model, draws=250)
+        found = fit_inla(model, draws=250, random_seed=1)
         leaders[styled] = br.rank_summary(found).index[0]
         if styled:
             posterior = found["posterior"]
@@ -219,7 +219,7 @@ def test_a_judge_who_is_sure_of_another_order_does_not_decide_alone(n_others):
         pairs, found = read(table, judge="judge"), {}
         for opinions in (None, False):
             model = leaderboard_model(pairs, opinions=opinions, order_effect=False)
-            draws = quick_posterior(model, draws=250)["posterior"]["utility"]
+            draws = fit_inla(model, draws=250, random_seed=1)["posterior"]["utility"]
             found[opinions] = agreement(draws.mean(("chain", "draw")), utility, other)
             if opinions is None:
                 gap = draws.mean(("chain", "draw")) - utility
@@ -244,7 +244,7 @@ def test_what_a_judge_grants_to_systems_of_its_own_family_is_found(gain):
     model = leaderboard_model(
         read(table, judge="judge", features=["own"]), order_effect=False, utility_scale=1.0
     )
-    found = quick_posterior(model, draws=250)["posterior"]
+    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
     slope = found["feature_slope"].sel(feature="own").mean("judge")
     assert abs(float(slope.mean()) - gain) < 4 * float(slope.std())
     assert float(slope.std()) < 0.3
@@ -262,7 +262,7 @@ def test_a_contrary_judge_is_found_where_that_is_thought_possible():
     won = np.where(rng.random(1200) < logistic(lead), "first", "second")
     table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge, "won": won})
     model = leaderboard_model(read(table, judge="judge"), contrary=True, order_effect=False)
-    found = quick_posterior(model, draws=250)["posterior"]
+    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
     assert float(found["adherence"].quantile(0.99, ("chain", "draw")).sel(judge=5)) < 0
     assert br.rank_summary(found).index.tolist() == list(SYSTEMS)
     judges = br.adherence_summary(found, dim="judge", contrary=True)
@@ -323,7 +323,7 @@ def calibrated(known, new, **features):
     both = leaderboard_model(both, category="kind", **options)
     score = []
     for model, kind in ((alone, False), (alike, False), (both, True)):
-        score.append(log_score(quick_posterior(model, draws=250), new, kind=kind))
+        score.append(log_score(fit_inla(model, draws=250, random_seed=1), new, kind=kind))
     return score
 
 
@@ -381,7 +381,7 @@ def test_ties_by_strength_leave_the_order_of_those_who_tie_more_often():
     ).astype(str)
     columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
     pairs = br.Pairs.from_frame(table, **columns)
-    draws = quick_posterior(leaderboard_model(pairs, ties_by=["strength"]))["posterior"]
+    draws = fit_inla(leaderboard_model(pairs, ties_by=["strength"]), random_seed=1)["posterior"]
     found = draws["utility"].sel(item=[str(i) for i in range(8)])
     mean, sd = found.mean(("chain", "draw")), found.std(("chain", "draw"))
     assert float((abs(mean - utility) / sd).max()) < 5

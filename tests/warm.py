@@ -57,7 +57,7 @@ def per_item() -> None:
 
 def kinds() -> None:
     """The sum over kinds of a mixture."""
-    from bayesrank.likelihoods.kinds import mixture_logp
+    from bayesrank.likelihoods.mixture import mixture_logp
 
     mixture_logp(np.zeros((1, 2))).eval()
 

@@ -13,6 +13,7 @@ import click
 
 import bayesrank
 from bayesrank.cli.caches import find_cache
+from bayesrank.cli.console import errors_as_sentences
 from bayesrank.cli.job import Job
 from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
@@ -28,9 +29,8 @@ from bayesrank.cli.options import (
     shown,
     taken,
 )
-from bayesrank.cli.rank import KINDS, rank_job
+from bayesrank.cli.rank import COMPONENTS, rank_job
 from bayesrank.cli.run import run
-from bayesrank.cli.talk import errors_as_sentences
 
 SEEDS = 2**31  # seeds that are drawn, where none is given
 
@@ -117,7 +117,7 @@ def _refuse_sampling(columns: Table) -> None:
     for name in ("prior", "tune"):
         refuse(
             columns.date is not None and _given(name),
-            f"With --date nothing is sampled, and strengths walk at random: leave --{name} out.",
+            f"--{name} cannot be used with --date, which does not sample. Leave it out.",
         )
 
 
@@ -137,12 +137,12 @@ def quickstart(**options: Any) -> None:
     params=[
         click.Argument(["file"], type=FILE),
         *parameters(RankColumns),
-        KINDS,
+        COMPONENTS,
         *parameters(Table, Output, Fit),
     ],
     short_help="Rank items by rankings, ratings or ballots.",
 )
-def rank(file: Path, kinds: int | None, **options: Any) -> None:
+def rank(file: Path, components: int | None, **options: Any) -> None:
     """Rank the items of FILE.
 
     FILE is a table with one row per ranker and item, or a row per ranking (--wide, --ballot): CSV,
@@ -152,13 +152,16 @@ def rank(file: Path, kinds: int | None, **options: Any) -> None:
     columns = taken(RankColumns, options)
     columns.check(file)
     _refuse_sampling(columns)
-    if kinds:
+    if components:
         refuse(
             columns.by is not None,
-            "--kinds finds kinds of rankers, and --by names a column that has them: give one.",
+            "--components finds unknown groups of rankers, --by names known ones. Use one of them.",
         )
-        refuse(columns.date is not None, "--kinds and --date are for different models: give one.")
-        refuse(options["quick"], "There is no quick answer with --kinds: leave --quick out.")
+        refuse(
+            columns.date is not None,
+            "--components and --date are for different models. Use one of them.",
+        )
+        refuse(options["quick"], "There is no quick answer with --components. Leave --quick out.")
         # differences have the same prior, and nothing is left for NUTS to find hard
         options["prior"] = "zero-sum"
     fit = _fit(options, _folder_of(file))
@@ -169,7 +172,7 @@ def rank(file: Path, kinds: int | None, **options: Any) -> None:
         rankings = read_rankings(file, columns, talk.note)
         title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
         if columns.date is None:
-            job: Job = rank_job(rankings, title, fit, kinds=kinds or 0)
+            job: Job = rank_job(rankings, title, fit, components=components or 0)
         else:
             from bayesrank.cli.dated import DatedJob
             from bayesrank.cli.read_rankings import read_coming_rankings
@@ -246,7 +249,7 @@ def report(file: Path, **options: Any) -> None:
         readable(file)
         if sentence := find_cache():
             talk.stage(sentence)
-        from bayesrank.cli.again import check_saved, folder_of, saved_run, tidy
+        from bayesrank.cli.saved_runs import check_saved, folder_of, saved_run, tidy
 
         saved = saved_run(file)
         fit = Fit(**{**saved.fit, "output_dir": folder_of(file), **given})

@@ -17,8 +17,8 @@ from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
-from bayesrank.inference import History, forward_validation, history
-from bayesrank.plots import plot_history
+from bayesrank.inference import DynamicFit, fit_dynamic, forward_validation
+from bayesrank.plots import plot_dynamic
 from bayesrank.results import rank_summary
 from bayesrank.results.draws import ranks_of
 
@@ -35,9 +35,8 @@ TESTED = 0.2  # share of the matches or rankings that are predicted from those b
 STEPS = 40  # in how many parts
 MOST_TESTED = 20_000  # matches or rankings beyond which that is left out, unless asked for
 HOW = (
-    "The posterior of the strengths is taken for normal around the most probable ones, all "
-    "covariances included (Laplace's approximation): ranks and probabilities are about right, and "
-    "roughest for items of few data."
+    "The posterior of the strengths is approximated by a normal around the mode, with all "
+    "covariances (Laplace's approximation). It is least accurate for items with little data."
 )
 
 
@@ -86,21 +85,23 @@ class DatedJob(Job):
         return label_times(self._labels, "date")
 
     @cached_property
-    def history(self) -> History:
+    def dynamic_fit(self) -> DynamicFit:
         """The posterior of the strengths."""
         scale = self.fit.prior_scale
-        return history(
+        return fit_dynamic(
             self.data,
             time="date",
             hyperparameters=None if scale is None else {"scale": scale},
             order_effect=self.order,
-            seed=self.fit.seed,
+            random_seed=self.fit.seed,
         )
 
     def draw(self) -> Any:
         """Draw the strengths at the last date."""
-        fit, found = self.fit, self.history
-        out = found.draws(since=self.since, draws=fit.draws, chains=fit.chains, seed=fit.seed)
+        fit, found = self.fit, self.dynamic_fit
+        out = found.draws(
+            since=self.since, draws=fit.draws, chains=fit.chains, random_seed=fit.seed
+        )
         # what is known before the data of a strength today
         scale, drift = found.nodes["scale"].to_numpy(), found.nodes["drift"].to_numpy()
         sd = np.sqrt(scale**2 + drift**2 * np.ptp(self._times))
@@ -164,7 +165,9 @@ class DatedJob(Job):
         """Say what a reader should know about the data."""
         found = self.data.connectivity()
         if len(found.uncompared) == self.data.n_items:
-            raise ValueError("No item is compared with another, so nothing is known of the ranks.")
+            raise ValueError(
+                "No item is compared with another, so the data say nothing about ranks."
+            )
         out = open_ranks(found)
         gone, since = self._gone
         if len(gone):
@@ -193,8 +196,8 @@ class DatedJob(Job):
 
     def _drawn(self, at: list[Any], draws: int, since: str | None = None) -> xr.DataArray:
         """Draw the strengths at some times."""
-        found = self.history.draws(
-            at=at, since=since, draws=draws, chains=self.fit.chains, seed=self.fit.seed
+        found = self.dynamic_fit.draws(
+            at=at, since=since, draws=draws, chains=self.fit.chains, random_seed=self.fit.seed
         )
         return found["posterior"].to_dataset()["utility"]
 
@@ -205,7 +208,7 @@ class DatedJob(Job):
             return []
         if isinstance(self.data, Rankings):
             return [self._forecast_rankings(coming)]
-        found = self.history.predict(
+        found = self.dynamic_fit.predict(
             coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
         )
         csv = found.set_index("date")
@@ -322,8 +325,8 @@ class DatedJob(Job):
         late = utility["date"] > xr.DataArray(last, dims="item")
         utility = utility.where(~(late & utility["item"].isin(self._gone[0])))
         csv = _table_of(utility, fit.interval)
-        strengths = marked_png(plot_history(utility, prob=fit.interval), posterior)
-        best_when = marked_png(plot_history(utility, show="best", prob=fit.interval), posterior)
+        strengths = marked_png(plot_dynamic(utility, prob=fit.interval), posterior)
+        best_when = marked_png(plot_dynamic(utility, show="best", prob=fit.interval), posterior)
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
@@ -398,7 +401,7 @@ class DatedJob(Job):
             dynamics=dynamics,
             step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS,
             order_effect=self.order,
-            seed=self.fit.seed,
+            random_seed=self.fit.seed,
         ).predictions
 
 

@@ -11,9 +11,9 @@ from math import ceil
 from typing import Any
 
 from bayesrank.cli.caches import compiling_said
+from bayesrank.cli.console import Talk
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
-from bayesrank.cli.talk import Talk
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 
@@ -138,24 +138,24 @@ def _sample(
             **settings, random_seed=fit.seed, enough=enough, watch=watch, progressbar=False
         )
     except RuntimeError as error:
-        raise ValueError(f"The sampler failed; try another --prior-scale. {error}") from error
+        raise ValueError(f"The sampler failed. Try another --prior-scale. {error}") from error
     if talk.asked:
         made = posterior["posterior"].sizes["draw"]
-        talk.note(f"Sampling was interrupted when each chain had {made:,} draws.")
+        talk.note(f"Sampling was interrupted after {made:,} draws.")
     return posterior
 
 
 def _approximate(model: Any, fit: Fit, talk: Talk, enough: Callable[[Any], bool]) -> Any:
     """Draw from an approximation of the posterior, if there is one."""
-    from bayesrank.inference import quick_posterior
+    from bayesrank.inference import fit_inla
 
     talk.stage("Approximating ...")
     try:
-        return quick_posterior(
-            model, draws=fit.draws, chains=fit.chains, seed=fit.seed, enough=enough
+        return fit_inla(
+            model, draws=fit.draws, chains=fit.chains, random_seed=fit.seed, enough=enough
         )
     except ValueError as error:
-        talk.note(f"There is no quick answer, so the full one is sampled. {error}")
+        talk.note(f"There is no quick answer for this model, so the command samples. {error}")
         return None
 
 

@@ -240,14 +240,14 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
 # What is said of a probe that fires, but not any more beside what the model predicts. A judge who
 # goes against all others is to be looked at in any case.
 HELD = {
-    "cycles": "This model allows for it.",
-    "order": "This model has such an effect.",
-    "ties": "In this model it does.",
-    "clusters": "This model takes those of one group together.",
+    "cycles": "The model accounts for it.",
+    "order": "The model includes this effect.",
+    "ties": "The model accounts for it.",
+    "clusters": "The model groups these matches.",
 }
 CHANGING = {  # the same beside a model of strengths that change
     "order": HELD["order"],
-    "drift": "In this model strengths change.",
+    "drift": "The strengths of this model change over time.",
 }
 OF_ANY_TIME = ("connection", "order", "ties", "selection", "duplicates", "drift")
 """Probes that do not take strengths for constant, and that of whether they are."""
@@ -308,7 +308,7 @@ def _audited(found: pd.DataFrame, held: Mapping[Any, str]) -> Part:
         index=pd.Index(looked.index.str.capitalize(), name="Probe"),
     )
     return Part(
-        "What the table hangs on",
+        "What the result depends on",
         paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
         table,
         file="audit.csv",
@@ -340,13 +340,13 @@ def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
 
 OF = {  # heading, and name of the file, of what there is by group
     "category": ("Categories", "categories"),
-    "kind": ("Kinds of rankers", "kinds"),
+    "component": ("Components", "components"),
 }
 
 
 def by_group(
     posterior: Any,
-    group: Literal["category", "kind"],
+    group: Literal["category", "component"],
     sizes: pd.Series,
     summary: pd.DataFrame,
     fit: Fit,
@@ -364,7 +364,7 @@ def by_group(
         ranks[column] = formatted(here.loc[summary.index], "Item", {"": RANKS})[""]
     leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=group.capitalize()))
     table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
-    whole = ["Mean rank, and from where to where."]
+    whole = ["Mean rank and interval."]
     return [
         Part(heading, text, leaders, file=file, files={file: csv}, data={name: csv}),
         Part(f"Ranks by {group}", whole, table, file=file, printed=False),
@@ -377,7 +377,7 @@ def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
     return {
         "Leader": str(summary.index[0]),
         "P(best)": f"{summary['p_best'].iloc[0]:.2f}",
-        "Not told from it": some(tied, 3),
+        "Tied with the leader": some(tied, 3),
     }
 
 

@@ -70,10 +70,10 @@ class MatchJob(Job):
         self.categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
         self.ties = bool(pairs.counts[:, 2].any())
         if ties_by and not self.ties:
-            raise ValueError("No match is a tie, so there is nothing for --ties-by: leave it out.")
+            raise ValueError("No match is a tie, so --ties-by has no effect. Leave it out.")
         self.reading = READING
         if self.judges:
-            self.reading += ", by the judgement of a typical judge"
+            self.reading += ", judged by a typical judge"
         self.model = self._in_words()
         self.checked = self._variables()
         self.request = {
@@ -149,9 +149,7 @@ class MatchJob(Job):
         pairs = self.pairs
         found = pairs.connectivity()
         if len(found.uncompared) == pairs.n_items:
-            raise ValueError(
-                "All counts are 0: no match was played, so nothing is known of the ranks."
-            )
+            raise ValueError("All counts are 0, so the data say nothing about ranks.")
         out = open_ranks(found, self.fit)
         first, second = pairs.counts.sum(axis=0)[:2]
         if self.order and min(first, second) == 0 and first + second >= CERTAIN:
@@ -172,14 +170,14 @@ class MatchJob(Job):
         """Say what there is besides the ranks."""
         import numpy as np
 
-        from bayesrank.cli import coming_matches, counted_sections, match_sections, sections
+        from bayesrank.cli import counted_sections, match_sections, next_matches, sections
 
         pairs, fit = self.pairs, self.fit
         posterior, predicted, summary = report.posterior, report.predicted, report.summary
         out = []
         if len(summary) > 1:
             out.append(match_sections.leader(posterior, summary, COMPARED))
-            out.append(coming_matches.coming(posterior, summary, fit.top, self.groups))
+            out.append(next_matches.coming(posterior, summary, fit.top, self.groups))
         if pairs.features is not None:
             raw = report.sample(self._without_features())
             out += match_sections.features(posterior, summary, raw, fit)

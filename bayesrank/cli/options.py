@@ -49,13 +49,13 @@ def codes() -> Any:
     return field(default=(), metadata={"flags": (), "settings": settings})
 
 
-def parameters(*kinds: type, **defaults: Any) -> list[click.Parameter]:
+def parameters(*groups: type, **defaults: Any) -> list[click.Parameter]:
     """Make the options of dataclasses, without those that a class inherits."""
     out: list[click.Parameter] = []
-    for kind in kinds:
-        texts = dict(re.findall(r"^(\w+): (.*(?:\n {4}.*)*)", cleandoc(kind.__doc__ or ""), re.M))
-        for one in fields(kind):
-            if one.name in kind.__annotations__ and one.metadata:
+    for group in groups:
+        texts = dict(re.findall(r"^(\w+): (.*(?:\n {4}.*)*)", cleandoc(group.__doc__ or ""), re.M))
+        for one in fields(group):
+            if one.name in group.__annotations__ and one.metadata:
                 settings = {"help": texts.get(one.name), **one.metadata["settings"]}
                 if one.name in defaults:
                     settings["default"] = defaults[one.name]
@@ -64,10 +64,10 @@ def parameters(*kinds: type, **defaults: Any) -> list[click.Parameter]:
     return out
 
 
-def taken[T](kind: Callable[..., T], options: dict[str, Any]) -> T:
+def taken[T](group: Callable[..., T], options: dict[str, Any]) -> T:
     """Take the values of the fields of a dataclass out of all options."""
-    names = [one.name for one in fields(kind) if one.name in options]  # type: ignore[arg-type]
-    return kind(**{name: options.pop(name) for name in names})
+    names = [one.name for one in fields(group) if one.name in options]  # type: ignore[arg-type]
+    return group(**{name: options.pop(name) for name in names})
 
 
 def flag(name: str) -> str:

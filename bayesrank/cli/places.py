@@ -15,15 +15,16 @@ from pathlib import Path
 
 import click
 
-from bayesrank.cli.talk import stopping
+from bayesrank.cli.console import stopping
 from bayesrank.cli.texts import sentence
 
 # All that a run may write. What else is in the folder is not touched.
 FILES = (
     "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
     "checks.png", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
-    "groups.csv", "history.csv", "history.png", "judges.csv", "kind_checks.csv", "kinds.csv",
-    "leader.csv", "memberships.csv", "memberships.png", "next.csv",
+    "groups.csv", "history.csv", "history.png", "judges.csv", "component_checks.csv",
+    "components.csv",
+    "leader.csv", "component_probabilities.csv", "component_probabilities.png", "next.csv",
     "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
     "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.png",
 )  # fmt: skip

@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 # diverges at its default target of acceptance, 0.8, and does not at 0.95, in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # that stand for all
-MOST_KINDS = 8  # for which there are colours
-KINDS = click.Option(
-    ["--kinds"],
-    type=click.IntRange(2, MOST_KINDS),
-    help="Find so many kinds of rankers, each with an order of its own.",
+MOST_COMPONENTS = 8  # for which there are colours
+COMPONENTS = click.Option(
+    ["--components"],
+    type=click.IntRange(2, MOST_COMPONENTS),
+    help="Find this number of groups of rankers (mixture components), each with its own ranking.",
 )
 
 
-def rank_job(rankings: "Rankings", title: str, fit: Fit, *, kinds: int = 0) -> "RankJob":
-    """Choose what is to be done with rankings: Plackett-Luce, or a mixture of so many kinds."""
-    return KindsJob(rankings, title, fit, kinds) if kinds else RankJob(rankings, title, fit)
+def rank_job(rankings: "Rankings", title: str, fit: Fit, *, components: int = 0) -> "RankJob":
+    """Choose the model of rankings: Plackett-Luce, or a mixture of several components."""
+    return (
+        MixtureJob(rankings, title, fit, components)
+        if components
+        else RankJob(rankings, title, fit)
+    )
 
 
 class RankJob(Job):
@@ -51,7 +55,7 @@ class RankJob(Job):
             "proportional to its worth; the order inside ties is unknown"
         )
         if self.category is not None:
-            self.model += "; utilities by category around those of the table"
+            self.model += "; utilities by category"
             self.checked = [*self.checked, ("category_utility", "item")]
 
     @cached_property
@@ -98,16 +102,18 @@ class RankJob(Job):
 
     def moved(self, posterior: Any) -> Any:
         """Draw the location again, which independent utilities leave to the prior."""
-        from bayesrank.results import redraw_location
+        from bayesrank.results import resample_location
 
         if self.fit.prior != "normal":
             return posterior
         if self.fit.prior_scale is not None:
-            out = redraw_location(posterior, sigma=self.fit.prior_scale, seed=self.fit.seed)
+            out = resample_location(
+                posterior, sigma=self.fit.prior_scale, random_seed=self.fit.seed
+            )
             draws = out["posterior"]
         else:
             # if the scale is learned, standard utilities have a location of their own
-            out = redraw_location(posterior, "utility_z", seed=self.fit.seed)
+            out = resample_location(posterior, "utility_z", random_seed=self.fit.seed)
             draws = out["posterior"]
             moved = draws["utility_scale"] * draws["utility_z"]
             draws["utility"] = moved.transpose(*draws["utility"].dims)
@@ -156,25 +162,25 @@ class RankJob(Job):
         return sections.checks(predicted, "no column", among=self.rankings.n_rankings)
 
 
-class KindsJob(RankJob):
-    """A mixture: rankers of a few kinds, each with utilities of its own."""
+class MixtureJob(RankJob):
+    """A mixture: rankers of a few components, each with utilities of its own."""
 
     finds_start = True
 
-    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_kinds: int) -> None:
+    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_components: int) -> None:
         super().__init__(rankings, title, fit)
-        self.n_kinds = n_kinds
-        self.request = {"command": "rank", "kinds": n_kinds}
-        self.model += f"; {n_kinds} kinds of rankers, with utilities each"
-        self.checked = [*self.checked, ("kind_utility", "item")]
-        self.entries *= n_kinds
+        self.n_components = n_components
+        self.request = {"command": "rank", "components": n_components}
+        self.model += f"; {n_components} components of rankers with separate utilities"
+        self.checked = [*self.checked, ("component_utility", "item")]
+        self.entries *= n_components
 
     @cached_property
     def pymc_model(self) -> Any:
         """Build the model."""
-        from bayesrank.cli import kinds
+        from bayesrank.cli import mixture
 
-        return kinds.kinds_model(self.rankings, self.n_kinds, self.fit)
+        return mixture.components_model(self.rankings, self.n_components, self.fit)
 
     def nuts(self, model: Any) -> dict[str, Any]:
         """Leave the settings as they are."""
@@ -182,42 +188,42 @@ class KindsJob(RankJob):
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Begin at the best of the modes."""
-        from bayesrank.cli import kinds
+        from bayesrank.cli import mixture
 
-        return kinds.first_kinds(model, self.fit.seed, note)
+        return mixture.first_components(model, self.fit.seed, note)
 
     def moved(self, posterior: Any) -> Any:
-        """Give the kinds of all draws the same order."""
-        from bayesrank.cli import kinds
+        """Give the components of all draws the same order."""
+        from bayesrank.cli import mixture
 
-        return kinds.in_order(posterior, self.rankings)
+        return mixture.in_order(posterior, self.rankings)
 
     def some(self, entries: int) -> None:
         """Predict all rankings."""
 
     def headline(self, posterior: Any) -> str:
-        """Say who leads among the rankers of each kind."""
-        from bayesrank.cli import kinds
+        """Say who leads among the rankers of each component."""
+        from bayesrank.cli import mixture
 
-        return kinds.headline(posterior, self.fit)
+        return mixture.headline(posterior, self.fit)
 
     def cautions(self) -> list[str]:
-        """Refuse kinds about which nothing can be known, and say what a reader should know."""
-        rankings, n_kinds = self.rankings, self.n_kinds
+        """Refuse components about which nothing can be known, and say what a reader should know."""
+        rankings, n_components = self.rankings, self.n_components
         n = len(rankings.rankers)
-        if n_kinds >= n:
-            raise ValueError(sentence("too_many_kinds", kinds=n_kinds, n=n))
+        if n_components >= n:
+            raise ValueError(sentence("too_many_components", components=n_components, n=n))
         if n < rankings.n_rankings and (rankings.weight != 1).any():
-            raise ValueError(sentence("kinds_and_weights"))
+            raise ValueError(sentence("components_and_weights"))
         return super().cautions()
 
     def parts(self, report: "Report") -> "list[Part]":
-        """Say what each kind likes and who is of which, and then what there is of all rankers."""
-        from bayesrank.cli import kinds
+        """Describe the preferences and rankers of each component, then all rankers together."""
+        from bayesrank.cli import mixture
 
-        return [*kinds.sections(self, report), *super().parts(report)]
+        return [*mixture.sections(self, report), *super().parts(report)]
 
     def _checks(self, predicted: Any) -> "Part":
         from bayesrank.cli import sections
 
-        return sections.checks(predicted, "kinds", among=self.rankings.n_rankings)
+        return sections.checks(predicted, "components", among=self.rankings.n_rankings)

@@ -56,7 +56,7 @@ class Reader[C: Table]:
         if n:
             self.note(f"Cells that hold {codes} are taken for empty: {n:,}.")
         else:
-            self.note(f"No cell holds {codes}: --empty changes nothing.")
+            self.note(f"No cell holds {codes}: --empty has no effect.")
         return frame.mask(empty)
 
     def numbers(self, values: pd.Series, what: str) -> pd.Series:

@@ -10,11 +10,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from bayesrank.cli.caches import compiling_said
+from bayesrank.cli.console import Talk
 from bayesrank.cli.fitting import checked, predictions, sampled
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
 from bayesrank.cli.parts import SAMPLE, Part, marked_csv, marked_png
-from bayesrank.cli.talk import Talk
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.results import (
     elo_scale,
@@ -29,9 +29,8 @@ from bayesrank.results import (
 mpl.use("agg")  # pictures go to files: no display is needed
 
 QUICK = (
-    "This answer is an approximation: a normal distribution around the most probable utilities. "
-    "Ranks and probabilities are about right, and roughest for items of few data; the full answer "
-    "(--full) samples them."
+    "This answer is approximate: a normal distribution around the most probable utilities. It is "
+    "least accurate for items with little data. Use --full to sample the posterior."
 )
 
 
@@ -172,7 +171,7 @@ class Report:
 
     def sample(self, job: Job) -> Any:
         """Draw from the posterior of another job, for a part that sets it beside this one."""
-        self.talk.stage("Another model, to set beside it:")
+        self.talk.stage("Fitting another model for comparison:")
         with compiling_said(self.talk.compiling):
             other = sampled(job, self.talk)
         self.talk.heed()

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from bayesrank.cli.caches import find_cache
+from bayesrank.cli.console import Talk
 from bayesrank.cli.fitting import fitted
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
@@ -23,7 +24,6 @@ from bayesrank.cli.places import (
     put_in_place,
     signals_later,
 )
-from bayesrank.cli.talk import Talk
 
 # PyMC takes seconds to import: functions import what they need, so that --help is instant.
 

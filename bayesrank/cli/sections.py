@@ -17,7 +17,7 @@ from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
     ParetoKWarning,
-    kind_checks,
+    component_checks,
     loo_by_ranker,
     match_checks,
     ranking_checks,
@@ -200,10 +200,12 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
     return _checked(table, what, remedy, picture)
 
 
-def checks_of_kinds(posterior: Any, membership: xr.Dataset) -> Part:
-    """Say whether rankings of each kind look like those drawn from the model."""
-    table = kind_checks(posterior, membership, order="kind_utility").assign(note="")
-    return _checked(table, sentence("checks_of_kinds"), "within kinds", where=" within the kinds")
+def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
+    """Say whether rankings of each component look like those drawn from the model."""
+    table = component_checks(posterior, membership, order="component_utility").assign(note="")
+    return _checked(
+        table, sentence("checks_of_components"), "within components", where=" within the components"
+    )
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
@@ -220,15 +222,15 @@ def _checked(
     fits = worst_checks(table)
     count = fits.said(table.attrs["prob"])
     rows = fits.worst.head(SURPRISING)
-    # of all rankings, of those of some length, or of a kind
-    which = "kind {}" if "kind" in table.index.names else "{} items"
+    # of all rankings, of those of some length, or of a component
+    which = "component {}" if "component" in table.index.names else "{} items"
     keys = [
         (str(statistic), label, "" if n == "all" else which.format(n))
         for statistic, label, n in rows.index
     ]
     worst = _check_sentence(*keys[0], rows.iloc[0]) if keys else ""
     values = {"fits": fits, "count": count, "worst": worst, "where": where, "remedy": remedy}
-    file = "kind_checks.csv" if where else "checks.csv"
+    file = "component_checks.csv" if where else "checks.csv"
     return Part(
         f"What it misses{where}",
         paragraphs("checked", what=what, **values),

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from bayesrank.cli.caches import find_cache
-from bayesrank.cli.talk import Talk
+from bayesrank.cli.console import Talk
 
 RANKED = "ranker,item,rank\n" + "".join(
     f"r{r},{item},{1 + (k + r) % 4}\n" for r, (k, item) in product(range(6), enumerate("abcd"))

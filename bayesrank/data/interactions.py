@@ -363,7 +363,7 @@ class Interactions(Frozen):
         ]
         return np.concatenate([x.reshape(3, -1).T for x in listed]).astype(np.int32)
 
-    def sample_triples(self, n: int, *, seed: int) -> NDArray[np.int32]:
+    def sample_triples(self, n: int, *, random_seed: int | None = None) -> NDArray[np.int32]:
         """Draw `n` triples with replacement, each of `n_triples` with the same probability.
 
         Returns
@@ -379,11 +379,11 @@ class Interactions(Frozen):
         Examples
         --------
         >>> r = Rankings.from_orderings([[{"a", "b"}, "c"]])
-        >>> Interactions.from_rankings(r).sample_triples(3, seed=2).tolist()
+        >>> Interactions.from_rankings(r).sample_triples(3, random_seed=2).tolist()
         [[0, 1, 2], [0, 0, 2], [0, 0, 2]]
         """
         self.check_triples()
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_seed)
         user_idx = self.user_idx
         known = user_idx * np.int64(self.n_items) + self.item
         found = np.empty((0, 3), dtype=np.int32)

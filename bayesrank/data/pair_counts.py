@@ -29,7 +29,7 @@ from bayesrank.data.read.count_entries import (
     ItemAxis,
     OrderedPairs,
     check_comparable,
-    check_kind,
+    check_method,
     identify,
     one_problem,
     ordered_pairs,
@@ -221,7 +221,7 @@ class PairCounts(Frozen):
         ranker: str,
         item: str,
         rating: str,
-        kind: Literal["difference", "binary"] = "difference",
+        method: Literal["difference", "binary"] = "difference",
         problem: str | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
@@ -233,7 +233,7 @@ class PairCounts(Frozen):
             One row per rating. Files are read as by `Rankings.from_ratings`.
         ranker, item, rating : str
             Columns that say who rated what how; high is good.
-        kind : "difference" or "binary"
+        method : "difference" or "binary"
             What C_n(i, j) is where n rated i higher than j: the difference of the ratings, or 1.
         problem, items
             As in `from_frame`.
@@ -266,7 +266,7 @@ class PairCounts(Frozen):
         position, axis = identify(frame[item], where, items)
         who, rankers = factorize(frame[ranker], ranker)
         rankers = axis_index(rankers, "rankers")
-        return cls.of_ratings(axis, rankers, who, position, value, kind)
+        return cls.of_ratings(axis, rankers, who, position, value, method)
 
     @classmethod
     def from_matrix(
@@ -345,10 +345,10 @@ class PairCounts(Frozen):
         ranker_idx: NDArray[Any],
         item: NDArray[Any],
         value: NDArray[np.float64],
-        kind: str,
+        method: str,
     ) -> Self:
         """Count the pairs that ratings order; high is good."""
-        check_kind(kind)
+        check_method(method)
         key = ranker_idx.astype(np.int64) * len(axis.items) + item
         twice = pd.Series(key).duplicated().to_numpy()
         if twice.any():
@@ -359,7 +359,7 @@ class PairCounts(Frozen):
                 f"a ranker of its own."
             )
         pairs = ordered_pairs(ranker_idx, item, value, axis.problem_idx)
-        if kind == "binary":
+        if method == "binary":
             return cls.of_pairs(axis, rankers, pairs._replace(step=np.ones(len(pairs.step))))
         whole = whole_steps(pairs, axis.items, rankers)
         return cls.of_pairs(axis, rankers, pairs._replace(step=whole))

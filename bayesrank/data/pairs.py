@@ -145,7 +145,7 @@ class Pairs(Frozen):
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
-            One row per match, or per kind of match with its count. Files are read as by
+            One row per match, or per distinct match with its count. Files are read as by
             `Rankings.from_ratings`.
         first, second : str
             Columns with the two items. Their order matters only to an order effect (at home, with

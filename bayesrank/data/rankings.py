@@ -36,7 +36,7 @@ from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import entries
-from bayesrank.data.read.count_entries import check_kind, of_problems, one_problem, ordered_pairs
+from bayesrank.data.read.count_entries import check_method, of_problems, one_problem, ordered_pairs
 from bayesrank.data.read.entries import Features
 from bayesrank.data.read.formats import read_letor, read_preflib
 from bayesrank.data.read.labels import (
@@ -470,7 +470,7 @@ class Rankings(Frozen):
         FileNotFoundError
             If there is no such file.
         ValueError
-            If the file is empty, of another kind, cut off, or does not parse, or if orders differ
+            If the file is empty, in another format, cut off, or does not parse, or if orders differ
             in length without `rest`.
         """
         orders = read_preflib(path)
@@ -649,14 +649,26 @@ class Rankings(Frozen):
 
     @overload
     def split(
-        self, into: int, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+        self,
+        into: int,
+        *,
+        random_seed: int | None = None,
+        by: Literal["ranking", "ranker"] = "ranking",
     ) -> list[tuple[Self, Self]]: ...
     @overload
     def split(
-        self, into: float, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+        self,
+        into: float,
+        *,
+        random_seed: int | None = None,
+        by: Literal["ranking", "ranker"] = "ranking",
     ) -> tuple[Self, Self]: ...
     def split(
-        self, into: float, *, seed: int, by: Literal["ranking", "ranker"] = "ranking"
+        self,
+        into: float,
+        *,
+        random_seed: int | None = None,
+        by: Literal["ranking", "ranker"] = "ranking",
     ) -> tuple[Self, Self] | list[tuple[Self, Self]]:
         """Split at random into training and test rankings, or into folds.
 
@@ -664,7 +676,7 @@ class Rankings(Frozen):
         ----------
         into : float in (0, 1), or int >= 2
             The share of the first part, or the number of folds.
-        seed : int
+        random_seed : int, optional
             Seed of the shuffle.
         by : "ranking" or "ranker"
             What is shuffled; with "ranker" all rankings of a ranker go the same way.
@@ -684,8 +696,8 @@ class Rankings(Frozen):
         --------
         >>> import bayesrank as br
         >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"], ["b", "a"]])
-        >>> train, test = r.split(0.75, seed=1)
-        >>> len(train), len(test), len(r.split(4, seed=1))
+        >>> train, test = r.split(0.75, random_seed=1)
+        >>> len(train), len(test), len(r.split(4, random_seed=1))
         (3, 1, 4)
         """
         if by not in ("ranking", "ranker"):
@@ -696,8 +708,8 @@ class Rankings(Frozen):
                 f"`into` must be a share between 0 and 1 or a number of folds; got {into!r}."
             )
         if isinstance(into, int | np.integer):
-            return [self._parted(test) for test in folds(unit, into, seed, by)]
-        return self._parted(held_out(unit, into, seed, by))
+            return [self._parted(test) for test in folds(unit, into, random_seed, by)]
+        return self._parted(held_out(unit, into, random_seed, by))
 
     def collapse(self, *, within_ranker: bool = False) -> Self:
         """Merge identical rankings into one that carries their summed weight.
@@ -824,14 +836,14 @@ class Rankings(Frozen):
 
     def counts(
         self,
-        kind: Literal["difference", "binary"] = "difference",
+        method: Literal["difference", "binary"] = "difference",
         problem: Iterable[Hashable] | None = None,
     ) -> PairCounts:
         """Count preferences per ranker, for every pair of items the ranker ordered.
 
         Parameters
         ----------
-        kind : "difference" or "binary"
+        method : "difference" or "binary"
             What a ranking adds to the count of (better, worse), times its weight: the difference
             of the dense ranks, or 1.
         problem : sequence aligned with the items, or Series or mapping by item, optional
@@ -856,7 +868,7 @@ class Rankings(Frozen):
                [1., 0., 2.],
                [0., 0., 0.]])
         """
-        check_kind(kind)
+        check_method(method)
         axis = one_problem(self.items) if problem is None else of_problems(self.items, problem)
         row, slot = np.nonzero(self.mask)
         item, among = self.item[row, slot], axis.problem_idx
@@ -871,7 +883,7 @@ class Rankings(Frozen):
                 f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem by itself."
             )
         pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
-        amount = self.weight[pairs.ranker] * (1.0 if kind == "binary" else pairs.step)
+        amount = self.weight[pairs.ranker] * (1.0 if method == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
             counts = PairCounts.of_pairs(axis, self.rankers, pairs)

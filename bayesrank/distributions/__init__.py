@@ -10,7 +10,7 @@ from bayesrank.distributions.mallows import Mallows
 from bayesrank.distributions.mixture import Mixture
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
-from bayesrank.distributions.outcomes import label_outcomes
+from bayesrank.distributions.outcomes import declare_outcomes
 from bayesrank.distributions.pairs import BradleyTerry, Davidson, RaoKupper, Thurstone
 from bayesrank.distributions.plackett_luce import PlackettLuce
 from bayesrank.distributions.pmop import PMOP
@@ -27,6 +27,6 @@ __all__ = [
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",
-    "label_outcomes",
+    "declare_outcomes",
     "set_observed",
 ]

@@ -149,7 +149,7 @@ class BPR(Discrete):
     32 bits (``.astype("int32")``; other tables than that of `sample_triples` may have more) are
     needed:
 
-    >>> triples = have.sample_triples(10 * len(have), seed=1).astype("int32")
+    >>> triples = have.sample_triples(10 * len(have), random_seed=1).astype("int32")
     >>> with pm.Model(coords=have.coords | {"factor": range(2)}) as model:
     ...     user, *pair = pm.Minibatch(*triples.T, batch_size=4)
     ...     pair = pm.math.stack(pair, axis=-1)
@@ -185,8 +185,8 @@ class BPR(Discrete):
             "Interactions.from_ratings(frame, user=..., item=..., rating=..., at_least=...)",
         )
         _check_preferences(observed)
-        kind = BPROfModel  # of which no term is a log-likelihood
-        rv = super().__new__(kind, name, utility, observed=observed, weight=weight, **kwargs)
+        rv_type = BPROfModel  # of which no term is a log-likelihood
+        rv = super().__new__(rv_type, name, utility, observed=observed, weight=weight, **kwargs)
         return rv if observed is None else labelled(name, rv)
 
     @classmethod
@@ -345,7 +345,7 @@ def _observe(
         check_two_blocks(observed)
     x, along = _read(name, utility, observed, utility_dims)
     table = x.reshape((-1, x.shape[-1])) if x.ndim > 2 else x
-    kind = ObservedBPRRV.structured({}, along=along)
+    rv_type = ObservedBPRRV.structured({}, along=along)
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
@@ -353,10 +353,10 @@ def _observe(
         return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
 
     given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
-    y = observe(kind, name, observed, given, with_data, **options)
-    for axis in kind.labelled():  # for those of new data
+    y = observe(rv_type, name, observed, given, with_data, **options)
+    for axis in rv_type.labelled():  # for those of new data
         model, labels = pm.modelcontext(None), observed.coords[axis]
-        label_axis(kind, model, name, axis, labels, known=False)
+        label_axis(rv_type, model, name, axis, labels, known=False)
     return y
 
 

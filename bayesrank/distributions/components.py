@@ -1,4 +1,4 @@
-"""Families as components of a mixture: a class for each family, and an entry in `COMPONENTS`.
+"""Families as components of a mixture: a class for each family, and an entry in `FAMILIES`.
 
 A component is a variable over *all* items that ``.dist`` makes, such as
 ``br.PlackettLuce.dist(utility)`` with a utility per component and item.
@@ -53,8 +53,8 @@ COMPONENT, SIZE = "component", "size"
 BY_ITEM = "one per component and item"
 
 __all__ = [
+    "BY_RV",
     "COMPONENT",
-    "COMPONENTS",
     "Component",
     "GeneralizedMallowsComponent",
     "Given",
@@ -139,19 +139,19 @@ class Component:
 
     @classmethod
     def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
-        """Log-probability of the observed rankings, (n_rankings, n_kinds)."""
+        """Log-probability of the observed rankings, (n_rankings, n_components)."""
         return cls.logp(p, data, data.ranks)
 
     @classmethod
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        """Log-probability of ranks (n_rankings, n_slots), (n_rankings, n_kinds)."""
+        """Log-probability of ranks (n_rankings, n_slots), (n_rankings, n_components)."""
         raise NotImplementedError
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        """Draw rankings of each kind, (n_kinds, n_rankings, n_slots)."""
+        """Draw rankings of each component, (n_components, n_rankings, n_slots)."""
         raise NotImplementedError
 
     @classmethod
@@ -161,10 +161,14 @@ class Component:
 
 
 class PlackettLuceComponent(Component):
-    """Plackett-Luce with a utility per kind and item: stages are evaluated once for each kind."""
+    """Plackett-Luce with a utility per component and item.
+
+    Stages that rankings share are evaluated once for each
+    component.
+    """
 
     rv_type = PlackettLuceRV
-    parameters = MappingProxyType({"utility": "kind,item", "nodes": ""})
+    parameters = MappingProxyType({"utility": "component,item", "nodes": ""})
     derived = MappingProxyType(STAGES)
 
     @classmethod
@@ -175,7 +179,7 @@ class PlackettLuceComponent(Component):
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
-        # evidence weights are of rankings, whatever their kind: they come after the sum over kinds
+        # evidence weights multiply the marginal log-likelihood of a ranking
         ones = np.ones(rankings.n_rankings)
         return rankings.stages._replace(ranking_weight=ones)._asdict()
 
@@ -207,13 +211,13 @@ class PlackettLuceComponent(Component):
 
 
 class PMOPComponent(Component):
-    """PMOP with a utility per kind and item."""
+    """PMOP with a utility per component and item."""
 
     rv_type = PMOPRV
     parameters = MappingProxyType(
         {
-            "utility": "kind,item",
-            "log_weight": "kind_of_sizes,size_of_block",
+            "utility": "component,item",
+            "log_weight": "component_of_sizes,size_of_block",
             "aggregate": "",
             "given_sizes": "",
             "nodes": "",
@@ -269,10 +273,12 @@ class PMOPComponent(Component):
 
 
 class MallowsComponent(Component):
-    """Mallows with a consensus per kind and item, of full and partial rankings."""
+    """Mallows with a consensus per component and item, of full and partial rankings."""
 
     rv_type = MallowsRV
-    parameters = MappingProxyType({"consensus": "kind,item", "alpha": "kind", "distance": ""})
+    parameters = MappingProxyType(
+        {"consensus": "component,item", "alpha": "component", "distance": ""}
+    )
     of_items = "consensus"
 
     @classmethod
@@ -317,10 +323,14 @@ class MallowsComponent(Component):
 
 
 class GeneralizedMallowsComponent(Component):
-    """Generalised Mallows with a consensus per kind and item, of full rankings and top-k lists."""
+    """Generalised Mallows with a consensus per component and item.
+
+    For full rankings and top-k
+    lists.
+    """
 
     rv_type = GeneralizedMallowsRV
-    parameters = MappingProxyType({"consensus": "kind,item", "alpha": "kind,stage"})
+    parameters = MappingProxyType({"consensus": "component,item", "alpha": "component,stage"})
     of_items = "consensus"
 
     @classmethod
@@ -367,7 +377,7 @@ FAMILIES = (
     MallowsComponent,
     GeneralizedMallowsComponent,
 )
-COMPONENTS: Mapping[Any, type[Component]] = MappingProxyType(
+BY_RV: Mapping[Any, type[Component]] = MappingProxyType(
     {family.rv_type: family for family in FAMILIES}
 )
 

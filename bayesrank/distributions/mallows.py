@@ -120,7 +120,7 @@ class Mallows(Discrete):
     TensorVariable of int, (..., n)
         The ranks. With a consensus, `logp` has one number per ranking, times its weight. Without
         one, it has one number for all of them; `bayesrank.consensus_log_likelihood` adds one for
-        each, and `bayesrank.consensus_posterior` draws the consensus.
+        each, and `bayesrank.sample_consensus` draws the consensus.
 
     Raises
     ------

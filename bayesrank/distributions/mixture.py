@@ -27,7 +27,7 @@ from bayesrank.distributions.by_name import (
     in_rows,
     labels_along,
 )
-from bayesrank.distributions.components import COMPONENT, COMPONENTS, Component, Given
+from bayesrank.distributions.components import BY_RV, COMPONENT, Component, Given
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
@@ -41,16 +41,16 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
 )
 from bayesrank.distributions.orders import ObservedRankingsRV, WeakOrderRV
-from bayesrank.likelihoods.kinds import mixture_logp
+from bayesrank.likelihoods.mixture import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
-from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, groups_of, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, groups_of, name_of
 
 __all__ = ["Mixture"]
 
 UNITS = ("ranking", "ranker")
-KIND, RANKING, TURN = "kind", "ranking", "turn"
+RANKING, TURN = "ranking", "turn"
 DATA = {
-    "weights": KIND,
+    "weights": COMPONENT,
     "where": "slot",
     "sizes": "block",
     "ranks": "slot",
@@ -61,12 +61,12 @@ DATA = {
 
 
 class Mixture:
-    r"""Mixture of families of rankings: rankers are of kinds, which are not observed.
+    r"""Mixture of families of rankings: rankers are of components, which are not observed.
 
     .. math:: \log P(y_u) = \log \sum_g \pi_{ug} \prod_{r \in u} P_g(y_r)
 
-    where :math:`\pi_{ug}` is the weight of kind g for unit u, and :math:`P_g` the distribution of
-    a ranking if its ranker is of kind g.
+    where :math:`\pi_{ug}` is the weight of component g for unit u, and :math:`P_g` the distribution
+    of a ranking if its ranker is of component g.
 
     Values are those of the components.
 
@@ -74,28 +74,28 @@ class Mixture:
     ----------
     name : str
         Name of the variable.
-    weights : tensor_like of float, (n_kinds,) or (n_rankers, n_kinds)
-        Probabilities of the kinds, which sum to one: a `pm.Dirichlet`, or, for rankers with
-        features, a softmax of them over the last axis. Also (n_rankings, n_kinds), if a unit is a
-        ranking. A variable of the model with dims is read by their names, in any order; it may be
-        by any groups of the rankings as well. A DataFrame or a DataArray is aligned by its labels.
+    weights : tensor_like of float, (n_components,) or (n_rankers, n_components)
+        Probabilities of the components, which sum to one: a `pm.Dirichlet`, or, for rankers with
+        features, a softmax of them over the last axis. Also (n_rankings, n_components), if a unit
+        is a ranking. A variable of the model with dims is read by their names, in any order; it may
+        be by any groups of the rankings as well. A DataFrame or a DataArray is aligned by its
+        labels.
     components : variable made by ``.dist``, or sequence of these
-        What rankings are like under each kind: ``br.PlackettLuce.dist(utility)`` or
-        ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("kind", "item")``, over all items
-        in their order, or ``br.Mallows.dist(consensus, alpha)`` with a consensus of these dims,
-        such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by kind; or, of full
-        rankings and top-k lists, ``br.GeneralizedMallows.dist(consensus, alpha)`` with alpha by
-        kind and stage.
-        In a sequence they may be of several families, and each of one kind or of several; kinds
-        are numbered in their order.
+        What rankings are like under each component: ``br.PlackettLuce.dist(utility)`` or
+        ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("component", "item")``, over all
+        items in their order, or ``br.Mallows.dist(consensus, alpha)`` with a consensus of these
+        dims, such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by component; or, of
+        full rankings and top-k lists, ``br.GeneralizedMallows.dist(consensus, alpha)`` with alpha
+        by component and stage. In a sequence they may be of several families, and each of one
+        component or of several; components are numbered in their order.
     unit : {"ranking", "ranker"}
-        What is of one kind. With "ranker", all rankings of a ranker are, and `logp` has one number
-        per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in their
-        order) and slot, and draws give all rankings of a ranker the same kind.
+        What is of one component. With "ranker", all rankings of a ranker are, and `logp` has one
+        number per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in
+        their order) and slot, and draws give all rankings of a ranker the same component.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as `PlackettLuce` does, and the kinds as ``{name}_kinds``.
-        With anything else it is a `pymc.Mixture` of the components, whose utilities are then of
-        slots.
+        A `Rankings` registers its data as `PlackettLuce` does, and the components as
+        ``{name}_components``. With anything else it is a `pymc.Mixture` of the components, whose
+        utilities are then of slots.
 
     Returns
     -------
@@ -106,7 +106,7 @@ class Mixture:
     Raises
     ------
     ValueError
-        If the number of weights is not that of the kinds, components have other items than the
+        If the number of weights is not that of the components, components have other items than the
         rankings, or different outcome spaces; or if a unit is a ranker, and rankings have
         evidence weights.
     TypeError
@@ -114,9 +114,10 @@ class Mixture:
 
     Notes
     -----
-    All permutations of the kinds are equally probable. `bayesrank.find_kinds` finds the best mode,
-    where sampling should begin. `bayesrank.relabel` gives the kinds of all draws the same order,
-    and `bayesrank.membership` returns the probability of each kind for every unit.
+    All permutations of the components are equally probable. `bayesrank.fit_mixture` finds the best
+    mode, where sampling should begin. `bayesrank.relabel_components` gives the components of all
+    draws the same order, and `bayesrank.component_probabilities` returns the probability of each
+    component for every unit.
 
     References
     ----------
@@ -128,9 +129,9 @@ class Mixture:
     --------
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]])
-    >>> with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
-    ...     weights = pm.Dirichlet("weights", [2.0, 2.0], dims="kind")
-    ...     utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+    >>> with pm.Model(coords={**rankings.coords, "component": ["one", "other"]}) as model:
+    ...     weights = pm.Dirichlet("weights", [2.0, 2.0], dims="component")
+    ...     utility = pm.Normal("utility", 0, 1, dims=("component", "item"))
     ...     y = br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings)
     >>> model.named_vars_to_dims["y"]
     ('ranking', 'slot')
@@ -167,10 +168,10 @@ class Mixture:
             )
 
         found = _components(name, components, observed, options.get("dims"))
-        kind = _mixture_of(found.families, unit)
+        component = _mixture_of(found.families, unit)
         by_name, dim, labels = _weights_by_name(name, weights, observed, unit, found)
         variable = observe(
-            kind,
+            component,
             name,
             observed,
             found.named(),
@@ -179,7 +180,7 @@ class Mixture:
             items_known=True,
             **options,
         )
-        _register_kinds(name, dim or KIND, labels, found.n)
+        _register_components(name, dim or COMPONENT, labels, found.n)
         return variable
 
     @classmethod
@@ -215,14 +216,14 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
         next_rng, noise = pt.random.gumbel(
             0, 1, size=(n_units, p.weights.shape[-1]), rng=rng, return_next_rng=True
         )
-        kind = pt.argmax(safe_log(p.weights) + noise, axis=-1)
-        kind = kind[p.ranker] if cls.by_ranker else kind
+        component = pt.argmax(safe_log(p.weights) + noise, axis=-1)
+        component = component[p.ranker] if cls.by_ranker else component
         drawn = []
-        for family, of_kinds in cls.components(p):
-            ranks = family.draw(of_kinds, p, next_rng)
+        for family, of_components in cls.components(p):
+            ranks = family.draw(of_components, p, next_rng)
             next_rng = ranks.owner.outputs[0]
             drawn.append(ranks)
-        ranks = pt.concatenate(drawn, axis=0)[kind, _number(p.ranks)]
+        ranks = pt.concatenate(drawn, axis=0)[component, _number(p.ranks)]
         if cls.by_ranker:
             ranks = pt.zeros_like(p.turns)[p.ranker, p.turn].set(ranks)
         return next_rng, ranks
@@ -230,8 +231,8 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         derived: dict[str, Any] = {}
-        for family, of_kinds in cls.components(p):
-            family.check(name, of_kinds, data)
+        for family, of_components in cls.components(p):
+            family.check(name, of_components, data)
             derived |= family.derive(data)
         return super().record(name, data, p)._replace(derived=derived)
 
@@ -261,7 +262,7 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        of_units = cls._kinds_logp(value, p)
+        of_units = cls._components_logp(value, p)
         if cls.by_ranker:
             of_units = segment_sum(of_units, (p.ranker,), (p.turns.shape[0],))
         logp = mixture_logp(safe_log(p.weights) + of_units)
@@ -273,13 +274,15 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
         )
 
     @classmethod
-    def _kinds_logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Log-probability of every ranking under every kind, (n_rankings, n_kinds)."""
+    def _components_logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Log-probability of every ranking under every component, (n_rankings, n_components)."""
         observed = is_observed(value, p.turns if cls.by_ranker else p.ranks)
         ranks = value[p.ranker, p.turn] if cls.by_ranker else value
         found = [
-            family.observed_logp(of_kinds, p) if observed else family.logp(of_kinds, p, ranks)
-            for family, of_kinds in cls.components(p)
+            family.observed_logp(of_components, p)
+            if observed
+            else family.logp(of_components, p, ranks)
+            for family, of_components in cls.components(p)
         ]
         return found[0] if len(found) == 1 else pt.concatenate(found, axis=1)
 
@@ -290,7 +293,7 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
 
 class RankerMixtureRV(MixtureRV):
-    """The same, if all rankings of a ranker are of one kind."""
+    """The same, if all rankings of a ranker are of one component."""
 
     axes = (RANKER, TURN, "slot")
     example = ("person", "time", "place")
@@ -373,7 +376,7 @@ class _Components(NamedTuple):
 
 def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _Components:
     """Read the components."""
-    names = {dim: COMPONENT for dim in (KIND, COMPONENT) if dim not in rankings.groups}
+    names = {dim: COMPONENT for dim in (COMPONENT, COMPONENT) if dim not in rankings.groups}
     families, parameters, read = [], [], []
     for component in components if isinstance(components, Sequence) else [components]:
         family, as_given = _family_of(name, component)
@@ -395,14 +398,14 @@ def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _C
 def _family_of(name: str, component: Any) -> tuple[type[Component], Mapping[str, Any]]:
     """Return the family of a component, and its parameters as they were given."""
     op = getattr(getattr(component, "owner", None), "op", None)
-    family = COMPONENTS.get(type(op))
+    family = BY_RV.get(type(op))
     as_given = getattr(getattr(component, "tag", None), "given", None)
     if family is None or as_given is None:
-        known = ", ".join(f"br.{t._print_name[0]}.dist" for t in COMPONENTS)
+        known = ", ".join(f"br.{t._print_name[0]}.dist" for t in BY_RV)
         got = type(component).__name__ if op is None else f"result of {type(op).__name__}"
         raise TypeError(
             f"A component of {name!r} is a {got}: components are variables that one of "
-            f"{known} makes, such as br.PlackettLuce.dist(utility) with the dims kind and item."
+            f"{known} makes, such as br.PlackettLuce.dist(utility) by component and item."
         )
     return family, as_given
 
@@ -482,7 +485,7 @@ def _with_data(weights: Named, data: SimpleNamespace, unit: str) -> Mapping[str,
 
 
 def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> TensorVariable:
-    """Return weights (n_kinds,) or (n_units, n_kinds)."""
+    """Return weights (n_components,) or (n_units, n_components)."""
     if unit == RANKING or {*weights.axes} <= {RANKER, COMPONENT}:
         return in_rows(weights, vars(data)) if unit == RANKING else weights.value
     none = pt.zeros_like(data.turns[:, 0, 0], dtype="int64")
@@ -494,15 +497,15 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
     return weights.value[tuple(codes.values())]
 
 
-def _register_kinds(name: str, dim: str, labels: Any, n_kinds: int) -> None:
-    """Leave in the results how many kinds there are, and their dim."""
+def _register_components(name: str, dim: str, labels: Any, n_components: int) -> None:
+    """Leave in the results how many components there are, and their dim."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
-    if present is not None and len(present) != n_kinds:
+    if present is not None and len(present) != n_components:
         dim = name_of(name, dim)
     if dim not in model.coords:
-        model.add_coord(dim, np.arange(n_kinds) if labels is None else labels)
-    pm.Data(name_of(name, KINDS), np.arange(n_kinds), dims=dim)
+        model.add_coord(dim, np.arange(n_components) if labels is None else labels)
+    pm.Data(name_of(name, COMPONENTS), np.arange(n_components), dims=dim)
 
 
 def _refuse_unit(observed: Any, unit: str | None) -> None:

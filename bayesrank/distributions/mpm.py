@@ -677,9 +677,9 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         takes=("variance", "adherence", "given_pairs"),
         brings=("total",),
     )
-    model, kind = pm.modelcontext(None), _ObservedCountsRV
-    names = names_of_axes(kind, name, options.get("dims"))
-    dim_of = dict(zip(kind.axes, names, strict=True))
+    model, rv_type = pm.modelcontext(None), _ObservedCountsRV
+    names = names_of_axes(rv_type, name, options.get("dims"))
+    dim_of = dict(zip(rv_type.axes, names, strict=True))
     counts = _in_model_order(name, counts, {"score": score, **own}, dim_of)
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
@@ -715,10 +715,10 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[what] = pt.atleast_1d(flat)
     axes_of = ParameterAxes(**along)
-    kind = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
-    kind = kind.structured({}, along=axes_of, fixed=frozenset(fixed))
+    rv_type = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
+    rv_type = rv_type.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
-        kind,
+        rv_type,
         name,
         counts,
         given,
@@ -726,7 +726,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         **options,
     )
     for axis in axes_of.labelled():  # for those of new data
-        label_axis(kind, model, name, axis, counts.coords[axis], known=False)
+        label_axis(rv_type, model, name, axis, counts.coords[axis], known=False)
     return y
 
 

@@ -185,11 +185,14 @@ class ObservedRV(DrawnRV):
 
 
 @cache
-def _structured(kind: Any, parameters: tuple[Any, ...], structure: tuple[Any, ...]) -> Any:
-    members = dict(structure) | {"__props__": tuple(dict(structure)), "__module__": kind.__module__}
+def _structured(rv_type: Any, parameters: tuple[Any, ...], structure: tuple[Any, ...]) -> Any:
+    members = dict(structure) | {
+        "__props__": tuple(dict(structure)),
+        "__module__": rv_type.__module__,
+    }
     if parameters:
-        members["parameters"] = {**kind.parameters, **dict(parameters)}
-    return type(kind.__name__, (kind,), members)
+        members["parameters"] = {**rv_type.parameters, **dict(parameters)}
+    return type(rv_type.__name__, (rv_type,), members)
 
 
 def _is_random(x: Variable) -> bool:
@@ -202,7 +205,7 @@ def _is_random(x: Variable) -> bool:
 
 
 def observe(
-    kind: type[ObservedRV],
+    rv_type: type[ObservedRV],
     name: str,
     data: Any,
     given: Mapping[str, Any],
@@ -220,7 +223,7 @@ def observe(
 
     Parameters
     ----------
-    kind, name, data
+    rv_type, name, data
         The family, the name of the variable, and what it observes.
     given : mapping
         Parameters that are not data.
@@ -236,10 +239,10 @@ def observe(
         As in PyMC.
     """
     model = pm.modelcontext(None)
-    record = kind.record(name, data, SimpleNamespace(**given))
-    dim_of = dict(zip(kind.axes, names_of_axes(kind, name, dims), strict=True))
+    record = rv_type.record(name, data, SimpleNamespace(**given))
+    dim_of = dict(zip(rv_type.axes, names_of_axes(rv_type, name, dims), strict=True))
     for axis, dim in dim_of.items():
-        _add_coord(kind, model, name, dim, record.labels[axis])
+        _add_coord(rv_type, model, name, dim, record.labels[axis])
 
     parts = {}
     for part, (value, axes) in record.parts.items():
@@ -249,12 +252,12 @@ def observe(
             if axis not in dim_of:
                 known = items_known and axis == ITEM
                 labels = record.labels[axis]
-                dim_of[axis] = label_axis(kind, model, name, axis, labels, known=known)
-        parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), kind)
-        replaceable = part == WEIGHT and not (record.derived and kind.derives_weights)
+                dim_of[axis] = label_axis(rv_type, model, name, axis, labels, known=known)
+        parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), rv_type)
+        replaceable = part == WEIGHT and not (record.derived and rv_type.derives_weights)
         if isinstance(parts[part], TensorSharedVariable) and not replaceable:
             parts[part].__class__ = PartOfObserved
-    n = len(record.labels[kind.axes[0]])
+    n = len(record.labels[rv_type.axes[0]])
     write_outcome(name, outcome or record.outcome or "", n, total_size=total_size)
 
     derived = {
@@ -262,10 +265,10 @@ def observe(
         for field, value in record.derived.items()
     }
     p = {**given, **with_data(SimpleNamespace(**parts)), **derived}
-    rv = kind.rv_op(*(p[field] for field in kind.parameters))
-    variable_dims = tuple(dim_of[axis] for axis in kind.axes)
+    rv = rv_type.rv_op(*(p[field] for field in rv_type.parameters))
+    variable_dims = tuple(dim_of[axis] for axis in rv_type.axes)
     return model.register_rv(
-        rv, name, observed=p[kind.value], dims=variable_dims, total_size=total_size
+        rv, name, observed=p[rv_type.value], dims=variable_dims, total_size=total_size
     )
 
 
@@ -309,14 +312,14 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     """
     model = pm.modelcontext(model)
     name = model.name_for(name)
-    kind, p = _found(model, name)
-    if not isinstance(data, kind.data_types):
-        types = " or ".join(each.__name__ for each in kind.data_types)
+    rv_type, p = _found(model, name)
+    if not isinstance(data, rv_type.data_types):
+        types = " or ".join(each.__name__ for each in rv_type.data_types)
         raise TypeError(f"{name!r} observes {types}, and cannot observe {type(data).__name__}.")
-    data = kind.on_axes(model, name, data, p)
-    kind.check_new(model, name, data, p)
+    data = rv_type.on_axes(model, name, data, p)
+    rv_type.check_new(model, name, data, p)
     with model:
-        record = kind.record(name, data, p)
+        record = rv_type.record(name, data, p)
 
     parts = {name_of(name, part): of_part for part, of_part in record.parts.items()}
     for group in groups_of(name, model.named_vars_to_dims):
@@ -336,17 +339,17 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
     if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still does
         label = None
-    n = len(record.labels[kind.axes[0]])
+    n = len(record.labels[rv_type.axes[0]])
     model.set_data(name_of(name, OUTCOMES), [n], coords=label)
     for field, value in record.derived.items():
         getattr(p, field).set_value(value, borrow=True)
 
 
-def outcome_of(kind: Any, weight: NDArray[np.floating]) -> str:
+def outcome_of(rv_type: Any, weight: NDArray[np.floating]) -> str:
     """Return the label of the outcome space of data with evidence weights."""
     if (weight != 1).any():
         return "nothing: evidence weights make a pseudo-likelihood"
-    return str(kind.outcome())
+    return str(rv_type.outcome())
 
 
 def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
@@ -355,8 +358,8 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
     variable = model.named_vars.get(name)
     while variable is not None and variable.owner is not None:
         if isinstance(variable.owner.op, ObservedRV):
-            kind = type(variable.owner.op)
-            return kind, kind.named(variable.owner.inputs[2:])
+            rv_type = type(variable.owner.op)
+            return rv_type, rv_type.named(variable.owner.inputs[2:])
         # PyMC wraps a variable that has a total size
         variable = next(iter(variable.owner.inputs), None) if name in known else None
     raise ValueError(
@@ -366,7 +369,7 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
 
 
 def _data(
-    model: pm.Model, name: str, part: str, value: Any, dims: tuple[str, ...], kind: Any
+    model: pm.Model, name: str, part: str, value: Any, dims: tuple[str, ...], rv_type: Any
 ) -> TensorVariable:
     """Register data, or find them in the model."""
     present = model.named_vars.get(model.name_for(name_of(name, part)))
@@ -375,8 +378,8 @@ def _data(
     if same_value(present, pt.as_tensor_variable(value)):
         return present
     raise ValueError(
-        f"The model has a variable {present.name!r} that is not what the {kind.noun} of {name!r} "
-        "would register under this name. Give it their values, or another name."
+        f"The model has a variable {present.name!r}, but the {rv_type.noun} of {name!r} register "
+        "other data under this name. Give it their values, or another name."
     )
 
 
@@ -385,22 +388,24 @@ def _data(
 # ---------------------------------------------------------------------------------------------
 
 
-def names_of_axes(kind: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
+def names_of_axes(rv_type: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
     """Check names for the axes; by default they are called what they are."""
     if dims is None:
-        return kind.axes
-    names = (dims,) if isinstance(dims, str) and len(kind.axes) == 1 else dims
+        return rv_type.axes
+    names = (dims,) if isinstance(dims, str) and len(rv_type.axes) == 1 else dims
     fits = isinstance(names, Sequence) and not isinstance(names, str)
-    if not fits or len(names) != len(kind.axes) or not all(isinstance(d, str) for d in names):
-        number = {1: "one axis", 2: "two axes", 3: "3 axes"}[len(kind.axes)]
+    if not fits or len(names) != len(rv_type.axes) or not all(isinstance(d, str) for d in names):
+        number = {1: "one axis", 2: "two axes", 3: "3 axes"}[len(rv_type.axes)]
         raise ValueError(
-            f"`dims` of {name!r} is {dims!r}: name {number}, such as dims={kind.example}. There is "
-            f"one label per {', and one per '.join(kind.axes)}."
+            f"`dims` of {name!r} is {dims!r}: name {number}, such as dims={rv_type.example}. There "
+            f"is one label per {', and one per '.join(rv_type.axes)}."
         )
     return tuple(names)
 
 
-def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, labels: Any) -> None:
+def _add_coord(
+    rv_type: type[ObservedRV], model: pm.Model, name: str, dim: str, labels: Any
+) -> None:
     """Add a coord, or check that the model's own has these labels."""
     if dim not in model.coords:
         model.add_coord(dim, labels)
@@ -412,19 +417,19 @@ def _add_coord(kind: type[ObservedRV], model: pm.Model, name: str, dim: str, lab
             what = "in another order than those"
         raise ValueError(
             f"The model's coord {dim!r} has {len(present)} labels {what} "
-            f"of the {kind.noun} of {name!r}. Build the model with pm.Model(coords="
-            f"{kind.noun}.coords), or give a second collection of {kind.noun} its own "
-            f"dims={kind.example}."
+            f"of the {rv_type.noun} of {name!r}. Build the model with pm.Model(coords="
+            f"{rv_type.noun}.coords), or give a second collection of {rv_type.noun} its own "
+            f"dims={rv_type.example}."
         )
 
 
 def label_axis(
-    kind: type[ObservedRV], model: pm.Model, name: str, axis: str, labels: Any, *, known: bool
+    rv_type: type[ObservedRV], model: pm.Model, name: str, axis: str, labels: Any, *, known: bool
 ) -> str:
     """Name the dim of the labels of an axis, a new one if the model's own has others."""
     present = model.coords.get(axis)
     if known and present is not None and len(present) == len(labels) and {*present} != {*labels}:
-        same_labels(f"the model's coord {axis!r}", name, present, labels, kind.noun)
+        same_labels(f"the model's coord {axis!r}", name, present, labels, rv_type.noun)
     dim = axis if present is None or np.array_equal(present, labels) else f"{name}_{axis}s"
     if dim not in model.coords:
         model.add_coord(dim, labels)
@@ -581,12 +586,12 @@ def observed_options(
     other option.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    kind = type(data).__name__
+    collection = type(data).__name__
     for taken in (*brings, "shape"):
         if taken in options:
             raise TypeError(
-                f"{class_name} got both observed={kind} and {taken}=: "
-                f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind} brings its own. Leave {taken}= out"
+                f"{class_name} got both observed={collection} and {taken}=: "
+                f"{collection} brings its own. Leave {taken}= out"
                 f"{instead}."
             )
     for unknown in options.keys() - {*takes, "dims", "total_size"}:
@@ -610,13 +615,13 @@ def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str)
     Arrays and tensors pass.
     """
     refuse_labels(class_name, observed, reader)
-    for kind, others in OBSERVED_BY.items():
-        if isinstance(observed, kind):
+    for data_type, others in OBSERVED_BY.items():
+        if isinstance(observed, data_type):
             way = ""
-            if kind is Rankings and wanted in FROM_RANKINGS:
+            if data_type is Rankings and wanted in FROM_RANKINGS:
                 way = f" Give observed={FROM_RANKINGS[wanted]}."
             raise TypeError(
-                f"{class_name} observes {wanted.__name__}, and got {kind.__name__}, which "
+                f"{class_name} observes {wanted.__name__}, and got {data_type.__name__}, which "
                 f"{others} observe{'' if ' ' in others else 's'}.{way}"
             )
 

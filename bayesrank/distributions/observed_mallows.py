@@ -294,8 +294,8 @@ def observe_mallows(
     if around[0] is None:
         summed_out = ObservedSummedOutRV if alpha.axes else SharedSummedOutRV
         return _observe_jointly(summed_out, name, alpha, rankings, distance, is_partial, options)
-    kind = ObservedMallowsRV if is_partial else ObservedFullRV
-    return _observe_around(kind, name, around, alpha, rankings, distance, options)
+    rv_type = ObservedMallowsRV if is_partial else ObservedFullRV
+    return _observe_around(rv_type, name, around, alpha, rankings, distance, options)
 
 
 def observe_stages(
@@ -303,8 +303,8 @@ def observe_stages(
 ) -> TensorVariable:
     """Add rankings and the `GeneralizedMallows` variable that observes them to the model."""
     if around[0] is not None:
-        kind = ObservedStagesRV
-        return _observe_around(kind, name, around, alpha, rankings, "kendall", options)
+        rv_type = ObservedStagesRV
+        return _observe_around(rv_type, name, around, alpha, rankings, "kendall", options)
     if alpha.axes != (STAGE,):
         raise ValueError(
             f"The alpha of {name!r} is by {' and '.join(alpha.axes)}; without a consensus "
@@ -315,7 +315,7 @@ def observe_stages(
 
 
 def _observe_around(
-    kind: type[ObservedMallowsRV],
+    rv_type: type[ObservedMallowsRV],
     name: str,
     around: tuple[Any, Any],
     alpha: Named,
@@ -339,7 +339,7 @@ def _observe_around(
         }
 
     return observe(
-        kind,
+        rv_type,
         name,
         rankings,
         given,
@@ -351,7 +351,7 @@ def _observe_around(
 
 
 def _observe_jointly(
-    kind: type[ObservedSummedOutRV],
+    rv_type: type[ObservedSummedOutRV],
     name: str,
     alpha: Named,
     rankings: Rankings,
@@ -377,7 +377,7 @@ def _observe_jointly(
         }
 
     given = {"distance": distance_number(distance)}
-    return observe(kind, name, rankings, given, with_data, outcome=OUTCOME, **options)
+    return observe(rv_type, name, rankings, given, with_data, outcome=OUTCOME, **options)
 
 
 def _consensus_by_name(

@@ -274,7 +274,7 @@ class ObservedRaoKupperRV(ObservedPairRV, RaoKupperRV):
 
 # the observed class of every model
 OBSERVED: dict[type[PairRV], type[ObservedPairRV]] = {
-    kind.__bases__[1]: kind for kind in ObservedPairRV.__subclasses__()
+    rv_type.__bases__[1]: rv_type for rv_type in ObservedPairRV.__subclasses__()
 }
 
 

@@ -157,7 +157,7 @@ def observed_ranks(
     Raises
     ------
     TypeError
-        For data of another kind, a table, strings, or a weight, which arrays have none of.
+        For data of another type, a table, strings, or a weight, which arrays have none of.
     ValueError
         If they are no ranks, in a sentence that says what they look like.
     """

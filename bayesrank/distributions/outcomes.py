@@ -1,7 +1,8 @@
 """Labels of outcome spaces, written into the model for `compare`.
 
-The random variables of every family return theirs by the class method ``outcome``. `label_outcomes`
-finds that of variables that PyMC makes of ours, by `pm.Mixture`, `pm.CustomDist` or `pm.observe`.
+The random variables of every family return theirs by the class method ``outcome``.
+`declare_outcomes` finds that of variables that PyMC makes of ours, by `pm.Mixture`, `pm.CustomDist`
+or `pm.observe`.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.schema import OUTCOME, OUTCOMES, name_of
 
-__all__ = ["label_outcomes", "labelled", "write_outcome"]
+__all__ = ["declare_outcomes", "labelled", "write_outcome"]
 
 
 SCALED = "nothing: total_size multiplies every log-likelihood"
@@ -33,7 +34,7 @@ def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) ->
     pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
 
 
-def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
+def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
     """Write the outcome space of a mixture of our distributions into a model, for `compare`.
 
     Only `pm.Mixture` and `pm.CustomDist` need it: their results do not name their components.
@@ -60,9 +61,9 @@ def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
     >>> import bayesrank as br, pymc as pm
     >>> with pm.Model() as model:
     ...     tastes = [pm.Normal(name, 0, 1, shape=3) for name in ("one", "other")]
-    ...     kinds = [br.PlackettLuce.dist(taste) for taste in tastes]
-    ...     y = pm.Mixture("y", [0.3, 0.7], kinds, observed=[[1, 2, 3], [2, 1, 3]])
-    ...     br.label_outcomes("y")
+    ...     components = [br.PlackettLuce.dist(taste) for taste in tastes]
+    ...     y = pm.Mixture("y", [0.3, 0.7], components, observed=[[1, 2, 3], [2, 1, 3]])
+    ...     br.declare_outcomes("y")
     'weak orders given their block sizes'
     """
     model = pm.modelcontext(model)
@@ -94,7 +95,7 @@ def label_outcomes(name: str, *, model: pm.Model | None = None) -> str:
 def labelled(name: str, rv: TensorVariable) -> TensorVariable:
     """Return a variable that observes an array, with its outcome space in the model."""
     if rv in pm.modelcontext(None).observed_RVs:  # else a part of it is missing, and free
-        label_outcomes(name)
+        declare_outcomes(name)
     return rv
 
 

@@ -172,15 +172,15 @@ class PlackettLuce(WeakOrders):
     ) -> TensorVariable:
         spread = by_items(utility)
         item_utility, groups = (None, ()) if spread is None else spread
-        kind = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
+        rv_type = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
         given = {"nodes": pt.constant(settings.get("nodes", 48)), "item_utility": item_utility}
         return observe(
-            kind,
+            rv_type,
             name,
             rankings,
             given,
-            lambda data: {**kind.of_slots(utility, data), **kind.of_items(data)},
-            outcome=kind.outcomes,
+            lambda data: {**rv_type.of_slots(utility, data), **rv_type.of_items(data)},
+            outcome=rv_type.outcomes,
             items_known=ITEM in utility.axes,
             **options,
         )

@@ -2,17 +2,17 @@
 
 `sample` is NUTS that is compiled once for all processes, `compile_density` its log density, and
 `nuts_seconds` estimates its time. `posterior_modes` finds modes, with its parts `objective`,
-`climb` and `adam`; `laplace`, `quick_posterior` and `quick_matches` approximate posteriors.
-`history` and `forward_validation` are for utilities that change with time. `map_fits` fits many
-problems and `kfold` all folds, by `on_workers` on several processes. `train` finds modes by
-minibatches. `find_kinds` and `membership` are for mixtures,
-`consensus_posterior`, `consensus_log_likelihood` and `LeapAndShift` for consensus orders.
+`climb` and `adam`; `laplace`, `fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and
+`forward_validation` are for utilities that change with time. `find_MAP_many` fits many problems and
+`kfold` all folds, by `on_workers` on several processes. `fit_minibatch` finds modes by minibatches.
+`fit_mixture` and `component_probabilities` are for mixtures, `sample_consensus`,
+`consensus_log_likelihood` and `LeapAndShift` for consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
 scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
 """
 
-from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, quick_matches
+from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, fit_pairs
 from bayesrank.inference.approximation.laplace_draws import hessian, laplace
 from bayesrank.inference.approximation.modes import (
     Point,
@@ -23,55 +23,60 @@ from bayesrank.inference.approximation.modes import (
     objective,
     posterior_modes,
 )
-from bayesrank.inference.approximation.nested import learned_scales, quick_posterior
+from bayesrank.inference.approximation.nested import fit_inla, learned_scales
+from bayesrank.inference.dynamic.fit import DynamicFit, fit_dynamic
 from bayesrank.inference.dynamic.forward import ForwardValidation, forward_validation
-from bayesrank.inference.dynamic.histories import History, history
-from bayesrank.inference.mixtures.em import KindsFound, KindsWarning, find_kinds, membership
+from bayesrank.inference.mixtures.em import (
+    MixtureFit,
+    MixtureWarning,
+    component_probabilities,
+    fit_mixture,
+)
 from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
 from bayesrank.inference.mixtures.sampled_consensus import (
     consensus_log_likelihood,
-    consensus_posterior,
+    sample_consensus,
 )
 from bayesrank.inference.sampling.nutpie_model import compile_density
 from bayesrank.inference.sampling.nuts import nuts_seconds, sample
-from bayesrank.inference.sampling.training import train
+from bayesrank.inference.sampling.training import fit_minibatch
+from bayesrank.inference.validation.find_map_many import FitWarning, find_MAP_many
 from bayesrank.inference.validation.kfold import FoldWarning, kfold
-from bayesrank.inference.validation.map_fits import FitWarning, map_fits
 from bayesrank.inference.validation.workers import on_workers
 
 __all__ = [
+    "DynamicFit",
     "FitWarning",
     "FoldWarning",
     "ForwardValidation",
-    "History",
-    "KindsFound",
-    "KindsWarning",
     "LeapAndShift",
     "MatchFit",
+    "MixtureFit",
+    "MixtureWarning",
     "Point",
     "adam",
     "climb",
     "compile_density",
+    "component_probabilities",
     "consensus_log_likelihood",
-    "consensus_posterior",
     "data_groups",
-    "find_kinds",
+    "find_MAP_many",
+    "fit_dynamic",
+    "fit_inla",
     "fit_matches",
+    "fit_minibatch",
+    "fit_mixture",
+    "fit_pairs",
     "forward_validation",
     "hessian",
     "hessian_product",
-    "history",
     "kfold",
     "laplace",
     "learned_scales",
-    "map_fits",
-    "membership",
     "nuts_seconds",
     "objective",
     "on_workers",
     "posterior_modes",
-    "quick_matches",
-    "quick_posterior",
     "sample",
-    "train",
+    "sample_consensus",
 ]

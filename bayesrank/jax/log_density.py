@@ -129,7 +129,7 @@ class LogDensity:
                 ". Say by rows= along which dim the data are cut up."
             )
         _refuse_divided(model, rows)
-        self._kinds = {rv.name: rv for rv in graphs}
+        self._observed = {rv.name: rv for rv in graphs}
         total = sum(graphs.values(), start=pt.zeros(()))
         _refuse_constants(model, rows, total)
         rest = model.logp(vars=[x for x in model.basic_RVs if x not in graphs] + model.potentials)
@@ -198,19 +198,19 @@ class LogDensity:
         }
 
     def _parts(self, name: str, value: Any) -> dict[str, Any]:
-        rv = self._kinds.get(name)
+        rv = self._observed.get(name)
         if rv is None or not isinstance(rv.owner.op, ObservedRV):
             if name not in self._axis:
                 raise ValueError(f"{name!r} is no data along {self.rows!r}; {[*self._axis]} are.")
             return {name: np.asarray(value, dtype=self._axis[name].type.dtype)}
-        kind = type(rv.owner.op)
-        if not isinstance(value, kind.data_types):
-            types = " or ".join(each.__name__ for each in kind.data_types)
+        rv_type = type(rv.owner.op)
+        if not isinstance(value, rv_type.data_types):
+            types = " or ".join(each.__name__ for each in rv_type.data_types)
             raise TypeError(f"{name!r} observes {types}, and got {type(value).__name__}.")
-        p = kind.named(rv.owner.inputs[2:])
-        value = kind.on_axes(self.model, name, value, p)
-        kind.check_new(self.model, name, value, p)
-        record = kind.record(name, value, p)
+        p = rv_type.named(rv.owner.inputs[2:])
+        value = rv_type.on_axes(self.model, name, value, p)
+        rv_type.check_new(self.model, name, value, p)
+        record = rv_type.record(name, value, p)
         parts = {name_of(name, part): x.value for part, x in record.parts.items()}
         parts |= {f"{name}_{field}": x for field, x in record.derived.items()}
         dtypes = {part: x.type.dtype for part, x in self._axis.items() if part in parts}

@@ -10,18 +10,18 @@ This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and t
 from bayesrank.plots.adherence import plot_adherence
 from bayesrank.plots.checks import plot_match_checks, plot_ranking_checks
 from bayesrank.plots.compare import plot_compare
+from bayesrank.plots.components import plot_components
+from bayesrank.plots.dynamic import plot_dynamic
 from bayesrank.plots.fonts import use_fonts_for
-from bayesrank.plots.history import plot_history
 from bayesrank.plots.matrix import plot_places, plot_wins
-from bayesrank.plots.membership import plot_membership
 from bayesrank.plots.ranks import plot_ranks
 
 __all__ = [
     "plot_adherence",
     "plot_compare",
-    "plot_history",
+    "plot_components",
+    "plot_dynamic",
     "plot_match_checks",
-    "plot_membership",
     "plot_places",
     "plot_ranking_checks",
     "plot_ranks",

@@ -4,16 +4,25 @@ This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, jinja2, 
 matplotlib, rich, threadpoolctl, schema and the room data.
 """
 
-from bayesrank.results.checks.kind_checks import kind_checks
+from bayesrank.results.checks.component_checks import component_checks
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.predicted import predicted_ranks
 from bayesrank.results.checks.ranking_checks import Fits, ranking_checks, worst_checks
-from bayesrank.results.evaluation.baseline import random_elpd
+from bayesrank.results.evaluation.baseline import baseline_elpd
 from bayesrank.results.evaluation.comparison import compare
+from bayesrank.results.evaluation.component_labels import (
+    LabelWarning,
+    compare_components,
+    relabel_components,
+)
 from bayesrank.results.evaluation.groups import group_log_likelihood
-from bayesrank.results.evaluation.labels_of_kinds import LabelWarning, compare_kinds, relabel
 from bayesrank.results.evaluation.loo import ParetoKWarning, loo_by_ranker
-from bayesrank.results.evaluation.metrics import QueryMetrics, err, ndcg, query_metrics
+from bayesrank.results.evaluation.metrics import (
+    QueryMetrics,
+    expected_reciprocal_rank,
+    ndcg,
+    query_metrics,
+)
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
 from bayesrank.results.matches.planning import Settling, matches_to_settle, next_matches
@@ -31,7 +40,7 @@ from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.counted import PairWins, condorcet, first_places, pair_wins
 from bayesrank.results.ranks.elo import elo_scale
-from bayesrank.results.ranks.location import redraw_location
+from bayesrank.results.ranks.location import resample_location
 from bayesrank.results.ranks.probabilities import (
     place_probability,
     top_probability,
@@ -51,21 +60,22 @@ __all__ = [
     "Separation",
     "Settling",
     "adherence_summary",
+    "baseline_elpd",
     "borda",
     "compare",
-    "compare_kinds",
+    "compare_components",
+    "component_checks",
     "condorcet",
     "consensus_ordering",
     "convergence",
     "csv_bytes",
     "effective_judges",
     "elo_scale",
-    "err",
     "expected_kendall",
+    "expected_reciprocal_rank",
     "figure_png",
     "first_places",
     "group_log_likelihood",
-    "kind_checks",
     "loo_by_ranker",
     "match_checks",
     "match_probability",
@@ -81,14 +91,13 @@ __all__ = [
     "precise",
     "predicted_ranks",
     "query_metrics",
-    "random_elpd",
     "rank_draws",
     "rank_summary",
     "ranking_checks",
     "recommendation_metrics",
-    "redraw_location",
-    "relabel",
+    "relabel_components",
     "report_html",
+    "resample_location",
     "standing",
     "table_text",
     "tied_with_leader",

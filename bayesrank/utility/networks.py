@@ -61,14 +61,14 @@ def weight_coords(specs: Mapping[str, WeightSpec]) -> dict[str, range]:
 
 
 def draw_weights(
-    specs: Mapping[str, WeightSpec], seed: int | np.random.Generator
+    specs: Mapping[str, WeightSpec], random_seed: int | np.random.Generator
 ) -> dict[str, NDArray[np.float64]]:
     """Draw starting values by name: normal with the scales of the specs, biases zero.
 
-    >>> {name: w.shape for name, w in draw_weights(dense_weights(2, (3,)), seed=1).items()}
+    >>> {name: w.shape for name, w in draw_weights(dense_weights(2, (3,)), random_seed=1).items()}
     {'score_0_W': (2, 3), 'score_0_b': (3,), 'score_out_W': (3,)}
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed)
     return {
         name: np.zeros(spec.shape) if name.endswith("_b") else rng.normal(0, spec.scale, spec.shape)
         for name, spec in specs.items()

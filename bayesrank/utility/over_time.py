@@ -1,7 +1,7 @@
 """Utilities over time as parts of a PyMC model: a random walk, a trend, Matérn processes.
 
 These are non-centred versions of `bayesrank.utility.dynamics`, on the grid of all times and items.
-`bayesrank.history` finds the same posterior for larger data.
+`bayesrank.fit_dynamic` finds the same posterior for larger data.
 
 >>> import bayesrank as br, pandas as pd
 >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})

@@ -118,7 +118,7 @@ def build(
             br.BPR("y", utility, observed=interactions, weight=total / interactions.n_triples)
         else:
             n = 20 * len(interactions) if n_triples is None else n_triples
-            triples = interactions.sample_triples(n, seed=seed).astype("int32")
+            triples = interactions.sample_triples(n, random_seed=seed).astype("int32")
             user, *both = pm.Minibatch(*triples.T, batch_size=batch_size)
             pair = pt.stack(both, axis=-1)
             utility = pt.sum(W[user][:, None, :] * H[pair], axis=-1) + b[pair]

@@ -218,7 +218,7 @@ def held_out_pairs(
     have: br.Interactions, test: br.Interactions, *, seed: int = 1
 ) -> NDArray[np.int32]:
     """Draw pairs of a held-out item and one the user has neither, (n, 3)."""
-    drawn = test.sample_triples(2 * N_PAIRS * test.n_users, seed=seed)
+    drawn = test.sample_triples(2 * N_PAIRS * test.n_users, random_seed=seed)
     return drawn[~have.to_matrix()[drawn[:, 0], drawn[:, 2]]][: N_PAIRS * test.n_users]
 
 

@@ -29,7 +29,7 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
         It is not changed.
     values : dict or DataTree
         Values of variables, not transformed: by name, or a posterior of one draw, such as the mode
-        that `train` and `pymc.find_MAP` return.
+        that `fit_minibatch` and `pymc.find_MAP` return.
     free : sequence of str
         Variables to leave free although they have values.
 
@@ -48,7 +48,7 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
     Examples
     --------
     >>> import bayesrank as br, pymc as pm
-    >>> fit = br.train(model)  # doctest: +SKIP
+    >>> fit = br.fit_minibatch(model)  # doctest: +SKIP
     >>> with given(model, fit, free=["score_out_W"]):  # doctest: +SKIP
     ...     posterior = pm.sample()
     """
@@ -80,7 +80,7 @@ def _values(values: Mapping[str, Any] | xr.DataTree, names: list[str]) -> dict[s
     if n_draws != 1:
         raise ValueError(
             f"The posterior has {n_draws} draws; a single point is needed, such as that of "
-            "bayesrank.train, or a dict of values."
+            "bayesrank.fit_minibatch, or a dict of values."
         )
     return {
         name: posterior[name].transpose("chain", "draw", ...).to_numpy()[0, 0]

@@ -180,7 +180,7 @@ def fit(
     seed : int
         Of the starting values and of the batches.
     **training
-        Of `bayesrank.train`: epochs, learning_rate, batch_size, validation, augment, ...
+        Of `bayesrank.fit_minibatch`: epochs, learning_rate, batch_size, validation, augment, ...
 
     Returns
     -------
@@ -198,7 +198,7 @@ def fit(
     start = draw_weights(network.weights, seed)
     if item_scale is not None:
         start["worth"] = np.zeros(rankings.n_items)
-    return br.train(model, start=start, seed=seed, **training)
+    return br.fit_minibatch(model, start=start, random_seed=seed, **training)
 
 
 def predict(

@@ -87,7 +87,7 @@ def fit_last_layer(
     model : pm.Model
         From `build`.
     mode : DataTree
-        From `bayesrank.train`.
+        From `bayesrank.fit_minibatch`.
     method : {"laplace", "nuts"}
         How.
     draws : int
@@ -102,7 +102,7 @@ def fit_last_layer(
     """
     last = given(model, mode, free=[LAST])
     if method == "laplace":
-        return laplace(last, draws=draws, seed=seed)  # whose mode is the only one
+        return laplace(last, draws=draws, random_seed=seed)  # whose mode is the only one
     with last:
         return pm.sample(
             draws // 2, tune=500, chains=2, random_seed=seed, progressbar=False, quiet=True
@@ -197,9 +197,10 @@ def compare(
     specs = fate_weights(2, WIDTHS, WIDTHS)
     model = build(training, specs)
     begin = time.process_time()
-    mode = br.train(
+    mode = br.fit_minibatch(
         model, epochs=max(60, 60_000 // n), batch_size=min(100, n // 2), validation=0.2,
         patience=max(15, 15_000 // n), start=draw_weights(specs, 1), progressbar=False,
+        random_seed=1,
     )  # fmt: skip
     found = {"mode": _shown(held_out(test, mode), begin)}
     draws: dict[str, Callable[[], xr.DataTree]] = {

@@ -110,7 +110,7 @@ def judge(
         model = build_kinds(train, row.network, item_scale=prior_scale)
         # several kinds must differ from the start
         start = {"worth": np.zeros((1, test.n_items))} if row.network == 1 else None
-        fitted = br.train(model, start=start, **options)
+        fitted = br.fit_minibatch(model, start=start, **options)
         worth = _mode(fitted, "worth")
         share = _mode(fitted, "share") if row.network > 1 else np.ones(1)
         terms = [density(u[test.item], test.ranks) for u in worth]
@@ -159,7 +159,7 @@ def cross_validate(
         A line for each ranking that was judged: its log density, and scale, rate and fold.
     """
     lines = []
-    for number, (train, test) in enumerate(rankings.split(n_folds, seed=1)):
+    for number, (train, test) in enumerate(rankings.split(n_folds, random_seed=1)):
         tried = {
             (scale, rate): judge(
                 name,
@@ -253,7 +253,7 @@ def of_crowding(how: Run) -> Table:
 
     def draws() -> dict[str, Floats]:
         options = TRAINING | ({"epochs": 10} if how.quick else {})
-        fitted = br.train(build_kinds(sushi), validation=0, learning_rate=1e-2, **options)
+        fitted = br.fit_minibatch(build_kinds(sushi), validation=0, learning_rate=1e-2, **options)
         made_up = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
         return {"people": crowding(sushi), f"planted {-EFFECT}": crowding(made_up)}
 

@@ -159,7 +159,7 @@ def crowding(
         feature_names=["others of the group"],
     )
     model = build(counted, dense_network(1), item_scale=1.0)
-    drawn = laplace(model, draws=draws, seed=seed)
+    drawn = laplace(model, draws=draws, random_seed=seed)
     return np.asarray(drawn["posterior"]["score_out_W"]).ravel()
 
 

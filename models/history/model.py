@@ -18,7 +18,7 @@ outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
 For NUTS there is a utility for every date and item, which suits some hundreds of them.
-`br.history` has the same model at the times alone at which items are seen, by Laplace's
+`br.fit_dynamic` has the same model at the times alone at which items are seen, by Laplace's
 approximation, for hundreds of thousands: `models.history.study`, and ``RESULTS.md``.
 
 References

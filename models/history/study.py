@@ -171,11 +171,15 @@ def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]
     counts = pairs.counts.copy()
     years = label_times(pairs.groups["date"].labels, "date")[pairs.groups["date"].idx]
     counts[years >= m.years[m.n_first]] = 0  # what is not known yet
-    fit = br.history(
-        replace(pairs, counts=counts), time="date", dynamics="random_walk", likelihood=likelihood
+    fit = br.fit_dynamic(
+        replace(pairs, counts=counts),
+        time="date",
+        dynamics="random_walk",
+        likelihood=likelihood,
+        random_seed=1,
     )
     scale, drift = fit.hyperparameters["scale"], fit.hyperparameters["drift"]
-    theta = float(fit.draws()["posterior"]["theta"].mean()) if m.ties else 1.0
+    theta = float(fit.draws(random_seed=1)["posterior"]["theta"].mean()) if m.ties else 1.0
     model = (
         ks.TernaryModel(margin=np.log(theta), obs_type="logit")
         if m.ties
@@ -231,7 +235,7 @@ def compared(
     yield row("Glicko-style", tuned(glicko, m, [-0.5, -1.0, 0.0, -0.5]), begin)
     for text in dynamics:
         begin = time.process_time()
-        found = br.forward_validation(pairs, time="date", start=start, dynamics=text)
+        found = br.forward_validation(pairs, time="date", start=start, dynamics=text, random_seed=1)
         yield {
             "model": text,
             "log_loss": found.log_loss,
@@ -281,8 +285,10 @@ def evidence(how: Run) -> Table:
     first = replace(pairs, counts=counts)
 
     def row(dynamics: str) -> dict[str, float]:
-        fit = br.history(first, time="date", dynamics=dynamics)
-        found = br.forward_validation(pairs, time="date", start=MIDDLE, dynamics=dynamics)
+        fit = br.fit_dynamic(first, time="date", dynamics=dynamics, random_seed=1)
+        found = br.forward_validation(
+            pairs, time="date", start=MIDDLE, dynamics=dynamics, random_seed=1
+        )
         return {
             "log evidence": fit.log_evidence,
             "log loss of the others": found.log_loss,

@@ -100,7 +100,7 @@ def calibrate(
     n_worlds, seed : int
         How many worlds, and of which seed.
     n_jobs, client : optional
-        Processes, or a dask cluster, that fit them, as in `bayesrank.map_fits`.
+        Processes, or a dask cluster, that fit them, as in `bayesrank.find_MAP_many`.
 
     Returns
     -------

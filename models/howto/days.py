@@ -10,7 +10,7 @@ used, including periods and trends.
     eta, length    ~ HalfNormal(1.5), InverseGamma(mean 1, sd 0.5), in years
     first wins     ~ BradleyTerry(utility[day, first] - utility[day, second])
 
-`br.history` uses Matérn processes without this approximation, only at the days on which an item
+`br.fit_dynamic` uses Matérn processes without this approximation, only at the days on which an item
 plays. It optimises two hyperparameters instead of sampling them, so thousands of matches take
 seconds. Use `pm.gp.HSGP` for any other process, or as part of a larger model.
 
@@ -69,9 +69,11 @@ def build(pairs: br.Pairs) -> pm.Model:
 
 
 def by_history(pairs: br.Pairs) -> xr.DataArray:
-    """Draw the same by `br.history`, less the mean of the items."""
-    fit = br.history(pairs, time="day", dynamics="matern52", order_effect=False)
-    return fit.draws(at=list(pairs.coords["day"]))["posterior"].to_dataset()["utility"]
+    """Draw the same by `br.fit_dynamic`, less the mean of the items."""
+    fit = br.fit_dynamic(pairs, time="day", dynamics="matern52", order_effect=False, random_seed=1)
+    return fit.draws(at=list(pairs.coords["day"]), random_seed=1)["posterior"].to_dataset()[
+        "utility"
+    ]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ Use minibatches if evaluating the utilities is expensive, for example with a neu
 the data do not fit into memory. Otherwise use NUTS, because the gradient of all rankings is cheap.
 Mean-field ADVI underestimates the standard deviations of correlated utilities, and its means keep
 moving with the batches. Lower the learning rate or enlarge the batches until this movement is small
-compared with the standard deviations. For the mode only, with early stopping, use `br.train`.
+compared with the standard deviations. For the mode only, with early stopping, use
+`br.fit_minibatch`.
 
 Run ``python -m models.howto.minibatches`` for 5,000 simulated rankings, 100 at a time.
 """

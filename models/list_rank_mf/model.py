@@ -148,7 +148,7 @@ def fit_map(
     """
     settings = [{"ridge": ridge} for ridge in ridges]
     return posterior_modes(
-        model, settings, warm=False, jitter=JITTER, seed=seed, max_iterations=max_iterations,
+        model, settings, warm=False, jitter=JITTER, random_seed=seed, max_iterations=max_iterations,
         tolerance=np.inf,
     )  # fmt: skip
 

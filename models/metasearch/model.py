@@ -197,7 +197,9 @@ def build(
 
 def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]:
     """Scores at the posterior mode for each of some adherences; compiled once, for all queries."""
-    found = posterior_modes(model, [{"adherence": theta} for theta in adherences] or [{}])
+    found = posterior_modes(
+        model, [{"adherence": theta} for theta in adherences] or [{}], random_seed=1
+    )
     unit = model["unit"].get_value()
     return [mode["z"] * unit for mode in found]
 

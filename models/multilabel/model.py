@@ -75,7 +75,7 @@ def build(
     Returns
     -------
     pm.Model
-        A sample is a ``ranking``, by which `bayesrank.train` divides it into batches.
+        A sample is a ``ranking``, by which `bayesrank.fit_minibatch` divides it into batches.
 
     Raises
     ------
@@ -199,8 +199,9 @@ def fit(
     data, objective, n_units, weight_scale
         As in `build`.
     learning_rate, batch_size, epochs, patience, seed, mode, **settings
-        As in `bayesrank.train`. Numba is the default because it spaces the nodes of the integral by
-        need: on Delicious a step takes a thirtieth of what it takes in JAX, which RankNet has not.
+        As in `bayesrank.fit_minibatch`. Numba is the default because it spaces the nodes of the
+        integral by need: on Delicious a step takes a thirtieth of what it takes in JAX, which
+        RankNet has not.
 
     Returns
     -------
@@ -215,9 +216,10 @@ def fit(
     (2, 3)
     """
     model = build(data, objective=objective, n_units=n_units, weight_scale=weight_scale)
-    return br.train(
+    return br.fit_minibatch(
         model, batch_size=batch_size, epochs=epochs, learning_rate=learning_rate,
-        patience=patience, start=draw_weights(_weights(data, n_units), seed), seed=seed, mode=mode,
+        patience=patience, start=draw_weights(_weights(data, n_units), seed),
+        random_seed=seed, mode=mode,
         **settings,
     )  # fmt: skip
 

@@ -186,7 +186,7 @@ def follow(
         state = with_items(state, pairs.items, prior_scale=prior_scale)
         if model is None or len(state.items) > n_known:
             model = build(state, pairs)
-            logp, at = objective(model)
+            logp, at = objective(model, random_seed=1)
         else:
             set_day(model, state, pairs)
         # Whitened, the prior is standard normal, and z = 0 is yesterday's mean.

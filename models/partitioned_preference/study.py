@@ -159,7 +159,7 @@ def _fits(
 def _best_step(fit: Objective, rankings: br.Rankings) -> int:
     """Give the step after which rankings left out are told best."""
     told = np.zeros(max(STOPS) + 1)
-    for train, test in rankings.split(FOLDS, seed=1):
+    for train, test in rankings.split(FOLDS, random_seed=1):
         fit.of(train)
         passed = fit.steps()
         fit.of(test)

@@ -264,7 +264,7 @@ def fit_map(
     """
     _check_fixed_scales(model)
     return posterior_modes(
-        model, scales, warm=False, jitter=JITTER, seed=seed, max_iterations=max_iterations,
+        model, scales, warm=False, jitter=JITTER, random_seed=seed, max_iterations=max_iterations,
         tolerance=np.inf,
     )  # fmt: skip
 
@@ -304,7 +304,7 @@ def fit_adam(
         Values of the variables.
     """
     _check_fixed_scales(model)
-    logp, start = objective(model, jitter=JITTER, seed=seed)
+    logp, start = objective(model, jitter=JITTER, random_seed=seed)
     rng = np.random.default_rng(seed)
     n_batches = math.ceil(rankings.n_rankings / batch_size)
     batches = (

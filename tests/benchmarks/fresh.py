@@ -162,7 +162,7 @@ def from_files(kind: str, path: str, toy: str) -> dict[str, float]:
             spent.append(time.process_time())
             learn_bpr(table, n_factors=32, n_epochs=1)
         else:
-            logp, start = objective(model_of(kind, table))
+            logp, start = objective(model_of(kind, table), random_seed=1)
             spent.append(time.process_time())
 
             def counted(x: NDArray[np.float64]) -> Any:
@@ -224,7 +224,7 @@ STAGES = {
         "bayesrank.inference.sampling.nuts:nutpie_model",
     ),
     "NUTS": ("nutpie:sample", "bayesrank.inference.sampling.nuts:_until"),
-    "quick": ("bayesrank.inference:quick_posterior",),
+    "quick": ("bayesrank.inference:fit_inla",),
     "predictions": ("bayesrank.cli.fitting:predictions",),
     "LOO": ("bayesrank.results.evaluation.loo:loo_of",),
     "figures": ("bayesrank.results:figure_png", "bayesrank.plots:plot_ranks",
@@ -304,7 +304,7 @@ def dated_matches(n: int, n_items: int, n_days: int, *, ties: bool = True) -> An
     return pd.DataFrame(table), pd.Series(utility[-1], names)
 
 
-def history(*sizes: str) -> dict[str, float]:
+def fit_dynamic(*sizes: str) -> dict[str, float]:
     """Find today's ranks of matches with dates, from the table on: seconds of the stages, memory.
 
     How far the truth is off, too: root mean square, in standard deviations.
@@ -317,9 +317,9 @@ def history(*sizes: str) -> dict[str, float]:
     (KEPT / "clear_refs").write_text("5")
     pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
     spent.append(time.process_time())
-    fit = br.history(pairs, time="day")
+    fit = br.fit_dynamic(pairs, time="day", random_seed=1)
     spent.append(time.process_time())
-    draws = fit.draws()
+    draws = fit.draws(random_seed=1)
     spent.append(time.process_time())
     br.rank_summary(draws)
     spent.append(time.process_time())

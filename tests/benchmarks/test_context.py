@@ -26,9 +26,9 @@ SLOWER = 1.5  # times that a step may take as long as the faster of the two by h
 
 
 def our_slope(sets: br.Rankings, dtype: str | None) -> tuple[Callable[..., Any], RaveledVars]:
-    """Compile the mean log posterior of the first sets, as `bayesrank.train` does."""
+    """Compile the mean log posterior of the first sets, as `bayesrank.fit_minibatch` does."""
     problem = divided(build(sets, NETWORK, dtype=dtype), "ranking")
-    start = draw_weights(NETWORK.weights, seed=1)
+    start = draw_weights(NETWORK.weights, random_seed=1)
     at = DictToArrayBijection.map({rv.name: start[rv.name] for rv in problem.model.free_RVs})
     climb = problem.compile_slope(N_SETS, sets.n_rankings, at, "JAX")
     return lambda x: climb(x, problem.rows(np.arange(N_SETS)))[1], at
@@ -79,7 +79,9 @@ def jax_steps(sets: br.Rankings, dtype: str) -> Callable[[], object]:
         return each(moved, weights, mean, square), mean, square
 
     def run() -> None:
-        weights = {n: jnp.asarray(v) for n, v in draw_weights(NETWORK.weights, seed=1).items()}
+        weights = {
+            n: jnp.asarray(v) for n, v in draw_weights(NETWORK.weights, random_seed=1).items()
+        }
         zero = {n: jnp.zeros_like(v) for n, v in weights.items()}
         state = weights, zero, zero
         for t in range(N_STEPS):
@@ -93,7 +95,7 @@ def test_the_gradient_by_hand_is_the_same():
     # else the race would be one of different steps
     sets = simulate_medoid(1_000, seed=1)
     slope, at = our_slope(sets, None)
-    weights = {n: jnp.asarray(v) for n, v in draw_weights(NETWORK.weights, seed=1).items()}
+    weights = {n: jnp.asarray(v) for n, v in draw_weights(NETWORK.weights, random_seed=1).items()}
     peer = jax.grad(by_hand(sets, "float64"))(weights, jnp.asarray(sets.features[:N_SETS]))
     ours = DictToArrayBijection.rmap(at._replace(data=slope(at.data)))
     for name, expected in peer.items():

@@ -51,10 +51,12 @@ def test_a_size_that_kickscore_can_do(book: Book):
         return pd.DataFrame({k: (m[0], v[0]) for k, (m, v) in found.items()}).T
 
     def mode():
-        return br.history(pairs, time="day", hyperparameters=given, order_effect=False)
+        return br.fit_dynamic(
+            pairs, time="day", hyperparameters=given, order_effect=False, random_seed=1
+        )
 
     def ours():
-        return mode().draws()
+        return mode().draws(random_seed=1)
 
     mean = ours()["posterior"]["utility"].mean(["chain", "draw"]).to_series()
     ep = theirs()
@@ -76,8 +78,10 @@ def test_time_is_linear_in_the_matches(book: Book):
             table, _ = dated_matches(n, 200, n // 100)  # as many on a day
             pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
             given = {"scale": 1.0, "drift": 0.3}
-            one = br.history(pairs, time="day", hyperparameters=given)
-            cost.append(seconds(lambda one=one: (one.log_evidence, one.draws(draws=50))).cpu)
+            one = br.fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1)
+            cost.append(
+                seconds(lambda one=one: (one.log_evidence, one.draws(draws=50, random_seed=1))).cpu
+            )
 
     book.once(measure)
     what = "evidence and 200 draws of 5,000 to 80,000 matches"

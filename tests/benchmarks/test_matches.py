@@ -109,7 +109,7 @@ def test_the_same_from_a_table_where_choix_has_its_list(book: Book, table: pd.Da
     pairs = list(zip(better, worse, strict=True))
 
     def ours() -> np.ndarray:
-        logp, start = objective(bradley_terry(read_matches(table, "winner")))
+        logp, start = objective(bradley_terry(read_matches(table, "winner")), random_seed=1)
         return climb(logp, start.data, least_gain=1e-15, tolerance=np.inf)
 
     ours()
@@ -151,7 +151,7 @@ def test_rows_to_scores_and_intervals(book: Book, table: pd.DataFrame, name: str
     peer = {"evalica": evalica_scores, "arena-rank": arena_rank_scores}[name](table)
 
     def ours() -> pd.DataFrame:
-        return br.rank_summary(br.quick_matches(read_matches(table), order_effect=False))
+        return br.rank_summary(br.fit_pairs(read_matches(table), order_effect=False, random_seed=1))
 
     mean = ours()["mean"]
     if name == "evalica":

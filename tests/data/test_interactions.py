@@ -99,7 +99,7 @@ def test_memory_grows_with_the_interactions_alone():
     frame = pd.DataFrame({"user": np.arange(n), "page": np.arange(n)[::-1]})
     tracemalloc.start()
     have = clicks(frame)
-    have.sample_triples(n, seed=1)
+    have.sample_triples(n, random_seed=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert have.n_interactions == n
@@ -127,13 +127,13 @@ def test_all_triples_are_a_user_an_item_had_and_an_item_not_had():
 
 def test_sampled_triples_are_uniform_over_all():
     have, n = clicks(), 90_000
-    drawn = have.sample_triples(n, seed=5)
+    drawn = have.sample_triples(n, random_seed=5)
     assert drawn.shape == (n, 3)
     listed, times = np.unique(drawn, axis=0, return_counts=True)
     np.testing.assert_array_equal(listed, have.all_triples())
     np.testing.assert_allclose(times / n, 1 / 9, atol=5 * np.sqrt(8 / 81 / n))
-    np.testing.assert_array_equal(drawn, have.sample_triples(n, seed=5))
-    assert (drawn != have.sample_triples(n, seed=6)).any()
+    np.testing.assert_array_equal(drawn, have.sample_triples(n, random_seed=5))
+    assert (drawn != have.sample_triples(n, random_seed=6)).any()
 
 
 def test_where_all_have_all_or_nothing_there_are_no_triples():
@@ -141,7 +141,7 @@ def test_where_all_have_all_or_nothing_there_are_no_triples():
         have = clicks(CLICKS[CLICKS["page"] == "a"])
     assert have.n_triples == 0
     with pytest.raises(ValueError, match=r"^There is nothing to learn: every user has all items"):
-        have.sample_triples(1, seed=1)
+        have.sample_triples(1, random_seed=1)
 
 
 # Bad input

@@ -126,7 +126,7 @@ def test_ratings_count_by_their_differences_or_once():
             "stars": [1, 5, 3, 3, 5],
         }
     )
-    difference, binary = rated(frame), rated(frame, kind="binary")
+    difference, binary = rated(frame), rated(frame, method="binary")
     assert difference.to_frame().to_dict("list") == {
         "ranker": ["v", "u", "u"],
         "first": ["a", "b", "b"],
@@ -167,8 +167,8 @@ def _by_pairs(frame, kind, items):
 
 @pytest.mark.parametrize("chunk", [3, 2**20])
 @pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("kind", ["difference", "binary"])
-def test_ratings_give_the_counts_of_all_their_pairs(monkeypatch, rng, chunk, mixed, kind):
+@pytest.mark.parametrize("method", ["difference", "binary"])
+def test_ratings_give_the_counts_of_all_their_pairs(monkeypatch, rng, chunk, mixed, method):
     monkeypatch.setattr(count_entries, "_CHUNK", chunk)
     cells = pd.MultiIndex.from_product([range(4), range(3), range(5)], names=["who", "q", "what"])
     frame = cells.to_frame(index=False)
@@ -177,8 +177,8 @@ def test_ratings_give_the_counts_of_all_their_pairs(monkeypatch, rng, chunk, mix
     items = [(q, i) for q in range(3) for i in range(5)]
     if mixed:  # problems share a stretch of the axis
         rng.shuffle(items)
-    c = rated(frame, kind=kind, problem="q", items=items)
-    expected = _by_pairs(frame, kind, items).to_frame()
+    c = rated(frame, method=method, problem="q", items=items)
+    expected = _by_pairs(frame, method, items).to_frame()
     found = c.to_frame()
     keys = ["ranker", "problem", "first", "second"]
     pd.testing.assert_frame_equal(
@@ -208,15 +208,15 @@ def test_a_table_of_ratings_is_checked(change, message):
 
 def test_half_stars_count_as_pairs_or_doubled_and_rounding_does_not_matter():
     frame = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "stars": [2.5, 1.0]})
-    assert rated(frame, kind="binary").count.tolist() == [1]
+    assert rated(frame, method="binary").count.tolist() == [1]
     assert rated(frame.assign(stars=2 * frame["stars"])).count.tolist() == [3]
     assert rated(frame.assign(stars=[3.3, 2.3])).count.tolist() == [1]  # 0.9999999999999998
 
 
-def test_a_kind_that_is_not_known_is_refused():
+def test_a_method_that_is_not_known_is_refused():
     frame = pd.DataFrame({"who": ["u", "u"], "what": ["a", "b"], "stars": [1, 2]})
-    with pytest.raises(ValueError, match="`kind` must be 'difference' or 'binary'; got 'half'"):
-        rated(frame, kind="half")
+    with pytest.raises(ValueError, match="`method` must be 'difference' or 'binary'; got 'half'"):
+        rated(frame, method="half")
 
 
 # Matrices

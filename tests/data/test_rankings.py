@@ -374,18 +374,18 @@ def test_dropping_an_item_is_as_if_it_had_never_been_there():
 
 def test_a_share_splits_the_rankings_in_two():
     r = random_rankings(3)
-    train, test = r.split(0.75, seed=1)
+    train, test = r.split(0.75, random_seed=1)
     assert len(train) == round(0.75 * len(r))
     assert sorted([*train.labels, *test.labels]) == sorted(r.labels)
     position = r.labels.get_indexer(train.labels)
     assert (np.diff(position) > 0).all()  # the order stays
-    assert train == r.split(0.75, seed=1)[0]
-    assert train != r.split(0.75, seed=2)[0]
+    assert train == r.split(0.75, random_seed=1)[0]
+    assert train != r.split(0.75, random_seed=2)[0]
 
 
 def test_each_ranking_is_in_one_test_fold():
     r = random_rankings(3)
-    folds = r.split(4, seed=1)
+    folds = r.split(4, random_seed=1)
     assert sorted(label for _, test in folds for label in test.labels) == sorted(r.labels)
     for train, test in folds:
         assert set(train.labels) == set(r.labels) - set(test.labels)
@@ -393,7 +393,10 @@ def test_each_ranking_is_in_one_test_fold():
 
 def test_all_rankings_of_a_ranker_go_the_same_way():
     r = random_rankings(3)
-    for train, test in [r.split(0.5, seed=1, by="ranker"), *r.split(3, seed=1, by="ranker")]:
+    for train, test in [
+        r.split(0.5, random_seed=1, by="ranker"),
+        *r.split(3, random_seed=1, by="ranker"),
+    ]:
         assert set(train.ranker_idx).isdisjoint(test.ranker_idx)
         assert len(train) + len(test) == len(r)
 
@@ -416,7 +419,7 @@ def test_all_rankings_of_a_ranker_go_the_same_way():
 )
 def test_a_split_leaves_no_part_empty(into, by, message):
     with pytest.raises(ValueError, match=message.replace(".", r"\.")):
-        rankings().split(into, seed=1, by=by)
+        rankings().split(into, random_seed=1, by=by)
 
 
 # Weights

@@ -323,7 +323,7 @@ def test_what_is_no_table_is_refused(monkeypatch, tmp_path):
     (tmp_path / "t.json").write_text("{}")
     with pytest.raises(ValueError, match=r"t\.json is none of the tables known: \.csv"):
         reading(tmp_path / "t.json")
-    with pytest.raises(ValueError, match=r"files of several kinds, '\.json', '\.parquet'"):
+    with pytest.raises(ValueError, match=r"files with several suffixes, '\.json', '\.parquet'"):
         reading([tmp_path / "t.json", one_parquet(ratings(), tmp_path)])
     with pytest.raises(ValueError, match=r"Files must be in one place; 's3://a\.csv', 'b\.csv'"):
         reading(["s3://a.csv", "b.csv"])

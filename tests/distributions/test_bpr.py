@@ -133,7 +133,7 @@ def test_new_interactions_are_put_in_the_order_of_the_model(rng, by_user):
 
 def test_minibatches_of_triples_climb_the_same_posterior():
     n, batch = 3, 6
-    triples = HAVE.sample_triples(5000, seed=1).astype("int32")
+    triples = HAVE.sample_triples(5000, random_seed=1).astype("int32")
     models = []
     for scale in ("all", "some"):
         with pm.Model(coords=HAVE.coords) as model:
@@ -182,7 +182,7 @@ def test_a_weight_of_pairs_written_out_is_one_number():
 
 def modelled(kind):
     """Model of all pairs, of triples, or of batches of them."""
-    triples = HAVE.sample_triples(50, seed=1).astype("int32")
+    triples = HAVE.sample_triples(50, random_seed=1).astype("int32")
     with pm.Model(coords=HAVE.coords) as model:
         x = pm.Normal("x", dims="item")
         if kind == "all":

@@ -93,7 +93,7 @@ def posterior_of(alphas):
 def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_predicted():
     model, data = model_of(None), posterior_of([ALPHA, ALPHA / 2])
     every = every_ranking(4)
-    place = br.consensus_posterior(data, model=model, random_seed=1)["place_probability"]
+    place = br.sample_consensus(data, model=model, random_seed=1)["place_probability"]
     pointwise = br.consensus_log_likelihood(data, model=model)["log_likelihood"]["y"]
     for draw, alpha in enumerate((ALPHA, ALPHA / 2)):
         each = [R.weight @ [staged_logp(x, rho, alpha) for x in RANKS] for rho in every]
@@ -137,7 +137,7 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
 
 
 def test_the_orders_of_kinds_are_found():
-    best = br.find_kinds(kinds_of(BY_KIND), n_starts=4, mode="FAST_COMPILE")
+    best = br.fit_mixture(kinds_of(BY_KIND), n_starts=4, mode="FAST_COMPILE", random_seed=1)
     every = every_ranking(4)
     each = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
     each += np.log(WEIGHTS)[:, None, None]

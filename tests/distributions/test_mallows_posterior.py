@@ -88,7 +88,7 @@ def test_nuts_samples_the_published_posterior(potatoes, distance):
     assert alpha.std() == pytest.approx(sd, rel=5 / np.sqrt(2 * effective))
     # the heaviest (P12) and the lightest (P8) are beyond doubt, and nearly so under Spearman's
     few = found.isel(draw=slice(None, None, 100))
-    places = br.consensus_posterior(few, model=model, random_seed=1)["place_probability"]
+    places = br.sample_consensus(few, model=model, random_seed=1)["place_probability"]
     sure = places.mean(("chain", "draw"))
     found_places = [float(sure.sel(item="P12", place=1)), float(sure.sel(item="P8", place=20))]
     np.testing.assert_allclose(found_places, ENDS[distance], atol=0.03)

@@ -45,7 +45,7 @@ WEIGHTS = np.array([0.3, 0.7])
 
 
 def of_each(logp, utility=UTILITY, rankings=BY_RANKER):
-    """Log-probability of every ranking under every kind, (n_rankings, n_kinds)."""
+    """Log-probability of every ranking under every component, (n_rankings, n_components)."""
     return np.stack([each_ranking(logp, u, rankings) for u in utility], axis=1)
 
 
@@ -59,9 +59,9 @@ def exact_logp(unit, weights=WEIGHTS, utility=UTILITY, rankings=BY_RANKER, logp=
 
 def model_of(unit="ranking", rankings=BY_RANKER, family=br.PlackettLuce.dist, prior=pm.Flat):
     """Utilities, flat unless they are to be drawn, and weights that are data."""
-    with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
-        weights = pm.Data("weights", WEIGHTS, dims="kind")
-        utility = prior("utility", dims=("kind", "item"))
+    with pm.Model(coords={**rankings.coords, "component": ["one", "other"]}) as model:
+        weights = pm.Data("weights", WEIGHTS, dims="component")
+        utility = prior("utility", dims=("component", "item"))
         br.Mixture("y", weights, family(utility), observed=rankings, unit=unit)
     return model
 
@@ -100,13 +100,13 @@ def test_the_gradient_is_that_of_differences(unit, mode):
     np.testing.assert_allclose(slope, gradient(total, UTILITY.ravel()), atol=1e-8)
 
 
-def test_stages_that_rankings_share_are_evaluated_once_for_each_kind():
+def test_stages_that_rankings_share_are_evaluated_once_for_each_component():
     for function in compiled("ranking", "FAST_COMPILE"):
         assert WeakOrderLogp not in ops(function)
     assert RankingLogp in ops(compiled("ranking", "FAST_COMPILE")[0])
 
 
-def test_one_kind_is_no_mixture():
+def test_one_component_is_no_mixture():
     with pm.Model(coords=RANKINGS.coords) as model:
         utility = pm.Flat("utility", dims="item")
         br.PlackettLuce("y", utility, observed=RANKINGS)
@@ -115,7 +115,7 @@ def test_one_kind_is_no_mixture():
     np.testing.assert_allclose(mixture, alone, atol=1e-12)
 
 
-def test_evidence_weights_are_of_rankings_whatever_their_kind():
+def test_evidence_weights_are_of_rankings_whatever_their_component():
     logp = model_of(rankings=RANKINGS).compile_logp(sum=False)(at(UTILITY))[-1]
     np.testing.assert_allclose(
         logp, RANKINGS.weight * exact_logp("ranking", rankings=RANKINGS), atol=1e-9
@@ -161,9 +161,9 @@ ALPHA = np.array([2.0, 9.0])
 
 
 def mallows(distance="footrule", rankings=BY_RANKER, unit="ranking"):
-    """Kinds around orders that are parameters, with concentrations of their own."""
-    with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros((2, ITEMS)), dims=("kind", "item"))
+    """Components around orders that are parameters, with concentrations of their own."""
+    with pm.Model(coords={**rankings.coords, "component": ["one", "other"]}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, ITEMS)), dims=("component", "item"))
         component = br.Mallows.dist(consensus, ALPHA, distance=distance)
         br.Mixture("y", WEIGHTS, component, observed=rankings, unit=unit)
     return model
@@ -173,11 +173,11 @@ def exact_mallows(distance, rankings=BY_RANKER):
     ranks = np.zeros((rankings.n_rankings, ITEMS), int)
     row, slot = np.nonzero(rankings.mask)
     ranks[row, rankings.item[row, slot]] = rankings.ranks[row, slot]
-    kinds = list(zip(CONSENSUS.tolist(), ALPHA, strict=True))
-    return np.array([[log_probability(y, *of, distance) for of in kinds] for y in ranks])
+    components = list(zip(CONSENSUS.tolist(), ALPHA, strict=True))
+    return np.array([[log_probability(y, *of, distance) for of in components] for y in ranks])
 
 
-def test_components_may_be_of_mallows_with_an_order_for_each_kind():
+def test_components_may_be_of_mallows_with_an_order_for_each_component():
     for distance in ("footrule", "kendall"):
         found = mallows(distance).compile_logp(sum=False)({"consensus": CONSENSUS})[-1]
         exact = logsumexp(np.log(WEIGHTS) + exact_mallows(distance), axis=1)
@@ -191,7 +191,7 @@ def test_components_may_be_of_mallows_with_an_order_for_each_kind():
 # Weights
 
 
-def test_a_kind_without_weight_counts_nothing_and_its_gradient_is_a_number():
+def test_a_component_without_weight_counts_nothing_and_its_gradient_is_a_number():
     with pm.Model(coords=BY_RANKER.coords) as model:
         utility = pm.Flat("utility", shape=(2, ITEMS))
         br.Mixture("y", [0.0, 1.0], br.PlackettLuce.dist(utility), observed=BY_RANKER)
@@ -216,7 +216,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
     orders = weak_orders(3)
     values = np.array([[[one, other]] for one in orders for other in orders])
     found = np.array([logp(x)[0] for x in values])
-    # of every value, both rankings and both kinds
+    # of every value, both rankings and both components
     each = np.array(
         [
             [
@@ -240,7 +240,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
     drawn = pm.draw(y, 5, random_seed=1).reshape(20_000, -1)
     outcomes = np.array([places[row.tobytes()] for row in drawn])
     assert frequency_p_value(outcomes, np.exp(found)) > 1e-6
-    # two rankings, each of a kind of its own, would be drawn with other probabilities
+    # two rankings, each of a component of its own, would be drawn with other probabilities
     apart = logsumexp(np.log(WEIGHTS) + each, axis=2).sum(axis=1)
     assert frequency_p_value(outcomes, np.exp(apart)) < 1e-6
 
@@ -297,8 +297,8 @@ def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():
 
 
 def test_what_makes_no_mixture_raises():
-    with pm.Model(coords={**BY_RANKER.coords, "kind": range(2), "other": list("fedcbx")}):
-        utility = pm.Flat("utility", dims=("kind", "item"))
+    with pm.Model(coords={**BY_RANKER.coords, "component": range(2), "other": list("fedcbx")}):
+        utility = pm.Flat("utility", dims=("component", "item"))
         component = br.PlackettLuce.dist(utility)
 
         def mixture(weights=WEIGHTS, components=component, **options):

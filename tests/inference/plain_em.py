@@ -1,6 +1,6 @@
 """A mixture of Plackett-Luce models of full rankings as one would write it in NumPy: EM with MM.
 
-The E-step has every ranking under every kind; the M-step is one step of Hunter's MM algorithm
+The E-step has every ranking under every component; the M-step is one step of Hunter's MM algorithm
 (Annals of Statistics 2004), as in Mollica & Tardella (Psychometrika 2017). No priors.
 """
 
@@ -11,19 +11,19 @@ from scipy.special import logsumexp
 
 
 class PlainFit(NamedTuple):
-    weights: np.ndarray  # (n_kinds,)
-    utility: np.ndarray  # (n_kinds, n_items), of sum zero
+    weights: np.ndarray  # (n_components,)
+    utility: np.ndarray  # (n_components, n_items), of sum zero
     log_likelihood: float
 
 
 def plain_em(
     ordering: np.ndarray, members: np.ndarray, *, tolerance: float = 1e-3, n_steps: int = 10_000
 ) -> PlainFit:
-    """Climb from memberships (n_rankings, n_kinds), until a step gains less than `tolerance`."""
-    n_kinds = members.shape[1]
-    worth, before = np.ones((n_kinds, ordering.shape[1])), -np.inf
+    """Climb from responsibilities (n_rankings, n_components), until gains are below `tolerance`."""
+    n_components = members.shape[1]
+    worth, before = np.ones((n_components, ordering.shape[1])), -np.inf
     for _ in range(n_steps):
-        worth = np.stack([mm_step(ordering, members[:, g], worth[g]) for g in range(n_kinds)])
+        worth = np.stack([mm_step(ordering, members[:, g], worth[g]) for g in range(n_components)])
         weights = members.mean(axis=0)
         joint = np.log(weights) + np.stack([plain_logp(ordering, w) for w in worth], axis=1)
         each = logsumexp(joint, axis=1)

@@ -57,7 +57,7 @@ def test_places_have_their_posterior_probabilities(distance):
     shapes = [((), 2.0, 2.0), (("ranker",), by_ranker, by_ranker[R.ranker_idx])]
     for dims, alpha, of_each in shapes[: 1 if distance == "spearman" else 2]:
         data = posterior_of([alpha, alpha], dims)
-        found = br.consensus_posterior(data, model=model_of(distance, dims or None), random_seed=1)
+        found = br.sample_consensus(data, model=model_of(distance, dims or None), random_seed=1)
         share = weights(of_each, distance)
         expected = [[share @ (every_ranking(4)[:, i] == r) for r in range(1, 5)] for i in range(4)]
         place = found["place_probability"]
@@ -70,7 +70,7 @@ def test_places_have_their_posterior_probabilities(distance):
 
 def test_draws_have_the_frequencies_of_the_posterior():
     data = posterior_of(np.full(4000, 1.5))
-    found = br.consensus_posterior(data, model=model_of("kendall"), random_seed=2)["consensus"]
+    found = br.sample_consensus(data, model=model_of("kendall"), random_seed=2)["consensus"]
     assert found.dims == ("chain", "draw", "item")
     ranks = found.values.reshape(-1, 4)
     index = {tuple(rho): i for i, rho in enumerate(every_ranking(4).tolist())}
@@ -80,13 +80,13 @@ def test_draws_have_the_frequencies_of_the_posterior():
     observed = np.append(observed[~few], observed[few].sum())
     expected = np.append(expected[~few], expected[few].sum())
     assert chisquare(observed, expected).pvalue > 1e-8
-    again = br.consensus_posterior(data, model=model_of("kendall"), random_seed=2)["consensus"]
+    again = br.sample_consensus(data, model=model_of("kendall"), random_seed=2)["consensus"]
     xr.testing.assert_equal(found, again)
 
 
 def test_draws_are_what_summaries_of_ranks_take():
     data = posterior_of(np.full(300, 6.0))
-    found = br.consensus_posterior(data, model=model_of(), random_seed=3)
+    found = br.sample_consensus(data, model=model_of(), random_seed=3)
     table = br.rank_summary(-found["consensus"])
     assert table.index[0] == "b"
     mean = (found["place_probability"] * found["place"]).sum("place").mean(("chain", "draw"))
@@ -147,7 +147,7 @@ def test_interpolation_of_what_is_not_smooth_falls_back_to_every_point(rng):
 def test_drawn_consensus_and_alpha_are_the_posterior_of_a_model_that_has_both():
     alpha = np.full(200, 3.0)
     data = posterior_of(alpha)
-    drawn = br.consensus_posterior(data, model=model_of("kendall"), random_seed=4)["consensus"]
+    drawn = br.sample_consensus(data, model=model_of("kendall"), random_seed=4)["consensus"]
     with pm.Model(coords=R.coords):
         log_alpha = pm.Normal("log_alpha", 0, 1)
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
@@ -173,13 +173,13 @@ def test_other_variables_are_refused():
         br.PlackettLuce("z", np.zeros(4), observed=R)
     for var in ("y", "z", "nothing"):
         with pytest.raises(ValueError, match=f"'{var}' is no Mallows model of the model that"):
-            br.consensus_posterior(data, var=var, model=given)
+            br.sample_consensus(data, var=var, model=given)
 
 
 def test_a_posterior_of_another_model_is_refused():
     model = model_of()
     with pytest.raises(ValueError, match="has no variable 'log_alpha', of which the concentration"):
-        br.consensus_posterior(
+        br.sample_consensus(
             xr.DataTree.from_dict({"posterior": xr.Dataset({"x": (("chain", "draw"), [[1.0]])})}),
             model=model,
         )

@@ -114,17 +114,17 @@ def exact_orders(model, n_rows):
 
 @pytest.mark.slow
 @for_each("distance", ["footrule", None])
-def test_steps_of_kinds_have_the_posterior_of_their_orders(distance):
+def test_steps_of_components_have_the_posterior_of_their_orders(distance):
     rankings = br.Rankings.from_orderings(
         [list("abc"), list("bac"), list("cba"), list("cab")], weight=[2, 1, 2, 1]
     )
-    with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros((2, 3)), dims=("kind", "item"))
+    with pm.Model(coords=rankings.coords | {"component": range(2)}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, 3)), dims=("component", "item"))
         if distance is None:
-            kinds = br.GeneralizedMallows.dist(consensus, [[3.0, 1.0], [1.0, 4.0]])
+            components = br.GeneralizedMallows.dist(consensus, [[3.0, 1.0], [1.0, 4.0]])
         else:
-            kinds = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
-        br.Mixture("y", [0.6, 0.4], kinds, observed=rankings)
+            components = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
+        br.Mixture("y", [0.6, 0.4], components, observed=rankings)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3))
     assert step.parts is not None
     exact = exact_orders(model, 2)
@@ -169,7 +169,7 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     found = []
     for _ in range(4):
         rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
-        if given[0].statistics.kind == PLACES:
+        if given[0].statistics.component == PLACES:
             total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
         else:
             later = rho[:, :, None] > rho[:, None, :]
@@ -216,7 +216,7 @@ def test_steps_and_nuts_have_the_posterior_of_both(n, distance):
     errors = [float(az.mcse(x["posterior"]["alpha"], method="mean")) for x in (found, exact)]
     assert float(az.rhat(found["posterior"]["alpha"])) < 1.02
     assert abs(means[0] - means[1]) < 5.5 * np.hypot(*errors)
-    places = br.consensus_posterior(exact, model=model, random_seed=1)["place_probability"]
+    places = br.sample_consensus(exact, model=model, random_seed=1)["place_probability"]
     places = places.mean(("chain", "draw"))
     for item in rankings.items:
         ranks = found["posterior"]["consensus"].sel(item=item)

@@ -129,7 +129,7 @@ def test_the_program_does_not_grow_with_the_data(both):
 def test_the_mode_is_that_of_pymc_models(both):
     model, density = both
     found = br.jax.find_map(density, density.put(), tolerance=1e-10)
-    (mode,) = posterior_modes(model, tolerance=1e-10)
+    (mode,) = posterior_modes(model, tolerance=1e-10, random_seed=1)
     for name, x in found.values.items():
         np.testing.assert_allclose(x, mode[name], atol=1e-4)
     assert found.log_density == pytest.approx(model.compile_logp()(mode), abs=1e-8)
@@ -151,7 +151,7 @@ def test_the_mode_is_reached_whatever_the_scales(recwarn):
         br.PlackettLuce("y", pm.Deterministic("utility", utility, dims="item"), observed=rankings)
     density = br.jax.compile(model)
     found = br.jax.find_map(density, density.put())
-    (mode,) = posterior_modes(model)
+    (mode,) = posterior_modes(model, random_seed=1)
     assert model.compile_logp()(mode) - found.log_density < 1e-6
     assert not recwarn
     with pytest.warns(UserWarning, match="where the log density may rise by"):
@@ -329,7 +329,7 @@ def test_two_processes_find_the_mode_of_one():
     rankings = part(0, 1)
     with pm.Model(coords=rankings.coords) as model:
         br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
-    (mode,) = posterior_modes(model, tolerance=1e-10)
+    (mode,) = posterior_modes(model, tolerance=1e-10, random_seed=1)
     np.testing.assert_allclose(one["utility"], mode["utility"], atol=1e-4)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytensor.tensor as pt
 
 from bayesrank.data.derive import Stages, stage_table
-from bayesrank.likelihoods.kinds import MixtureLogp
 from bayesrank.likelihoods.mallows.op import (
     LogSumOfCompletions,
     LogSumOverOrders,
@@ -20,6 +19,7 @@ from bayesrank.likelihoods.mallows.op import (
     RankingsDraw,
 )
 from bayesrank.likelihoods.mallows.stages import StagePairs
+from bayesrank.likelihoods.mixture import MixtureLogp
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal

@@ -28,7 +28,7 @@ def normal_draws(
 ) -> xr.DataTree:
     """Stand in for `pm.sample`: independent draws of the model in context."""
     model = pm.modelcontext(None)
-    drawn = laplace(model, draws=chains * draws, seed=random_seed)["posterior"].to_dataset()
+    drawn = laplace(model, draws=chains * draws, random_seed=random_seed)["posterior"].to_dataset()
     parts = [
         drawn.isel(chain=0, draw=part, drop=True).assign_coords(draw=np.arange(draws))
         for part in np.array_split(np.arange(chains * draws), chains)

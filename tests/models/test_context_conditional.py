@@ -65,7 +65,9 @@ def test_laplace_of_the_last_layer_is_around_its_mode(network):
             )
         }
     )  # fmt: skip
-    posterior = laplace(given(model, tree, free=["score_out_W"]), draws=500)["posterior"]
+    posterior = laplace(given(model, tree, free=["score_out_W"]), draws=500, random_seed=1)[
+        "posterior"
+    ]
     assert list(posterior.data_vars) == ["score_out_W"]
     assert posterior["score_out_W"].std(("chain", "draw")).max() < 1
 

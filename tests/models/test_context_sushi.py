@@ -75,7 +75,7 @@ def test_one_kind_of_people_is_plackett_luce_and_two_are_their_mixture(toy):
     [pytest.param(1.0, 0.3, 0.7, marks=pytest.mark.slow), (0.0, -0.02, 0.0)],
 )
 def test_company_is_found_where_it_matters_and_not_where_it_does_not(toy, effect, least, most):
-    train, test = planted(*toy, effect, like=KINDS).split(0.5, seed=1)
+    train, test = planted(*toy, effect, like=KINDS).split(0.5, random_seed=1)
     settings = {"prior_scale": 1.0, "learning_rate": 0.03, **TOY}
     alone, seeing = (judge(name, train, test, **settings)[1] for name in ("items", "items + FATE"))
     gain, error = (seeing - alone).mean(), (seeing - alone).std() / np.sqrt(len(test))
@@ -105,11 +105,11 @@ def test_an_item_has_a_worth_of_its_own_beside_its_features(toy):
 @pytest.mark.slow
 def test_items_alone_are_fitted_to_about_the_mode(toy):
     sets = planted(*toy, 0.0, like=KINDS)
-    train, test = sets.split(0.7, seed=1)
+    train, test = sets.split(0.7, random_seed=1)
     with pm.Model(coords=train.coords) as model:
         utility = pm.Normal("utility", 0, 1, dims="item")
         br.PlackettLuce("y", utility, observed=train)
-    mode = posterior_modes(model)[0]["utility"]
+    mode = posterior_modes(model, random_seed=1)[0]["utility"]
     exact = density(mode[test.item], test.ranks)
     settings = {"prior_scale": 1.0, "learning_rate": 0.03, **TOY}
     held_back, found, utility = judge("items", train, test, **settings)

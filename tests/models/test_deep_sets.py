@@ -6,7 +6,7 @@ import pytest
 from bayesrank.utility import draw_weights
 from models.context.deep_sets import deep_sets_utility, deep_sets_weights
 
-WEIGHTS = draw_weights(deep_sets_weights(2, 4, 2), seed=1)
+WEIGHTS = draw_weights(deep_sets_weights(2, 4, 2), random_seed=1)
 
 
 def by_hand(x):

@@ -15,10 +15,10 @@ import bayesrank as br
 from bayesrank.inference import hessian, objective
 from models.howto import (
     calibration,
+    components,
     days,
     groups,
     horseshoe,
-    kinds,
     minibatches,
     new_data,
     seasons,
@@ -126,9 +126,9 @@ def test_utilities_by_features_reach_the_items_whatever_the_order_of_the_feature
     assert found == pytest.approx(wanted, rel=1e-5)
 
 
-def test_every_ranker_is_of_one_kind_and_the_mode_tells_of_which():
-    rankings, truth = kinds.simulate()
-    model = kinds.build(rankings)
+def test_every_ranker_is_of_one_component_and_the_mode_tells_of_which():
+    rankings, truth = components.simulate()
+    model = components.build(rankings)
     w, table = np.array([0.7, 0.3]), rankings.to_frame()
     each = np.zeros((len(rankings.rankers), 2))
     for r, ranker in enumerate(rankings.rankers):
@@ -141,10 +141,10 @@ def test_every_ranker_is_of_one_kind_and_the_mode_tells_of_which():
         (found,) = logp(done.initial_point())
     np.testing.assert_allclose(found, logsumexp(each + np.log(w), axis=1), rtol=1e-10)
 
-    mode = br.find_kinds(model, n_starts=4, mode="FAST_COMPILE").mode
-    of = kinds.matched(mode["posterior"]["utility"].isel(chain=0, draw=0), truth["utility"])
-    likely = br.membership(model, mode).isel(kind=of).argmax("kind")
-    assert (likely.to_numpy() == truth["kind_of"].to_numpy()).mean() > 0.95
+    mode = br.fit_mixture(model, n_starts=4, mode="FAST_COMPILE", random_seed=1).mode
+    of = components.matched(mode["posterior"]["utility"].isel(chain=0, draw=0), truth["utility"])
+    likely = br.component_probabilities(model, mode).isel(component=of).argmax("component")
+    assert (likely.to_numpy() == truth["component_of"].to_numpy()).mean() > 0.95
 
 
 def test_batches_have_the_log_likelihood_of_all_on_average():
@@ -229,7 +229,7 @@ def test_divided_rankings_end_beside_the_truth():
     off = found["mean"] - found["mean"].mean() - np.linspace(1.5, -1.5, 30)
     assert np.sqrt((off**2).mean()) < 0.1
     assert abs(found["mean"] - mode.values["utility"]).max() < 0.2 * found["sd"].max()
-    logp, _ = objective(shards.build(rankings))
+    logp, _ = objective(shards.build(rankings), random_seed=1)
     curvature = hessian(lambda x: logp(x)[1], mode.values["utility"])
     np.testing.assert_allclose(found["sd"], 1 / np.sqrt(-np.diag(curvature)), rtol=0.15)
 
@@ -239,7 +239,7 @@ def test_modes_side_by_side_are_those_of_one_after_another():
     problems = {f"query {k}": shards.part(k, 8, 400) for k in range(8)}
     model = shards.build(problems["query 0"])
     found = vmapped.modes(br.jax.compile(model), problems)
-    expected = br.map_fits(model, problems, tolerance=1e-10, progressbar=False)
+    expected = br.find_MAP_many(model, problems, tolerance=1e-10, progressbar=False)
     np.testing.assert_allclose(found["utility"], expected["utility"], atol=1e-5)
 
 
@@ -375,18 +375,18 @@ def test_the_features_that_matter_are_found_and_others_are_not():
 
 
 @pytest.mark.slow
-def test_kinds_are_found():
-    rankings, truth = kinds.simulate()
-    model = kinds.build(rankings)
-    mode = br.find_kinds(model)
+def test_components_are_found():
+    rankings, truth = components.simulate()
+    model = components.build(rankings)
+    mode = br.fit_mixture(model, random_seed=1)
     with model:
         posterior = pm.sample(**SHORT, initvals=mode.initvals)
-    draws = br.relabel(posterior, mode.mode)["posterior"].dataset
-    of = kinds.matched(draws["utility"].mean(SAMPLE), truth["utility"])
-    draws = draws.isel(kind=of).assign_coords(kind=[0, 1])
+    draws = br.relabel_components(posterior, mode.mode)["posterior"].dataset
+    of = components.matched(draws["utility"].mean(SAMPLE), truth["utility"])
+    draws = draws.isel(component=of).assign_coords(component=[0, 1])
     _, squared = errors(draws["utility"], truth["utility"] - truth["utility"].mean("item"))
     assert squared < 2
-    low, high = draws["weight"].sel(kind=1).quantile([0.005, 0.995])
+    low, high = draws["weight"].sel(component=1).quantile([0.005, 0.995])
     assert low < 0.3 < high
 
 

@@ -126,7 +126,7 @@ def test_items_that_enter_late_are_known_as_if_all_had_been_there():
 
 def test_draws_of_what_is_known_are_those_of_its_normal(followed):
     state = followed[-1]
-    draws = state.draws(4000)
+    draws = state.draws(4000, random_seed=1)
     assert dict(draws["utility"].sizes) == {"chain": 1, "draw": 4000, "item": 8}
     back = from_draws(xr.DataTree.from_dict({"posterior": draws}))
     assert abs(apart(back, state)).max() < 4 / np.sqrt(4000)
@@ -153,14 +153,16 @@ def by_history(days, drift):
         table, first="first", second="second", outcome="outcome", count="count", by="day"
     )
     given = {"scale": 1.0, "drift": drift}
-    return br.history(pairs, time="day", likelihood="davidson", hyperparameters=given)
+    return br.fit_dynamic(
+        pairs, time="day", likelihood="davidson", hyperparameters=given, random_seed=1
+    )
 
 
 def lead_of(fit):
     """Mean and standard deviation of the lead of item 0 by a history."""
     row = fit.predict(["item 0"], ["item 1"]).iloc[0]
     order = float(fit.mode.x[-2])
-    utility = fit.draws(draws=2000, seed=2)["posterior"]["utility"]
+    utility = fit.draws(draws=2000, random_seed=2)["posterior"]["utility"]
     lead = utility.sel(item="item 0") - utility.sel(item="item 1")
     return row["lead"] - order, float(lead.std())
 
@@ -234,7 +236,7 @@ def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact(seed):
 def test_filter_and_smoother_agree_on_eight_items(n_days, n_matches, most, drift):
     days, _ = simulate(8, n_days, n_matches, drift=drift)
     state = last(follow(days, drift=drift))
-    draws = by_history(days, drift).draws(draws=1000)["posterior"]["utility"]
+    draws = by_history(days, drift).draws(draws=1000, random_seed=1)["posterior"]["utility"]
     draws = draws.sel(item=list(state.items))
     contrast = np.eye(8) - 1 / 8  # the mean of all is known to neither
     sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))

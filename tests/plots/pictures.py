@@ -85,11 +85,11 @@ def markers(ax):
     """Row, place and colour of every marker, from top to bottom."""
     found = [
         (y, x, to_hex(edge))
-        for kind in ax.collections
-        if isinstance(kind, PathCollection) and len(kind.get_edgecolors())
+        for component in ax.collections
+        if isinstance(component, PathCollection) and len(component.get_edgecolors())
         for (x, y), edge in zip(
-            kind.get_offsets(),
-            np.resize(kind.get_edgecolors(), (len(kind.get_offsets()), 4)),
+            component.get_offsets(),
+            np.resize(component.get_edgecolors(), (len(component.get_offsets()), 4)),
             strict=True,
         )
     ]
@@ -98,8 +98,10 @@ def markers(ax):
 
 def intervals(ax, which):
     """Ends of the thin (0) or thick (1) intervals, from top to bottom."""
-    lines = [kind for kind in ax.collections if isinstance(kind, LineCollection)][which::2]
-    ends = [(s[0, 1], *s[:, 0]) for kind in lines for s in kind.get_segments()]
+    lines = [component for component in ax.collections if isinstance(component, LineCollection)][
+        which::2
+    ]
+    ends = [(s[0, 1], *s[:, 0]) for component in lines for s in component.get_segments()]
     return np.array(sorted(ends))[:, 1:]
 
 

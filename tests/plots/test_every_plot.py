@@ -10,8 +10,8 @@ from arviz import PlotCollection
 from bayesrank.plots import (
     plot_adherence,
     plot_compare,
-    plot_history,
-    plot_membership,
+    plot_components,
+    plot_dynamic,
     plot_places,
     plot_ranks,
     plot_wins,
@@ -41,10 +41,10 @@ def histories(n, names=None):
 
 
 def memberships(n, names=None):
-    """Rankers of two kinds."""
+    """Rankers of two components."""
     p = np.linspace(0.1, 0.9, n)
-    coords = {"ranker": names or range(n), "kind": ["sweet", "sour"]}
-    return xr.DataArray(np.stack([p, 1 - p], axis=1), coords, ("ranker", "kind"))
+    coords = {"ranker": names or range(n), "component": ["sweet", "sour"]}
+    return xr.DataArray(np.stack([p, 1 - p], axis=1), coords, ("ranker", "component"))
 
 
 def models(n, names=None):
@@ -60,8 +60,8 @@ PLOTS = {
     "wins": (plot_wins, posterior),
     "adherence": (plot_adherence, adherences),
     "compare": (plot_compare, models),
-    "membership": (plot_membership, memberships),
-    "history": (plot_history, histories),
+    "membership": (plot_components, memberships),
+    "history": (plot_dynamic, histories),
 }
 MATRICES = ("places", "wins")
 POSTERIORS = ("ranks", *MATRICES, "adherence")  # of which panels and items may be chosen

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.results import random_elpd
+from bayesrank.results import baseline_elpd
 from bayesrank.results.evaluation.baseline import log_n_weak_orders
 from tests.distributions.mpm_examples import PAIRS
 from tests.distributions.pair_examples import FAMILIES, pairs_of, table
@@ -30,7 +30,7 @@ def data(outcome, dim="ranking", **parts):
 def of_ranks(ranks, outcome, weight=None):
     """Log-probabilities of rankings at random."""
     weight = np.ones(len(ranks)) if weight is None else weight
-    return random_elpd(data(outcome, ranks=ranks, weight=weight)).to_numpy()
+    return baseline_elpd(data(outcome, ranks=ranks, weight=weight)).to_numpy()
 
 
 def constants(model):
@@ -91,12 +91,12 @@ def rankings_model(family, **options):
 def test_random_ranking_is_plackett_luce_with_equal_utilities():
     model = rankings_model(br.PlackettLuce)
     (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    np.testing.assert_allclose(random_elpd(constants(model)), exact, rtol=1e-9)
+    np.testing.assert_allclose(baseline_elpd(constants(model)), exact, rtol=1e-9)
 
 
 def test_random_ranking_is_no_partition_model_with_equal_utilities():
     model = rankings_model(br.PMOP)
-    found = random_elpd(constants(model)).to_numpy()
+    found = baseline_elpd(constants(model)).to_numpy()
     np.testing.assert_allclose(found, [-log(75), -2 * log(13), -log(75)])
     (other,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
     assert np.abs(found - other).min() > 0.1
@@ -109,7 +109,7 @@ def test_random_ranking_is_no_partition_model_with_equal_utilities():
 def test_probabilities_of_pair_outcomes_sum_to_one(n_outcomes):
     counts = table(5, n_outcomes)
     ties = " with ties" if n_outcomes == 3 else ""
-    found = random_elpd(data(f"pair outcomes{ties} given the pairs", "pair", counts=counts))
+    found = baseline_elpd(data(f"pair outcomes{ties} given the pairs", "pair", counts=counts))
     assert found.dims == ("pair",)
     assert np.exp(found).sum() == pytest.approx(1, abs=1e-12)
 
@@ -119,7 +119,7 @@ def test_random_ranking_is_equal_utilities_in_models_of_pairs(family):
     pairs = pairs_of(ties=False)
     with pm.Model(coords=pairs.coords) as model:
         FAMILIES[family].distribution("y", pm.Normal("utility", dims="item"), observed=pairs)
-    found = random_elpd(constants(model))
+    found = baseline_elpd(constants(model))
     (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
     np.testing.assert_allclose(found, exact, rtol=1e-12)
     assert found["pair"].values.tolist() == list(pairs.coords["pair"])
@@ -130,7 +130,7 @@ def test_random_ranking_is_davidsons_model_with_a_tie_parameter_of_one():
     with pm.Model(coords=pairs.coords) as model:
         br.Davidson("y", pm.Normal("utility", dims="item"), nu=1.0, observed=pairs)
     (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    np.testing.assert_allclose(random_elpd(constants(model)), exact, rtol=1e-12)
+    np.testing.assert_allclose(baseline_elpd(constants(model)), exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("given_pairs", [False, True])
@@ -138,7 +138,7 @@ def test_random_ranking_is_a_ranker_without_adherence(given_pairs):
     with pm.Model(coords=PAIRS.coords) as model:
         score = pm.Normal("score", dims="item")
         br.MPM("y", score, adherence=0.0, observed=PAIRS, given_pairs=given_pairs)
-    found = random_elpd(constants(model))
+    found = baseline_elpd(constants(model))
     (exact,) = model.compile_logp(vars=model["y"], sum=False)({"score": np.array([0.5, 0, -2])})
     np.testing.assert_allclose(found, exact, rtol=1e-12)
     assert found["ranker"].values.tolist() == ["w", "x", "y", "z"]
@@ -147,10 +147,10 @@ def test_random_ranking_is_a_ranker_without_adherence(given_pairs):
 def test_net_counts_alone_do_not_tell():
     tree = data("counts of ordered pairs given their sum", "ranker", net=[[1, -1]])
     with pytest.raises(ValueError, match=r"net counts of 'y' alone, which do not tell how probab"):
-        random_elpd(tree)
+        baseline_elpd(tree)
 
 
 def test_a_pseudo_likelihood_has_no_random_ranking():
     tree = data("nothing: rank_weights make a pseudo-likelihood", ranks=[[1, 2]], weight=[1.0])
     with pytest.raises(ValueError, match=r"^'y' describes nothing: rank_weights make a .*no prob"):
-        random_elpd(tree)
+        baseline_elpd(tree)

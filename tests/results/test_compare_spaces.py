@@ -8,7 +8,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
-from bayesrank.results import random_elpd
+from bayesrank.results import baseline_elpd
 from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
 
@@ -111,7 +111,7 @@ def test_random_ranking_sums_to_one_over_the_same_outcomes(name):
         },
         coords={"y_outcome": [outcome_of(model)]},
     )
-    probabilities = np.exp(random_elpd(xr.DataTree.from_dict({"constant_data": constant})))
+    probabilities = np.exp(baseline_elpd(xr.DataTree.from_dict({"constant_data": constant})))
     np.testing.assert_allclose(sums(outcome_of(model), probabilities.values), 1, atol=1e-12)
 
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import sample
-from bayesrank.results import redraw_location
+from bayesrank.results import resample_location
 
 
 def tree(draws, **more):
@@ -29,7 +29,7 @@ def test_the_posterior_stays_what_it_is(rng, sigma):
     mu = np.array([1.0, 0.0, -2.0])
     mean, covariance, draws = normal_posterior(rng, mu, sigma, 100_000)
     by_item = [xr.DataArray(x, dims="item", coords={"item": list("abc")}) for x in (sigma, mu)]
-    found = redraw_location(tree(draws), sigma=by_item[0], mu=by_item[1], seed=2)
+    found = resample_location(tree(draws), sigma=by_item[0], mu=by_item[1], random_seed=2)
     moved = found["posterior"]["utility"].to_numpy().reshape(-1, 3)
     assert not np.allclose(moved, draws.reshape(-1, 3), atol=0.01)
     error = np.sqrt(np.diag(covariance) / len(moved))
@@ -41,19 +41,19 @@ def test_the_posterior_stays_what_it_is(rng, sigma):
 def test_differences_and_all_else_stay_as_they_are(rng):
     draws = rng.normal(size=(2, 50, 3))
     data = tree(draws, nu=(("chain", "draw"), rng.normal(size=(2, 50))))
-    found = redraw_location(data, seed=1)["posterior"]
+    found = resample_location(data, random_seed=1)["posterior"]
     np.testing.assert_allclose(
         found["utility"].diff("item"), data["posterior"]["utility"].diff("item"), atol=1e-13
     )
     assert found["nu"].identical(data["posterior"]["nu"])
     np.testing.assert_array_equal(data["posterior"]["utility"], draws)
-    again = redraw_location(data, seed=1)["posterior"]["utility"]
+    again = resample_location(data, random_seed=1)["posterior"]["utility"]
     np.testing.assert_array_equal(again, found["utility"])
 
 
 def test_draws_of_the_scale_are_used_draw_by_draw(rng):
     scale = xr.DataArray(np.tile([1e-6, 5.0], (2, 2000)), dims=("chain", "draw"))
-    found = redraw_location(tree(rng.normal(size=(2, 4000, 3))), sigma=scale, seed=1)
+    found = resample_location(tree(rng.normal(size=(2, 4000, 3))), sigma=scale, random_seed=1)
     location = found["posterior"]["utility"].mean("item").to_numpy()
     assert np.abs(location[:, ::2]).max() < 1e-5
     assert location[:, 1::2].std() == pytest.approx(5 / np.sqrt(3), rel=0.1)
@@ -61,7 +61,7 @@ def test_draws_of_the_scale_are_used_draw_by_draw(rng):
 
 def test_scales_must_be_positive(rng):
     with pytest.raises(ValueError, match=r"`sigma` is 0\.0; standard deviations are positive"):
-        redraw_location(tree(rng.normal(size=(1, 5, 3))), sigma=0.0)
+        resample_location(tree(rng.normal(size=(1, 5, 3))), sigma=0.0)
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_nascar_is_the_same_as_untouched():
         br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
         plain = sample(4000, chains=4, random_seed=1, nuts={"adaptation": "low_rank"})
         drawn = sample(1000, chains=4, random_seed=2)
-    u, v = (x["posterior"]["utility"] for x in (plain, redraw_location(drawn, seed=3)))
+    u, v = (x["posterior"]["utility"] for x in (plain, resample_location(drawn, random_seed=3)))
     sd = u.std(("chain", "draw"))
     for x in (u.mean("item"), v.mean("item")):  # both have the prior of the location
         assert float(x.std()) == pytest.approx(1 / np.sqrt(87), rel=0.2)

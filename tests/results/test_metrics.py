@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import bayesrank as br
-from bayesrank.results.evaluation.metrics import err, ndcg, query_metrics
+from bayesrank.results.evaluation.metrics import expected_reciprocal_rank, ndcg, query_metrics
 
 # Orders of the documents by hand: ranks of the scores, grades from 0 to 2
 GRADES = np.array([1, 0, 2, 2, 0])
@@ -30,34 +30,44 @@ def over_orders(metric, grades, scores):
 
 def test_err_of_the_published_example():
     # https://dl.acm.org/doi/10.1145/1645953.1646033: R = 7/16, 3/16, 7/16, 0, 1/16
-    assert err([3, 2, 3, 0, 1, 2, 0, 0], k=5, max_grade=4) == pytest.approx(0.5600983, abs=5e-8)
+    assert expected_reciprocal_rank([3, 2, 3, 0, 1, 2, 0, 0], k=5, max_grade=4) == pytest.approx(
+        0.5600983, abs=5e-8
+    )
 
 
 def test_err_by_hand():
     # R = 3/4, 0, 1/4: 3/4 + (1/4)(1/4)/3
-    assert err([2, 0, 1]) == pytest.approx(0.75 + 1 / 48)
-    assert err([2, 0, 1], k=2) == pytest.approx(0.75)
+    assert expected_reciprocal_rank([2, 0, 1]) == pytest.approx(0.75 + 1 / 48)
+    assert expected_reciprocal_rank([2, 0, 1], k=2) == pytest.approx(0.75)
     # a scale with grades up to 3: R = 3/8, 0, 1/8
-    assert err([2, 0, 1], max_grade=3) == pytest.approx(3 / 8 + 5 / 8 / 8 / 3)
+    assert expected_reciprocal_rank([2, 0, 1], max_grade=3) == pytest.approx(3 / 8 + 5 / 8 / 8 / 3)
 
 
 def test_err_orders_the_documents_by_score_highest_first():
-    assert err([0, 1, 2], [-1.0, 0.5, 2.0]) == err([2, 1, 0])
-    assert err([0, 1, 2], [2.0, 0.5, -1.0]) == err([0, 1, 2]) < err([2, 1, 0])
+    assert expected_reciprocal_rank([0, 1, 2], [-1.0, 0.5, 2.0]) == expected_reciprocal_rank(
+        [2, 1, 0]
+    )
+    assert (
+        expected_reciprocal_rank([0, 1, 2], [2.0, 0.5, -1.0])
+        == expected_reciprocal_rank([0, 1, 2])
+        < expected_reciprocal_rank([2, 1, 0])
+    )
 
 
 def test_err_of_equal_scores_is_the_mean_over_their_orders():
     for k in (1, 2, 4, None):
-        expected = over_orders(lambda g, k=k: err(g, k=k, max_grade=2), GRADES, TIED)
-        assert err(GRADES, TIED, k=k) == pytest.approx(expected, rel=1e-14)
-    all_tied = over_orders(err, GRADES, np.zeros(5))
-    assert err(GRADES, np.zeros(5)) == pytest.approx(all_tied, rel=1e-14)
+        expected = over_orders(
+            lambda g, k=k: expected_reciprocal_rank(g, k=k, max_grade=2), GRADES, TIED
+        )
+        assert expected_reciprocal_rank(GRADES, TIED, k=k) == pytest.approx(expected, rel=1e-14)
+    all_tied = over_orders(expected_reciprocal_rank, GRADES, np.zeros(5))
+    assert expected_reciprocal_rank(GRADES, np.zeros(5)) == pytest.approx(all_tied, rel=1e-14)
 
 
 def test_err_of_a_thousand_equal_scores_is_that_of_random_orders(rng):
     grades = rng.integers(0, 3, size=1000)
-    drawn = [err(rng.permutation(grades), k=20) for _ in range(2000)]
-    expected = err(grades, np.zeros(1000), k=20)
+    drawn = [expected_reciprocal_rank(rng.permutation(grades), k=20) for _ in range(2000)]
+    expected = expected_reciprocal_rank(grades, np.zeros(1000), k=20)
     assert abs(np.mean(drawn) - expected) < 4 * np.std(drawn) / np.sqrt(2000)
 
 
@@ -155,7 +165,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("metric", [err, ndcg])
+@pytest.mark.parametrize("metric", [expected_reciprocal_rank, ndcg])
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_no_query_raises(metric, bad):
     arguments, message = BAD[bad]
@@ -163,7 +173,7 @@ def test_what_is_no_query_raises(metric, bad):
         metric(*arguments)
 
 
-@pytest.mark.parametrize("metric", [err, ndcg])
+@pytest.mark.parametrize("metric", [expected_reciprocal_rank, ndcg])
 @pytest.mark.parametrize("k", [0, -1, 1.5])
 def test_a_depth_that_is_none_raises(metric, k):
     with pytest.raises(ValueError, match=rf"^`k` is {k}; it must be a whole number, 1 or more\.$"):
@@ -177,7 +187,7 @@ def test_a_discount_that_is_none_raises():
 
 def test_a_grade_above_the_scale_raises():
     with pytest.raises(ValueError, match=r"^`max_grade` is 1, but `relevance` has the grade 2\.$"):
-        err([2, 0], max_grade=1)
+        expected_reciprocal_rank([2, 0], max_grade=1)
 
 
 def test_a_collection_names_the_query_that_is_none():
@@ -201,7 +211,9 @@ def test_scores_with_labels_are_those_of_their_documents():
     scores = pd.Series([1.7, 0.3, 0.9], index=["c", "a", "b"])
     expected = ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2)
     assert ndcg(grades, scores, k=2) == expected
-    assert err(grades, scores) == err([0, 2, 1], [0.3, 0.9, 1.7])
+    assert expected_reciprocal_rank(grades, scores) == expected_reciprocal_rank(
+        [0, 2, 1], [0.3, 0.9, 1.7]
+    )
     queries, _ = query_metrics([grades], [scores], k=(2,))
     assert queries["ndcg@2"].tolist() == [expected]
     with pytest.raises(ValueError, match="are Series of different labels"):

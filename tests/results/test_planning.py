@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import quick_matches
+from bayesrank.inference import fit_pairs
 from bayesrank.results import outcome_probability
 
 
@@ -44,7 +44,9 @@ def test_the_gain_is_the_mutual_information(ties, top):
     utility = rng.normal([1.0, 0.8, 0.3, -1.0], 0.4, (500, 4))
     nu = rng.lognormal(size=500) if ties else None
     expected = {(i, j): told(utility, nu, i, j, top) for i in range(4) for j in range(i + 1, 4)}
-    row = br.next_matches(posterior(utility[None], None if nu is None else nu[None]), 1, top=top)
+    row = br.next_matches(
+        posterior(utility[None], None if nu is None else nu[None]), 1, top=top, random_seed=0
+    )
     row = row.iloc[0]
     pair = tuple(sorted((int(row["item"][1]), int(row["item_other"][1]))))
     assert pair == max(expected, key=expected.get)
@@ -58,11 +60,11 @@ def test_a_batch_does_not_ask_the_same_twice():
     rng = np.random.default_rng(2)
     leads = rng.normal(0.0, 2.0, (2000, 2))
     utility = np.stack([5 + leads[:, 0], 5 * np.ones(2000), leads[:, 1], np.zeros(2000)], axis=1)
-    chosen = br.next_matches(posterior(utility[None]), 2, top=3)
+    chosen = br.next_matches(posterior(utility[None]), 2, top=3, random_seed=0)
     pairs = [frozenset(pair) for pair in chosen[["item", "item_other"]].values]
     # the third place is between the last two alone; with top=3 the first two are in for sure
     assert pairs[0] == {"i2", "i3"}
-    chosen = br.next_matches(posterior(utility[None]), 1, top=1)
+    chosen = br.next_matches(posterior(utility[None]), 1, top=1, random_seed=0)
     assert {chosen["item"][0], chosen["item_other"][0]} == {"i0", "i1"}
 
 
@@ -70,7 +72,7 @@ def test_later_gains_are_those_of_futures():
     """The second gain is the mean over what the first match may say, here computed exactly."""
     rng = np.random.default_rng(5)
     utility = np.stack([rng.normal(0, 1, 1500), np.zeros(1500)], axis=1)
-    rows = br.next_matches(posterior(utility[None]), 2)
+    rows = br.next_matches(posterior(utility[None]), 2, random_seed=0)
     p = outcome_probability(utility[:, 0])
     expected = 0.0
     for first in p.T:
@@ -97,10 +99,10 @@ def test_costs_decide_between_matches_that_tell_alike_and_are_read_by_label():
     turned = cost.loc[["i2", "i0", "i1"], ["i1", "i2", "i0"]]
     array = xr.DataArray(turned, dims=("item", "item_other"))
     for given in (turned, turned.to_dict(), array):
-        chosen = br.next_matches(posterior(utility[None]), 3, cost=given)
+        chosen = br.next_matches(posterior(utility[None]), 3, cost=given, random_seed=0)
         assert all({*pair} == {"i0", "i1"} for pair in chosen[["item", "item_other"]].values)
     with pytest.raises(ValueError, match="The index of `cost` must be the labels of the 3 items"):
-        br.next_matches(posterior(utility[None]), 1, cost=cost.rename({"i0": "x"}))
+        br.next_matches(posterior(utility[None]), 1, cost=cost.rename({"i0": "x"}), random_seed=0)
 
 
 def play(rng, pairs, strength, n_items):
@@ -125,10 +127,10 @@ def played_on(chooser, seed, *, top, n_items=8, batch=10, draws=250):
     wins = play(rng, every, strength, n_items)
     while True:
         board = br.Pairs.from_matrix(wins)
-        data = quick_matches(board, order_effect=False, draws=draws, seed=seed)
+        data = fit_pairs(board, order_effect=False, draws=draws, random_seed=seed)
         yield wins.sum(), float(br.top_probability(data, top).values[best].mean())
         if chooser == "told":
-            rows = br.next_matches(data, batch, top=top)
+            rows = br.next_matches(data, batch, top=top, random_seed=0)
             pairs = [(int(a), int(b)) for a, b in rows[["item", "item_other"]].values]
         else:
             pairs = [every[k] for k in rng.integers(len(every), size=batch)]
@@ -154,7 +156,7 @@ def test_the_settling_of_two_items_is_that_of_a_normal():
     lead, sd = 0.2, 0.25
     half = rng.normal(lead, sd, 4000) / 2
     data = posterior(np.stack([half, -half], axis=1)[None])
-    found = br.matches_to_settle(data, at=(100, 400, 1600))
+    found = br.matches_to_settle(data, at=(100, 400, 1600), random_seed=0)
     p = 1 / (1 + np.exp(-2 * half))
     for n, row in found.table.iterrows():
         v = (2 * half).var(ddof=1)
@@ -171,7 +173,10 @@ def test_the_settling_of_two_items_is_that_of_a_normal():
 def test_matches_among_the_tied_settle_sooner():
     rng = np.random.default_rng(1)
     utility = rng.normal([1.0, 0.8, *[-2.0] * 6], 0.2, (3000, 8))
-    every, tied = (br.matches_to_settle(posterior(utility[None]), among=a) for a in ("all", "tied"))
+    every, tied = (
+        br.matches_to_settle(posterior(utility[None]), among=a, random_seed=0)
+        for a in ("all", "tied")
+    )
     assert (tied.table["members"] <= every.table["members"] + 1e-9).all()
     assert tied.matches < every.matches
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from bayesrank.results.evaluation.metrics import err
+from bayesrank.results.evaluation.metrics import expected_reciprocal_rank
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
 
 
@@ -85,7 +85,7 @@ def test_auc_ndcg_and_err_agree_with_those_of_scikit_learn_and_of_metrics(rng, l
             ndcg_score([relevant[u]], [score[u]], k=7), rel=1e-12
         )
         assert ours["err@7"][u] == pytest.approx(
-            err(relevant[u], score[u], k=7, max_grade=1), rel=1e-12
+            expected_reciprocal_rank(relevant[u], score[u], k=7, max_grade=1), rel=1e-12
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.results import compare, random_elpd
+from bayesrank.results import baseline_elpd, compare
 from bayesrank.results.evaluation.same_data import Units, matched
 from bayesrank.schema import Kept
 from tests.made_up import made_up
@@ -329,7 +329,7 @@ def test_arrays_of_other_families_have_the_outcomes_of_their_data():
     for given_pairs in (False, True):
         kept = results(model_of(counts, br.MPM, given_pairs=given_pairs))
         array = results(array_model(tables, br.MPM, given_pairs=given_pairs))
-        np.testing.assert_allclose(random_elpd(array), random_elpd(kept), rtol=1e-12)
+        np.testing.assert_allclose(baseline_elpd(array), baseline_elpd(kept), rtol=1e-12)
         same(kept, array)
 
 
@@ -355,10 +355,10 @@ def pmop(utility, where):
 def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
     model = mixture(plackett_luce, pmop)
     whole = results(model_of(rankings(orders=FULL)))
-    with pytest.raises(ValueError, match=r"^'mix' does not say .* ask br\.label_outcomes in a"):
+    with pytest.raises(ValueError, match=r"^'mix' does not say .* ask br\.declare_outcomes in a"):
         compare({"one": whole, "mix": results(model)})
-    assert br.label_outcomes("y", model=model) == "weak orders given their block sizes"
-    assert br.label_outcomes("y", model=model) == "weak orders given their block sizes"
+    assert br.declare_outcomes("y", model=model) == "weak orders given their block sizes"
+    assert br.declare_outcomes("y", model=model) == "weak orders given their block sizes"
     table = compare({"one": whole, "mix": results(model)})
     assert set(table.index) == {"one", "mix", "random ranking"}
 
@@ -366,14 +366,14 @@ def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
 def test_what_a_mixture_is_a_model_of_must_be_one_thing():
     free = mixture(plackett_luce, lambda utility, where: br.PMOP.dist(utility, where=where))
     with pytest.raises(ValueError, match=r"^The components of 'y' have different outcomes: weak"):
-        br.label_outcomes("y", model=free)
+        br.declare_outcomes("y", model=free)
     with pm.Model() as model:
         kinds = [pm.Normal.dist(0, 1), pm.Normal.dist(1, 1)]
         pm.Mixture("y", [0.5, 0.5], kinds, observed=[0.1, 0.2])
     with pytest.raises(ValueError, match=r"^'y' is not made of distributions of bayesrank alone,"):
-        br.label_outcomes("y", model=model)
+        br.declare_outcomes("y", model=model)
     with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
-        br.label_outcomes("z", model=model)
+        br.declare_outcomes("z", model=model)
 
 
 def test_what_pymc_makes_of_our_distributions_can_be_labelled():
@@ -383,12 +383,12 @@ def test_what_pymc_makes_of_our_distributions_can_be_labelled():
             "y", utility, dist=lambda u, size: br.PlackettLuce.dist(u, size=size),
             observed=BY_ITEM, signature="(n)->(n)",
         )  # fmt: skip
-        br.label_outcomes("y")
+        br.declare_outcomes("y")
     assert model["y_outcomes"].get_value().tolist() == [3]
     with pm.Model() as latent:
         br.Davidson("y", pm.Normal("utility", shape=2), nu=0.5, total=3)
     model = pm.observe(latent, {"y": [1, 1, 1]})
-    assert br.label_outcomes("y", model=model) == "pair outcomes with ties given the pairs"
+    assert br.declare_outcomes("y", model=model) == "pair outcomes with ties given the pairs"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -450,9 +450,9 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
     whole = folds(model_of(rankings(orders=FULL)), folds=by_array.elpd_i.attrs["folds"])
     same(by_array, whole)
     model = mixture(plackett_luce, pmop)
-    with pytest.raises(ValueError, match=r"^'y' does not observe .*br\.label_outcomes\('y'"):
-        br.kfold(model)
-    br.label_outcomes("y", model=model)
+    with pytest.raises(ValueError, match=r"^'y' does not observe .*br\.declare_outcomes\('y'"):
+        br.kfold(model, random_seed=1)
+    br.declare_outcomes("y", model=model)
     mixed = folds(model)
     assert np.isfinite(mixed.elpd_i).all()
     table = compare({"mixed": mixed, "array": by_array}, baseline=results(model))
@@ -474,11 +474,11 @@ def test_what_total_size_multiplies_is_no_log_likelihood(kind):
 def test_what_is_not_an_axis_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
-        br.kfold(model)
+        br.kfold(model, random_seed=1)
     with pytest.raises(ValueError, match=r"besides chain and draw there must be one, of the"):
         compare({"x": results(model)})
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
-        random_elpd(results(model))
+        baseline_elpd(results(model))
 
 
 @pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")

@@ -33,7 +33,7 @@ def exactly(a, b, n, prob=0.95):
 
 @pytest.mark.parametrize(("a", "b"), [(3, 2), (60, 50), (600, 560)])
 def test_the_probability_of_separation_is_exact(a, b):
-    found = matches_to_separate(*beta_draws(a, b))
+    found = matches_to_separate(*beta_draws(a, b), random_seed=0)
     exact = [exactly(a, b, n) for n in found.table.index]
     # 4,000 simulations: standard error 0.008 at most, and ten values
     np.testing.assert_allclose(found.table["p_separated"], exact, atol=0.03)
@@ -42,8 +42,12 @@ def test_the_probability_of_separation_is_exact(a, b):
 
 def test_ties_make_the_same_matches_say_less():
     lead = np.random.default_rng(1).normal(0.3, 0.3, 2000)
-    rare = matches_to_separate(lead, outcome_probability(lead, 0.1), at=(100, 400)).table
-    often = matches_to_separate(lead, outcome_probability(lead, 4.0), at=(100, 400)).table
+    rare = matches_to_separate(
+        lead, outcome_probability(lead, 0.1), at=(100, 400), random_seed=0
+    ).table
+    often = matches_to_separate(
+        lead, outcome_probability(lead, 4.0), at=(100, 400), random_seed=0
+    ).table
     assert (rare["p_separated"] > often["p_separated"] + 0.05).all()
 
 
@@ -58,22 +62,22 @@ def test_a_known_tie_parameter_agrees_with_quadrature():
     marginal, better = pmf @ prior, pmf[:, d > 0] @ prior[d > 0]
     decided = np.abs(better / marginal - 0.5) >= 0.45
     draws = stats.norm.ppf((np.arange(4000) + 0.5) / 4000, 0.2, 0.2)
-    found = matches_to_separate(draws, outcome_probability(draws, 1.0), at=(40,))
+    found = matches_to_separate(draws, outcome_probability(draws, 1.0), at=(40,), random_seed=0)
     assert found.table["p_separated"].item() == pytest.approx(marginal[decided].sum(), abs=0.03)
 
 
 def test_few_effective_draws_still_give_the_probability():
-    found = matches_to_separate(*beta_draws(3, 2, 400))
+    found = matches_to_separate(*beta_draws(3, 2, 400), random_seed=0)
     assert found.table["effective_draws"].iloc[-1] < 20
     assert found.table["p_separated"].iloc[-1] == pytest.approx(exactly(3, 2, 10_000), abs=0.03)
     # 200 matches are enough, with many effective draws; what needs the last row is called rough
     assert "effective draws" not in str(found)
-    last = matches_to_separate(*beta_draws(3, 2, 400), at=(10_000,))
+    last = matches_to_separate(*beta_draws(3, 2, 400), at=(10_000,), random_seed=0)
     assert str(last).endswith("Only 10 effective draws are behind this: it is rough.")
 
 
 def test_separation_is_wrong_as_rarely_as_it_promises():
-    table = matches_to_separate(*beta_draws(60, 50)).table
+    table = matches_to_separate(*beta_draws(60, 50), random_seed=0).table
     wrong = table["p_separated"] - table["p_right"]
     assert (wrong >= 0).all()
     assert (wrong <= 0.05 * table["p_separated"] + 0.01).all()
@@ -81,7 +85,7 @@ def test_separation_is_wrong_as_rarely_as_it_promises():
 
 def test_impossible_outcomes_are_no_trouble():
     lead = np.array([-800.0, 800.0, 0.0, 1.0])
-    table = matches_to_separate(lead, outcome_probability(lead, 0.0), at=(10,)).table
+    table = matches_to_separate(lead, outcome_probability(lead, 0.0), at=(10,), random_seed=0).table
     assert np.isfinite(table).all().all()
 
 
@@ -89,7 +93,7 @@ def test_impossible_outcomes_are_no_trouble():
 
 
 def test_the_least_number_that_is_enough_is_given():
-    found = matches_to_separate(*beta_draws(3, 2), at=(100, 200, 400))
+    found = matches_to_separate(*beta_draws(3, 2), at=(100, 200, 400), random_seed=0)
     # exactly: 0.769, 0.823, 0.876
     assert found.matches == 200
     said = str(found)
@@ -99,14 +103,16 @@ def test_the_least_number_that_is_enough_is_given():
 
 
 def test_items_apart_already_need_no_match():
-    found = matches_to_separate(*beta_draws(10, 30), items=("Elm", "Oak"))
+    found = matches_to_separate(*beta_draws(10, 30), items=("Elm", "Oak"), random_seed=0)
     assert found.matches == 0
     # P(p > 1/2) of a beta(10, 30) is 0.00048
     assert str(found) == "Oak and Elm are separated already: Oak is better with probability 1.000."
 
 
 def test_what_no_number_separates_is_said():
-    found = matches_to_separate(*beta_draws(600, 560), at=(10, 1000), items=("Elm", "Oak"))
+    found = matches_to_separate(
+        *beta_draws(600, 560), at=(10, 1000), items=("Elm", "Oak"), random_seed=0
+    )
     assert found.matches == np.inf
     assert "Not even 1,000 more matches between them are likely to separate them" in str(found)
 
@@ -183,7 +189,9 @@ def test_two_items_of_a_posterior_are_those_named():
     )
     found = matches_between(data, "b", "a", at=(100, 500))
     lead = (u[..., 1] - u[..., 0]).ravel()
-    by_hand = matches_to_separate(lead, outcome_probability(lead, np.ones(1000)), at=(100, 500))
+    by_hand = matches_to_separate(
+        lead, outcome_probability(lead, np.ones(1000)), at=(100, 500), random_seed=0
+    )
     assert found.items == ("b", "a")
     assert found.p_better == (lead > 0).mean()
     assert found.table.equals(by_hand.table)

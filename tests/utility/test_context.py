@@ -69,7 +69,7 @@ def network(request):
 
 @pytest.fixture(scope="module")
 def weights(network):
-    values = draw_weights(network.weights(), seed=8)
+    values = draw_weights(network.weights(), random_seed=8)
     rng = np.random.default_rng(9)
     # biases that are not zero, so that nothing hides behind them
     return {n: w + rng.normal(0, 0.3, w.shape) if n[-1] == "b" else w for n, w in values.items()}
@@ -171,7 +171,7 @@ SMALLEST = {
 def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, mode):
     net, specs = SMALLEST[name]
     x, used = rng.normal(size=(2, 3, 2)), np.array([[True] * 3, [True, True, False]])
-    point = np.concatenate([v.ravel() for v in draw_weights(specs, seed=3).values()])
+    point = np.concatenate([v.ravel() for v in draw_weights(specs, random_seed=3).values()])
 
     # all weights in one vector, of a length that JAX knows when it compiles
     flat, weights, end = pt.tensor("flat", dtype="float64", shape=point.shape), {}, 0
@@ -204,7 +204,7 @@ def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
         fate_utility: fate_weights(2, (3,) * 3, (3,) * 3),
         feta_utility: feta_weights(2, (3,) * 3, (3,) * 3),
     }[net]
-    values = draw_weights(specs, seed=1)
+    values = draw_weights(specs, random_seed=1)
     wrt = {n: pt.tensor(n, dtype="float64", shape=(None,) * v.ndim) for n, v in values.items()}
     x = pt.tensor("x", dtype="float64", shape=(None,) * n_axes)
     utility = net(x, wrt)
@@ -257,7 +257,7 @@ def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densit
 )
 def test_single_precision_agrees_in_value_and_gradient(rng, name, mode, masked):
     net, specs = SMALLEST[name]
-    x, values = rng.normal(size=(2, 3, 2)), draw_weights(specs, seed=3)
+    x, values = rng.normal(size=(2, 3, 2)), draw_weights(specs, random_seed=3)
     used = np.array([[True] * 3, [True, True, False]]) if masked else None
     wrt = {n: pt.tensor(n, dtype="float64", shape=v.shape) for n, v in values.items()}
     found = []
@@ -283,7 +283,7 @@ def test_nothing_in_a_network_of_single_precision_is_double(network, weights, ma
 
 
 def test_dense_utility_in_single_precision(rng):
-    w, x = draw_weights(dense_weights(2, (4,)), seed=1), rng.normal(size=(5, 2))
+    w, x = draw_weights(dense_weights(2, (4,)), random_seed=1), rng.normal(size=(5, 2))
     single = dense_utility(x, w, dtype="float32")
     assert single.dtype == "float64"
     np.testing.assert_allclose(single.eval(), dense_utility(x, w).eval(), rtol=1e-4, atol=1e-6)
@@ -299,7 +299,7 @@ def test_dense_utility_in_single_precision(rng):
 )
 def test_a_precision_that_is_not_known_raises(net, specs):
     with pytest.raises(ValueError, match=r"^`dtype` must be None or 'float32'; got 'float16'\."):
-        net(np.zeros((3, 2)), draw_weights(specs, seed=1), dtype="float16")
+        net(np.zeros((3, 2)), draw_weights(specs, random_seed=1), dtype="float16")
 
 
 # What each is by hand
@@ -310,7 +310,7 @@ def relu(x):
 
 
 def test_fate_by_hand(rng):
-    w = draw_weights(fate_weights(2, (4,), (5,)), seed=1)
+    w = draw_weights(fate_weights(2, (4,), (5,)), random_seed=1)
     x = rng.normal(size=(3, 2))
     context = relu(x @ w["set_0_W"] + w["set_0_b"]).mean(axis=0)
     h = relu(
@@ -321,7 +321,7 @@ def test_fate_by_hand(rng):
 
 @pytest.mark.parametrize("bounded", [True, False])
 def test_feta_by_hand(rng, bounded):
-    w = draw_weights(feta_weights(2, (4,), (5,), bounded=bounded), seed=1)
+    w = draw_weights(feta_weights(2, (4,), (5,), bounded=bounded), random_seed=1)
     x = rng.normal(size=(3, 2))
 
     def beside(one, other):
@@ -337,7 +337,9 @@ def test_feta_by_hand(rng, bounded):
 
 
 def test_feta_from_both_sides_by_hand(rng):
-    w = draw_weights(feta_weights(2, None, (5,), mirrored=True), seed=1) | {"pair_out_b": 0.3}
+    w = draw_weights(feta_weights(2, None, (5,), mirrored=True), random_seed=1) | {
+        "pair_out_b": 0.3
+    }
     x = rng.normal(size=(3, 2))
 
     def hidden(one, other):
@@ -354,7 +356,7 @@ def test_feta_from_both_sides_by_hand(rng):
 
 
 def test_feta_of_the_second_order_by_hand(rng):
-    w = draw_weights(feta_weights(2, (4,), (5,), triple_widths=(3,), bounded=False), seed=1)
+    w = draw_weights(feta_weights(2, (4,), (5,), triple_widths=(3,), bounded=False), random_seed=1)
     x = rng.normal(size=(4, 2))
     first = {n: v for n, v in w.items() if not n.startswith("triple")}
     expected = feta_utility(x, first, bounded=False).eval()
@@ -380,7 +382,7 @@ def test_feta_of_the_second_order_by_hand(rng):
 
 
 def test_feta_in_a_set_of_one_item_is_the_item_alone(rng):
-    w = draw_weights(feta_weights(2, (4,), (5,)), seed=1)
+    w = draw_weights(feta_weights(2, (4,), (5,)), random_seed=1)
     x = rng.normal(size=(3, 1, 2))
     alone = {n.replace("item", "score"): v for n, v in w.items() if n.startswith("item")}
     expected = dense_utility(x, alone).eval()
@@ -411,7 +413,7 @@ def test_feta_reproduces_preferences_that_turn_with_the_company():
 
 def test_fate_without_context_is_dense_and_without_layers_linear(rng):
     x, coefficient = rng.normal(size=(2, 3, 2)), np.array([2.0, -1.0])
-    w = draw_weights(fate_weights(2, (4,), (5,)), seed=1)
+    w = draw_weights(fate_weights(2, (4,), (5,)), random_seed=1)
     w["score_0_V"] *= 0
     score = {n: v for n, v in w.items() if n.startswith("score") and not n.endswith("V")}
     expected = dense_utility(x, score).eval()
@@ -444,7 +446,7 @@ def test_a_set_of_one_item_says_nothing_and_teaches_nothing():
             [[0, 1], [1, 0]], [[2, 1], [1, 0]], items=range(2), features=np.ones((2, 2, 2))
         )
     specs = fate_weights(2, (3,), (3,))
-    weights = draw_weights(specs, seed=1)
+    weights = draw_weights(specs, random_seed=1)
     with pm.Model(coords=r.coords) as model:
         scale = pm.Normal("scale", 1, 1)
         scaled = {n: scale * v for n, v in weights.items()}
@@ -488,13 +490,13 @@ FATE, FETA = fate_weights(2, (4,), (4,)), feta_weights(2, None, (4,))
     ],
 )
 def test_weights_that_do_not_fit_raise(net, specs, without, message):
-    weights = draw_weights(specs, seed=1)
+    weights = draw_weights(specs, random_seed=1)
     weights.pop(without, None)
     with pytest.raises(ValueError, match=message):
         net(np.zeros((3, 2)), weights)
 
 
 def test_a_bias_of_an_unbounded_pairwise_part_raises():
-    weights = draw_weights(FETA, seed=1)
+    weights = draw_weights(FETA, random_seed=1)
     with pytest.raises(ValueError, match=r"^`weights` has 'pair_out_b', .* let `bounded` be true"):
         feta_utility(np.zeros((3, 2)), weights, bounded=False)

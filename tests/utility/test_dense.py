@@ -41,7 +41,7 @@ def test_every_activation_has_a_test():
 
 
 def test_layers_by_hand(rng):
-    w = draw_weights(dense_weights(3, (4, 2)), seed=1)
+    w = draw_weights(dense_weights(3, (4, 2)), random_seed=1)
     w["score_0_b"] += 0.3
     x = rng.normal(size=(2, 5, 3))
     h = BY_HAND["relu"](x @ w["score_0_W"] + 0.3)

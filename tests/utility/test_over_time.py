@@ -87,8 +87,10 @@ def test_nuts_agrees_with_the_history():
     lead = truth[when, first] - truth[when, second]
     data = matches(first, second, outcomes(rng, 1 / (1 + np.exp(-lead))), year=years[when])
     given = {"scale": 0.8, "drift": 0.4}
-    fit = br.history(data, time="year", hyperparameters=given, order_effect=False)
-    one = fit.draws(at=years.tolist(), draws=1000)["posterior"]["utility"]
+    fit = br.fit_dynamic(
+        data, time="year", hyperparameters=given, order_effect=False, random_seed=1
+    )
+    one = fit.draws(at=years.tolist(), draws=1000, random_seed=1)["posterior"]["utility"]
     with pm.Model(coords=data.coords):
         utility = random_walk("utility", 0.8, 0.4, dims=DIMS, data=data)
         br.BradleyTerry("y", utility, observed=data)

@@ -1,4 +1,4 @@
-"""Posteriors of utilities that change are calibrated: by NUTS, and by `br.history`.
+"""Posteriors of utilities that change are calibrated: by NUTS, and by `br.fit_dynamic`.
 
 Utilities of three items walk at random over uneven years, one of them coming in late. Every
 simulation has items of its own, and their scale and drift where these are learned, so that one
@@ -102,11 +102,11 @@ def ranks_by_nuts(family, truth, data):
 
 
 def ranks_by_history(truth, data):
-    """The same of draws of `br.history`, which knows scale and drift."""
+    """The same of draws of `br.fit_dynamic`, which knows scale and drift."""
     given = {"scale": SCALE, "drift": DRIFT}
     options = {"order_effect": False} if isinstance(data, br.Pairs) else {}
-    fit = br.history(data, time="year", hyperparameters=given, **options)
-    draws = fit.draws(at=YEARS.tolist(), draws=500, chains=2)
+    fit = br.fit_dynamic(data, time="year", hyperparameters=given, **options)
+    draws = fit.draws(at=YEARS.tolist(), draws=500, chains=2, random_seed=1)
     n = len(truth.scale)
     # the mean of all items is taken off, which no lead knows of
     u = draws["posterior"]["utility"]
@@ -152,7 +152,7 @@ def test_posteriors_of_histories_are_calibrated_as_far_as_a_normal_can_be(family
 def seen_in(days, u, fit, prob):
     """Share of the items that are in their intervals, halfway and at the last time."""
     when = [len(days) // 2, len(days) - 1]
-    found = fit.draws(at=days[when].tolist())["posterior"]["utility"]
+    found = fit.draws(at=days[when].tolist(), random_seed=1)["posterior"]["utility"]
     there = np.isfinite(found.isel(chain=0, draw=0).to_numpy())
     truth = np.where(there, u[when][:, found["item"].to_numpy()], np.nan)
     truth = truth - np.nanmean(truth, axis=1, keepdims=True)
@@ -177,6 +177,8 @@ def test_intervals_contain_the_truth_as_often_as_they_say(n_items, n_matches, n_
         p = 1 / (1 + np.exp(u[day, second] - u[day, first]))
         options = {"items": range(n_items)}
         pairs = matches(first, second, outcomes(rng, p), options=options, day=days[day])
-        found[k] = seen_in(days, u, br.history(pairs, time="day", order_effect=False), prob)
+        found[k] = seen_in(
+            days, u, br.fit_dynamic(pairs, time="day", order_effect=False, random_seed=1), prob
+        )
     error = found.std() / np.sqrt(n_tables)
     assert abs(found.mean() - prob) < 2 * error

@@ -146,8 +146,8 @@ def connectivity(
     n = len(items) + int((last - 1).sum())
     graph = coo_array((np.ones(len(source)), (source, target)), shape=(n, n)).tocsr()
 
-    def components(kind: Literal["weak", "strong"]) -> NDArray[np.int64]:
-        _, label = connected_components(graph, directed=True, connection=kind)
+    def components(connection: Literal["weak", "strong"]) -> NDArray[np.int64]:
+        _, label = connected_components(graph, directed=True, connection=connection)
         return _by_size(label[: len(items)])
 
     won, lost = np.zeros(len(items), dtype=bool), np.zeros(len(items), dtype=bool)

@@ -32,9 +32,9 @@ def positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
     return array
 
 
-def held_out(unit: Array, share: float, seed: int, by: str) -> NDArray[np.bool_]:
+def held_out(unit: Array, share: float, random_seed: int | None, by: str) -> NDArray[np.bool_]:
     """Mark the rankings outside a random share of the units."""
-    units = _shuffled(unit, seed)
+    units = _shuffled(unit, random_seed)
     first = round(share * len(units)) if 0 < share < 1 else 0
     if not 0 < first < len(units):
         raise ValueError(
@@ -44,9 +44,11 @@ def held_out(unit: Array, share: float, seed: int, by: str) -> NDArray[np.bool_]
     return np.isin(unit, units[first:])
 
 
-def folds(unit: Array, n_folds: int | np.integer, seed: int, by: str) -> list[NDArray[np.bool_]]:
+def folds(
+    unit: Array, n_folds: int | np.integer, random_seed: int | None, by: str
+) -> list[NDArray[np.bool_]]:
     """Mark the rankings of each fold of the units."""
-    units = _shuffled(unit, seed)
+    units = _shuffled(unit, random_seed)
     if not 2 <= n_folds <= len(units):
         raise ValueError(
             f"The number of folds must be between 2 and the {counted(len(units), by)}; got "
@@ -75,5 +77,5 @@ def all_pairs(item: Array, ranks: Array, *, keep_ties: bool) -> tuple[Array, Arr
     return row[one], item[one], item[other], rank[other] - rank[one]
 
 
-def _shuffled(unit: Array, seed: int) -> Array:
-    return np.random.default_rng(seed).permutation(np.unique(unit))
+def _shuffled(unit: Array, random_seed: int | None) -> Array:
+    return np.random.default_rng(random_seed).permutation(np.unique(unit))

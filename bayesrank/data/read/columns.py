@@ -197,11 +197,11 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
 
 def _refuse_labels(values: Any, what: str) -> None:
     if has_labels(values):
-        kind = type(values).__name__
+        type_name = type(values).__name__
         raise ValueError(
-            f"`{what}` is a {kind}, whose labels would not be looked at: put it in the order of "
-            f"the axes and give an array"
-            + ("." if kind == "dict" else f", such as {what}.to_numpy().")
+            f"`{what}` is a {type_name}, but its labels would be ignored. Put it into the order of "
+            "the axes and pass an array"
+            + ("." if type_name == "dict" else f", such as {what}.to_numpy().")
         )
 
 

@@ -22,7 +22,7 @@ from bayesrank.data.read.labels import (
     sorted_axis,
 )
 
-KINDS = ("difference", "binary")
+METHODS = ("difference", "binary")
 """What an ordered pair adds to a count: the difference of the ratings (or ranks), or 1."""
 
 ONE_PROBLEM = pd.Index(["all"])
@@ -162,10 +162,10 @@ def check_comparable(axis: ItemAxis) -> None:
         )
 
 
-def check_kind(kind: str) -> None:
+def check_method(method: str) -> None:
     """Refuse a way of counting that is not known."""
-    if kind not in KINDS:
-        raise ValueError(f"`kind` must be {KINDS[0]!r} or {KINDS[1]!r}; got {kind!r}.")
+    if method not in METHODS:
+        raise ValueError(f"`method` must be {METHODS[0]!r} or {METHODS[1]!r}; got {method!r}.")
 
 
 def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDArray[np.float64]:
@@ -179,6 +179,6 @@ def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDAr
             f"{label_repr(rankers[pairs.ranker[k]])} rates item "
             f"{label_repr(items[pairs.better[k]])} {pairs.step[k]:g} above "
             f"{label_repr(items[pairs.worse[k]])}. Multiply the ratings to make them whole (half "
-            f"stars by 2), or count with kind='binary'."
+            f"stars by 2), or count with method='binary'."
         )
     return whole

@@ -40,8 +40,8 @@ DENSEST = 100  # rows in a byte of such a file
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
 BINARY = (".parquet", ".pq", ".xlsx")
 _NULLABLE = {  # integers stay integers where a value is missing
-    getattr(pa, name)(): pd.api.types.pandas_dtype(kind)
-    for name, kind in [
+    getattr(pa, name)(): pd.api.types.pandas_dtype(dtype)
+    for name, dtype in [
         *((f"int{bits}", f"Int{bits}") for bits in (8, 16, 32, 64)),
         *((f"uint{bits}", f"UInt{bits}") for bits in (8, 16, 32, 64)),
         *(("float32", "Float32"), ("float64", "Float64"), ("bool_", "boolean")),
@@ -90,7 +90,7 @@ def read_table(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty, of another kind, does not parse, lacks a column, or a cell of
+        If the file is empty, in another format, does not parse, lacks a column, or a cell of
         `numbers` is no number.
     """
     table = table_with_findings(path, encoding=encoding, separator=separator)
@@ -115,15 +115,15 @@ def table_with_findings(
             f"A separator must be one character, such as ';' or '|'; got {label_repr(separator)}."
         )
     path = existing(path)
-    kind = kind_of(path)
-    if kind not in (*TEXT, *BINARY):
+    suffix = suffix_of(path)
+    if suffix not in (*TEXT, *BINARY):
         raise ValueError(f"{path} is none of the tables known: {KNOWN}.")
     try:
-        if kind in TEXT:
+        if suffix in TEXT:
             table = text_table(
-                path, usual=TEXT[kind], encoding=encoding, separator=separator, columns=columns
+                path, usual=TEXT[suffix], encoding=encoding, separator=separator, columns=columns
             )
-        elif kind == ".xlsx":
+        elif suffix == ".xlsx":
             sheet = _sheet(path)
             table = TextTable(sheet, sheet.columns, [])
         else:
@@ -136,13 +136,13 @@ def table_with_findings(
             f"bayesrank with it, pip install 'bayesrank[excel]'), or save the sheet as CSV."
         ) from None
     except BROKEN as error:
-        raise ValueError(f"{path} is not a readable {kind[1:]} table: {said(error)}") from error
+        raise ValueError(f"{path} is not a readable {suffix[1:]} table: {said(error)}") from error
     if not len(table.frame):
         raise ValueError(f"{path} has a header and no rows.")
     return table
 
 
-def kind_of(path: Path) -> str:
+def suffix_of(path: Path) -> str:
     """Return the suffix that says what a file is, which is not that of compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
@@ -259,7 +259,7 @@ _BLOCK = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
 def read_preflib(path: str | Path) -> PreflibOrders:
     """Read a PrefLib file of orders (soc, soi, toc, toi); see `Rankings.from_preflib`."""
     path = existing(path)
-    if kind_of(path) not in PREFLIB:
+    if suffix_of(path) not in PREFLIB:
         raise ValueError(f"{path} is none of the PrefLib orders known: .soc, .soi, .toc or .toi.")
     names: dict[int, str] = {}
     orderings: list[list[str | frozenset[str]]] = []

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
-from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, kind_of, read_table, refuse_many_rows
+from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SAID, decoded, said, separator_of
 
@@ -57,9 +57,10 @@ def table_of(
     """Read columns of labels and of numbers; a table in memory stays as it is.
 
     A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
-    folder of such files of one kind, in the order of their names, or a URL that fsspec knows, such
-    as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column. Labels become
-    categories, sorted unless the file has an order of its own. Messages call the rows by `noun`.
+    folder of such files with one suffix, in the order of their names, or a URL that fsspec
+    supports, such as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column.
+    Labels become categories, sorted unless the file has another order. Messages call the rows by
+    `noun`.
     """
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
@@ -86,8 +87,8 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
         raise ValueError("There are no files: the list of paths is empty.")
     store, files = _files(paths)
     where = str(source) if isinstance(source, str | Path) else f"The table in {quoted(files, 2)}"
-    kind = _common_kind(files, where)
-    if kind == ".xlsx" or Path(files[0]).suffix.lower() in (".xz", ".zip"):
+    suffix = _common_suffix(files, where)
+    if suffix == ".xlsx" or Path(files[0]).suffix.lower() in (".xz", ".zip"):
         if len(files) > 1:
             raise ValueError(
                 f"{where} has files that can only be read whole: read each with "
@@ -95,9 +96,9 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
             )
         return read_table(files[0], label_names, numbers=number_names)
     try:
-        opened = _open(store, files, kind, label_names)
+        opened = _open(store, files, suffix, label_names)
     except _BROKEN as error:
-        raise ValueError(f"{where} is not a readable {kind[1:]} table: {said(error)}") from error
+        raise ValueError(f"{where} is not a readable {suffix[1:]} table: {said(error)}") from error
     return _read(opened, where, label_names, number_names)
 
 
@@ -147,14 +148,16 @@ def _store(url: str) -> tuple[fs.FileSystem, str]:
     return fs.PyFileSystem(fs.FSSpecHandler(store)), path
 
 
-def _common_kind(files: Sequence[str], where: str) -> str:
-    """Return the one kind of some files, by their names."""
-    kinds = sorted({kind_of(Path(name)) for name in files})
-    if len(kinds) > 1:
-        raise ValueError(f"{where} has files of several kinds, {quoted(kinds)}: read one kind.")
-    if kinds[0] not in (*TEXT, *BINARY):
+def _common_suffix(files: Sequence[str], where: str) -> str:
+    """Return the common suffix of files."""
+    suffixes = sorted({suffix_of(Path(name)) for name in files})
+    if len(suffixes) > 1:
+        raise ValueError(
+            f"{where} has files with several suffixes, {quoted(suffixes)}. Read one of them."
+        )
+    if suffixes[0] not in (*TEXT, *BINARY):
         raise ValueError(f"{where} is none of the tables known: {KNOWN}.")
-    return kinds[0]
+    return suffixes[0]
 
 
 class _Opened(NamedTuple):
@@ -165,14 +168,14 @@ class _Opened(NamedTuple):
     encoded: Collection[str] = ()  # strings that pyarrow decodes to categories, in no order
 
 
-def _open(store: fs.FileSystem, files: list[str], kind: str, labels: Sequence[str]) -> _Opened:
-    """Open files of one kind."""
+def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[str]) -> _Opened:
+    """Open files with one suffix."""
 
     def opened(file_format: ds.FileFormat, schema: pa.Schema | None = None) -> ds.Dataset:
         return ds.dataset(files, schema, file_format, filesystem=store, partitioning="hive")
 
-    if kind in TEXT:
-        text_format = _text_format(store, files[0], TEXT[kind])
+    if suffix in TEXT:
+        text_format = _text_format(store, files[0], TEXT[suffix])
         cells = set(text_format.inspect(files[0], store).names)
         text = pa.dictionary(pa.int32(), pa.string())
         fields = [f.with_type(text) if f.name in cells else f for f in opened(text_format).schema]
@@ -220,10 +223,10 @@ def _read(
     dataset, text, encoded = opened
     require_names(pd.Index(dataset.schema.names, dtype=object), [*labels, *numbers], where)
     for name in (*labels, *numbers):
-        if pa.types.is_nested(kind := dataset.schema.field(name).type):
+        if pa.types.is_nested(arrow_type := dataset.schema.field(name).type):
             raise ValueError(
-                f"Column {name!r} must hold text, numbers or dates; in {where} it holds {kind}. "
-                "Name another column, or write its content as text."
+                f"Column {name!r} must hold text, numbers or dates; in {where} it holds "
+                f"{arrow_type}. Name another column, or write its content as text."
             )
     columns: dict[str, _Labels | _Numbers | _TextNumbers] = {}
     for name in labels:
@@ -388,12 +391,12 @@ class _Numbers:
     def add(self, array: pa.Array) -> None:
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        kind = array.type
-        if pa.types.is_decimal(kind):
+        arrow_type = array.type
+        if pa.types.is_decimal(arrow_type):
             array = array.cast(pa.float64())
-        elif pa.types.is_boolean(kind) and array.null_count:
+        elif pa.types.is_boolean(arrow_type) and array.null_count:
             array = array.cast(pa.int8())
-        elif not any(is_kind(kind) for is_kind in _PLAIN):
+        elif not any(is_type(arrow_type) for is_type in _PLAIN):
             self.others.append(array.to_pandas())  # for the sentence that refuses it
             return
         self.numbers.append(_narrow(array.to_numpy(zero_copy_only=False)))
@@ -405,7 +408,7 @@ class _Numbers:
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of the numbers, in the narrowest type of their kind."""
+    """Return a copy of the numbers, in the narrowest type that holds them."""
     for dtype in _NARROWER.get(values.dtype.kind, ()):
         with np.errstate(over="ignore"):
             fewer = values.astype(dtype)

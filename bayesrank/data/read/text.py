@@ -116,16 +116,16 @@ def refuse_large(n: int, path: Path) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, decompressed if its name ends as those of compressed files do."""
-    kind = path.suffix.lower()
+    suffix = path.suffix.lower()
     with ExitStack() as stack:
-        if kind == ".zip":
+        if suffix == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))
             inside = [name for name in archive.namelist() if not name.endswith("/")]
             if len(inside) != 1:
                 raise ValueError(f"it holds {counted(len(inside), 'file')}, not one.")
             yield stack.enter_context(_member(archive, inside[0]))
         else:
-            yield stack.enter_context(_OPENED.get(kind, Path.open)(path, "rb"))
+            yield stack.enter_context(_OPENED.get(suffix, Path.open)(path, "rb"))
 
 
 def _zstd(path: Path, _: str) -> Any:

@@ -25,7 +25,7 @@ from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference.approximation.modes import one_blas_thread
 
-__all__ = ["MatchFit", "fit_matches", "quick_matches"]
+__all__ = ["MatchFit", "fit_matches", "fit_pairs"]
 
 Floats = NDArray[np.float64]
 
@@ -35,14 +35,14 @@ MOST_STEPS = 200
 ENOUGH = 1e-7  # nats that the last step promises: what it leaves is of the order of the square
 
 
-def quick_matches(
+def fit_pairs(
     pairs: Pairs,
     *,
     utility_scale: float = 1.0,
     order_effect: bool = True,
     draws: int = 1000,
     chains: int = 4,
-    seed: int = 1,
+    random_seed: int | None = None,
 ) -> xr.DataTree:
     """Approximate the posterior of a leaderboard without judges, in a tenth of a second.
 
@@ -54,8 +54,8 @@ def quick_matches(
         Standard deviation of the utilities, positive.
     order_effect : bool
         Whether being the first may be an advantage.
-    draws, chains, seed
-        As in `quick_posterior`.
+    draws, chains, random_seed
+        As in `fit_inla`.
 
     Returns
     -------
@@ -71,18 +71,18 @@ def quick_matches(
     Examples
     --------
     >>> pairs = Pairs.from_matrix([[0, 30], [10, 0]], items=["a", "b"])
-    >>> posterior = quick_matches(pairs, utility_scale=9, order_effect=False)["posterior"]
+    >>> posterior = fit_pairs(pairs, utility_scale=9, order_effect=False)["posterior"]
     >>> lead = posterior["utility"].sel(item="a") - posterior["utility"].sel(item="b")
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)
     (1.1, 0.4)
     """
     if len(pairs.judges) > 1:
         raise ValueError(
-            f"There are {len(pairs.judges)} judges, who differ: use quick_posterior on "
+            f"There are {len(pairs.judges)} judges, who differ: use fit_inla on "
             "leaderboard_model(pairs), or read the table without its judge column."
         )
     fit = fit_matches(pairs, utility_scale=utility_scale, order_effect=order_effect)
-    noise = np.random.default_rng(seed).normal(size=(fit.mode.size, draws * chains))
+    noise = np.random.default_rng(random_seed).normal(size=(fit.mode.size, draws * chains))
     found = fit.mode + solve_triangular(fit.factor, noise, lower=True, trans="T").T
     return _tree(fit, found, pairs, chains)
 
@@ -101,7 +101,7 @@ def fit_matches(
     pairs : Pairs
         Matches, whose judges do not matter.
     utility_scale, order_effect
-        As in `quick_matches`.
+        As in `fit_pairs`.
     near : MatchFit, optional
         A fit of nearly the same matches, where the search starts.
 

@@ -28,7 +28,9 @@ from bayesrank.inference.approximation.modes import (
 __all__ = ["factor_of", "hessian", "laplace"]
 
 
-def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, seed: int = 1) -> Any:
+def laplace(
+    model: pm.Model, *, mode: Point | None = None, draws: int = 1000, random_seed: int | None = None
+) -> Any:
     """Draw from the normal approximation around the posterior mode.
 
     Parameters
@@ -40,7 +42,8 @@ def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, se
         by default it is searched for.
     draws : int
         Number of independent draws, in one chain.
-    seed : int
+    random_seed : int, optional
+        Seed of the draws.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, se
 
     See Also
     --------
-    bayesrank.inference.quick_posterior : Also for models that learn scales.
+    bayesrank.inference.fit_inla : Also for models that learn scales.
     """
     logp, start = objective(model)
     if mode is None:
@@ -64,7 +67,7 @@ def laplace(model: pm.Model, *, mode: Point | None = None, draws: int = 1000, se
         names = [name for name, *_ in start.point_map_info]
         x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
     factor = factor_of(-hessian(lambda x: logp(x)[1], x))
-    noise = np.random.default_rng(seed).normal(size=(x.size, draws))
+    noise = np.random.default_rng(random_seed).normal(size=(x.size, draws))
     found = x + solve_triangular(factor, noise, lower=True, trans="T").T
     return constrained(model, start, found)
 

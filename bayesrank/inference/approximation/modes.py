@@ -56,6 +56,7 @@ __all__ = [
     "converter",
     "data_groups",
     "density_with_slope",
+    "fixed_seed",
     "gradient_change",
     "hessian_product",
     "join_inputs",
@@ -71,7 +72,9 @@ Point = Mapping[str, Floats]  # values of the free variables, by name
 Density = Callable[[Floats], tuple[Any, Floats]]  # from (n,) to log density and gradient, (n,)
 
 
-def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[Any, RaveledVars]:
+def objective(
+    model: pm.Model, *, jitter: float = 0.0, random_seed: int | None = None
+) -> tuple[Any, RaveledVars]:
     """Compile the log posterior and its gradient, and choose where to start.
 
     Parameters
@@ -80,7 +83,7 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     jitter : float
         Standard deviation of the noise added to the initial point, 0 or more. Some models have a
         saddle there, which no gradient leaves.
-    seed : int
+    random_seed : int, optional
         Seed of the noise.
 
     Returns
@@ -92,7 +95,7 @@ def objective(model: pm.Model, *, jitter: float = 0.0, seed: int = 1) -> tuple[A
     """
     point = model.initial_point()
     start = DictToArrayBijection.map(point)
-    noise = jitter * np.random.default_rng(seed).normal(size=start.data.size)
+    noise = jitter * np.random.default_rng(random_seed).normal(size=start.data.size)
     outputs, at = join_inputs(point, density_with_slope(model), model.value_vars)
     logp = compile_pytensor([at], outputs, trust_input=True)
     return logp, start._replace(data=start.data + noise)
@@ -163,13 +166,20 @@ def hessian_product(model: pm.Model) -> Any:
     return lambda x, along: gradient_change(lambda x: logp(x)[1], x, along)
 
 
+def fixed_seed(random_seed: int | None) -> int:
+    """Return the seed, or a random one instead of None, for uses that must agree."""
+    return (
+        int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
+    )
+
+
 def posterior_modes(
     model: pm.Model,
     settings: Iterable[Mapping[str, Any]] = ({},),
     *,
     warm: bool = True,
     jitter: float = 0.0,
-    seed: int = 1,
+    random_seed: int | None = None,
     max_iterations: int = 15_000,
     tolerance: float = 1e-6,
 ) -> list[Point]:
@@ -184,7 +194,7 @@ def posterior_modes(
     warm : bool
         Start each search where the last one ended. This is quicker; if there are several modes, the
         one found depends on the settings before.
-    jitter, seed
+    jitter, random_seed
         As in `objective`.
     max_iterations, tolerance
         As in `climb`.
@@ -200,7 +210,7 @@ def posterior_modes(
     UserWarning
         If a search ends further from the mode than the tolerance.
     """
-    logp, start = objective(model, jitter=jitter, seed=seed)
+    logp, start = objective(model, jitter=jitter, random_seed=random_seed)
     found, x = [], start.data
     for setting in settings:
         pm.set_data(dict(setting), model=model)

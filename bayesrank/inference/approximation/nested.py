@@ -18,7 +18,7 @@ their own, time is linear in the judges (`block_precision`).
 >>> with pm.Model() as model:
 ...     x = pm.Normal("x", 0, 1)
 ...     y = pm.Normal("y", x, 1, observed=3.0)
->>> posterior = quick_posterior(model)["posterior"]["x"]
+>>> posterior = fit_inla(model)["posterior"]["x"]
 >>> round(float(posterior.mean()), 1), round(float(posterior.std()), 1)
 (1.5, 0.7)
 """
@@ -52,7 +52,7 @@ from bayesrank.inference.approximation.modes import (
 )
 from bayesrank.inference.approximation.nested_draws import mixture_draws, resampled_draws
 
-__all__ = ["learned_scales", "quick_posterior"]
+__all__ = ["fit_inla", "learned_scales"]
 
 Floats = NDArray[np.float64]
 
@@ -60,13 +60,13 @@ MOST_HYPER = 12  # hyperparameters: differences at their mode grow with the squa
 FIRST_LOOK = 250  # draws of a chain after which `enough` is asked first
 
 
-def quick_posterior(
+def fit_inla(
     model: pm.Model,
     *,
     scales: Sequence[str] | None = None,
     draws: int = 1000,
     chains: int = 4,
-    seed: int = 1,
+    random_seed: int | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
 ) -> xr.DataTree:
     """Approximate the posterior by its mode and curvature, in seconds where NUTS takes minutes.
@@ -83,7 +83,8 @@ def quick_posterior(
         Number of draws of each chain, at most.
     chains : int
         Draws are independent, so chains differ by chance only; several make diagnostics work.
-    seed : int
+    random_seed : int, optional
+        Seed of the draws.
     enough : callable, optional
         From the posterior so far to whether it suffices, as in `bayesrank.inference.sample`. It is
         asked when every chain has 250 draws, 500, 1,000 and so on.
@@ -121,7 +122,7 @@ def quick_posterior(
     """
     names = learned_scales(model) if scales is None else list(scales)
     settings: dict[str, Any] = {
-        "draws": draws, "chains": chains, "seed": seed, "enough": enough,
+        "draws": draws, "chains": chains, "random_seed": random_seed, "enough": enough,
     }  # fmt: skip
     with one_blas_thread():
         try:
@@ -156,14 +157,14 @@ def _approximate(
     *,
     draws: int,
     chains: int,
-    seed: int,
+    random_seed: int | None,
     enough: Callable[[xr.Dataset], bool] | None,
 ) -> xr.DataTree:
     """Find the quick posterior; labels of `blocks`, variables with a common dim, do not meet."""
     logp, start = objective(model)
     joint = _joint(model, logp, start, names, blocks)
     nodes = hyper_nodes(joint, names)
-    rng, convert = np.random.default_rng(seed), converter(model, start, chains, draws)
+    rng, convert = np.random.default_rng(random_seed), converter(model, start, chains, draws)
     resampled = resampled_draws(nodes, joint, chains * draws, rng.spawn(1)[0])
     n, node = 0, np.empty((chains, draws), dtype=np.int64)
     while True:

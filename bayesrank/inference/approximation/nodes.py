@@ -1,7 +1,7 @@
 """Weighted nodes over a few numbers with a known log density, such as logarithms of scales.
 
 The nodes are laid around the mode and weighed by importance, so that a mixture over them integrates
-over the numbers: scales in `quick_posterior`, hyperparameters of a dynamics in `history`.
+over the numbers: scales in `fit_inla`, hyperparameters of a dynamics in `fit_dynamic`.
 """
 
 import itertools

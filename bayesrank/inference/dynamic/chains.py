@@ -264,10 +264,12 @@ class Evidence(NamedTuple):
     error: float  # standard error of the part that is estimated from probes
 
 
-def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evidence:
+def log_evidence(
+    mode: Mode, *, probes: int | None = None, random_seed: int | None = None
+) -> Evidence:
     """Approximate the evidence; equal seeds make the errors of differences much smaller."""
     information = mode.information
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed)
     if probes is None:
         probes = next(some for most, some in PROBES.items() if mode.x.size <= most)
     by_probe = _log_det_coupling(information, probes, rng)
@@ -276,13 +278,13 @@ def log_evidence(mode: Mode, *, probes: int | None = None, seed: int = 1) -> Evi
     return Evidence(float(value), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
 
 
-def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, seed: int = 1) -> float:
+def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, random_seed: int | None = None) -> float:
     r"""Estimate what Laplace's approximation of the log evidence leaves out.
 
     With z from the normal around the mode, the log density differs by r(z) from that of the normal,
     and Laplace leaves out :math:`\log E\, e^{r(z)}`. The mean is over pairs, z and -z.
     """
-    o, rng = mode.information.observations, np.random.default_rng(seed)
+    o, rng = mode.information.observations, np.random.default_rng(random_seed)
     centre = o.rows(mode.x)
     slope = o.evaluate(centre).slope
     left_out = []

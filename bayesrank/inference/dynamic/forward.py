@@ -18,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from bayesrank.data import Pairs, Rankings
+from bayesrank.inference.approximation.modes import fixed_seed
 from bayesrank.inference.approximation.nodes import node_of_draws
 from bayesrank.inference.dynamic.chains import Chains, covariance_root, find_mode, row_moments
-from bayesrank.inference.dynamic.histories import (
+from bayesrank.inference.dynamic.fit import (
     Moments,
     Problem,
     checked_hyperparameters,
@@ -134,21 +135,21 @@ def forward_validation(
     order_effect: bool = True,
     newcomers: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
-    seed: int = 1,
+    random_seed: int | None = None,
 ) -> ForwardValidation:
     """Predict what comes next, day after day, from all that was before.
 
     Parameters
     ----------
     data, time, dynamics, likelihood, hyperparameters, unit
-        As in `history`; hyperparameters are learned from the data before `start`. Predictions
+        As in `fit_dynamic`; hyperparameters are learned from the data before `start`. Predictions
         average over two values for each of them.
     start : float below 1, or date
         The share of the matches or rankings in the first part, or the first time to predict.
     step : float
         Predict this long at a time, in units of time; by default from one label to the next.
-    order_effect, newcomers, covariates, seed
-        As in `history`.
+    order_effect, newcomers, covariates, random_seed
+        As in `fit_dynamic`.
 
     Returns
     -------
@@ -157,7 +158,7 @@ def forward_validation(
     Raises
     ------
     ValueError
-        As `history`, or if nothing is before or after the start.
+        As `fit_dynamic`, or if nothing is before or after the start.
 
     Examples
     --------
@@ -174,11 +175,13 @@ def forward_validation(
     problem = _taken(problem, np.argsort(problem.time, kind="stable"))
     when = problem.time
     n_first = _first_part(problem, start)
-    shape = Dynamics(dynamics)
+    shape, random_seed = Dynamics(dynamics), fixed_seed(random_seed)
     first = _taken(problem, np.arange(n_first))
-    found = learned(first, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
+    found = learned(
+        first, shape, checked_hyperparameters(hyperparameters or {}, shape), random_seed
+    )
     old, (nodes, weight) = first.observations(), found.few()
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed)
     tables, n = [], n_first
     while n < len(when):
         end = int(np.searchsorted(when, when[n] + step, side="right" if step == 0 else "left"))

@@ -151,7 +151,7 @@ def observations_of(
     data : Pairs or Rankings
     time : array, (n_pairs,) or (n_rankings,)
     likelihood, order_effect, newcomers, covariates
-        As in `history`.
+        As in `fit_dynamic`.
     also : tuple of array, optional
         Further items and times that are nodes.
     """

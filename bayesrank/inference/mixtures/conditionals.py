@@ -29,14 +29,14 @@ from bayesrank.distributions.components import GeneralizedMallowsComponent, Mall
 from bayesrank.distributions.mixture import MixtureRV
 from bayesrank.distributions.observed_mallows import ObservedMallowsRV
 from bayesrank.inference.mixtures.metropolis import climb, metropolis_sweep
-from bayesrank.likelihoods.kinds import joint_of
-from bayesrank.likelihoods.mallows import COST_KIND, DISTANCES, PAIRS, PLACES
+from bayesrank.likelihoods.mallows import COST_TYPE, DISTANCES, PAIRS, PLACES
 from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.likelihoods.mallows.step_kernels import (
     cheapest_order_kernel,
     consensus_sweep_kernel,
 )
+from bayesrank.likelihoods.mixture import joint_of
 
 __all__ = [
     "Conditional",
@@ -61,15 +61,14 @@ class Statistics:
     """Sufficient statistics of the rankings around one row of a variable.
 
     `ranks` (n_rankings, n_slots) are dense from 1, and 0 of empty slots; `item` is which item of
-    the consensus each slot has. Both are by item where costs are known: where `kind`, that of the
-    costs, is not None. `distance` is a position in `DISTANCES`, and `n_stages` is 0 but for
-    generalised models.
+    the consensus each slot has. Both are by item if costs are known, so that `cost_type` is not
+    None. `distance` is a position in `DISTANCES`. `n_stages` is 0, except in generalised models.
     """
 
     ranks: Ints
     item: Ints
     distance: int
-    kind: int | None
+    cost_type: int | None
     n_stages: int = 0
 
     def costs(self, weight: Floats) -> Any:
@@ -78,7 +77,7 @@ class Statistics:
             return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
         used = weight != 0
         ranks, weight, n = self.ranks[used], weight[used], self.ranks.shape[1]
-        if self.kind == PAIRS:  # how often an item is ranked before another
+        if self.cost_type == PAIRS:  # how often an item is ranked before another
             return np.array([[weight @ (own[:, None] < ranks) for own in ranks.T]])
         cell = np.arange(n) * n + ranks - 1
         often = np.bincount(cell.ravel(), np.repeat(weight, n), n * n).reshape(n, n)
@@ -90,7 +89,7 @@ class Statistics:
         if self.n_stages:
             return Conditional(row, self, NONE, NONE, np.tensordot(t, self.costs(weight), 1))
         by_ranking = np.broadcast_to(t, weight.shape)
-        cost = None if self.kind is None else self.costs(by_ranking * weight)[0]
+        cost = None if self.cost_type is None else self.costs(by_ranking * weight)[0]
         return Conditional(row, self, by_ranking, weight, cost)
 
 
@@ -108,7 +107,7 @@ class Conditional(NamedTuple):
         if self.cost is None:
             return metropolis_sweep(rho, self.log_likelihood, leap, rng, exchanges=True)
         seed = int(rng.integers(0, 2**62))
-        return float(consensus_sweep_kernel(self.cost, self.statistics.kind, rho, leap, seed))
+        return float(consensus_sweep_kernel(self.cost, self.statistics.cost_type, rho, leap, seed))
 
     def climb(self, rho: Ints) -> None:
         """Change a consensus to one around which the rankings are most probable, in place.
@@ -118,8 +117,8 @@ class Conditional(NamedTuple):
         """
         if self.cost is None:
             climb(rho, self.log_likelihood)
-        elif self.statistics.kind != PLACES:
-            cheapest_order_kernel(self.cost, self.statistics.kind, rho)
+        elif self.statistics.cost_type != PLACES:
+            cheapest_order_kernel(self.cost, self.statistics.cost_type, rho)
         else:
             item, place = linear_sum_assignment(self.cost)
             least, now = self.cost[item, place].sum(), self.cost[item, rho - 1].sum()
@@ -135,7 +134,7 @@ class Conditional(NamedTuple):
 
 
 def combined(conditionals: Sequence[Conditional], n: int) -> Conditional:
-    """Combine the conditionals of one row: none, one, or several with costs of one kind."""
+    """Combine the conditionals of one row: none, one, or several with costs of one type."""
     if len(conditionals) == 1:
         return conditionals[0]
     if not conditionals:
@@ -169,7 +168,7 @@ class MallowsData:
     def _costs(self) -> list[Any]:
         """By row, for concentrations of one."""
         return [
-            None if own.kind is None else own.costs(self.weight[which]) / self.n
+            None if own.cost_type is None else own.costs(self.weight[which]) / self.n
             for _, which, own in self.rows
         ]
 
@@ -191,10 +190,10 @@ class MallowsData:
 class MixtureData:
     """A mixture of which components lie around a variable that is random.
 
-    `graphs` are the log-probability of each unit with each kind, and the concentrations of the
-    components. `rows` are the row of the random variable, the kind, its part of the concentrations,
-    and the rankings. `unit` (n_rankings,) is whose each ranking is, `weight` (n_units,) how often a
-    unit counts, and `n` the number of items.
+    `graphs` are the log-probability of each unit with each component, and the concentrations of the
+    components. `rows` are the row of the random variable, the component, its part of the
+    concentrations, and the rankings. `unit` (n_rankings,) is whose each ranking is, `weight`
+    (n_units,) how often a unit counts, and `n` the number of items.
     """
 
     graphs: list[Any]
@@ -210,7 +209,7 @@ class MixtureData:
 
     @property
     def is_counted(self) -> bool:
-        """Whether weights are how many units said the same, of which each is of a kind."""
+        """Whether weights are how many units said the same, of which each is of a component."""
         return bool((self.weight == np.round(self.weight)).all())
 
     def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
@@ -222,10 +221,10 @@ class MixtureData:
         return self.weighted(members, alpha)
 
     def weighted(self, members: Floats, alpha: Floats) -> list[Conditional]:
-        """As `conditionals`, given memberships (n_units, n_kinds) and concentrations."""
+        """As `conditionals`, given memberships (n_units, n_components) and concentrations."""
         return [
-            own.conditional(row, alpha[which] / self.n, members[self.unit, kind])
-            for row, kind, which, own in self.rows
+            own.conditional(row, alpha[which] / self.n, members[self.unit, component])
+            for row, component, which, own in self.rows
         ]
 
 
@@ -289,7 +288,7 @@ def _mallows_data(rv: Any, variable: Any) -> MallowsData | None:
 
 
 def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None:
-    """Rankings of a mixture whose components lie around rows of a variable, one for each kind."""
+    """Rankings of a mixture in which each component has a row of the variable as its consensus."""
     op = rv.owner.op
     p = op.named(rv.owner.inputs[2:])
     n = _length(variable)
@@ -301,7 +300,7 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
     first = which = 0
     for family, own in op.components(p):
         of_items = getattr(own, family.of_items)
-        n_kinds = int(of_items.shape[0].eval(mode=MODE))
+        n_components = int(of_items.shape[0].eval(mode=MODE))
         here = [name for name, x in vars(own).items() if variable in set(ancestors([x]))]
         if here:
             entry = _entries(own.consensus, variable) if here == ["consensus"] else None
@@ -311,15 +310,15 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
             n_stages = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 0
             size = max(n_stages, 1)
             distance = DISTANCES.index("kendall") if n_stages else int(own.distance.data)
-            for g in range(n_kinds):
+            for g in range(n_components):
                 item_of = places[g][item]
                 statistics = _statistics(ranks, item_of, distance, n, n_stages)
                 rows.append((int(row[g, 0]), first + g, slice(which, which + size), statistics))
                 which += size
             alphas.append(own.alpha)
-        first += n_kinds
+        first += n_components
     if len({row for row, *_ in rows}) < len(rows):
-        return None  # kinds that share a consensus
+        return None  # components that share a consensus
     (terms,) = model.logp(vars=[rv], sum=False, jacobian=False)
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
@@ -335,7 +334,7 @@ def _statistics(ranks: Any, item: Any, distance: int, n: int, n_stages: int) -> 
     by_item = np.empty_like(ranks)
     np.put_along_axis(by_item, item, ranks, axis=1)
     items = np.broadcast_to(np.arange(n), ranks.shape)
-    return Statistics(by_item, items, distance, COST_KIND[DISTANCES[distance]], n_stages)
+    return Statistics(by_item, items, distance, COST_TYPE[DISTANCES[distance]], n_stages)
 
 
 def _entries(consensus: Any, variable: Any) -> Ints | None:

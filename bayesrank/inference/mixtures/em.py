@@ -3,10 +3,10 @@ r"""Mixtures: the best mode from many starts by EM, and the component of each ra
 The posterior of a mixture has many modes: permutations of the components, which say the same, and
 others, which are worse. A sampler stays in the one where it begins. Given the responsibilities
 
-.. math:: r_{ug} = P(\text{u is of kind g} \mid y_u, \theta)
+.. math:: r_{ug} = P(\text{u is of component g} \mid y_u, \theta)
 
 the M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, with
-:math:`\ell` of `bayesrank.likelihoods.kinds`, by a few steps of L-BFGS. Each raises the log
+:math:`\ell` of `bayesrank.likelihoods.mixture`, by a few steps of L-BFGS. Each raises the log
 posterior (Dempster, Laird & Rubin 1977). Near a mode, where EM is slow, L-BFGS climbs the log
 posterior itself (Redner & Walker 1984).
 
@@ -34,14 +34,14 @@ from pytensor.graph.replace import clone_replace
 from bayesrank.inference.approximation.modes import Point, climb, constrained
 from bayesrank.inference.mixtures.conditionals import MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
-from bayesrank.likelihoods.kinds import joint_of, membership_of
+from bayesrank.likelihoods.mixture import joint_of, membership_of
 from bayesrank.likelihoods.ops import stop_gradient
-from bayesrank.schema import ITEM, KINDS, RANKER, RANKS, TURNS, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, name_of
 
-__all__ = ["KindsFound", "KindsWarning", "find_kinds", "membership"]
+__all__ = ["MixtureFit", "MixtureWarning", "component_probabilities", "fit_mixture"]
 
 SAME = 0.01  # log posteriors this close are those of one mode
-EMPTY = 0.5  # units: a kind that is expected to have fewer has none
+EMPTY = 0.5  # units: a component that is expected to have fewer has none
 NEAREST = 0.8  # membership of the nearest centre at the start, above an equal share of the rest
 GAIN = 1e-3  # of an EM step, per unit, below which L-BFGS climbs on by itself
 EM_STEPS, M_STEPS = 500, 3  # at most: of EM, and of L-BFGS in each of them
@@ -52,12 +52,12 @@ RESTARTS = 5  # of L-BFGS at most, which stops early where its memory misleads i
 Floats = NDArray[np.float64]
 
 
-class KindsWarning(UserWarning):
-    """The best mode of a mixture was reached once, or has kinds that nobody is of."""
+class MixtureWarning(UserWarning):
+    """The best mode of a mixture was reached once, or has components that nobody is of."""
 
 
 @dataclass(frozen=True)
-class KindsFound:
+class MixtureFit:
     """The best mode of a mixture, and how often it was found.
 
     Attributes
@@ -73,7 +73,7 @@ class KindsFound:
     n_reached : int
         How many of them ended at the best mode.
     share : DataArray
-        Expected share of the units that are of each kind.
+        Expected share of the units that are of each component.
     log_likelihood : float
         Of all data of the mixture, at the mode.
     n_parameters : int
@@ -105,14 +105,19 @@ class KindsFound:
         shares = ", ".join(f"{x:.0%}" for x in self.share.to_numpy())
         return (
             f"The best mode was reached from {self.n_reached} of {n} starts "
-            f"(log posterior {self.log_posterior[0]:,.2f}); shares of the {self.share.size} kinds: "
-            f"{shares}; BIC {self.bic:,.1f}."
+            f"(log posterior {self.log_posterior[0]:,.2f}); shares of the {self.share.size} "
+            f"components: {shares}; BIC {self.bic:,.1f}."
         )
 
 
-def find_kinds(
-    model: pm.Model, *, var: str = "y", n_starts: int = 20, seed: int = 1, mode: str | None = None
-) -> KindsFound:
+def fit_mixture(
+    model: pm.Model,
+    *,
+    var: str = "y",
+    n_starts: int = 20,
+    random_seed: int | None = None,
+    mode: str | None = None,
+) -> MixtureFit:
     """Find the best mode of a mixture from many starts, by EM.
 
     A start gives every unit to the nearest of some centres by the mean places of the items. Centres
@@ -128,33 +133,33 @@ def find_kinds(
         The mixture.
     n_starts : int
         How many starts, 1 or more.
-    seed : int
-        Of the starts.
+    random_seed : int, optional
+        Seed of the starts.
     mode : str, optional
         Of compilation, as in PyTensor.
 
     Returns
     -------
-    KindsFound
+    MixtureFit
         The best mode, where the posterior density of the variables as they are (not as the sampler
-        sees them) is highest. The order of the kinds means nothing.
+        sees them) is highest. The order of the components means nothing.
 
     Raises
     ------
     ValueError
-        If the model has no such mixture or other discrete variables, or there are more kinds than
-        units.
+        If the model has no such mixture or other discrete variables, or there are more components
+        than units.
 
     Warns
     -----
-    KindsWarning
-        If only one of several starts reached the best mode, a kind is empty there, all units are
-        the same, or the climb to the best mode had not ended.
+    MixtureWarning
+        If only one of several starts reached the best mode, a component is empty there, all units
+        are the same, or the climb to the best mode had not ended.
 
     Notes
     -----
     Sample components of Mallows models from the mode on with NUTS and `LeapAndShift`, and relabel
-    them by their consensus: ``br.relabel(posterior, found.mode, var="consensus")``.
+    them by their consensus: ``br.relabel_components(posterior, found.mode, var="consensus")``.
 
     References
     ----------
@@ -165,22 +170,22 @@ def find_kinds(
 
     Examples
     --------
-    >>> found = br.find_kinds(model)  # doctest: +SKIP
+    >>> found = br.fit_mixture(model)  # doctest: +SKIP
     >>> with model:  # doctest: +SKIP
-    ...     posterior = br.relabel(pm.sample(initvals=found.initvals), found.mode)
+    ...     posterior = br.relabel_components(pm.sample(initvals=found.initvals), found.mode)
     """
     if n_starts < 1:
         raise ValueError(f"`n_starts` is {n_starts}; it must be 1 or more.")
     mixture = _mixture(model, var)
-    n_units, n_kinds = len(mixture.scores), mixture.kinds.size
-    if n_kinds > n_units:
+    n_units, n_components = len(mixture.scores), mixture.components.size
+    if n_components > n_units:
         raise ValueError(
-            f"{var!r} has {n_kinds} kinds of {n_units} {mixture.rows}s: there are no more kinds "
-            f"than {mixture.rows}s. Give it fewer components."
+            f"{var!r} has {n_components} components but only {n_units} {mixture.rows}s. Use fewer "
+            "components."
         )
     em = _compile(model, var, mode)
-    rng = np.random.default_rng(seed)
-    starts = [_memberships(mixture.scores, n_kinds, rng) for _ in range(n_starts)]
+    rng = np.random.default_rng(random_seed)
+    starts = [_memberships(mixture.scores, n_components, rng) for _ in range(n_starts)]
     ends = [em.climb(members, mixture.scores) for members in starts]
     heights = np.array([em.e_step(x)[0] for x in ends])
     order = np.argsort(-heights, kind="stable")
@@ -189,28 +194,28 @@ def find_kinds(
 
     point = DictToArrayBijection.rmap(em.start._replace(data=x))
     tree = constrained(model, em.start, x[None])
-    found = KindsFound(
+    found = MixtureFit(
         mode=tree,
         initvals={rv.name: tree["posterior"][rv.name].to_numpy()[0, 0] for rv in model.free_RVs},
         point=point,
         log_posterior=heights,
         n_reached=int((heights > heights[0] - SAME).sum()),
-        share=mixture.kinds.copy(data=members.sum(axis=0) / members.sum()),
+        share=mixture.components.copy(data=members.sum(axis=0) / members.sum()),
         log_likelihood=float(log_likelihood),
         n_parameters=x.size - sum(orders.n_redundant for orders in em.orders),
         n_units=float(members.sum()),
     )
     for doubt in _doubts(found, mixture, var, em.missing(x)):
-        warnings.warn(doubt, KindsWarning, stacklevel=2)
+        warnings.warn(doubt, MixtureWarning, stacklevel=2)
     return found
 
 
-def membership(
+def component_probabilities(
     model: pm.Model, data: xr.DataTree, *, var: str = "y", predicted: bool = False
 ) -> Any:
-    r"""Probability that each ranker, or ranking, is of each kind.
+    r"""Probability that each ranker, or ranking, is of each component.
 
-    .. math:: P(\text{u is of kind g} \mid y) = \frac1S \sum_s
+    .. math:: P(\text{u is of component g} \mid y) = \frac1S \sum_s
               \frac{\pi_g^{(s)} P_g(y_u \mid \theta^{(s)})}
                    {\sum_h \pi_h^{(s)} P_h(y_u \mid \theta^{(s)})}
 
@@ -219,23 +224,23 @@ def membership(
     model : pm.Model
         With a `Mixture` that observes `Rankings`.
     data : DataTree
-        Its posterior, relabelled by `bayesrank.relabel`, or a mode.
+        Its posterior, relabelled by `bayesrank.relabel_components`, or a mode.
     var : str
         The mixture.
     predicted : bool
         Draw by draw, of the observed rankings and of those in the group posterior_predictive,
-        which `bayesrank.kind_checks` compares.
+        which `bayesrank.component_checks` compares.
 
     Returns
     -------
-    DataArray, (n_units, n_kinds)
-        With the dims of the units, ranker or ranking, and of the kinds; every row sums to one.
+    DataArray, (n_units, n_components)
+        With the dims of the units, ranker or ranking, and of the components; every row sums to one.
         With `predicted` a Dataset of two with the dims chain and draw as well, observed and
         predicted.
 
     Examples
     --------
-    >>> br.membership(model, posterior).idxmax("kind")  # doctest: +SKIP
+    >>> br.component_probabilities(model, posterior).idxmax("component")  # doctest: +SKIP
     """
     mixture = _mixture(model, var)
     posterior = data["posterior"].dataset
@@ -245,9 +250,12 @@ def membership(
             f"The posterior has no {missing[0]!r}, a variable of the model; it has "
             f"{sorted(map(str, posterior))}."
         )
-    (kind,) = mixture.kinds.dims
-    dims = (mixture.rows, kind)
-    coords = {mixture.rows: np.asarray(model.coords[mixture.rows]), kind: mixture.kinds[kind]}
+    (component,) = mixture.components.dims
+    dims = (mixture.rows, component)
+    coords = {
+        mixture.rows: np.asarray(model.coords[mixture.rows]),
+        component: mixture.components[component],
+    }
     if predicted:
         new = _predicted(data, posterior, model, var)
         posterior = posterior.sel(chain=new["chain"], draw=new["draw"])
@@ -260,7 +268,7 @@ def membership(
 
     if not predicted:
         share = np.asarray(sum(by_draw())) / np.prod(shape)
-        return xr.DataArray(share, dims=dims, coords=coords, name="membership")
+        return xr.DataArray(share, dims=dims, coords=coords, name="probability")
     both = {"observed": np.stack([*by_draw()]), "predicted": np.stack([*by_draw(new)])}
     coords |= {dim: new[dim] for dim in ("chain", "draw")}
     arrays = {
@@ -297,22 +305,22 @@ def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: s
 
 class _Mixture(NamedTuple):
     rows: str  # dim of the units
-    kinds: xr.DataArray  # with their dim and labels
+    components: xr.DataArray  # with their dim and labels
     scores: Floats  # (n_units, n_items) mean place of the items, from 1 (first) to -1 (last)
 
 
 def _mixture(model: pm.Model, var: str) -> _Mixture:
     """Find a mixture, and what its units say of the items."""
     name = model.name_for(var)
-    if name_of(name, KINDS) not in model.named_vars:
+    if name_of(name, COMPONENTS) not in model.named_vars:
         known = sorted(rv.name for rv in model.observed_RVs)
         raise ValueError(
             f"The model has no Mixture of observed Rankings that is called {var!r}; it observes "
             f"{known}."
         )
-    (dim,) = model.named_vars_to_dims[name_of(name, KINDS)]
+    (dim,) = model.named_vars_to_dims[name_of(name, COMPONENTS)]
     labels = np.asarray(model.coords[dim])
-    kinds = xr.DataArray(np.zeros(len(labels)), dims=dim, coords={dim: labels}, name="share")
+    components = xr.DataArray(np.zeros(len(labels)), dims=dim, coords={dim: labels}, name="share")
     rows = model.named_vars_to_dims[name][0]
 
     item, ranks = (model[name_of(name, part)].get_value() for part in (ITEM, RANKS))
@@ -327,21 +335,21 @@ def _mixture(model: pm.Model, var: str) -> _Mixture:
     total = np.zeros((n_units, int(item.max()) + 1))
     np.add.at(total, (np.broadcast_to(unit[:, None], item.shape)[used], item[used]), score[used])
     often = np.bincount(unit, minlength=n_units)
-    return _Mixture(rows, kinds, total / np.maximum(often, 1)[:, None])
+    return _Mixture(rows, components, total / np.maximum(often, 1)[:, None])
 
 
-def _memberships(scores: Floats, n_kinds: int, rng: np.random.Generator) -> Floats:
+def _memberships(scores: Floats, n_components: int, rng: np.random.Generator) -> Floats:
     """Memberships to start from: of the nearest of centres that are far from each other."""
     n_units = len(scores)
     centre = scores[rng.integers(n_units)]
-    distance = np.empty((n_units, n_kinds))
-    for g in range(n_kinds):
+    distance = np.empty((n_units, n_components))
+    for g in range(n_components):
         distance[:, g] = ((scores - centre) ** 2).sum(axis=1)
         far = distance[:, : g + 1].min(axis=1)
         chance = far / far.sum() if far.sum() > 0 else None
         centre = scores[rng.choice(n_units, p=chance)]
     distance += 1e-9 * rng.random(distance.shape)  # equally near ones by lot
-    out = np.full((n_units, n_kinds), (1 - NEAREST) / n_kinds)
+    out = np.full((n_units, n_components), (1 - NEAREST) / n_components)
     out[np.arange(n_units), distance.argmin(axis=1)] += NEAREST
     return out
 
@@ -356,7 +364,7 @@ class _Orders(NamedTuple):
 
     where: slice
     shape: tuple[int, ...]
-    kinds: MixtureData
+    components: MixtureData
     alpha: Any  # x -> concentrations of the rows
 
     @property
@@ -365,18 +373,18 @@ class _Orders(NamedTuple):
         return (self.where.stop - self.where.start) // self.shape[-1] * (self.shape[-1] - 1)
 
     def start(self, x: Floats, members: Floats, scores: Floats) -> None:
-        """Begin with items by their mean places in each kind."""
+        """Begin with items by their mean places in each component."""
         ranks = self._ranks(x)
-        for row, kind, *_ in self.kinds.rows:
+        for row, component, *_ in self.components.rows:
             score = np.zeros(self.shape[-1])  # of items after the last that somebody ranked, too
-            score[: scores.shape[1]] = members[:, kind] @ scores
+            score[: scores.shape[1]] = members[:, component] @ scores
             ranks[row, np.argsort(-score, kind="stable")] = np.arange(1, len(score) + 1)
         x[self.where] = ranks.ravel()
 
     def climb(self, x: Floats, members: Floats) -> None:
-        """Put the best order for the members of each kind in the place of its consensus."""
+        """Put the best order for the members of each component in the place of its consensus."""
         ranks = self._ranks(x)
-        for conditional in self.kinds.weighted(members, np.asarray(self.alpha(x))):
+        for conditional in self.components.weighted(members, np.asarray(self.alpha(x))):
             conditional.climb(ranks[conditional.row])
         x[self.where] = ranks.ravel()
 
@@ -463,8 +471,8 @@ class _EM(NamedTuple):
     def missing(self, x: Floats) -> float:
         """How much higher L-BFGS still comes from where a climb ended.
 
-        The curvature cannot tell: the weight of an empty kind falls for ever, where the density is
-        flat.
+        The curvature cannot tell: the weight of an empty component falls for ever, where the
+        density is flat.
         """
         after = climb(self.height, x, max_iterations=FURTHER, least_gain=0.0, tolerance=np.inf)
         return float(self.height(after)[0] - self.height(x)[0])
@@ -506,8 +514,10 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
                 found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
                 orders.append(_Orders(slice(first, first + size), shape, data, found))
         first += size
-    kinds, rows = (model.named_vars_to_dims[x][0] for x in (name_of(y.name, KINDS), y.name))
-    nobody = np.zeros((len(model.coords[rows]), len(model.coords[kinds])))
+    components, rows = (
+        model.named_vars_to_dims[x][0] for x in (name_of(y.name, COMPONENTS), y.name)
+    )
+    nobody = np.zeros((len(model.coords[rows]), len(model.coords[components])))
     return _EM(start._replace(data=start.data.astype(np.float64)), both, orders, nobody)
 
 
@@ -517,9 +527,9 @@ def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
     if found is not None and len(found) == 1 and isinstance(found[0], MixtureData):
         return found[0]
     raise ValueError(
-        f"{rv.name!r} is discrete, and the mode is looked for along gradients. Only a consensus of "
-        f"the Mallows components of {y.name!r} may be, one for each kind, of which all orders are "
-        "equally likely before the data. Sum it out, or fix it."
+        f"{rv.name!r} is discrete, but EM needs gradients. The only exception is a consensus of "
+        f"the Mallows components of {y.name!r}: one per component, with a uniform prior over "
+        "orders. Marginalise the variable, or fix it."
     )
 
 
@@ -529,26 +539,26 @@ def _expected(members: Any, joint: Any) -> Any:
     return pt.sum(pt.switch(there, members * pt.switch(there, joint, 0.0), 0.0))
 
 
-def _doubts(found: KindsFound, mixture: _Mixture, var: str, missing: float) -> Iterator[str]:
+def _doubts(found: MixtureFit, mixture: _Mixture, var: str, missing: float) -> Iterator[str]:
     """Say why the best mode may not be what was looked for."""
     n_starts, rows = len(found.log_posterior), mixture.rows
     if (mixture.scores == mixture.scores[0]).all() and found.share.size > 1:
         yield (
-            f"All {len(mixture.scores)} {rows}s of {var!r} are the same: nothing tells one kind "
-            "from another, and only the prior speaks."
+            f"All {len(mixture.scores)} {rows}s of {var!r} are equal, so only the prior separates "
+            "the components."
         )
     if n_starts > 1 and found.n_reached == 1:
         yield (
-            f"The best mode of {var!r} was reached from 1 of {n_starts} starts: there may be "
-            "better ones. Raise n_starts."
+            f"Only 1 of {n_starts} starts reached the best mode of {var!r}, so there may be better "
+            "modes. Increase n_starts."
         )
     expected = found.share.to_numpy() * found.n_units
     if (expected < EMPTY).any():
         g = int(expected.argmin())
         label = found.share[found.share.dims[0]].to_numpy().tolist()[g]
         yield (
-            f"Kind {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
-            f"{found.n_units:g} {rows}s are expected to be of it. Fewer kinds say the same."
+            f"Component {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
+            f"{found.n_units:g} {rows}s are expected to be of it. Fewer components say the same."
         )
     if missing > SAME:
         yield (

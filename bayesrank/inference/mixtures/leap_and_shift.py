@@ -159,6 +159,6 @@ def _compiled(model: pm.Model, value: Any) -> list[ConsensusData] | None:
     parts = depending(model, model.values_to_rvs[value])
     if parts is None or any(isinstance(x, MixtureData) and not x.is_counted for x in parts):
         return None
-    # several are one if they are costs of the same kind
-    kinds = {statistics.kind for part in parts for statistics in part.statistics}
-    return parts if len(parts) < 2 or (len(kinds) == 1 and None not in kinds) else None
+    # several add up if their costs have the same type
+    cost_types = {statistics.cost_type for part in parts for statistics in part.statistics}
+    return parts if len(parts) < 2 or (len(cost_types) == 1 and None not in cost_types) else None

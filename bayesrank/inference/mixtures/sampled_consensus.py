@@ -18,7 +18,7 @@ from pytensor.graph.traversal import ancestors
 
 from bayesrank.distributions.observed_mallows import ObservedSummedOutRV
 from bayesrank.likelihoods.mallows import (
-    COST_KIND,
+    COST_TYPE,
     DISTANCES,
     consensus_costs,
     log_normaliser_given_sizes,
@@ -34,7 +34,7 @@ from bayesrank.likelihoods.mallows.order_kernels import (
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
 from bayesrank.schema import Kept
 
-__all__ = ["consensus_log_likelihood", "consensus_posterior"]
+__all__ = ["consensus_log_likelihood", "sample_consensus"]
 
 MODE = "FAST_COMPILE"  # the Ops are kernels in any mode, and the rest is small
 TOLERANCE = 1e-10  # of the last coefficients of interpolated log-probabilities
@@ -57,7 +57,7 @@ class _SummedOut:
         p = node.op.named(node.inputs[2:])
         self.by_stage = node.op.by_stage
         self.distance = DISTANCES[int(p.distance.data)]
-        self.kind = COST_KIND[self.distance]
+        self.cost_type = COST_TYPE[self.distance]
         ranks, item, weight, sizes = (
             x.eval(mode=MODE) for x in (p.ranks, p.item, p.weight, p.sizes)
         )
@@ -126,9 +126,9 @@ class _SummedOut:
 
     def log_ratios(self, total: Floats, costs: Floats) -> list[float]:
         """Log ratios of the sums over orders with all rankings and without each."""
-        most = log_total_of_orders(total, self.kind)
+        most = log_total_of_orders(total, self.cost_type)
         rest = np.maximum(total - costs, 0.0)
-        return [most - log_total_of_orders(cost, self.kind) for cost in rest]
+        return [most - log_total_of_orders(cost, self.cost_type) for cost in rest]
 
     def log_z(self) -> Floats:
         """Log normalisers of the rankings in each draw, (n_draws, 1 or n_rankings)."""
@@ -162,7 +162,7 @@ def _posterior(data: xr.DataTree) -> xr.Dataset:
     return data["posterior"].to_dataset()
 
 
-def consensus_posterior(
+def sample_consensus(
     data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None, random_seed: Any = None
 ) -> xr.Dataset:
     r"""Draw the consensus that a Mallows model has marginalised: exact, one for each draw.
@@ -202,7 +202,7 @@ def consensus_posterior(
     >>> with pm.Model(coords=rankings.coords) as model:
     ...     y = br.Mallows("y", alpha=pm.Exponential("alpha", 1.0), observed=rankings)
     >>> alpha = xr.Dataset({"alpha": (("chain", "draw"), [[0.0, 1.0, 2.0]])})
-    >>> found = consensus_posterior(xr.DataTree.from_dict({"posterior": alpha}), model=model)
+    >>> found = sample_consensus(xr.DataTree.from_dict({"posterior": alpha}), model=model)
     >>> found["place_probability"].sel(item="a").round(3).values
     array([[[0.333, 0.333, 0.333],
             [0.639, 0.274, 0.087],
@@ -216,10 +216,10 @@ def consensus_posterior(
         if before is not None and np.array_equal(cost, before):
             places[draw] = places[draw - 1]
         else:
-            table, reduced, _ = table_of_sets(cost, of.kind)
-            places[draw] = places_of_orders(cost, of.kind)
+            table, reduced, _ = table_of_sets(cost, of.cost_type)
+            places[draw] = places_of_orders(cost, of.cost_type)
         before = cost
-        draw_order_kernel(table, reduced, of.kind, seeds[draw : draw + 1], ranks[draw])
+        draw_order_kernel(table, reduced, of.cost_type, seeds[draw : draw + 1], ranks[draw])
     probability = of.shaped(places, (of.item, "place"))
     return xr.Dataset(
         {
@@ -245,7 +245,7 @@ def consensus_log_likelihood(
     Parameters
     ----------
     data, var, model
-        As in `consensus_posterior`. The data are not changed.
+        As in `sample_consensus`. The data are not changed.
 
     Returns
     -------

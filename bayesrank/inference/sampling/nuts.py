@@ -66,11 +66,11 @@ def sample(
     cores : int, optional
         Chains at a time; default one for each core, and all with `enough` or `watch`.
     random_seed : int, optional
-        Of all draws; default another one each time.
+        Seed of the draws.
     nuts : mapping, optional
         Settings of the sampler, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
     initvals : mapping, optional
-        Values of free variables at which all chains start, such as a mode of `find_kinds`. Other
+        Values of free variables at which all chains start, such as a mode of `fit_mixture`. Other
         variables start at random, near the centre of their prior.
     enough : callable, optional
         Given the posterior so far, whether it suffices. It is asked when every chain has 250 draws,

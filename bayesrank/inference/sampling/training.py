@@ -21,15 +21,15 @@ from pymc.blocking import DictToArrayBijection, RaveledVars
 from pymc.initial_point import make_initial_point_fn
 from rich.progress import Progress
 
-from bayesrank.inference.approximation.modes import Point, adam, constrained
+from bayesrank.inference.approximation.modes import Point, adam, constrained, fixed_seed
 from bayesrank.inference.sampling.minibatch_logp import Batch, divided
 
-__all__ = ["train"]
+__all__ = ["fit_minibatch"]
 
 Augment = Callable[[np.random.Generator, Batch], Mapping[str, Any]]
 
 
-def train(
+def fit_minibatch(
     model: pm.Model,
     *,
     dim: str = "ranking",
@@ -40,7 +40,7 @@ def train(
     patience: int = 20,
     augment: Augment | None = None,
     start: Point | None = None,
-    seed: int = 1,
+    random_seed: int | None = None,
     mode: str | None = None,
     progressbar: bool = True,
 ) -> xr.DataTree:
@@ -70,8 +70,8 @@ def train(
     start : dict, optional
         Unconstrained values of free variables to start from. The others start from a draw of their
         prior, because a network has a saddle at its mean.
-    seed : int
-        Of the start, the split, the batches and the augmentation.
+    random_seed : int, optional
+        Seed of the start, the split, the batches and the augmentation.
     mode : str, optional
         PyTensor mode; default "JAX" if it is installed, else PyTensor's own default.
     progressbar : bool
@@ -106,19 +106,20 @@ def train(
     ...     slope = pm.Normal("slope", 0, 1, shape=2)
     ...     y = pm.Data("y_data", x @ [1.0, -2.0], dims="ranking")
     ...     _ = pm.Normal("y", features @ slope, 0.1, observed=y, dims="ranking")
-    >>> fit = train(model, epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
+    >>> fit = fit_minibatch(model, epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
     >>> fit["posterior"]["slope"].values.round(2)
     array([[[ 1., -2.]]])
     """
     problem = divided(model, dim)
-    rng = np.random.default_rng(seed)
+    random_seed = fixed_seed(random_seed)
+    rng = np.random.default_rng(random_seed)
     training, held_back = _split(problem.n_rows, validation, rng)
     size = min(_whole("batch_size", batch_size), len(training))
     n_batches = len(training) // size
     n_epochs, patience = _whole("epochs", epochs), _whole("patience", patience)
     mode = mode or ("JAX" if importlib.util.find_spec("jax") else None)
 
-    at = _start(model, start, seed)
+    at = _start(model, start, random_seed)
     climb = problem.compile_slope(size, len(training), at, mode)
     score = problem.compile_score(len(held_back), at, mode) if len(held_back) else None
     left_out = problem.rows(held_back)
@@ -145,7 +146,7 @@ def train(
 
         adam(slope, at.data, n_steps=n_epochs * n_batches, learning_rate=learning_rate, after=after)
     out = constrained(model, at, log.best[None])
-    out["training"] = xr.DataTree(log.dataset(seed=seed, batch_size=size))
+    out["training"] = xr.DataTree(log.dataset(random_seed=random_seed, batch_size=size))
     return out
 
 
@@ -191,10 +192,10 @@ class _Log:
         )
 
 
-def _start(model: pm.Model, start: Point | None, seed: int) -> RaveledVars:
+def _start(model: pm.Model, start: Point | None, random_seed: int | None) -> RaveledVars:
     """Draw the free variables from their prior, but for those that are given."""
     draw = make_initial_point_fn(model=model, default_strategy="prior", return_transformed=True)
-    point = {value.name: draw(seed)[value.name] for value in model.value_vars}
+    point = {value.name: draw(random_seed)[value.name] for value in model.value_vars}
     unknown = set(start or ()) - set(point)
     if unknown:
         raise ValueError(f"`start` has {sorted(unknown)}; the free variables are {sorted(point)}.")

@@ -30,15 +30,15 @@ from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
 from bayesrank.data.read import per_row
-from bayesrank.inference.approximation.modes import data_groups
+from bayesrank.inference.approximation.modes import data_groups, fixed_seed
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
 from bayesrank.inference.validation.workers import n_workers, on_workers
 from bayesrank.schema import (
+    COMPONENTS,
     CONTENT,
     FIRST,
     ITEM,
-    KINDS,
     OUTCOMES,
     RANKER,
     RANKS,
@@ -72,7 +72,7 @@ def kfold(
     draws: int = 1000,
     tune: int = 500,
     chains: int = 4,
-    seed: int = 1,
+    random_seed: int | None = None,
     initvals: Mapping[str, Any] | None = None,
     nuts: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
@@ -85,8 +85,8 @@ def kfold(
     ----------
     model : pm.Model
         It observes rankings, pairs or counts as `var`, by a distribution of bayesrank or one that
-        `label_outcomes` labelled. All other variables are continuous, or full rankings, such as the
-        consensus of a `Mallows`. It is not changed.
+        `declare_outcomes` labelled. All other variables are continuous, or full rankings, such as
+        the consensus of a `Mallows`. It is not changed.
     var : str
         The observed variable.
     by : str, optional
@@ -99,18 +99,18 @@ def kfold(
         `by`, units are in the order of the group's labels, without those that have no data.
     draws, tune, chains : int
         For every fold, as in `pm.sample`.
-    seed : int
-        Seed of the folds and of the sampler. Two models get the same folds, as `bayesrank.compare`
-        requires, whatever the order of their data.
+    random_seed : int, optional
+        Seed of the folds and of the sampler. By default the folds are always the same, because
+        `bayesrank.compare` requires the same folds for all models.
     initvals : dict, optional
-        Starting values, as in `pm.sample`: for a mixture ``find_kinds(model).initvals``, so that
+        Starting values, as in `pm.sample`: for a mixture ``fit_mixture(model).initvals``, so that
         all chains climb the same mode.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or to
         `pm.NUTS` if rankings are among the parameters.
     n_jobs, client
-        As in `map_fits`; they do not change results. Default one process, with the chains of a fold
-        side by side.
+        As in `find_MAP_many`; they do not change results. Default one process, with the chains of a
+        fold side by side.
     progressbar : bool
         Show the progress of the sampler or, with several processes, of the folds.
 
@@ -158,7 +158,9 @@ def kfold(
     (3, Frozen({'ranking': 3}))
     """
     units = _units(model, var, by)
-    fold = _folds(units, k, folds, seed, by or units.rows)
+    # models with the same data get the same folds
+    fold = _folds(units, k, folds, random_seed or 0, by or units.rows)
+    random_seed = fixed_seed(random_seed)
     n_folds = int(fold.max()) + 1
     alone = n_workers(n_jobs, client) == 1
     settings = {"draws": draws, "tune": tune, "chains": chains, "initvals": initvals}
@@ -166,7 +168,7 @@ def kfold(
         settings["cores"] = 1
     sampler = _Sampler(settings, nuts or {}, progressbar and alone)
     prepare = partial(_Folds, model, var, units.of_row, sampler)
-    problems = {f: (f, fold == f, seed + f) for f in range(n_folds)}
+    problems = {f: (f, fold == f, random_seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
     bad: dict[Any, float] = {}
@@ -221,7 +223,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         raise ValueError(
             f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank: "
             "kfold does not know what to leave out. Of a mixture of ours it knows after "
-            f"br.label_outcomes({var!r})."
+            f"br.declare_outcomes({var!r})."
         )
     kept = _kept(model, name)
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
@@ -263,7 +265,7 @@ def _kept(model: pm.Model, name: str) -> Kept:
 
 
 def _folds(
-    units: _Units, k: int, folds: ArrayLike | None, seed: int, what: str
+    units: _Units, k: int, folds: ArrayLike | None, random_seed: int | None, what: str
 ) -> NDArray[np.int64]:
     """Return the fold of every unit."""
     n = len(units.labels)
@@ -273,7 +275,9 @@ def _folds(
                 f"`k` is {k!r}; it is a whole number of folds from 2 to the {n} units ({what})."
             )
         dealt = np.empty(n, dtype=np.int64)
-        dealt[_sorted(units)] = np.random.default_rng(seed).permutation(np.arange(n) % int(k))
+        dealt[_sorted(units)] = np.random.default_rng(random_seed).permutation(
+            np.arange(n) % int(k)
+        )
         return dealt
     given = np.asarray(per_row(folds, {what: pd.Index(units.labels)}, "folds"))
     if given.shape != (n,) or given.dtype.kind not in "iu":
@@ -325,13 +329,13 @@ class _Folds:
         self.var, self.of_row, self.chains = var, of_row, sampler.settings["chains"]
         method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
         self.fit_without = method(model, var, len(of_row), sampler)
-        self.are_kinds = name_of(model.name_for(var), KINDS) in model.named_vars
+        self.are_components = name_of(model.name_for(var), COMPONENTS) in model.named_vars
         self.log_likelihood = at_draws(model, var)
 
     def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
-        f, inside, seed = fold
+        f, inside, random_seed = fold
         left_out = inside[self.of_row]
-        fit = self.fit_without(left_out, seed)
+        fit = self.fit_without(left_out, random_seed)
         logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(
@@ -342,7 +346,7 @@ class _Folds:
         elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
         if self.chains == 1:
             return _Fold(elpd_i, np.nan)
-        rhat = az.rhat(_without_names(logp, left_out, fit) if self.are_kinds else fit)
+        rhat = az.rhat(_without_names(logp, left_out, fit) if self.are_components else fit)
         return _Fold(elpd_i, max(float(rhat[name].max()) for name in rhat.data_vars))
 
 
@@ -358,9 +362,9 @@ def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
     )
     options = {"progress_bar": sampler.progressbar, "save_warmup": False, **settings}
 
-    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+    def fit(left_out: NDArray[np.bool_], random_seed: int | None) -> xr.Dataset:
         data = compiled.with_data(**{training.name_for(MASK): ~left_out})
-        return nutpie.sample(data, seed=seed, **options, **sampler.nuts)["posterior"].dataset
+        return nutpie.sample(data, seed=random_seed, **options, **sampler.nuts)["posterior"].dataset
 
     return fit
 
@@ -385,11 +389,13 @@ def _by_steps(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
         "compute_convergence_checks": False,
     }
 
-    def fit(left_out: NDArray[np.bool_], seed: int) -> xr.Dataset:
+    def fit(left_out: NDArray[np.bool_], random_seed: int | None) -> xr.Dataset:
         training.set_data(name_of(name, WEIGHT), weight * ~left_out[row])
         with training:
             all_steps = [*(LeapAndShift([rv]) for rv in rankings), *steps]
-            return pm.sample(step=all_steps, random_seed=seed, **settings)["posterior"].dataset
+            return pm.sample(step=all_steps, random_seed=random_seed, **settings)[
+                "posterior"
+            ].dataset
 
     return fit
 

@@ -5,7 +5,7 @@ This wing may import the wing ops.
 
 from bayesrank.likelihoods.mallows.curve import Curve, curve_value, interpolated
 from bayesrank.likelihoods.mallows.op import (
-    COST_KIND,
+    COST_TYPE,
     DISTANCES,
     check_distance,
     check_partial,
@@ -31,7 +31,7 @@ from bayesrank.likelihoods.mallows.stages import (
 )
 
 __all__ = [
-    "COST_KIND",
+    "COST_TYPE",
     "DISTANCES",
     "PAIRS",
     "PLACES",

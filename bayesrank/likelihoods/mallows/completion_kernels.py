@@ -70,14 +70,14 @@ def _invert(ranks, consensus, rank_at, seen):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _distance(rank_at, kind):  # type: ignore[no-untyped-def]
+def _distance(rank_at, distance):  # type: ignore[no-untyped-def]
     """Distance of a full ranking from the consensus."""
     d = 0
     for i in range(rank_at.size):
-        if kind == KENDALL:
+        if distance == KENDALL:
             for j in range(i):
                 d += rank_at[j] > rank_at[i]
-        elif kind == FOOTRULE:
+        elif distance == FOOTRULE:
             d += abs(rank_at[i] - i)
         else:
             d += (rank_at[i] - i) ** 2
@@ -244,7 +244,7 @@ def _give_place(t, place, here, a, u, f, g, sums, slopes):  # type: ignore[no-un
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _over_ideals(t, place, start, n, kind):  # type: ignore[no-untyped-def]
+def _over_ideals(t, place, start, n, distance):  # type: ignore[no-untyped-def]
     """Sum of any partial ranking, over the sets that may fill the first places.
 
     An ideal is a state of the blocks, all of some and a subset of the next, and a set of items
@@ -271,12 +271,12 @@ def _over_ideals(t, place, start, n, kind):  # type: ignore[no-untyped-def]
             size = before.size + _size(chosen) + _size(free)
             for i in range(out.size):
                 if free >> i & 1:
-                    d = _cost(out[i], size, before, own, chosen, out, free, kind)
+                    d = _cost(out[i], size, before, own, chosen, out, free, distance)
                     last = ideal ^ (1 << i)
                     _add(sums, slopes, ideal, sums[last] - t * d, slopes[last] - d)
             for i in range(own.size):
                 if chosen >> i & 1:
-                    d = _cost(own[i], size, before, own, chosen, out, free, kind)
+                    d = _cost(own[i], size, before, own, chosen, out, free, distance)
                     last = ideal - (n_sets << i)
                     _add(sums, slopes, ideal, sums[last] - t * d, slopes[last] - d)
     return sums[-1], slopes[-1]
@@ -300,11 +300,11 @@ def _size(members):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _cost(item, size, before, own, chosen, out, free, kind):  # type: ignore[no-untyped-def]
+def _cost(item, size, before, own, chosen, out, free, distance):  # type: ignore[no-untyped-def]
     """Distance that an item adds as the last of an ideal, of so many items."""
-    if kind == FOOTRULE:
+    if distance == FOOTRULE:
         return abs(item - size)
-    if kind == SPEARMAN:
+    if distance == SPEARMAN:
         return (item - size) ** 2
     d = 0
     for other in before:
@@ -345,7 +345,7 @@ def _blocks(ranks, consensus, n):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped-def]
+def completions_kernel(t, ranks, consensus, n, distance):  # type: ignore[no-untyped-def]
     """Logarithm of the sum over completions of each row, and its derivative by t, (r,) each.
 
     Parameters
@@ -356,7 +356,7 @@ def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped
         Dense ranks from 1, 0 of slots that are empty.
     consensus : ndarray of int, (r, s)
         Places in the consensus, 1 to n; any of empty slots.
-    n, kind : int
+    n, distance : int
         Items, and the position of the distance in `DISTANCES`. The value is -inf of what is no
         ranking.
     """
@@ -368,17 +368,17 @@ def completions_kernel(t, ranks, consensus, n, kind):  # type: ignore[no-untyped
         if not math.isfinite(t[r]):
             continue
         if ranks.shape[1] == n and _invert(ranks[r], consensus[r], rank_at, seen):
-            d = _distance(rank_at, kind)
+            d = _distance(rank_at, distance)
             value[r], slope[r] = -t[r] * d, -float(d)
             continue
         place, start = _blocks(ranks[r], consensus[r], n)
         if start.size == 0:
             continue
-        if kind == KENDALL:
+        if distance == KENDALL:
             if t[r] != previous:
                 log_z, previous = _kendall_normalisers(t[r], n), t[r]
             value[r], slope[r] = _kendall(t[r], place, start, n, log_z)
-        elif kind == FOOTRULE:
+        elif distance == FOOTRULE:
             value[r], slope[r] = _footrule(t[r], place, start, n)
         else:
             value[r], slope[r] = _over_ideals(t[r], place, start, n, SPEARMAN)

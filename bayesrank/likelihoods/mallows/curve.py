@@ -68,14 +68,14 @@ def curve_value(t: Any, series: Any, axis: Any) -> TensorVariable:
     return powers[..., 0] + powers[..., 1] * x + higher - multiple * t
 
 
-def curve_of_orders(cost: Floats, kind: int) -> Curve:
-    """Interpolate the log sum over all orders of exp(-t cost), of costs (n, n) of a kind.
+def curve_of_orders(cost: Floats, cost_type: int) -> Curve:
+    """Interpolate the log sum over all orders of exp(-t cost), of costs (n, n) of a cost_type.
 
     The multiple of t is the cost of the cheapest order.
     """
 
     def mean_cost(t: float) -> float:
-        return -float((log_sum_of_orders(t * cost, kind)[1] * cost).sum())
+        return -float((log_sum_of_orders(t * cost, cost_type)[1] * cost).sum())
 
     scale = last = 1.0 / max(float(np.ptp(cost)) * len(cost), 1e-300)
     least = mean_cost(last)
@@ -86,7 +86,7 @@ def curve_of_orders(cost: Floats, kind: int) -> Curve:
             break
 
     def above_the_cheapest(points: Floats) -> Floats:
-        return np.array([log_total_of_orders(t * cost, kind) + t * least for t in points])
+        return np.array([log_total_of_orders(t * cost, cost_type) + t * least for t in points])
 
     curve = interpolated(above_the_cheapest, scale, last)
     return curve._replace(axis=np.array([*curve.axis[:2], least]))

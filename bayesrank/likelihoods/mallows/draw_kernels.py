@@ -124,7 +124,7 @@ def _give(permutation, consensus, ranks):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untyped-def]
+def draw_rankings_kernel(t, consensus, seed, n, distance):  # type: ignore[no-untyped-def]
     """Draw a ranking for each row, (r, s).
 
     Parameters
@@ -134,7 +134,7 @@ def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untype
     consensus : ndarray of int, (r, s)
         Ranks from 1, of all items or of some.
     seed : ndarray of int, (1,)
-    n, kind : int
+    n, distance : int
         Items, and the position of the distance in `DISTANCES`.
     """
     if np.isnan(t).any():
@@ -145,9 +145,9 @@ def draw_rankings_kernel(t, consensus, seed, n, kind):  # type: ignore[no-untype
     table, sets, reduced = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
     for r in range(consensus.shape[0]):
         is_new = r == 0 or t[r, 0] != t[r - 1, 0]  # tables depend on the cost only
-        if kind == KENDALL:
+        if distance == KENDALL:
             _by_stages(t[r], state, permutation)
-        elif kind == FOOTRULE:
+        elif distance == FOOTRULE:
             if is_new:
                 table = footrule_table(t[r, 0], n)
             _footrule(table, state, permutation)

@@ -56,7 +56,7 @@ from bayesrank.likelihoods.mallows.stage_kernels import passed_over_kernel
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
 __all__ = [
-    "COST_KIND",
+    "COST_TYPE",
     "DISTANCES",
     "LogSumOfCompletions",
     "LogSumOverOrders",
@@ -81,29 +81,29 @@ __all__ = [
 
 DISTANCES = ("footrule", "spearman", "kendall")
 REMOVED = ("cayley", "hamming", "ulam")
-COST_KIND = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
+COST_TYPE = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
 FAR = 20.0  # t beyond which all but the consensus is less probable than 1e-15
 
 
 class LogSumOverOrders(CompiledOp):
     """Logarithm of the sum over orders of exp(-cost), (r,), of costs, (r, n, n)."""
 
-    __props__ = ("kind",)
+    __props__ = ("cost_type",)
     kernel = staticmethod(orders_kernel)
     signature = "(r,n,n)->(r)"
 
-    def __init__(self, kind: int) -> None:
-        self.kind = kind
+    def __init__(self, cost_type: int) -> None:
+        self.cost_type = cost_type
 
     @property
     def constants(self) -> tuple[int]:
-        return (self.kind,)
+        return (self.cost_type,)
 
     def graph(self, cost: Any) -> TensorVariable:
-        return _log_sum_over_orders(cost, self.kind)
+        return _log_sum_over_orders(cost, self.cost_type)
 
 
-def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
+def _log_sum_over_orders(cost: TensorVariable, cost_type: int) -> TensorVariable:
     """Sum over orders as a graph, for JAX: one size of sets after the other."""
     n = cost.type.shape[-1]
     f = cost[:, 0, :1] * 0.0
@@ -112,7 +112,7 @@ def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
         sets = list(combinations(range(n), size))
         last = np.array(sets)
         before = np.array([[position[s[:i] + s[i + 1 :]] for i in range(size)] for s in sets])
-        if kind == PLACES:
+        if cost_type == PLACES:
             own = cost[:, last, size - 1]
         else:
             others = np.array([[s[:i] + s[i + 1 :] for i in range(size)] for s in sets], dtype=int)
@@ -125,14 +125,14 @@ def _log_sum_over_orders(cost: TensorVariable, kind: int) -> TensorVariable:
 class _DistanceOp(KernelOp):
     """What depends on the number of items and the position of the distance in `DISTANCES`."""
 
-    __props__: tuple[str, ...] = ("n_items", "kind")
+    __props__: tuple[str, ...] = ("n_items", "cost_type")
 
-    def __init__(self, n_items: int, kind: int) -> None:
-        self.n_items, self.kind = n_items, kind
+    def __init__(self, n_items: int, cost_type: int) -> None:
+        self.n_items, self.cost_type = n_items, cost_type
 
     @property
     def constants(self) -> tuple[int, int]:
-        return self.n_items, self.kind
+        return self.n_items, self.cost_type
 
 
 class LogSumOfCompletions(_DistanceOp, CompiledOp):
@@ -480,7 +480,7 @@ def summed_out_logp(
     else:
         cost = pt.sum((weight * alpha / n)[:, None, None] * costs, axis=0)
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n, distance, sizes))
-    return LogSumOverOrders(COST_KIND[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
+    return LogSumOverOrders(COST_TYPE[distance])(cost[None])[0] - gammaln(n + 1.0) - log_z
 
 
 def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]:
@@ -491,7 +491,7 @@ def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]
     """
     each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
     cost = np.tensordot(weight, each, 1)
-    return cost, curve_of_orders(cost, COST_KIND[distance])
+    return cost, curve_of_orders(cost, COST_TYPE[distance])
 
 
 def summed_out_along_curve(

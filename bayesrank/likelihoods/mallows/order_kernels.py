@@ -98,7 +98,7 @@ def _prices(cost):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def reduced_costs(cost, kind):  # type: ignore[no-untyped-def]
+def reduced_costs(cost, cost_type):  # type: ignore[no-untyped-def]
     """Return the costs (m, m) without what every order pays, not negative, and that amount.
 
     Where there are fewer than three items, some are added that can only come last, in their own
@@ -108,7 +108,7 @@ def reduced_costs(cost, kind):  # type: ignore[no-untyped-def]
     m = max(n, LOW)
     out = np.full((m, m), np.inf)
     paid = 0.0
-    if kind == PLACES:
+    if cost_type == PLACES:
         u, v = _prices(cost)
         for i in range(n):
             for j in range(n):
@@ -129,7 +129,7 @@ def reduced_costs(cost, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _weights(cost, kind):  # type: ignore[no-untyped-def]
+def _weights(cost, cost_type):  # type: ignore[no-untyped-def]
     """Weight of every item after a set: a product of three parts, of the set's bits.
 
     lane[i, h, l] of the h items among the higher bits and the lowest bits l, mid[i, .] and
@@ -149,11 +149,11 @@ def _weights(cost, kind):  # type: ignore[no-untyped-def]
                     size += 1
                     total += cost[i, j]
             for h in range(n_high + 1):
-                if kind == PAIRS:
+                if cost_type == PAIRS:
                     lane[i, h, low] = math.exp(-total)
                 elif h + size < n:
                     lane[i, h, low] = math.exp(-cost[i, h + size])
-        if kind == PAIRS:
+        if cost_type == PAIRS:
             _products(cost[i], LOW, mid[i])
             _products(cost[i], LOW + n_mid, top[i])
     return lane, mid, top
@@ -224,7 +224,7 @@ def _forward(lane, mid, top):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
-def _backward(table, lane, mid, top, kind):  # type: ignore[no-untyped-def]
+def _backward(table, lane, mid, top, cost_type):  # type: ignore[no-untyped-def]
     """How often each part of a weight is used, times F of all; `table` becomes F times B."""
     n = lane.shape[0]
     by_lane, by_mid, by_top = np.zeros(lane.shape), np.zeros(mid.shape), np.zeros(top.shape)
@@ -248,7 +248,7 @@ def _backward(table, lane, mid, top, kind):  # type: ignore[no-untyped-def]
                 row[low] += term
                 used[low] = table[high, low] * term
                 by_lane[j, size, low] += used[low]
-            if kind == PAIRS:
+            if cost_type == PAIRS:
                 total = 0.0
                 for low in range(LANE):
                     total += used[low]
@@ -270,7 +270,7 @@ def _backward(table, lane, mid, top, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _frequencies(by_lane, by_mid, by_top, kind):  # type: ignore[no-untyped-def]
+def _frequencies(by_lane, by_mid, by_top, cost_type):  # type: ignore[no-untyped-def]
     """How often an item has a place, or stands after another, (n, n)."""
     n, n_high = by_lane.shape[0], by_lane.shape[1]
     n_mid = _size(by_mid.shape[1] - 1)
@@ -279,7 +279,7 @@ def _frequencies(by_lane, by_mid, by_top, kind):  # type: ignore[no-untyped-def]
         for h in range(n_high):
             for low in range(LANE):
                 count = by_lane[i, h, low]
-                if kind == PLACES:
+                if cost_type == PLACES:
                     place = h + _size(low)
                     if place < n:
                         out[i, place] += count
@@ -287,7 +287,7 @@ def _frequencies(by_lane, by_mid, by_top, kind):  # type: ignore[no-untyped-def]
                 for j in range(LOW):
                     if low >> j & 1:
                         out[i, j] += count
-        if kind == PAIRS:
+        if cost_type == PAIRS:
             _add_by_bits(by_mid[i], LOW, out[i])
             _add_by_bits(by_top[i], LOW + n_mid, out[i])
     return out
@@ -305,9 +305,9 @@ def _add_by_bits(counts, first, out):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _cost_after(cost, i, s, kind):  # type: ignore[no-untyped-def]
+def _cost_after(cost, i, s, cost_type):  # type: ignore[no-untyped-def]
     """Cost of item i after the set s."""
-    if kind == PLACES:
+    if cost_type == PLACES:
         return cost[i, _size(s)]
     total, j = 0.0, 0
     while s:
@@ -319,7 +319,7 @@ def _cost_after(cost, i, s, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_forward(cost, kind):  # type: ignore[no-untyped-def]
+def _log_forward(cost, cost_type):  # type: ignore[no-untyped-def]
     """Logarithm of F of all sets, (2^n,)."""
     n = cost.shape[0]
     table = np.full(1 << n, -np.inf)
@@ -331,7 +331,7 @@ def _log_forward(cost, kind):  # type: ignore[no-untyped-def]
             terms[i] = -np.inf
             if s >> i & 1:
                 p = s ^ (1 << i)
-                terms[i] = table[p] - _cost_after(cost, i, p, kind)
+                terms[i] = table[p] - _cost_after(cost, i, p, cost_type)
                 most = max(most, terms[i])
         if most > -np.inf:
             table[s] = most + math.log(np.exp(terms - most).sum())
@@ -339,7 +339,7 @@ def _log_forward(cost, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _log_frequencies(table, cost, kind, counted):  # type: ignore[no-untyped-def]
+def _log_frequencies(table, cost, cost_type, counted):  # type: ignore[no-untyped-def]
     """How often an item has a place, or stands after another, from logarithms: a share of one."""
     n = cost.shape[0]
     share = np.zeros(table.size)  # of orders that begin with a set
@@ -351,7 +351,7 @@ def _log_frequencies(table, cost, kind, counted):  # type: ignore[no-untyped-def
         for i in range(n):
             if s >> i & 1:
                 p = s ^ (1 << i)
-                part = share[s] * math.exp(table[p] - _cost_after(cost, i, p, kind) - table[s])
+                part = share[s] * math.exp(table[p] - _cost_after(cost, i, p, cost_type) - table[s])
                 share[p] += part
                 if counted == PLACES:
                     out[i, _size(p)] += part
@@ -363,23 +363,23 @@ def _log_frequencies(table, cost, kind, counted):  # type: ignore[no-untyped-def
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _sum_and_shares(cost, kind, counted):  # type: ignore[no-untyped-def]
+def _sum_and_shares(cost, cost_type, counted):  # type: ignore[no-untyped-def]
     """Log sum over orders, and how often an item has a place, or stands after another."""
     n = cost.shape[0]
-    reduced, paid = reduced_costs(cost, kind)
-    lane, mid, top = _weights(reduced, kind)
+    reduced, paid = reduced_costs(cost, cost_type)
+    lane, mid, top = _weights(reduced, cost_type)
     table = _forward(lane, mid, top)
     total = table[-1, -1]
     if total > SMALLEST:
-        by_lane, by_mid, by_top = _backward(table, lane, mid, top, kind)
+        by_lane, by_mid, by_top = _backward(table, lane, mid, top, cost_type)
         share = _frequencies(by_lane, by_mid, by_top, counted) / total
         return math.log(total) - paid, share[:n, :n]
-    logs = _log_forward(reduced, kind)
-    return logs[-1] - paid, _log_frequencies(logs, reduced, kind, counted)[:n, :n]
+    logs = _log_forward(reduced, cost_type)
+    return logs[-1] - paid, _log_frequencies(logs, reduced, cost_type, counted)[:n, :n]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_sum_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+def log_sum_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
     """Logarithm of the sum over orders of exp(-cost), and its gradient by the costs, (n, n).
 
     The gradient is minus the probability that an item has a place, or stands after another. The sum
@@ -387,16 +387,16 @@ def log_sum_of_orders(cost, kind):  # type: ignore[no-untyped-def]
     """
     if not np.isfinite(cost).all():
         return -np.inf, np.zeros(cost.shape)
-    value, share = _sum_and_shares(cost, kind, kind)
+    value, share = _sum_and_shares(cost, cost_type, cost_type)
     return value, -share
 
 
 @numba.njit(cache=True, error_model="numpy")
-def orders_kernel(cost, kind):  # type: ignore[no-untyped-def]
+def orders_kernel(cost, cost_type):  # type: ignore[no-untyped-def]
     """`log_sum_of_orders` of many, (r,) and (r, n, n)."""
     value, slope = np.empty(cost.shape[0]), np.empty(cost.shape)
     for r in range(cost.shape[0]):
-        value[r], slope[r] = log_sum_of_orders(cost[r], kind)
+        value[r], slope[r] = log_sum_of_orders(cost[r], cost_type)
     return value, slope
 
 
@@ -406,31 +406,31 @@ def orders_kernel(cost, kind):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def log_total_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+def log_total_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
     """Logarithm of the sum over orders of exp(-cost), without the gradient."""
-    table, _, paid = table_of_sets(cost, kind)
+    table, _, paid = table_of_sets(cost, cost_type)
     return table[-1] - paid
 
 
 @numba.njit(cache=True, error_model="numpy")
-def places_of_orders(cost, kind):  # type: ignore[no-untyped-def]
+def places_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
     """Probability that an item has a place, (n, n), under orders in proportion to exp(-cost)."""
-    return _sum_and_shares(cost, kind, PLACES)[1]
+    return _sum_and_shares(cost, cost_type, PLACES)[1]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def table_of_sets(cost, kind):  # type: ignore[no-untyped-def]
+def table_of_sets(cost, cost_type):  # type: ignore[no-untyped-def]
     """Logarithm of F of all sets, (2^max(n, 3),), the reduced costs, and what every order pays."""
-    reduced, paid = reduced_costs(cost, kind)
-    lane, mid, top = _weights(reduced, kind)
+    reduced, paid = reduced_costs(cost, cost_type)
+    lane, mid, top = _weights(reduced, cost_type)
     table = _forward(lane, mid, top)
     if table[-1, -1] > SMALLEST:
         return np.log(table.ravel()), reduced, paid
-    return _log_forward(reduced, kind), reduced, paid
+    return _log_forward(reduced, cost_type), reduced, paid
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_order_kernel(table, cost, kind, state, place):  # type: ignore[no-untyped-def]
+def draw_order_kernel(table, cost, cost_type, state, place):  # type: ignore[no-untyped-def]
     """Draw an order in proportion to exp(-cost), from the last item to the first.
 
     `table` and `cost` are those of `table_of_sets`; `state` (1,) of the generator is advanced, and
@@ -443,7 +443,7 @@ def draw_order_kernel(table, cost, kind, state, place):  # type: ignore[no-untyp
         for i in range(cost.shape[0]):
             if s >> i & 1:
                 p = s ^ (1 << i)
-                share = math.exp(table[p] - _cost_after(cost, i, p, kind) - table[s])
+                share = math.exp(table[p] - _cost_after(cost, i, p, cost_type) - table[s])
                 if share > 0.0:
                     chosen = i
                 left -= share

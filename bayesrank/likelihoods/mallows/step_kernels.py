@@ -31,16 +31,16 @@ WINDOW = 8  # items that are drawn at once: 256 sets
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _leap_cost(cost, kind, order, here, there):  # type: ignore[no-untyped-def]
+def _leap_cost(cost, cost_type, order, here, there):  # type: ignore[no-untyped-def]
     """Cost of a leap from one place to another, of items by place."""
     item = order[here]
     step = 1 if there > here else -1
     out = 0.0
-    if kind != PAIRS:
+    if cost_type != PAIRS:
         out = cost[item, there] - cost[item, here]
     for place in range(here + step, there + step, step):
         other = order[place]
-        if kind != PAIRS:
+        if cost_type != PAIRS:
             out += cost[other, place - step] - cost[other, place]
         elif step > 0:  # the item now stands after the other
             out += cost[item, other] - cost[other, item]
@@ -71,30 +71,30 @@ def _ranks_of(order, ranks):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _redraw(cost, kind, order, places, state):  # type: ignore[no-untyped-def]
+def _redraw(cost, cost_type, order, places, state):  # type: ignore[no-untyped-def]
     """Put the items of some places there anew."""
     size = places.size
     items = order[places]
     own = np.empty((size, size))
     for i in range(size):
         for j in range(size):
-            own[i, j] = cost[items[i], items[j] if kind == PAIRS else places[j]]
-    table, reduced, _ = table_of_sets(own, kind)
+            own[i, j] = cost[items[i], items[j] if cost_type == PAIRS else places[j]]
+    table, reduced, _ = table_of_sets(own, cost_type)
     drawn = np.empty(size, np.int64)
-    draw_order_kernel(table, reduced, kind, state, drawn)
+    draw_order_kernel(table, reduced, cost_type, state, drawn)
     for i in range(size):
         order[places[drawn[i]]] = items[i]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-untyped-def]
+def consensus_sweep_kernel(cost, cost_type, ranks, leap, seed):  # type: ignore[no-untyped-def]
     """Change a consensus by one sweep, in place; return the share of leaps that were taken.
 
     Parameters
     ----------
     cost : ndarray of float, (n, n)
         Of item and place, or of an item and one before it.
-    kind : {PLACES, PAIRS}
+    cost_type : {PLACES, PAIRS}
         Which of the two.
     ranks : ndarray of int, (n,)
         The consensus, ranks from 1; overwritten.
@@ -114,12 +114,12 @@ def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-un
     n_windows = 1 if n == size else n // size + 1
     for window in range(n_windows):
         start = min(max(window * size - first, 0), n - size)
-        _redraw(cost, kind, order, np.arange(start, start + size), state)
-        if kind != PAIRS and n > size:  # places of any distance
+        _redraw(cost, cost_type, order, np.arange(start, start + size), state)
+        if cost_type != PAIRS and n > size:  # places of any distance
             for i in range(size):
                 j = i + int(uniform(state) * (n - i))
                 places[i], places[j] = places[j], places[i]
-            _redraw(cost, kind, order, np.sort(places[:size]), state)
+            _redraw(cost, cost_type, order, np.sort(places[:size]), state)
     taken = 0
     for _ in range(n):
         here = min(int(uniform(state) * n), n - 1)
@@ -127,7 +127,7 @@ def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-un
         if uniform(state) < 0.5:
             there = 2 * here - there
         log_u = math.log(uniform(state))
-        if there < 0 or there >= n or log_u >= -_leap_cost(cost, kind, order, here, there):
+        if there < 0 or there >= n or log_u >= -_leap_cost(cost, cost_type, order, here, there):
             continue
         _leap(order, here, there)
         taken += 1
@@ -136,7 +136,7 @@ def consensus_sweep_kernel(cost, kind, ranks, leap, seed):  # type: ignore[no-un
 
 
 @numba.njit(cache=True, error_model="numpy")
-def cheapest_order_kernel(cost, kind, ranks):  # type: ignore[no-untyped-def]
+def cheapest_order_kernel(cost, cost_type, ranks):  # type: ignore[no-untyped-def]
     """Change a consensus by the best leap of each item in turn, until none costs less, in place.
 
     The parameters are those of `consensus_sweep_kernel`.
@@ -155,7 +155,7 @@ def cheapest_order_kernel(cost, kind, ranks):  # type: ignore[no-untyped-def]
             best, to = -enough, here
             for there in range(n):
                 if there != here:
-                    change = _leap_cost(cost, kind, order, here, there)
+                    change = _leap_cost(cost, cost_type, order, here, there)
                     if change < best:
                         best, to = change, there
             if to != here:

@@ -132,14 +132,14 @@ def stage_terms(
 ) -> tuple[TensorVariable, TensorVariable]:
     r"""Remainders and block stages of a collection of rankings.
 
-    Utilities are (n_kinds, n_items), the other arguments fields of
+    Utilities are (n_components, n_items), the other arguments fields of
     `bayesrank.data.derive.stages.Stages`. Returns the log worth of every distinct remainder,
-    (n_kinds, n_nodes), and the log-probability of every distinct block over its remainder.
+    (n_components, n_nodes), and the log-probability of every distinct block over its remainder.
     """
     u = pt.switch(slot_rank > 0, utility[:, slot_item], NOTHING)
-    n_kinds, n_slots = utility.shape[0], slot_rank.shape[1]
+    n_components, n_slots = utility.shape[0], slot_rank.shape[1]
     log_total = log_remainder(u)[:, node_slot // n_slots, node_slot % n_slots]
     w = utility[:, block_item] - log_total[:, block_below][:, block_entry]
-    kind = pt.cumsum(pt.ones_like(w, dtype="int64"), axis=0) - 1
-    index = kind, pt.zeros_like(kind) + block_entry
-    return log_total, block_logp(w, index, (n_kinds, block_below.shape[0]), nodes=nodes)
+    component = pt.cumsum(pt.ones_like(w, dtype="int64"), axis=0) - 1
+    index = component, pt.zeros_like(component) + block_entry
+    return log_total, block_logp(w, index, (n_components, block_below.shape[0]), nodes=nodes)

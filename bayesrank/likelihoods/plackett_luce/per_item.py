@@ -8,8 +8,8 @@ graphs of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
 `RankingLogp` gives one number per ranking, `StageTotal` their sum: the stages weighted by how many
 rankings use them, without the scatter to rankings. Where only the sum is wanted, as in every
 evaluation of a sampler, `with_sum` puts the second in the place of the first. A mixture has one
-utility per kind of ranker and item, and wants every ranking under every kind: `RankingLogp` takes
-one or more of them at once.
+utility per component of ranker and item, and wants every ranking under every component:
+`RankingLogp` takes one or more of them at once.
 """
 
 from collections.abc import Sequence
@@ -79,9 +79,9 @@ class StageHessian(NamedTuple):
 
 
 class RankingLogp(CompiledOp):
-    """Weighted log-probability of every ranking, (n_rankings, n_kinds).
+    """Weighted log-probability of every ranking, (n_rankings, n_components).
 
-    Inputs: utility (n_kinds, n_items), `TABLE`, then the other fields of
+    Inputs: utility (n_components, n_items), `TABLE`, then the other fields of
     `bayesrank.data.derive.stages.Stages`.
     """
 
@@ -116,8 +116,8 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
 
     Parameters
     ----------
-    utility : tensor_like of float, (n_items,) or (n_kinds, n_items)
-        Log worth of every item, for one or more kinds of rankers.
+    utility : tensor_like of float, (n_items,) or (n_components, n_items)
+        Log worth of every item, for one or more components of rankers.
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
     nodes : int
@@ -125,9 +125,9 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
 
     Returns
     -------
-    TensorVariable, (n_rankings,) or (n_rankings, n_kinds)
-        Stages that rankings share are evaluated once for each kind. Without kinds, the sum is
-        evaluated over distinct stages only.
+    TensorVariable, (n_rankings,) or (n_rankings, n_components)
+        Stages that rankings share are evaluated once for each component. Without components, the
+        sum is evaluated over distinct stages only.
     """
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     if utility.ndim == 2:

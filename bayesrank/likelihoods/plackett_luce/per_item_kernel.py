@@ -235,20 +235,22 @@ def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
 ):  # fmt: skip
-    """Weighted log-probability of every ranking under every kind, from the terms of its stages."""
+    """Weighted log-probability of every ranking under every component, as sums of terms."""
     table = Table(entry, start, child, b_item, b_start, b_below)
-    n_kinds, n_singles = len(utility), s_item.size
-    term = np.empty((n_singles + b_below.size, n_kinds))  # kinds last: one ranking, all its kinds
-    for g in range(n_kinds):
+    n_components, n_singles = len(utility), s_item.size
+    term = np.empty(
+        (n_singles + b_below.size, n_components)
+    )  # components last: one ranking, all its components
+    for g in range(n_components):
         _, _, log_total, block_logp = _stage_terms(
             utility[g], item_weight, node_weight, block_weight, table, True
         )
         for s in range(n_singles):
             term[s, g] = utility[g, s_item[s]] - log_total[s_node[s]]
         term[n_singles:, g] = block_logp
-    out = np.zeros((weight.size, n_kinds))
+    out = np.zeros((weight.size, n_components))
     for k in range(stage_of.size):
-        for g in range(n_kinds):
+        for g in range(n_components):
             out[ranking_of[k], g] += term[stage_of[k], g]
     for r in range(weight.size):
         out[r] *= weight[r]
@@ -264,14 +266,14 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
     table = Table(entry, start, child, b_item, b_start, b_below)
-    n_kinds, n_singles = len(utility), s_item.size
-    term_bar = np.zeros((n_singles + b_below.size, n_kinds))
+    n_components, n_singles = len(utility), s_item.size
+    term_bar = np.zeros((n_singles + b_below.size, n_components))
     for k in range(stage_of.size):
         r = ranking_of[k]
-        for g in range(n_kinds):
+        for g in range(n_components):
             term_bar[stage_of[k], g] += bar[r, g] * weight[r]
     gradient = np.empty_like(utility)
-    for g in range(n_kinds):
+    for g in range(n_components):
         item_bar, node_bar = np.zeros(item_weight.size), np.zeros(node_weight.size)
         for s in range(n_singles):
             item_bar[s_item[s]] += term_bar[s, g]

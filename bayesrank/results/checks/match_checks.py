@@ -142,7 +142,7 @@ def _statistics(
     codes, pair = np.unique(low * n_items + high, return_inverse=True)
     pairs = [f"{items[i]} > {items[j]}" for i, j in zip(*divmod(codes, n_items), strict=True)]
     of_low = np.where((first > second)[:, None], theirs, mine)
-    # kind, names of the cells, and for each side the cell of every row and the points of outcomes
+    # statistic, names of the cells, and for each side: the cell of every row, points of outcomes
     tables: list[tuple[str, list[str], list[tuple[Array, Array]]]] = [
         ("points", items, [(first, mine), (second, theirs)]),
         ("pair", pairs, [(pair, of_low)]),
@@ -160,17 +160,17 @@ def _statistics(
 
     keys: list[tuple[str, str, str]] = []
     shares, n_pairs = [], 0
-    for kind, names, sides in tables:
+    for statistic, names, sides in tables:
         won = _cells(sides, counts.shape, len(names))
         met = _cells([(cell, np.ones(1)) for cell, _ in sides], counts.shape, len(names))
         total = met @ counts.ravel()
         chosen = np.flatnonzero(total > 0)
-        if kind == "pair":
+        if statistic == "pair":
             n_pairs = len(chosen)
-        if kind not in ("points", "outcome"):  # the largest, pairs in this order
+        if statistic not in ("points", "outcome"):  # the largest, pairs in this order
             chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
-            chosen = chosen if kind == "pair" else np.sort(chosen)
-        keys += [(kind, names[k], "all") for k in chosen]
+            chosen = chosen if statistic == "pair" else np.sort(chosen)
+        keys += [(statistic, names[k], "all") for k in chosen]
         shares.append(won[chosen].multiply(1 / total[chosen, None]))
     return keys, vstack(shares, format="csr"), n_pairs
 

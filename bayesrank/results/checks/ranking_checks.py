@@ -205,12 +205,12 @@ class Fits(NamedTuple):
     ok: bool
 
     def said(self, prob: float) -> str:
-        """Say how many fail, and how many would by chance."""
-        chance = f"about {self.by_chance:.0f}" if self.by_chance >= 1 else "none or one"
+        """Return how many checks fail, and how many would fail by chance."""
+        chance = f"About {self.by_chance:.0f}" if self.by_chance >= 1 else "None or one"
         return (
-            f"{self.failed} of {self.n} checks {'fails' if self.failed == 1 else 'fail'} (the "
-            f"observed lies outside the {100 * prob:g}% interval of the predicted); by chance it "
-            f"would be {chance} or fewer."
+            f"{self.failed} of {self.n} checks {'fails' if self.failed == 1 else 'fail'}: the "
+            f"observed value lies outside the {100 * prob:g}% interval of the predictions. "
+            f"{chance} would fail by chance."
         )
 
 

@@ -31,12 +31,12 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, TABLES, WEIGHT, Kept
 
-__all__ = ["outcome_of", "random_elpd"]
+__all__ = ["baseline_elpd", "outcome_of"]
 
 Floats = NDArray[np.float64]
 
 
-def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
+def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     """Log-probability of every observation under random ranking.
 
     Parameters
@@ -65,7 +65,7 @@ def random_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     >>> with pm.Model(coords=rankings.coords):
     ...     y = br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
     ...     prior = pm.sample_prior_predictive(draws=1, random_seed=0)
-    >>> np.exp(random_elpd(prior)).round(4).values
+    >>> np.exp(baseline_elpd(prior)).round(4).values
     array([0.1667, 0.3333])
     """
     outcome = outcome_of(data, var)
@@ -110,7 +110,7 @@ def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
         silent = "The results do" if whose is None else f"{whose!r} does"
         raise ValueError(
             f"{silent} not say what the outcomes of {var!r} are: observe a Rankings, Pairs or "
-            "PairCounts with a distribution of bayesrank, ask br.label_outcomes in a model of a "
+            "PairCounts with a distribution of bayesrank, ask br.declare_outcomes in a model of a "
             "mixture of ours, or use arviz.compare and see to it yourself."
         )
     return outcome

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.evaluation.baseline import outcome_of, random_elpd
+from bayesrank.results.evaluation.baseline import baseline_elpd, outcome_of
 from bayesrank.results.evaluation.groups import (
     group_log_likelihood,
     grouped,
@@ -62,7 +62,7 @@ def compare(
     group : str, optional
         What to leave out together, as in `group_log_likelihood`.
     baseline : bool or DataTree
-        Whether to add a row "random ranking": `random_elpd`, which has no parameters. A single
+        Whether to add a row "random ranking": `baseline_elpd`, which has no parameters. A single
         model is then compared with it. Results of `bayesrank.kfold` do not hold what was observed:
         pass results of any model of the same data.
     **kwargs
@@ -146,7 +146,7 @@ def _random(tree: xr.DataTree | bool, like: Result, var: str) -> Result:
             "No model says how probable the observations are at random: pass baseline=, results "
             "of any model of the same data, or baseline=False."
         )
-    elpd_i, (dim,) = random_elpd(tree, var=var), like.elpd_i.dims
+    elpd_i, (dim,) = baseline_elpd(tree, var=var), like.elpd_i.dims
     if elpd_i.dims != (dim,):
         elpd_i = grouped(elpd_i, tree, str(dim), var=var)
     elpd_i = elpd_i.astype(np.float64).rename("elpd_i")

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.evaluation.baseline import random_elpd
+from bayesrank.results.evaluation.baseline import baseline_elpd
 from bayesrank.results.evaluation.groups import (
     group_log_likelihood,
     grouped,
@@ -55,7 +55,7 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
         elpd
             Expected log predictive density of all of them together, without them.
         elpd_random
-            The same if rankings were random: `random_elpd`.
+            The same if rankings were random: `baseline_elpd`.
         gain
             Gain over that, per ranking or match, in nats. Below zero the ranker disagrees with the
             others, or ranks at random where the others do not. NaN of no match.
@@ -77,7 +77,7 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     --------
     >>> worst = loo_by_ranker(posterior).head()  # doctest: +SKIP
     """
-    random = random_elpd(data, var=var)
+    random = baseline_elpd(data, var=var)
     n = _how_many(data, var, random)
     found = loo_of(group_log_likelihood(data, group, var=var), var)
     if random.dims != (group,):

@@ -23,7 +23,7 @@ DISCOUNTS = {
 
 Discount = Literal["log2", "letor"]
 
-__all__ = ["QueryMetrics", "err", "ndcg", "query_metrics"]
+__all__ = ["QueryMetrics", "expected_reciprocal_rank", "ndcg", "query_metrics"]
 
 
 class QueryMetrics(NamedTuple):
@@ -33,7 +33,7 @@ class QueryMetrics(NamedTuple):
     means: pd.Series  # over the queries (queries with NaN left out)
 
 
-def err(
+def expected_reciprocal_rank(
     relevance: ArrayLike,
     score: ArrayLike | None = None,
     *,
@@ -77,9 +77,9 @@ def err(
 
     Examples
     --------
-    >>> err([2, 0], max_grade=2), err([2, 0], [0.1, 0.7], max_grade=2)
-    (0.75, 0.375)
-    >>> err([2, 0], [0.5, 0.5], max_grade=2)  # the two orders are equally likely
+    >>> expected_reciprocal_rank([2, 0], max_grade=2)
+    0.75
+    >>> expected_reciprocal_rank([2, 0], [0.5, 0.5], max_grade=2)  # both orders are equally likely
     0.5625
     """
     grades, starts = _ranked(relevance, score)
@@ -137,7 +137,7 @@ def ndcg(
     Raises
     ------
     ValueError
-        As `err`; if there is no such discount.
+        As `expected_reciprocal_rank`; if there is no such discount.
 
     References
     ----------
@@ -229,7 +229,7 @@ def query_metrics(
     rows = []
     for name, g, s in zip(names, grades, scores, strict=True):
         try:
-            row = {"err": err(g, s, max_grade=top)}
+            row = {"err": expected_reciprocal_rank(g, s, max_grade=top)}
             row |= {
                 f"ndcg@{depth}": ndcg(g, s, k=depth, undefined=undefined, discount=discount)
                 for depth in k

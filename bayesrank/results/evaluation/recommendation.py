@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.stats import rankdata
 
-from bayesrank.results.evaluation.metrics import QueryMetrics, err, ndcg
+from bayesrank.results.evaluation.metrics import QueryMetrics, expected_reciprocal_rank, ndcg
 
 __all__ = ["recommendation_metrics"]
 
@@ -132,7 +132,10 @@ def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) ->
     cut = -np.partition(-score, depth - 1)[depth - 1]
     above, tied = score > cut, score == cut
     found = float(relevant[above].sum() + relevant[tied].mean() * (depth - above.sum()))
-    gain, reciprocal = ndcg(relevant, score, k=k), err(relevant, score, k=k, max_grade=1)
+    gain, reciprocal = (
+        ndcg(relevant, score, k=k),
+        expected_reciprocal_rank(relevant, score, k=k, max_grade=1),
+    )
     return [auc, gain, found / k, found / P, _reciprocal_rank(score, relevant), reciprocal]
 
 

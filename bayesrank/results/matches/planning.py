@@ -55,7 +55,7 @@ def next_matches(
     var: str = "utility",
     nu: str = "nu",
     dim: str = "item",
-    seed: int = 0,
+    random_seed: int | None = None,
 ) -> pd.DataFrame:
     """Choose the matches that soonest tell which items are the best.
 
@@ -71,8 +71,8 @@ def next_matches(
         Cost of a match of the two items, positive and symmetric; the diagonal is ignored. All but
         an array are read by the labels of the items. By default all cost the
         same. Matches are chosen by gain per cost.
-    seed : int
-        Seed of the simulated outcomes of the matches that are chosen already.
+    random_seed : int, optional
+        Seed of the simulated outcomes of the chosen matches.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def next_matches(
     member = member[:, unsure]
     doubt = float((entr(member.mean(0)) + entr(1 - member.mean(0))).sum())
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed)
     weight = np.full((1, len(kept)), 1 / len(kept))  # (n_futures, n_draws)
     truth = rng.integers(len(kept), size=FUTURES)
     log_weight = np.zeros((FUTURES, len(kept)))
@@ -250,7 +250,7 @@ def matches_to_settle(
     var: str = "utility",
     nu: str = "nu",
     dim: str = "item",
-    seed: int = 0,
+    random_seed: int | None = None,
 ) -> Settling:
     """Estimate how many more matches the board needs until few are tied with the leader.
 
@@ -268,8 +268,8 @@ def matches_to_settle(
         As in `tied_with_leader`, in (0.5, 1).
     power : float
         With which probability the set is to be so small, in (0, 1).
-    seed : int
-        Of the simulated futures.
+    random_seed : int, optional
+        Seed of the simulated futures.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def matches_to_settle(
     now = int(tied.sum())
     # while the set is as small as wanted, whoever meets
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
-    future = _Futures(draws, _information(posterior, meet), seed)
+    future = _Futures(draws, _information(posterior, meet), random_seed)
     rows = []
     for m in numbers:
         sizes = future.tied_after(m, prob)
@@ -336,7 +336,7 @@ class _Futures:
     futures = 200
     draws = 1000
 
-    def __init__(self, draws: Floats, information: Floats, seed: int) -> None:
+    def __init__(self, draws: Floats, information: Floats, random_seed: int | None) -> None:
         self.mean = draws.mean(0)
         values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False))
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -345,7 +345,7 @@ class _Futures:
         root = root @ turn  # the covariance is root @ root.T
         # the sign of an eigenvector is the library's choice; futures must not depend on it
         self.root = root * np.where(np.arange(1, len(root) + 1) @ root < 0, -1.0, 1.0)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_seed)
         # the same for every number of matches, so that the table is smooth
         self.moves = rng.normal(size=(self.futures, len(self.mean)))
         self.noise = rng.normal(size=(self.draws, len(self.mean)))

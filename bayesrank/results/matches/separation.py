@@ -233,7 +233,7 @@ def matches_to_separate(
     at: Sequence[int] = AT,
     prob: float = 0.95,
     power: float = 0.8,
-    seed: int | None = 0,
+    random_seed: int | None = 0,
     items: tuple[Hashable, Hashable] = ("the one", "the other"),
 ) -> Separation:
     """Find how many more matches of two items would tell which one is better.
@@ -251,8 +251,8 @@ def matches_to_separate(
         (0.5, 1).
     power : float
         With which probability they are to be separated, in (0, 1).
-    seed : int, optional
-        Of the simulated matches.
+    random_seed : int, optional
+        Seed of the simulated matches.
     items : tuple of two labels
         For the sentence, `str()` of the result.
 
@@ -287,7 +287,7 @@ def matches_to_separate(
     numbers = check_numbers(at)
 
     better = (d > 0) + 0.5 * (d == 0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed)
     rows = [_separated(better, p, n, prob, rng) for n in numbers]
     columns = ["p_separated", "p_right", "effective_draws"]
     table = pd.DataFrame(rows, columns=columns, index=pd.Index(numbers, name="matches"))

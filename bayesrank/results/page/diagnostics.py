@@ -62,7 +62,7 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     >>> import xarray as xr
     >>> u = np.random.default_rng(0).normal(size=(4, 500, 2))
     >>> print(convergence(xr.DataArray(u, dims=("chain", "draw", "item"))))
-    The chains agree (largest R-hat 1.00...) and there are at least ... effective draws of every ...
+    The chains agree (largest R-hat 1.00...), with at least ... effective draws of every ...
     """
     utility = posterior_utilities(data, var, dim)
     divergences = 0
@@ -71,17 +71,17 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     n_chains, n_draws = utility.sizes["chain"], utility.sizes["draw"]
     if n_draws < LEAST_DRAWS:
         sentence = (
-            "This is one point, such as a MAP estimate, and no posterior: intervals have no width "
-            "and probabilities are 0 or 1."
+            "This is a single point, such as a MAP estimate, not a posterior. Intervals have no "
+            "width, and probabilities are 0 or 1."
             if n_chains * n_draws == 1
-            else f"There are only {n_draws} draws per chain, too few to check; raise the number."
+            else f"There are only {n_draws} draws per chain, too few to check. Use more draws."
         )
         return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
 
     values = utility.transpose("chain", "draw", ...).values.reshape(n_chains, n_draws, -1)
     moving = values[..., np.ptp(values, axis=(0, 1)) > 0]
     if not moving.size:
-        sentence = f"{var!r} is the same in all draws: the sampler did not move."
+        sentence = f"{var!r} is constant over all draws: the sampler did not move."
         return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
     checked = xr.DataArray(moving, dims=("chain", "draw", "entry"))
     several = n_chains > 1
@@ -92,28 +92,27 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     sentences = []
     if not several:
         sentences.append(
-            "Only one chain was run, so whether chains agree cannot be checked; use two or more."
+            "With only one chain, convergence cannot be checked. Use two chains or more."
         )
     elif not rhat <= WORST_RHAT:
         sentences.append(
-            f"The chains disagree (largest R-hat {rhat:.3f}, should be at most {WORST_RHAT}): "
-            "do not trust the table; raise the number of tuning steps and draws."
+            f"The chains disagree (largest R-hat {rhat:.3f}, should be at most {WORST_RHAT}). "
+            "Do not trust the table. Use more tuning steps and draws."
         )
     if not min(bulk, tail) >= LEAST_ESS:
         sentences.append(
             f"There are only {min(bulk, tail):.0f} effective draws (should be {LEAST_ESS:.0f} or "
-            "more): probabilities are rough; raise the number of draws."
+            "more), so probabilities are inaccurate. Use more draws."
         )
     if divergences:
         sentences.append(
-            f"{divergences:,} of {n_chains * n_draws:,} steps of the sampler went astray "
-            "(diverged): part of what is probable may be missing; more tuning steps or a tighter "
-            "prior may help."
+            f"{divergences:,} of {n_chains * n_draws:,} steps of the sampler diverged, so a part "
+            "of the posterior may be missing. Try more tuning steps or a tighter prior."
         )
     ok = not sentences
     if ok:
         sentences.append(
-            f"The chains agree (largest R-hat {rhat:.3f}) and there are at least "
+            f"The chains agree (largest R-hat {rhat:.3f}), with at least "
             f"{min(bulk, tail):,.0f} effective draws of every {var}."
         )
     return Convergence(rhat, bulk, tail, divergences, ok, tuple(sentences))

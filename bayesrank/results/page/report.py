@@ -36,11 +36,11 @@ OPTIONAL = {
 }
 # What may be said of items besides the leader, of one and of more
 MAYBE_BETTER = {
-    "tied": ("cannot be told from the leader", "cannot be told from the leader"),
+    "tied": ("cannot be separated from the leader", "cannot be separated from the leader"),
     "close": ("is close and may be better", "are close and may be better"),
     "unknown": (
-        "may be better, as too little is known of it",
-        "may be better, as too little is known of them",
+        "may be better, because there are too few data",
+        "may be better, because there are too few data",
     ),
 }
 
@@ -105,18 +105,20 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     if len(summary) == 1:
         return sentences[0]
     if "known" in summary and leader["known"] < LITTLE:
-        sentences.append("The data say little of the leader itself: the prior decides, too.")
+        sentences.append(
+            "There are few data about the leader itself, so its rank also depends on the prior."
+        )
     words = standing(summary)
     maybe_better = {word: summary.index[words == word] for word in MAYBE_BETTER}
     sentences += [_named(word, items, named) for word, items in maybe_better.items() if len(items)]
     if not any(map(len, maybe_better.values())):
-        others = "all other items at once" if len(summary) > 2 else "the other item"
+        others = "all other items jointly" if len(summary) > 2 else "the other item"
         sentences.append(f"It is better than {others} with probability {tied_prob:g} or more.")
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
         sentences.append(
-            f"{plain(surest.name)} is more often the best (probability {surest['p_best']:.2f}), "
-            f"but its mean rank is {surest['mean_rank']:.1f}: its place is less certain."
+            f"{plain(surest.name)} is best with a higher probability ({surest['p_best']:.2f}), but "
+            f"its mean rank is {surest['mean_rank']:.1f}, because its place is less certain."
         )
     return " ".join(sentences)
 
@@ -261,7 +263,7 @@ def _digest(text: str) -> str:
 
 
 class _Grid(NamedTuple):
-    """A table of the page: each cell with the kind of its column, each row with its standing."""
+    """A table of the page: each cell with the class of its column, each row with its standing."""
 
     head: list[tuple[str, str]]
     rows: list[tuple[str, list[tuple[str, str]]]]
@@ -270,13 +272,13 @@ class _Grid(NamedTuple):
 def _grid(table: pd.DataFrame, standings: Sequence[str] = ()) -> _Grid:
     """Lay out a table for the page: columns of text and of sentences are marked."""
     head, *rows = _cells(table)
-    kinds = ["", *(_kind([row[k] for row in rows]) for k in range(1, len(head)))]
-    cells = [list(zip(kinds, row, strict=True)) for row in rows]
+    classes = ["", *(_cell_class([row[k] for row in rows]) for k in range(1, len(head)))]
+    cells = [list(zip(classes, row, strict=True)) for row in rows]
     standings = standings or [""] * len(rows)
-    return _Grid(list(zip(kinds, head, strict=True)), list(zip(standings, cells, strict=True)))
+    return _Grid(list(zip(classes, head, strict=True)), list(zip(standings, cells, strict=True)))
 
 
-def _kind(cells: Sequence[str]) -> str:
+def _cell_class(cells: Sequence[str]) -> str:
     """Tell columns of sentences, and of text, from those of numbers."""
     if any(len(cell) > PROSE for cell in cells):
         return "prose"
@@ -313,7 +315,7 @@ def _rank_alt(summary: pd.DataFrame) -> str:
         for name, row in summary.head(5).iterrows()
     ]
     more = f", and {len(summary) - 5} more" if len(summary) > 5 else ""
-    return f"Mean ranks and rank intervals, best on top: {', '.join(shown)}{more}"
+    return f"Mean ranks and rank intervals, best first: {', '.join(shown)}{more}"
 
 
 def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:

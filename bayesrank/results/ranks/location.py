@@ -7,17 +7,17 @@ import xarray as xr
 
 from bayesrank.results.draws import posterior_utilities
 
-__all__ = ["redraw_location"]
+__all__ = ["resample_location"]
 
 
-def redraw_location(
+def resample_location(
     data: xr.DataTree,
     var: str = "utility",
     *,
     sigma: Any = 1.0,
     mu: Any = 0.0,
     dim: str = "item",
-    seed: int | None = None,
+    random_seed: int | None = None,
 ) -> xr.DataTree:
     r"""Replace the location of utilities in every draw by a draw of its prior.
 
@@ -44,8 +44,8 @@ def redraw_location(
         The utilities, and the dim of the items.
     sigma, mu : float, or DataArray
         Standard deviation and mean of the prior: numbers, by item, or draws of the posterior.
-    seed : int, optional
-        Of the draws.
+    random_seed : int, optional
+        Seed of the draws.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def redraw_location(
     --------
     >>> draws = xr.Dataset({"utility": (("chain", "draw", "item"), [[[3.0, 2.0], [1.0, 2.0]]])})
     >>> data = xr.DataTree.from_dict({"posterior": draws})
-    >>> found = redraw_location(data, seed=1)["posterior"]["utility"]
+    >>> found = resample_location(data, random_seed=1)["posterior"]["utility"]
     >>> found.diff("item").values.ravel().round(6).tolist()
     [-1.0, 1.0]
     """
@@ -71,7 +71,7 @@ def redraw_location(
         raise ValueError(f"`sigma` is {sigma}; standard deviations are positive.")
     total = precision.sum(dim)
     now, mean = (precision * utility).sum(dim) / total, (precision * mu).sum(dim) / total
-    noise = np.random.default_rng(seed).normal(size=now.shape)
+    noise = np.random.default_rng(random_seed).normal(size=now.shape)
     moved = (utility + (mean + noise / np.sqrt(total) - now)).transpose(*utility.dims)
     out = data.copy()
     out["posterior"] = xr.DataTree(data["posterior"].to_dataset().assign({var: moved}))

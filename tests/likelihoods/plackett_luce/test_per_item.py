@@ -94,7 +94,7 @@ def slope_of_total(inputs, utility):
 
 
 @for_each("mode", BACKENDS)
-def test_kinds_are_evaluated_at_once_as_each_by_itself(mode):
+def test_components_are_evaluated_at_once_as_each_by_itself(mode):
     utility, share = pt.dmatrix("utility"), pt.dmatrix("share")
     logp = ranking_logp(utility, table(constant=mode == "JAX"))
     slope = pt.grad((share * logp).sum(), utility)

@@ -13,7 +13,7 @@ from tests.likelihoods.loops import for_each
 
 
 def random_ranks(rng, n_rankings, n_slots):
-    """Weak orders of every kind of partition, with empty slots anywhere."""
+    """Weak orders of every component of partition, with empty slots anywhere."""
     ranks = np.zeros((n_rankings, n_slots), dtype=np.int64)
     for row in ranks:
         used = rng.permutation(n_slots)[: rng.integers(0, n_slots + 1)]

@@ -22,7 +22,7 @@ def draws():
 
 
 def test_lines_are_means_from_where_an_item_comes_in(draws):
-    pc = br.plot_history(draws.to_dataset())
+    pc = br.plot_dynamic(draws.to_dataset())
     lines = pc.viz["lines"].item() if pc.viz["lines"].ndim == 0 else list(pc.viz["lines"].values)
     of = {line.get_color(): line for line in lines}
     assert [len(line.get_xdata()) for line in lines] == [4, 4, 2]
@@ -33,7 +33,7 @@ def test_lines_are_means_from_where_an_item_comes_in(draws):
 
 
 def test_ranks_are_among_those_that_are_there(draws):
-    pc = br.plot_history(draws, show="rank", items=["a", "b"])
+    pc = br.plot_dynamic(draws, show="rank", items=["a", "b"])
     a, b = pc.viz["lines"].values
     assert (b.get_ydata() >= 1).all()
     assert a.get_ydata()[0] < 1.1
@@ -43,7 +43,7 @@ def test_ranks_are_among_those_that_are_there(draws):
 
 
 def test_areas_are_probabilities_to_be_best(draws):
-    pc = br.plot_history(draws, show="best", max_items=2)
+    pc = br.plot_dynamic(draws, show="best", max_items=2)
     texts = [text.get_text() for text in pc.viz["legend"].item().get_texts()]
     assert texts[:1] == ["a"]
     assert set(texts) <= {"a", "c", "all others"}
@@ -55,10 +55,10 @@ def test_what_cannot_be_drawn_is_told(draws):
     with pytest.raises(
         ValueError, match="`show` is 'mean'; it must be 'utility', 'rank' or 'best'"
     ):
-        br.plot_history(draws, show="mean")
+        br.plot_dynamic(draws, show="mean")
     with pytest.raises(ValueError, match="a history has chain, draw, item and one more, the time"):
-        br.plot_history(draws.isel(year=0))
+        br.plot_dynamic(draws.isel(year=0))
     with pytest.raises(ValueError, match="a history needs two or more"):
-        br.plot_history(draws.isel(year=[0]))
+        br.plot_dynamic(draws.isel(year=[0]))
     with pytest.raises(ValueError, match="no variable 'u'"):
-        br.plot_history(draws.to_dataset(), "u")
+        br.plot_dynamic(draws.to_dataset(), "u")

@@ -1,4 +1,4 @@
-"""The picture of memberships: who is of which kind, and how sure that is."""
+"""The picture of memberships: who is of which component, and how sure that is."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayesrank.plots.panels import Panels, labels_of, short_name
 from bayesrank.plots.rows import without_box
 
-__all__ = ["plot_membership"]
+__all__ = ["plot_components"]
 
 # Okabe-Ito, in an order in which neighbours are far apart, and a grey
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8a8a8a")
@@ -20,40 +20,41 @@ NAMED = 40  # units up to which each has a name
 LONGEST = 24  # characters of a name that stands upright
 
 
-def plot_membership(
-    membership: xr.DataArray,
+def plot_components(
+    probabilities: xr.DataArray,
     *,
-    dim: str = "kind",
+    dim: str = "component",
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the probability of every kind for every ranker, side by side.
+    """Draw the probability of every component for every ranker, side by side.
 
-    Each ranker is an upright bar of height one, coloured by the probabilities of the kinds, the
-    most probable one at the bottom. They stand by that kind, the surest first: a kind whose colour
-    reaches the top is one of people who are certainly of it, and where it falls are those who could
-    be of others. Up to 40 have their names below.
+    Each ranker is an upright bar of height one, coloured by the probabilities of the components,
+    the most probable one at the bottom. They stand by that component, the surest first: a component
+    whose colour reaches the top is one of people who are certainly of it, and where it falls are
+    those who could be of others. Up to 40 have their names below.
 
     Parameters
     ----------
-    membership : DataArray
-        From `bayesrank.membership`: the dims of the kinds and of the rankers or rankings.
+    probabilities : DataArray
+        From `bayesrank.component_probabilities`: the dims of the components and of the rankers or
+        rankings.
     dim : str
-        Dim of the kinds, 8 at most.
+        Dim of the components, 8 at most.
     plot_collection, **pc_kwargs
         As in `plot_ranks`.
 
     Returns
     -------
     PlotCollection
-        With the visual membership in ``viz``, one per kind, and legend on a new figure, which says
-        how many are most probably of each kind.
+        With the visual "probability" in ``viz``, one per component. The legend of a new figure
+        counts the rankers or rankings that most probably belong to each component.
 
     Raises
     ------
     ValueError
-        If there is no such dim or not one other, there are more than 8 kinds, or the probabilities
-        of a ranker do not sum to one.
+        If there is no such dim or not one other, there are more than 8 components, or the
+        probabilities of a ranker do not sum to one.
 
     References
     ----------
@@ -63,18 +64,18 @@ def plot_membership(
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> p = xr.DataArray([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dims=("ranker", "kind"),
-    ...                  coords={"ranker": ["ann", "bob", "cy"], "kind": ["sweet", "sour"]})
-    >>> pc = plot_membership(p)
-    >>> [name.get_text() for name in pc.get_target("membership", {}).get_xticklabels()]
+    >>> p = xr.DataArray([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dims=("ranker", "component"),
+    ...                  coords={"ranker": ["ann", "bob", "cy"], "component": ["sweet", "sour"]})
+    >>> pc = plot_components(p)
+    >>> [name.get_text() for name in pc.get_target("probability", {}).get_xticklabels()]
     ['bob', 'cy', 'ann']
     >>> plt.close()
     """
-    values = _checked(membership, dim)
+    values = _checked(probabilities, dim)
     units = str(values.dims[0])
     probability = values.to_numpy()
-    kind = probability.argmax(axis=1)
-    order = np.lexsort((-probability.max(axis=1), kind))
+    component = probability.argmax(axis=1)
+    order = np.lexsort((-probability.max(axis=1), component))
     names = [short_name(name, LONGEST) for name in labels_of(values, units)[order]]
     below, width = 0.08 * max(map(len, names)) + 0.2, 0.22 * len(order)
     if len(order) > NAMED:
@@ -82,16 +83,16 @@ def plot_membership(
 
     panels = Panels(values, [], plot_collection, pc_kwargs, width=width, height=1.55 + below)
     ((ax, _),) = panels
-    panels.keep("membership", _bars(ax, probability[order]), [dim])
+    panels.keep("probability", _bars(ax, probability[order]), [dim])
     ax.set(xlim=(-0.5, len(names) - 0.5), ylim=(0, 1), ylabel="Probability")
     without_box(ax)
     if len(order) > NAMED:
         ax.set_xticks([])
-        ax.set_xlabel(f"{len(names):,} {units}s, by kind, the surest first")
+        ax.set_xlabel(f"{len(names):,} {units}s, by component, the surest first")
     else:
         ax.set_xticks(range(len(names)), names, fontsize=9, rotation=90, parse_math=False)
         ax.tick_params(axis="x", length=0)
-    counts = np.bincount(kind, minlength=values.sizes[dim])
+    counts = np.bincount(component, minlength=values.sizes[dim])
     handles = [
         Patch(color=colour, label=f"{short_name(label, LONGEST)} ({n:,})")
         for colour, label, n in zip(COLOURS, labels_of(values, dim).tolist(), counts, strict=False)
@@ -101,33 +102,33 @@ def plot_membership(
     return panels.pc
 
 
-def _checked(membership: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return the memberships as units by kinds."""
-    dims = list(getattr(membership, "dims", ()))
+def _checked(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the memberships as units by components."""
+    dims = list(getattr(probabilities, "dims", ()))
     others = [d for d in dims if d != dim]
     if dim not in dims or len(others) != 1:
         raise ValueError(
-            f"`membership` has the dims {dims}; it must have {dim!r} and one other, of the rankers "
-            "or rankings. Pass what bayesrank.membership returned, and name the dim of the kinds "
-            "with dim=."
+            f"`probabilities` has the dims {dims}; it must have {dim!r} and one other, of rankers "
+            "or rankings. Pass the result of bayesrank.component_probabilities, and name the dim "
+            "of the components with dim=."
         )
-    if membership.sizes[dim] > len(COLOURS):
+    if probabilities.sizes[dim] > len(COLOURS):
         raise ValueError(
-            f"There are {membership.sizes[dim]} kinds, and colours for {len(COLOURS)} that can be "
-            "told apart: draw some of them."
+            f"There are {probabilities.sizes[dim]} components but only {len(COLOURS)} distinct "
+            "colours. Select some of the components."
         )
-    values = membership.transpose(others[0], dim).rename("membership")
+    values = probabilities.transpose(others[0], dim).rename("probability")
     total = values.sum(dim).to_numpy()
     for row in np.flatnonzero(~np.isclose(total, 1))[:1]:
         label = labels_of(values, others[0]).tolist()[row]
         raise ValueError(
-            f"The probabilities of {others[0]} {label!r} sum to {total[row]:.3g}, and not to one."
+            f"The probabilities of {others[0]} {label!r} sum to {total[row]:.3g}, not to one."
         )
     return values
 
 
 def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
-    """Stack the probabilities (n_units, n_kinds), the most probable kind at the bottom."""
+    """Stack the probabilities (n_units, n_components), the most probable one at the bottom."""
     edges = np.arange(len(probability) + 1) - 0.5
     own = np.eye(probability.shape[1], dtype=bool)[probability.argmax(axis=1)]
     others = np.where(own, 0.0, probability)

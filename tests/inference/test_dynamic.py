@@ -18,8 +18,8 @@ from bayesrank.inference.dynamic.chains import (
     posterior_draws,
     row_moments,
 )
+from bayesrank.inference.dynamic.fit import DynamicFit, Problem, fit_dynamic, learned
 from bayesrank.inference.dynamic.forward import _taken
-from bayesrank.inference.dynamic.histories import History, Problem, history, learned
 from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.results import ParetoKWarning
 from bayesrank.utility import Dynamics
@@ -145,7 +145,7 @@ def test_the_posterior_is_that_of_dense_matrices(name):
 
     exact = mode.logp - mode.x @ mode.dual / 2
     exact -= np.linalg.slogdet(np.eye(o.n) + K @ H)[1] / 2
-    estimate = log_evidence(mode, probes=400)
+    estimate = log_evidence(mode, probes=400, random_seed=1)
     assert abs(estimate.value - exact) < 5.5 * estimate.error + 1e-6
 
     _, covariance = row_moments(mode, o, tolerance=1e-9)
@@ -172,17 +172,23 @@ def test_draws_have_the_covariance_of_the_posterior():
 
 def test_extreme_data_have_a_mode():
     pairs = matches(["a"] * 300, "b", "first", when=np.arange(300.0))
-    fit = history(pairs, time="when", hyperparameters={"scale": 2.0, "drift": 0.05})
+    fit = fit_dynamic(
+        pairs, time="when", hyperparameters={"scale": 2.0, "drift": 0.05}, random_seed=1
+    )
     assert fit.predict(["a"], ["b"])["p_first"].item() > 0.97
     assert fit.predict(["a"], ["b"], at=1e6)["p_first"].item() < 0.7
-    wide = history(pairs, time="when", hyperparameters={"scale": 1000.0, "drift": 100.0})
+    wide = fit_dynamic(
+        pairs, time="when", hyperparameters={"scale": 1000.0, "drift": 100.0}, random_seed=1
+    )
     assert np.isfinite(wide.log_evidence)
 
 
 def test_predictions_widen_with_time_and_sum_to_one():
     given = dict(zip(("scale", "drift"), DYNAMICS["random_walk"], strict=True))
     for likelihood in ("davidson", "rao_kupper"):
-        fit = history(made_up(), time="when", likelihood=likelihood, hyperparameters=given)
+        fit = fit_dynamic(
+            made_up(), time="when", likelihood=likelihood, hyperparameters=given, random_seed=1
+        )
         table = fit.predict([0] * 3, [1] * 3, at=[4.0, 6.0, 20.0])
         sd = table["lead_sd"].to_numpy()
         assert (np.diff(sd) > 0).all()
@@ -190,7 +196,7 @@ def test_predictions_widen_with_time_and_sum_to_one():
         np.testing.assert_allclose(np.diff(sd**2), 2 * 0.25 * np.diff([4.0, 6.0, 20.0]), rtol=1e-3)
         np.testing.assert_allclose(table[["p_first", "p_second", "p_tie"]].sum(axis=1), 1)
         # the same averages from draws
-        draws = fit.draws(at=6.0, draws=500, seed=2)["posterior"]
+        draws = fit.draws(at=6.0, draws=500, random_seed=2)["posterior"]
         lead = draws["utility"].sel(item=0) - draws["utility"].sel(item=1) + draws["order_effect"]
         assert float(lead.mean()) == pytest.approx(table["lead"][1], abs=6 * sd[1] / 2000**0.5)
 
@@ -198,18 +204,26 @@ def test_predictions_widen_with_time_and_sum_to_one():
 def test_items_come_in_when_they_are_first_seen():
     days = ["2020-01-01", "2021-01-01", "2022-01-01"]
     pairs = matches([*"aab"], [*"bbc"], "first", day=days)
-    fit = history(pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5})
-    assert fit.draws(at="2021-06-01")["posterior"]["item"].values.tolist() == ["a", "b"]
-    assert fit.draws(since="2022-01-01")["posterior"]["item"].values.tolist() == ["b", "c"]
-    several = fit.draws(at=["2021-06-01", "2022-06-01"])["posterior"]["utility"]
+    fit = fit_dynamic(
+        pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5}, random_seed=1
+    )
+    assert fit.draws(at="2021-06-01", random_seed=1)["posterior"]["item"].values.tolist() == [
+        "a",
+        "b",
+    ]
+    assert fit.draws(since="2022-01-01", random_seed=1)["posterior"]["item"].values.tolist() == [
+        "b",
+        "c",
+    ]
+    several = fit.draws(at=["2021-06-01", "2022-06-01"], random_seed=1)["posterior"]["utility"]
     assert np.isnan(several).all(["chain", "draw"]).values.tolist() == [
         [False, False, True],
         [False] * 3,
     ]
-    ranks = br.rank_summary(fit.draws())
+    ranks = br.rank_summary(fit.draws(random_seed=1))
     assert ranks["p_best"].sum() == pytest.approx(1)
     with pytest.raises(ValueError, match="No item is there at '2019-01-01'"):
-        fit.draws(at="2019-01-01")
+        fit.draws(at="2019-01-01", random_seed=1)
 
 
 def test_standard_deviations_are_half_normal_and_lengths_log_normal():
@@ -227,14 +241,18 @@ def test_standard_deviations_are_half_normal_and_lengths_log_normal():
 
 def test_hyperparameters_are_those_of_the_highest_evidence():
     pairs = made_up(80, ties=False)
-    fit = history(pairs, time="when", dynamics="matern12", hyperparameters={"scale": 1.0})
-    assert isinstance(fit, History)
+    fit = fit_dynamic(
+        pairs, time="when", dynamics="matern12", hyperparameters={"scale": 1.0}, random_seed=1
+    )
+    assert isinstance(fit, DynamicFit)
     assert fit.hyperparameters["scale"] == pytest.approx(1.0)
     prior, span = Dynamics("matern12").log_prior, np.ptp(time_of(pairs))
 
     def height(length):
         given = {"scale": 1.0, "length": length}
-        other = history(pairs, time="when", dynamics="matern12", hyperparameters=given)
+        other = fit_dynamic(
+            pairs, time="when", dynamics="matern12", hyperparameters=given, random_seed=1
+        )
         return other.log_evidence + prior(np.log([1.0, length]), span)
 
     best = fit.hyperparameters["length"]
@@ -308,15 +326,17 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
     mean = weight @ lead
     sd = np.sqrt(weight @ (variance + (lead - mean) ** 2))
 
-    fit = history(pairs, time="when", order_effect=False)
+    fit = fit_dynamic(pairs, time="when", order_effect=False, random_seed=1)
     assert fit.nodes["weight"].sum() == pytest.approx(1)
-    u = fit.draws(draws=1000)["posterior"]["utility"]
+    u = fit.draws(draws=1000, random_seed=1)["posterior"]["utility"]
     drawn = (u.sel(item=0) - u.sel(item=2)).to_numpy()
     assert drawn.mean() == pytest.approx(mean, abs=0.1 * sd)
     assert drawn.std() == pytest.approx(sd, rel=0.06)
     # those of the best hyperparameters alone are too near to each other
-    one = history(pairs, time="when", order_effect=False, hyperparameters=fit.hyperparameters)
-    u = one.draws(draws=1000)["posterior"]["utility"]
+    one = fit_dynamic(
+        pairs, time="when", order_effect=False, hyperparameters=fit.hyperparameters, random_seed=1
+    )
+    u = one.draws(draws=1000, random_seed=1)["posterior"]["utility"]
     assert float((u.sel(item=0) - u.sel(item=2)).std()) < 0.95 * sd
 
     table = fit.predict([0], [2]).iloc[0]
@@ -327,26 +347,28 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
 
 
 def test_draws_say_which_hyperparameters_they_have():
-    fit = history(few_matches(), time="when", hyperparameters={"scale": 1.0})
+    fit = fit_dynamic(few_matches(), time="when", hyperparameters={"scale": 1.0}, random_seed=1)
     assert (fit.nodes["scale"] == 1.0).all()
     assert fit.nodes["drift"].nunique() == len(fit.nodes) > 2
-    tree = fit.draws(draws=200)
+    tree = fit.draws(draws=200, random_seed=1)
     node = tree["sample_stats"]["node"]
     share = np.bincount(node.to_numpy().ravel(), minlength=len(fit.nodes)) / node.size
     np.testing.assert_allclose(share, fit.nodes["weight"], atol=2 / node.size)
     # a walk with the largest drift goes further
-    ahead = fit.draws(at=40.0, draws=1000)
+    ahead = fit.draws(at=40.0, draws=1000, random_seed=1)
     u, node = ahead["posterior"]["utility"].sel(item=0), ahead["sample_stats"]["node"]
     low, high = fit.nodes["drift"].quantile([0.25, 0.75])
     drift = fit.nodes["drift"].to_numpy()[node]
     assert u.to_numpy()[drift > high].std() > 3 * u.to_numpy()[drift < low].std()
-    given = history(few_matches(), time="when", hyperparameters={"scale": 1.0, "drift": 0.3})
+    given = fit_dynamic(
+        few_matches(), time="when", hyperparameters={"scale": 1.0, "drift": 0.3}, random_seed=1
+    )
     assert given.nodes.to_numpy().tolist() == [[1.0, 0.3, 1.0]]
 
 
 def test_hyperparameters_that_are_known_have_one_node(monkeypatch):
-    monkeypatch.setattr("bayesrank.inference.dynamic.histories.KNOWN", 10.0)
-    fit = history(few_matches(), time="when")
+    monkeypatch.setattr("bayesrank.inference.dynamic.fit.KNOWN", 10.0)
+    fit = fit_dynamic(few_matches(), time="when", random_seed=1)
     assert fit.nodes.drop(columns="weight").iloc[0].to_dict() == fit.hyperparameters
 
 
@@ -354,12 +376,14 @@ def test_new_data_move_the_mode_of_every_node():
     pairs = few_matches()
     table = pairs.to_frame()
     known = part_of(table[table["when"] < 4], range(3))
-    fit = history(known, time="when")
+    fit = fit_dynamic(known, time="when", random_seed=1)
     moved = fit.with_data(pairs)
     pd.testing.assert_frame_equal(moved.nodes, fit.nodes)
     values = fit.nodes.drop(columns="weight")
     p = [
-        history(pairs, time="when", hyperparameters=row).predict([0], [2], at=5.0)["p_first"][0]
+        fit_dynamic(pairs, time="when", hyperparameters=row, random_seed=1).predict(
+            [0], [2], at=5.0
+        )["p_first"][0]
         for row in values.to_dict("records")
     ]
     wanted = fit.nodes["weight"] @ p
@@ -380,11 +404,11 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
     np.testing.assert_allclose(
         np.cov(here.T, aweights=weight, ddof=0), np.cov(every.T, aweights=all_weights, ddof=0)
     )
-    row = br.forward_validation(pairs, time="when", start=4.0).predictions.iloc[0]
+    row = br.forward_validation(pairs, time="when", start=4.0, random_seed=1).predictions.iloc[0]
     p = []
     for node in few:
         given = dict(zip(dynamics.names, node.values, strict=True))
-        one = history(first.data, time="when", hyperparameters=given)
+        one = fit_dynamic(first.data, time="when", hyperparameters=given, random_seed=1)
         p.append(one.predict([row["first"]], [row["second"]], at=4.0)["p_first"][0])
     assert row["p_first"] == pytest.approx(np.mean(p), abs=1e-3)
     fixed = learned(first, dynamics, {"scale": 1.0, "drift": 0.2}, 1)
@@ -395,11 +419,15 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
 def test_forward_validation_predicts_as_a_fit_of_the_past_does():
     pairs = made_up()
     given = {"scale": 1.0, "drift": 0.3}
-    found = br.forward_validation(pairs, time="when", start=0.6, hyperparameters=given)
+    found = br.forward_validation(
+        pairs, time="when", start=0.6, hyperparameters=given, random_seed=1
+    )
     row = found.predictions.iloc[-1]
     table = pairs.to_frame()
     past = part_of(table[table["when"] < row["time"]], pairs.items)
-    one = history(past, time="when", likelihood="davidson", hyperparameters=given)
+    one = fit_dynamic(
+        past, time="when", likelihood="davidson", hyperparameters=given, random_seed=1
+    )
     wanted = one.predict([row["first"]], [row["second"]], at=row["time"]).iloc[0]
     for name in ("p_first", "p_second", "p_tie"):
         assert row[name] == pytest.approx(wanted[name], abs=2e-4)
@@ -414,7 +442,9 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
     rankings = br.Rankings.from_ranks(pd.DataFrame(noisy).rank(axis=1, ascending=False))
     rankings = rankings.grouped({"race": np.arange(20)})
     given = {"scale": 1.0, "drift": 0.05}
-    found = br.forward_validation(rankings, time="race", start=0.5, hyperparameters=given)
+    found = br.forward_validation(
+        rankings, time="race", start=0.5, hyperparameters=given, random_seed=1
+    )
     assert found.predictions["log_p"].sum() > found.predictions["at_random"].sum() + 5
     with pytest.raises(ValueError, match="log loss alone"):
         _ = found.accuracy
@@ -441,22 +471,22 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
 )
 def test_what_cannot_be_is_told_in_sentences(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        history(**{"data": made_up(), "time": "when"} | options)
+        fit_dynamic(**{"data": made_up(), "time": "when"} | options)
 
 
 def test_a_forward_validation_needs_a_past():
     with pytest.raises(ValueError, match="nothing is before it"):
-        br.forward_validation(made_up(), time="when", start=-1.0)
+        br.forward_validation(made_up(), time="when", start=-1.0, random_seed=1)
 
 
 def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():
     given = {"scale": 1.0, "drift": 0.3}
     played = [[*"aa"], [*"bc"], "first"]
     pairs = matches(*played, day="2024-01-01")
-    assert history(pairs, time="day", hyperparameters=given).data.n_pairs == 2
+    assert fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1).data.n_pairs == 2
     pairs = matches(*played, day="2024-01-01 15:00")
     with pytest.raises(ValueError, match="Item 'a' is in two matches at 2024-01-01 15:00"):
-        history(pairs, time="day", hyperparameters=given)
+        fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1)
 
 
 def test_a_covariate_and_newcomers_are_learned():
@@ -466,11 +496,11 @@ def test_a_covariate_and_newcomers_are_learned():
     counts = np.zeros_like(pairs.counts)
     won = rng.random(pairs.n_pairs) < 1 / (1 + np.exp(-2 * rest))
     counts[:, 0], counts[:, 1] = won, ~won
-    fit = history(
+    fit = fit_dynamic(
         replace(pairs, counts=counts), time="when", covariates={"rest": rest},
-        hyperparameters={"scale": 0.5, "drift": 0.1}, newcomers=True,
+        hyperparameters={"scale": 0.5, "drift": 0.1}, newcomers=True, random_seed=1,
     )  # fmt: skip
-    draws = fit.draws()["posterior"]
+    draws = fit.draws(random_seed=1)["posterior"]
     assert abs(float(draws["rest"].mean()) - 2) < 5 * float(draws["rest"].std())
     assert float(draws["rest"].mean()) > 1
     assert "newcomer" in draws
@@ -492,7 +522,7 @@ def test_nothing_known_is_the_prior():
     _, _, mode = posterior(nothing, "davidson")
     assert not mode.x.any()
     assert isinstance(mode.information, Information)
-    assert log_evidence(mode).value == pytest.approx(0.0, abs=1e-9)
+    assert log_evidence(mode, random_seed=1).value == pytest.approx(0.0, abs=1e-9)
 
 
 def test_new_days_are_observed_as_if_they_had_been_there():
@@ -506,9 +536,13 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     newcomer = table["when"] == days.iloc[-1]
     table.loc[newcomer, "first"] = -1  # sorted before all others, so that their codes move
     known = part_of(table[known])
-    fit = history(known, time="when", likelihood="davidson", hyperparameters=given)
+    fit = fit_dynamic(
+        known, time="when", likelihood="davidson", hyperparameters=given, random_seed=1
+    )
     moved = fit.with_data(part_of(table))
-    anew = history(part_of(table), time="when", likelihood="davidson", hyperparameters=given)
+    anew = fit_dynamic(
+        part_of(table), time="when", likelihood="davidson", hyperparameters=given, random_seed=1
+    )
     np.testing.assert_allclose(moved.mode.x, anew.mode.x, atol=5e-3)
     assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
     back = moved.with_data(known)
@@ -522,9 +556,14 @@ def test_new_days_are_observed_as_if_they_had_been_there():
 @pytest.mark.parametrize("data", [made_up(), made_up_rankings()], ids=["pairs", "rankings"])
 def test_histories_are_compared_by_leaving_out(data):
     given = {"scale": 1.0, "drift": 0.01}
-    still = history(data, time="when", hyperparameters={"scale": 1.0}, dynamics="constant")
-    walk = history(data, time="when", hyperparameters=given)
-    each = {name: fit.draws(log_likelihood=True) for name, fit in {"a": still, "b": walk}.items()}
+    still = fit_dynamic(
+        data, time="when", hyperparameters={"scale": 1.0}, dynamics="constant", random_seed=1
+    )
+    walk = fit_dynamic(data, time="when", hyperparameters=given, random_seed=1)
+    each = {
+        name: fit.draws(log_likelihood=True, random_seed=1)
+        for name, fit in {"a": still, "b": walk}.items()
+    }
     # a walk that hardly moves is no walk
     apart = [tree["log_likelihood"]["y"].mean(["chain", "draw"]) for tree in each.values()]
     np.testing.assert_allclose(apart[0], apart[1], atol=0.1)
@@ -540,11 +579,11 @@ def test_histories_are_compared_by_leaving_out(data):
 )
 def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, family, tie):
     pairs = made_up(30)
-    fit = history(
+    fit = fit_dynamic(
         pairs, time="when", dynamics="constant", hyperparameters={"scale": 1.0},
-        likelihood=likelihood,
+        likelihood=likelihood, random_seed=1,
     )  # fmt: skip
-    tree = fit.draws(draws=3, chains=1, log_likelihood=True)
+    tree = fit.draws(draws=3, chains=1, log_likelihood=True, random_seed=1)
     draw = tree["posterior"].isel(chain=0, draw=1)
     effects = {name: float(draw[name]) for name in (tie, "order_effect")}
     with pm.Model(coords=pairs.coords) as model:

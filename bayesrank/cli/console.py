@@ -86,7 +86,7 @@ class Talk:
         """Say, the first time, that code is compiled which other runs will find."""
         if not self.compiled:
             self.compiled = True
-            self.stage("Compiling, once: later runs will find it done ...")
+            self.stage("Compiling once; later runs skip this step ...")
 
     def progress(self, done: int, most: int) -> None:
         """Say how far the stage is: a bar on a terminal, a line now and then elsewhere."""
@@ -238,7 +238,7 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
         # compiled code makes errors of its own of what is raised in it
         if talk.asked or isinstance(error, KeyboardInterrupt):
             code = 128 + (talk.asked[0] if talk.asked else signal.SIGINT)
-            end = "Interrupted." if talk.kept else "Interrupted: nothing is written."
+            end = "Interrupted." if talk.kept else "Interrupted. Nothing was written."
         elif (sentence := _sentence(error)) is not None:
             code, end = 1, f"Error: {_plain(sentence)}"
         else:
@@ -261,4 +261,4 @@ def _say_where(talk: Talk) -> None:
     """Say where the posterior is, if there is one."""
     if talk.kept is not None:
         name = click.format_filename(talk.kept)
-        click.echo(f"The posterior is saved. To go on: bayesrank report '{name}'", err=True)
+        click.echo(f"The posterior is saved. To continue: bayesrank report '{name}'", err=True)

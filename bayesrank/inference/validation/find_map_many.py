@@ -22,14 +22,14 @@ from bayesrank.distributions import set_observed
 from bayesrank.inference.approximation.modes import climb, compile_values, objective
 from bayesrank.inference.validation.workers import WorkersDiedError, on_workers
 
-__all__ = ["FitWarning", "map_fits"]
+__all__ = ["FitWarning", "find_MAP_many"]
 
 
 class FitWarning(UserWarning):
     """Some of the problems could not be fitted, or were not."""
 
 
-def map_fits(
+def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     model: pm.Model,
     problems: Mapping[Hashable, Any] | Sequence[Any],
     *,
@@ -104,7 +104,7 @@ def map_fits(
     >>> with pm.Model(coords=one.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     _ = br.PlackettLuce("y", utility, observed=one)
-    >>> fits = map_fits(model, {"spring": one, "autumn": other}, progressbar=False)
+    >>> fits = find_MAP_many(model, {"spring": one, "autumn": other}, progressbar=False)
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """

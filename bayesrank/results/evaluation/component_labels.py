@@ -19,9 +19,9 @@ from scipy.optimize import linear_sum_assignment
 from bayesrank.results.draws import SAMPLE, posterior_utilities
 from bayesrank.results.evaluation.comparison import compare
 
-__all__ = ["LabelWarning", "compare_kinds", "relabel"]
+__all__ = ["LabelWarning", "compare_components", "relabel_components"]
 
-OFTEN = 0.05  # share of the draws in which a kind is nearer to another than to itself
+OFTEN = 0.05  # share of the draws in which a component is nearer to another than to itself
 ROUNDS = 20  # of references, each the mean of the draws relabelled by the one before
 _PACKAGE = str(Path(__file__).parents[2])
 
@@ -29,15 +29,15 @@ Floats = NDArray[np.float64]
 
 
 class LabelWarning(UserWarning):
-    """Two kinds are so alike that draws do not tell which is which."""
+    """Two components are so alike that draws do not tell which is which."""
 
 
-def relabel(
+def relabel_components(
     data: xr.DataTree,
     reference: xr.DataTree | None = None,
     *,
     var: str = "utility",
-    dim: str = "kind",
+    dim: str = "component",
 ) -> xr.DataTree:
     r"""Give the components of all draws the same order.
 
@@ -51,7 +51,7 @@ def relabel(
     data : DataTree
         Posterior of a mixture, as `pm.sample` returned it. It is not changed.
     reference : DataTree, optional
-        A posterior whose means are the reference, such as ``find_kinds(model).mode``. By default
+        A posterior whose means are the reference, such as ``fit_mixture(model).mode``. By default
         the first draw, and then, round after round, the means of the draws as relabelled.
     var : str
         The variable that tells components apart.
@@ -86,9 +86,9 @@ def relabel(
 
     Examples
     --------
-    >>> posterior = br.relabel(posterior, br.find_kinds(model).mode)  # doctest: +SKIP
+    >>> posterior = br.relabel_components(posterior, br.fit_mixture(model).mode)  # doctest: +SKIP
     """
-    draws = _of_kinds(data, var, dim)
+    draws = _of_components(data, var, dim)
     posterior = data["posterior"].dataset
     shape = posterior.sizes
     if reference is None:
@@ -99,12 +99,12 @@ def relabel(
             if (before == order).all():
                 break
     else:
-        target = _of_kinds(reference, var, dim).mean(axis=0)
+        target = _of_components(reference, var, dim).mean(axis=0)
         if target.shape != draws.shape[1:]:
             raise ValueError(
-                f"The reference has {len(target)} kinds of {target.shape[1]} numbers in {var!r}, "
-                f"and the posterior has {draws.shape[1]} of {draws.shape[2]}: it must be of the "
-                "same model."
+                f"The reference has {len(target)} components with {target.shape[1]} values of "
+                f"{var!r}; the posterior has {draws.shape[1]} with {draws.shape[2]}. Use a "
+                "reference from the same model."
             )
         order = _nearest(draws, target)
     ordered = np.take_along_axis(draws, order[:, :, None], axis=1)
@@ -124,8 +124,8 @@ def relabel(
     return out
 
 
-def _of_kinds(data: Any, var: str, dim: str) -> Floats:
-    """Draws of a variable, (n_draws, n_kinds, n_numbers)."""
+def _of_components(data: Any, var: str, dim: str) -> Floats:
+    """Draws of a variable, (n_draws, n_components, n_numbers)."""
     x = posterior_utilities(data, var, dim)
     others = [d for d in x.dims if d not in (*SAMPLE, dim)]
     values = x.transpose(*SAMPLE, dim, *others).to_numpy()
@@ -133,12 +133,12 @@ def _of_kinds(data: Any, var: str, dim: str) -> Floats:
 
 
 def _distances(draws: Floats, target: Floats) -> Floats:
-    """Squared distances, (n_draws, kinds of the target, kinds of the draw)."""
+    """Squared distances, (n_draws, components of the target, components of the draw)."""
     return np.stack([((draws - one) ** 2).sum(axis=2) for one in target], axis=1)
 
 
 def _nearest(draws: Floats, target: Floats) -> NDArray[np.intp]:
-    """Permutation of the kinds of every draw, (n_draws, n_kinds)."""
+    """Permutation of the components of every draw, (n_draws, n_components)."""
     return np.array([linear_sum_assignment(cost)[1] for cost in _distances(draws, target)])
 
 
@@ -151,16 +151,16 @@ def _warn_if_alike(ordered: Floats, target: Floats, labels: list[Any], dim: str,
     if share[g].sum() < OFTEN:
         return
     warnings.warn(
-        f"Labels are not identified: in {share[g].sum():.0%} of the draws {dim} {labels[g]!r} is "
-        f"nearer to another of the reference, most often {labels[int(share[g].argmax())]!r}, than "
-        f"to itself by {var!r}. What is said of either mixes both: fewer kinds may do, or more "
-        "data are needed. Memberships and predictions of all kinds together are not concerned.",
+        f"Labels are not identified: in {share[g].sum():.0%} of the draws, {dim} {labels[g]!r} is "
+        f"nearer to another component of the reference, most often "
+        f"{labels[int(share[g].argmax())]!r}. Summaries of either component mix both. Use fewer "
+        "components or more data. Predictions of all components together are not affected.",
         LabelWarning,
         skip_file_prefixes=(_PACKAGE,),
     )
 
 
-def compare_kinds(
+def compare_components(
     loo: Mapping[str, Any] | None = None,
     *,
     kfold: Mapping[str, Any] | None = None,
@@ -176,8 +176,8 @@ def compare_kinds(
         What `pm.sample` returned for each model, with the group log_likelihood.
     kfold : dict of str to ELPDDataLOOKFold, optional
         What `bayesrank.kfold` returned.
-    modes : dict of str to KindsFound, optional
-        What `bayesrank.find_kinds` returned.
+    modes : dict of str to MixtureFit, optional
+        What `bayesrank.fit_mixture` returned.
     var : str
         The observed variable.
     **kwargs
@@ -198,7 +198,7 @@ def compare_kinds(
 
     Examples
     --------
-    >>> compare_kinds({"1": one, "2": two}, modes={"1": mode, "2": modes})  # doctest: +SKIP
+    >>> compare_components({"1": one, "2": two}, modes={"1": mode, "2": modes})  # doctest: +SKIP
     """
     columns: dict[str, pd.DataFrame] = {}
     for suffix, results in (("", loo), ("_kfold", kfold)):

@@ -19,7 +19,7 @@ import xarray as xr
 
 from bayesrank.cli.options import FORGOTTEN, Fit, Output, parameters
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
-from bayesrank.cli.rank import KINDS
+from bayesrank.cli.rank import COMPONENTS
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
 from bayesrank.results import plain
@@ -43,12 +43,12 @@ INFINITE = (float("inf"), float("-inf"))
 Rule = Callable[[Any], bool]
 
 
-def _of(kind: click.ParamType[Any]) -> Rule:
+def _of(param_type: click.ParamType[Any]) -> Rule:
     """Accept what an option would read as it is."""
 
     def accepts(value: Any) -> bool:
         try:
-            read = kind(value)  # of None this is None
+            read = param_type(value)  # of None this is None
         except (ArithmeticError, TypeError, ValueError, click.ClickException):
             return False
         # True is not 1; NaN, which is not itself, and infinity are no numbers of a run
@@ -66,9 +66,9 @@ def _list_of(rule: Rule) -> Rule:
     return lambda value: isinstance(value, list) and all(map(rule, value))
 
 
-def _options(*kinds: type) -> dict[str, Rule]:
+def _options(*settings: type) -> dict[str, Rule]:
     """Accept what options read, and None where they may be left out."""
-    found = {option.name: option for option in parameters(*kinds)}
+    found = {option.name: option for option in parameters(*settings)}
     rules = {str(name): _of(option.type) for name, option in found.items()}
     return {
         name: _or_none(rule) if found[name].default is None else rule
@@ -98,7 +98,7 @@ MATCHES: dict[str, Rule] = {
     "opinions": YES_OR_NO,
     "ties_by": _list_of(_of(click.Choice(["item", "strength"]))),
 }
-KIND: dict[str, Rule] = {"kinds": _of(KINDS.type)}
+MIXTURE: dict[str, Rule] = {"components": _of(COMPONENTS.type)}
 DATED: dict[str, Rule] = {"dated": lambda value: value is True}
 
 
@@ -137,10 +137,10 @@ def saved_run(file: Path) -> Saved:
         data = (
             _rankings(posterior) if run["command"] == "rank" else _pairs(posterior, run["groups"])
         )
-    except Exception as error:  # what a damaged file makes of the data is of any kind
+    except Exception as error:  # what a damaged file makes of the data can be anything
         why = f"{type(error).__name__}: {str(error).rstrip('.')}"
         raise ValueError(_damaged(file, why, run["fit"])) from error
-    settings = {name: run[name] for name in (*MATCHES, *KIND) if name in run}
+    settings = {name: run[name] for name in (*MATCHES, *MIXTURE) if name in run}
     return Saved(posterior, run["command"], run["title"], run["notes"], run["fit"], data, settings)
 
 
@@ -155,7 +155,7 @@ def _settings(file: Path, text: Any) -> dict[str, Any]:
         elif run.get("command") == "matches":
             _check("run", run, RUN | MATCHES)
         else:
-            _check("run", run, RUN | KIND, optional=KIND)
+            _check("run", run, RUN | MIXTURE, optional=MIXTURE)
         _check("fit", run["fit"], FIT)
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(
@@ -225,7 +225,7 @@ def _group(posterior: xr.DataTree, name: str) -> xr.Dataset:
 
 
 def _same(found: Any, expected: Any) -> bool:
-    """Whether two arrays are of the same kind and have the same values, but for rounding."""
+    """Whether two arrays have the same type and the same values, but for rounding."""
     if found.shape != expected.shape:
         return False
     if expected.dtype.kind in "biuf":

@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import FitWarning, map_fits, posterior_modes
+from bayesrank.inference import FitWarning, find_MAP_many, posterior_modes
 from bayesrank.inference.validation import workers
 
 N_ITEMS = 5
@@ -43,7 +43,7 @@ def model(problems):
 
 @pytest.fixture(scope="module")
 def fits(model, problems):
-    return map_fits(model, problems, progressbar=False)
+    return find_MAP_many(model, problems, progressbar=False)
 
 
 def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
@@ -51,7 +51,7 @@ def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
         with pm.Model(coords=problems[label].coords) as own:
             utility = pm.Normal("utility", 0, 1, dims="item")
             br.PlackettLuce("y", utility, observed=problems[label])
-        (mode,) = posterior_modes(own)
+        (mode,) = posterior_modes(own, random_seed=1)
         fitted = fits.sel(problem=label)
         np.testing.assert_allclose(fitted["utility"], mode["utility"], atol=2e-3)
         np.testing.assert_allclose(fitted["odds"], np.exp(fitted["utility"]))
@@ -73,14 +73,16 @@ def test_it_compiles_once(model, problems, fits, monkeypatch):
         pm.Model, "compile_fn", lambda *a, **k: times.append(1) or compiled(*a, **k)
     )
     workers._prepared.clear()
-    again = map_fits(model, problems, progressbar=False)
+    again = find_MAP_many(model, problems, progressbar=False)
     assert times == [1]
     xr.testing.assert_identical(again, fits)
 
 
 def test_a_sequence_has_numbers_and_dicts_set_other_data(model, problems):
     same = problems["query 3"]
-    found = map_fits(model, [{"y": same, "scale": s} for s in (0.5, 1.0, 2.0)], progressbar=False)
+    found = find_MAP_many(
+        model, [{"y": same, "scale": s} for s in (0.5, 1.0, 2.0)], progressbar=False
+    )
     assert found["problem"].values.tolist() == [0, 1, 2]
     spread = found["utility"].std("item").values
     assert (np.diff(spread) > 0).all()
@@ -89,7 +91,7 @@ def test_a_sequence_has_numbers_and_dicts_set_other_data(model, problems):
 def test_one_that_fails_is_named_and_the_others_are_fitted(model, problems, fits):
     other = br.Rankings.from_orderings([["x", "y"]])
     with pytest.warns(FitWarning, match="1 of 13 fits failed, the first of them 'odd'") as caught:
-        found = map_fits(model, {"odd": other, **problems}, progressbar=False)
+        found = find_MAP_many(model, {"odd": other, **problems}, progressbar=False)
     assert "ValueError" in str(caught[0].message)
     assert np.isnan(found["utility"].sel(problem="odd")).all()
     assert str(found["failed"].sel(problem="odd").item()).startswith("ValueError")
@@ -106,7 +108,7 @@ def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
     )
     half = fits.isel(problem=slice(0, 6)).copy(deep=True)
     half["failed"][2] = "ValueError: the power went"
-    found = map_fits(model, problems, done=half, progressbar=False)
+    found = find_MAP_many(model, problems, done=half, progressbar=False)
     assert asked == ["query 2", *(f"query {k}" for k in range(6, 12))]
     xr.testing.assert_identical(found, fits)
 
@@ -141,7 +143,7 @@ def fail_at(monkeypatch):
 def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, why):
     fail_at("query 5", error)
     with pytest.warns(FitWarning, match=message):
-        found = map_fits(model, problems, progressbar=False)
+        found = find_MAP_many(model, problems, progressbar=False)
     xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
     assert np.isnan(found["utility"][5:]).all()
     assert (found["failed"][5:] == f"not fitted: {why}").all()
@@ -150,7 +152,7 @@ def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, 
 def test_an_error_before_the_first_fit_is_raised(model, problems, fail_at):
     fail_at("query 5", OSError("no space left"))
     with pytest.raises(OSError, match="no space left"):  # there is nothing to keep
-        map_fits(model, {"query 5": problems["query 5"]}, progressbar=False)
+        find_MAP_many(model, {"query 5": problems["query 5"]}, progressbar=False)
 
 
 def test_interrupted_before_the_first_fit_everything_is_nan(
@@ -158,14 +160,14 @@ def test_interrupted_before_the_first_fit_everything_is_nan(
 ):
     fail_at("query 0", KeyboardInterrupt())
     with pytest.warns(FitWarning, match="12 of 12 fits were interrupted or failed"):
-        found = map_fits(model, problems, progressbar=False)
+        found = find_MAP_many(model, problems, progressbar=False)
     monkeypatch.undo()
     assert (found["failed"] == "not fitted: interrupted").all()
     assert set(found.data_vars) == set(fits.data_vars)
     for name in ("utility", "odds"):
         assert found[name].dims == fits[name].dims
         assert np.isnan(found[name]).all()
-    xr.testing.assert_identical(map_fits(model, problems, done=found, progressbar=False), fits)
+    xr.testing.assert_identical(find_MAP_many(model, problems, done=found, progressbar=False), fits)
 
 
 def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):
@@ -179,7 +181,7 @@ def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):
     with pytest.warns(
         FitWarning, match=r"1 of 3 .* them 1: 'line' has shape \(3,\) in this problem"
     ):
-        found = map_fits(model, cases, progressbar=False)
+        found = find_MAP_many(model, cases, progressbar=False)
     assert np.isnan(found["line"].sel(problem=1)).all()
     utility = found["utility"].sel(problem=[0, 2], item="a")
     np.testing.assert_allclose(found["line"].sel(problem=0), [1, 3] * utility[0].values)
@@ -213,7 +215,7 @@ def killer_and_others(problems):
 def test_a_worker_that_is_killed_takes_no_other_fit_with_it(model, problems, fits):
     given = killer_and_others(problems)
     with pytest.warns(FitWarning, match="3 of 15 fits failed"):
-        found = map_fits(model, given, n_jobs=2, progressbar=False)
+        found = find_MAP_many(model, given, n_jobs=2, progressbar=False)
     assert found["problem"].values.tolist() == list(given)
     why = {str(label): str(found["failed"].sel(problem=label).item()) for label in given}
     assert why["kills"].startswith("TerminatedWorkerError: ")
@@ -226,25 +228,25 @@ def test_a_worker_that_is_killed_takes_no_other_fit_with_it(model, problems, fit
 
 def test_a_search_that_does_not_arrive_has_failed(model, problems):
     with pytest.warns(FitWarning, match="The search for the mode ends"):
-        map_fits(model, [problems["query 1"]], max_iterations=1, progressbar=False)
+        find_MAP_many(model, [problems["query 1"]], max_iterations=1, progressbar=False)
 
 
 def test_problems_that_would_keep_the_data_of_others_are_refused(model, problems):
     with pytest.raises(ValueError, match="There are no problems to fit"):
-        map_fits(model, {})
+        find_MAP_many(model, {})
     mixed = {"one": problems["query 1"], "other": {"scale": 2.0}}
     with pytest.raises(ValueError, match=r"^Problem 'other' has no data for 'y', which other pro"):
-        map_fits(model, mixed)
+        find_MAP_many(model, mixed)
 
 
 def test_problems_without_data_have_those_of_the_model(model, fits):
-    found = map_fits(model, [{"scale": 1.0}], progressbar=False)
+    found = find_MAP_many(model, [{"scale": 1.0}], progressbar=False)
     np.testing.assert_array_equal(found["utility"][0], fits["utility"].sel(problem="query 0"))
 
 
 @pytest.mark.slow
 def test_processes_give_the_same_numbers(model, problems, fits):
-    xr.testing.assert_identical(map_fits(model, problems, n_jobs=2, progressbar=False), fits)
+    xr.testing.assert_identical(find_MAP_many(model, problems, n_jobs=2, progressbar=False), fits)
 
 
 @pytest.mark.slow
@@ -258,8 +260,8 @@ def test_a_dask_cluster_gives_the_same_numbers(model, problems, fits):
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
-            found = map_fits(model, problems, client=client, progressbar=False)
+            found = find_MAP_many(model, problems, client=client, progressbar=False)
             with joblib.parallel_config("dask"):
-                again = map_fits(model, problems, progressbar=False)
+                again = find_MAP_many(model, problems, progressbar=False)
     xr.testing.assert_identical(found, fits)
     xr.testing.assert_identical(again, fits)

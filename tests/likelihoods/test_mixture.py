@@ -1,4 +1,4 @@
-"""The sum over kinds: by hand, at extremes, in every mode, to the second derivative."""
+"""The sum over components: by hand, at extremes, in every mode, to the second derivative."""
 
 import numpy as np
 import pytensor
@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import logsumexp, softmax
 
-from bayesrank.likelihoods.kinds import MixtureLogp, joint_of, membership_of, mixture_logp
+from bayesrank.likelihoods.mixture import MixtureLogp, joint_of, membership_of, mixture_logp
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
 
@@ -37,7 +37,7 @@ def test_values_memberships_and_second_derivatives_are_those_of_the_definition(m
 
 
 @for_each("mode", BACKENDS)
-def test_impossible_kinds_count_nothing_and_what_is_no_number_stays_none(mode):
+def test_impossible_components_count_nothing_and_what_is_no_number_stays_none(mode):
     joint = np.array(
         [
             [-np.inf, 0.5, 2000.0],

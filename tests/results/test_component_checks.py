@@ -1,4 +1,6 @@
-"""Predictive checks by kind: against the definition, and on kinds that are not what they seem."""
+"""Predictive checks by component: against the definition, and on components that are not what they
+seem.
+"""
 
 import functools
 
@@ -16,12 +18,12 @@ N_DRAWS = 40
 
 
 def people(n=150, turns=1, odd=False, seed=3):
-    """Rankings of two kinds; if odd, those of the second disagree about all but the last."""
+    """Rankings of two components; if odd, those of the second disagree about all but the last."""
     rng = np.random.default_rng(seed)
-    kind = (np.arange(n) % 3 == 0).astype(int)
-    u = UTILITY[kind]
-    if odd:  # of the second kind half put b before all others, half c: no one order
-        second = np.flatnonzero(kind == 1)
+    component = (np.arange(n) % 3 == 0).astype(int)
+    u = UTILITY[component]
+    if odd:  # of the second component half put b before all others, half c: no one order
+        second = np.flatnonzero(component == 1)
         u = u.copy()
         u[second] = np.where(
             (np.arange(len(second)) % 2 == 0)[:, None],
@@ -38,27 +40,27 @@ def checked(odd=False, turns=1):
     """Draws of what the rankings were made with, with predictions, and memberships."""
     rankings = people(150 // turns, turns, odd)
     unit = "ranking" if turns == 1 else "ranker"
-    with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
-        weights = pm.Dirichlet("weights", [2.0, 2.0], dims="kind")
-        utility = pm.Normal("utility", 0, 1.5, dims=("kind", "item"))
+    with pm.Model(coords={**rankings.coords, "component": ["one", "other"]}) as model:
+        weights = pm.Dirichlet("weights", [2.0, 2.0], dims="component")
+        utility = pm.Normal("utility", 0, 1.5, dims=("component", "item"))
         br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings, unit=unit)
     rng = np.random.default_rng(1)
     draws = xr.Dataset(
         {
-            "weights": (("chain", "draw", "kind"), np.tile([2 / 3, 1 / 3], (1, N_DRAWS, 1))),
+            "weights": (("chain", "draw", "component"), np.tile([2 / 3, 1 / 3], (1, N_DRAWS, 1))),
             "utility": (
-                ("chain", "draw", "kind", "item"),
+                ("chain", "draw", "component", "item"),
                 UTILITY + rng.normal(0, 0.1, (1, N_DRAWS, 2, 4)),
             ),
         },
-        coords={"chain": [0], "draw": range(N_DRAWS), "kind": ["one", "other"], "item": ITEMS},
+        coords={"chain": [0], "draw": range(N_DRAWS), "component": ["one", "other"], "item": ITEMS},
     )
     data = pm.sample_prior_predictive(1, var_names=["y"], random_seed=1, model=model)
     data["posterior"] = xr.DataTree(draws)
     with model:
         found = pm.sample_posterior_predictive(data, random_seed=2, progressbar=False)
     data["posterior_predictive"] = found["posterior_predictive"]
-    return data, br.membership(model, data, predicted=True), rankings, model
+    return data, br.component_probabilities(model, data, predicted=True), rankings, model
 
 
 @for_each("turns", [1, 3])
@@ -67,24 +69,24 @@ def test_memberships_of_predicted_rankings_are_those_of_rankings_that_are_observ
     for draw in (0, 7):
         one = data.copy()
         one["posterior"] = xr.DataTree(data["posterior"].dataset.isel(draw=[draw]))
-        exact = br.membership(model, one)
+        exact = br.component_probabilities(model, one)
         np.testing.assert_allclose(who["observed"][0, draw], exact, atol=1e-12)
     # where what is predicted is what was observed
     same = data.copy()
     y = data["observed_data"].dataset["y"].expand_dims(chain=[0], draw=range(N_DRAWS))
     same["posterior_predictive"] = xr.DataTree(y.to_dataset())
-    who = br.membership(model, same, predicted=True)
+    who = br.component_probabilities(model, same, predicted=True)
     np.testing.assert_allclose(who["predicted"], who["observed"], atol=1e-12)
-    table = br.kind_checks(same, who)
+    table = br.component_checks(same, who)
     np.testing.assert_allclose(table["observed"], table["mean"], atol=1e-12)
     np.testing.assert_allclose(table["sd"], 0.0, atol=1e-12)
 
 
 def test_statistics_are_weighted_by_membership():
     data, who, rankings, _ = checked()
-    table = br.kind_checks(data, who)
+    table = br.component_checks(data, who)
     by_item = np.argsort(rankings.item, axis=1) + 1
-    for k, kind in enumerate(("one", "other")):
+    for k, component in enumerate(("one", "other")):
         share = who["observed"].to_numpy()[0, :, :, k]  # (n_draws, n_rankings)
         total = share.sum(axis=1)
         exact = {
@@ -93,44 +95,46 @@ def test_statistics_are_weighted_by_membership():
             ("pair order", "b > d"): (share @ (by_item[:, 1] < by_item[:, 3]) / total).mean(),
         }
         for key, value in exact.items():
-            assert table.loc[(*key, kind), "observed"] == pytest.approx(value, abs=1e-12)
+            assert table.loc[(*key, component), "observed"] == pytest.approx(value, abs=1e-12)
         order = (-data["posterior"]["utility"].to_numpy()[0, :, k]).argsort(axis=1).argsort(axis=1)
         later = order[:, :, None] < order[:, None, :]
         wrong = (by_item[:, :, None] > by_item[:, None, :]).reshape(len(by_item), -1)
         distance = later.reshape(N_DRAWS, -1) @ (1.0 * wrong).T / 6
         mean = ((share * distance).sum(axis=1) / total).mean()
-        found = table.loc[("Kendall distance", "mean", kind), "observed"]
+        found = table.loc[("Kendall distance", "mean", component), "observed"]
         assert found == pytest.approx(mean, abs=1e-12)
 
 
-def test_kinds_that_are_right_pass_and_a_kind_of_two_fails():
+def test_components_that_are_right_pass_and_a_component_of_two_fails():
     for turns in (1, 3):
         data, who, *_ = checked(turns=turns)
-        table = br.kind_checks(data, who)
+        table = br.component_checks(data, who)
         assert table["surprising"].mean() < 0.25  # draws are of the truth, and not fitted
-        assert table.index.names == ["statistic", "label", "kind"]
+        assert table.index.names == ["statistic", "label", "component"]
     data, who, *_ = checked(odd=True)
-    table = br.kind_checks(data, who)
+    table = br.component_checks(data, who)
     far = (table["observed"] - table["mean"]).abs() / table["sd"]
-    by_kind = far.groupby(level="kind").max()
-    assert by_kind["other"] > 8
+    by_component = far.groupby(level="component").max()
+    assert by_component["other"] > 8
 
 
 def test_what_is_not_of_the_same_draws_is_refused():
     data, who, _, model = checked()
     with pytest.raises(ValueError, match="has no memberships by draw, of observed and of"):
-        br.kind_checks(data, br.membership(model, data))
+        br.component_checks(data, br.component_probabilities(model, data))
     with pytest.raises(ValueError, match="is of other draws than the predictions"):
-        br.kind_checks(data, who.isel(draw=slice(5)))
-    with pytest.raises(ValueError, match="The posterior has no variable 'height' by kind and item"):
-        br.kind_checks(data, who, order="height")
+        br.component_checks(data, who.isel(draw=slice(5)))
+    with pytest.raises(
+        ValueError, match="The posterior has no variable 'height' by component and item"
+    ):
+        br.component_checks(data, who, order="height")
     with pytest.raises(ValueError, match="`max_pairs` is 0"):
-        br.kind_checks(data, who, max_pairs=0)
+        br.component_checks(data, who, max_pairs=0)
     bare = xr.DataTree.from_dict({"posterior": data["posterior"].dataset})
     with pytest.raises(ValueError, match="There are no predictions of 'y'; make them with the mod"):
-        br.membership(model, bare, predicted=True)
+        br.component_probabilities(model, bare, predicted=True)
     other = data.copy()
     y = data["posterior_predictive"].dataset.assign_coords(draw=range(100, 100 + N_DRAWS))
     other["posterior_predictive"] = xr.DataTree(y)
     with pytest.raises(ValueError, match="are of draws that the posterior does not have"):
-        br.membership(model, other, predicted=True)
+        br.component_probabilities(model, other, predicted=True)

@@ -17,7 +17,7 @@ from bayesrank.plots.panels import Panels, chosen, labels_of, short_name
 from bayesrank.plots.rows import without_box
 from bayesrank.results.draws import SAMPLE, check_probability, find_variable, ranks_of
 
-__all__ = ["plot_history"]
+__all__ = ["plot_dynamic"]
 
 # Okabe and Ito's, which are apart for every eye, without the yellow that paper does not show
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -28,7 +28,7 @@ OTHERS = "#c8c8c8"
 SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability to be best"}
 
 
-def plot_history(
+def plot_dynamic(
     data: Any,
     var: str = "utility",
     *,
@@ -49,7 +49,7 @@ def plot_history(
     ----------
     data : DataTree, Dataset or DataArray
         Draws with the dims chain, draw, `dim` and one more, the time, such as those of
-        ``br.history(...).draws(at=[...])``. NaN where an item is not there.
+        ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is not there.
     var, dim : str
         The variable, and the dim of the items.
     show : str
@@ -82,7 +82,7 @@ def plot_history(
     >>> u = xr.DataArray(np.random.default_rng(0).normal(size=(2, 50, 4, 3)),
     ...                  dims=("chain", "draw", "season", "item"),
     ...                  coords={"item": ["a", "b", "c"], "season": [2001, 2002, 2003, 2004]})
-    >>> pc = plot_history(u, show="best")
+    >>> pc = plot_dynamic(u, show="best")
     >>> pc.get_target("utility", {}).get_ylabel()
     'Probability to be best'
     >>> plt.close()
@@ -133,7 +133,7 @@ def _draws(data: Any, var: str, dim: str) -> tuple[xr.DataArray, Hashable]:
     if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
             f"{var!r} has the dims {list(map(str, draws.dims))}; a history has chain, draw, {dim} "
-            "and one more, the time, as br.history(...).draws(at=[...]) returns them."
+            "and one more, the time, as br.fit_dynamic(...).draws(at=[...]) returns them."
         )
     (time,) = others
     if draws.sizes[time] < 2:

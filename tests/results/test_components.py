@@ -1,4 +1,4 @@
-"""Relabelled draws, and how many kinds there are: by hand."""
+"""Relabelled draws, and how many components there are: by hand."""
 
 from types import SimpleNamespace
 
@@ -8,26 +8,26 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesrank.results import LabelWarning, compare, compare_kinds, relabel
+from bayesrank.results import LabelWarning, compare, compare_components, relabel_components
 
 TRUTH = np.array([[2.0, 0.0, -2.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
 WEIGHTS = np.array([0.5, 0.3, 0.2])
 
 
 def posterior(n_draws=60, sd=0.2, seed=1):
-    """Draws of three kinds, each draw with its kinds in an order of its own."""
+    """Draws of three components, each draw with its components in an order of its own."""
     rng = np.random.default_rng(seed)
     order = np.stack([rng.permutation(3) for _ in range(2 * n_draws)])
     utility = (TRUTH + rng.normal(0, sd, (2 * n_draws, 3, 3)))[
         np.arange(2 * n_draws)[:, None], order
     ]
     draws = {
-        "utility": (("chain", "draw", "kind", "item"), utility.reshape(2, n_draws, 3, 3)),
-        "weights": (("chain", "draw", "kind"), WEIGHTS[order].reshape(2, n_draws, 3)),
-        "slope": (("chain", "draw", "feature", "kind"), order.reshape(2, n_draws, 1, 3) * 1.0),
+        "utility": (("chain", "draw", "component", "item"), utility.reshape(2, n_draws, 3, 3)),
+        "weights": (("chain", "draw", "component"), WEIGHTS[order].reshape(2, n_draws, 3)),
+        "slope": (("chain", "draw", "feature", "component"), order.reshape(2, n_draws, 1, 3) * 1.0),
         "scale": (("chain", "draw"), np.ones((2, n_draws))),
     }
-    coords = {"kind": ["x", "y", "z"], "item": list("abc")}
+    coords = {"component": ["x", "y", "z"], "item": list("abc")}
     tree = {
         "posterior": xr.Dataset(draws, coords),
         "log_likelihood": xr.Dataset(
@@ -38,46 +38,48 @@ def posterior(n_draws=60, sd=0.2, seed=1):
 
 
 def reference(utility=TRUTH):
-    values = xr.Dataset({"utility": (("chain", "draw", "kind", "item"), utility[None, None])})
+    values = xr.Dataset({"utility": (("chain", "draw", "component", "item"), utility[None, None])})
     return xr.DataTree.from_dict({"posterior": values})
 
 
-def test_all_that_has_kinds_is_put_in_the_order_of_the_reference():
+def test_all_that_has_components_is_put_in_the_order_of_the_reference():
     before = posterior()
-    found = relabel(before, reference())["posterior"]
+    found = relabel_components(before, reference())["posterior"]
     np.testing.assert_allclose(found["utility"].mean(("chain", "draw")), TRUTH, atol=0.15)
     assert (found["weights"] == WEIGHTS).all()
     assert (found["slope"] == np.arange(3.0)).all()
-    assert found["slope"].dims == ("chain", "draw", "feature", "kind")
-    assert found["kind"].to_numpy().tolist() == ["x", "y", "z"]  # names stay
+    assert found["slope"].dims == ("chain", "draw", "feature", "component")
+    assert found["component"].to_numpy().tolist() == ["x", "y", "z"]  # names stay
     xr.testing.assert_identical(found["scale"], before["posterior"]["scale"])
     xr.testing.assert_identical(before["posterior"].dataset, posterior()["posterior"].dataset)
 
 
 def test_without_a_reference_all_draws_have_the_same_order():
-    found = relabel(posterior())["posterior"]
+    found = relabel_components(posterior())["posterior"]
     assert (found["weights"] == found["weights"][0, 0]).all()
     assert sorted(found["weights"].to_numpy()[0, 0]) == sorted(WEIGHTS)
 
 
-def test_kinds_that_draws_cannot_tell_apart_are_said():
+def test_components_that_draws_cannot_tell_apart_are_said():
     close = TRUTH.copy()
     close[1] = close[0] + 0.1
     draws = close + np.random.default_rng(2).normal(0, 1.0, (1, 200, 3, 3))
     tree = xr.DataTree.from_dict(
-        {"posterior": xr.Dataset({"utility": (("chain", "draw", "kind", "item"), draws)})}
+        {"posterior": xr.Dataset({"utility": (("chain", "draw", "component", "item"), draws)})}
     )
-    with pytest.warns(LabelWarning, match=r"in \d+% of the draws kind [01] is .* most often [01]"):
-        relabel(tree, reference(close))
+    with pytest.warns(
+        LabelWarning, match=r"in \d+% of the draws component [01] is .* most often [01]"
+    ):
+        relabel_components(tree, reference(close))
 
 
 def test_what_is_missing_or_of_another_model_raises():
     with pytest.raises(ValueError, match="has no variable 'taste'"):
-        relabel(posterior(), var="taste")
+        relabel_components(posterior(), var="taste")
     with pytest.raises(ValueError, match="has no dim 'cluster'"):
-        relabel(posterior(), dim="cluster")
-    with pytest.raises(ValueError, match="has 2 kinds of 3 numbers in 'utility', and the"):
-        relabel(posterior(), reference(TRUTH[:2]))
+        relabel_components(posterior(), dim="cluster")
+    with pytest.raises(ValueError, match="has 2 components of 3 numbers in 'utility', and the"):
+        relabel_components(posterior(), reference(TRUTH[:2]))
 
 
 # How many
@@ -110,7 +112,7 @@ def mode(height, n_parameters):
 def test_one_table_has_what_can_be_had_of_each_model():
     loo = {"1": results(-3.0, 1), "3": results(-2.0, 2)}
     modes = {"1": mode(-120.0, 2), "2": mode(-80.0, 5), "3": mode(-79.0, 8)}
-    table = compare_kinds(loo, modes=modes)
+    table = compare_components(loo, modes=modes)
     assert table.index.tolist() == ["1", "2", "3"]
     exact = compare(loo, baseline=False)
     for column, own in {"elpd": "elpd", "elpd_se": "se", "elpd_diff": "elpd_diff"}.items():
@@ -132,7 +134,7 @@ def test_k_fold_stands_beside_leave_one_out():
             elpd=float(each.sum()), se=1.0, p=np.nan, n_samples=10, n_data_points=40, scale="log",
             warning=False, good_k=None, elpd_i=each, n_folds=2,
         )  # fmt: skip
-    table = compare_kinds(loo, kfold=folds)
+    table = compare_components(loo, kfold=folds)
     np.testing.assert_allclose(table["elpd_kfold"], [-130.0, -90.0])
     assert list(table.columns) == [
         *("elpd", "elpd_se", "elpd_diff", "elpd_diff_se"),
@@ -142,7 +144,7 @@ def test_k_fold_stands_beside_leave_one_out():
 
 
 def test_a_single_model_is_compared_with_nothing():
-    table = compare_kinds({"1": results(-3.0, 1)}, modes={"1": mode(-120.0, 2)})
+    table = compare_components({"1": results(-3.0, 1)}, modes={"1": mode(-120.0, 2)})
     assert table.loc["1", "elpd_diff"] == 0.0
     with pytest.raises(ValueError, match="give loo=, kfold= or modes="):
-        compare_kinds()
+        compare_components()

@@ -1,12 +1,12 @@
-r"""Mixtures: rankers are of kinds, and nobody knows who is of which.
+r"""Mixtures: rankers are of components, and nobody knows who is of which.
 
-With weights :math:`\pi_g` of the kinds and :math:`p_g(y_u)` the probability of all that a unit u
-said (a ranking, or all rankings of a ranker) if it is of kind g,
+With weights :math:`\pi_g` of the components and :math:`p_g(y_u)` the probability of all that a unit
+u said (a ranking, or all rankings of a ranker) if it is of component g,
 
 .. math:: \log p(y_u) = \log \sum_g e^{\ell_{ug}}, \qquad
           \ell_{ug} = \log \pi_g + \log p_g(y_u),
 
-and the gradient by :math:`\ell_{ug}` is the probability that u is of kind g,
+and the gradient by :math:`\ell_{ug}` is the probability that u is of component g,
 :math:`r_{ug} = e^{\ell_{ug}} / p(y_u)`: what the E-step of the EM algorithm computes.
 
 >>> joint = pt.constant([[np.log(0.1), np.log(0.3)]])
@@ -32,28 +32,28 @@ __all__ = ["MixtureLogp", "joint_of", "membership_of", "mixture_logp"]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
 def mixture_kernel(joint):  # type: ignore[no-untyped-def]
-    """Log of the sum over kinds, and its gradient; no kind possible: -inf, and no gradient."""
-    n_units, n_kinds = joint.shape
-    out, membership = np.empty(n_units), np.zeros((n_units, n_kinds))
+    """Log of the sum over components and its gradient; -inf and zero if all are impossible."""
+    n_units, n_components = joint.shape
+    out, membership = np.empty(n_units), np.zeros((n_units, n_components))
     for u in range(n_units):
         peak = -np.inf
-        for g in range(n_kinds):
+        for g in range(n_components):
             peak = max(peak, joint[u, g])
         if peak == -np.inf:
             out[u] = joint[u].sum()  # -inf, or no number
             continue
         total = 0.0
-        for g in range(n_kinds):
+        for g in range(n_components):
             membership[u, g] = np.exp(joint[u, g] - peak)
             total += membership[u, g]
         out[u] = peak + np.log(total)
-        for g in range(n_kinds):
+        for g in range(n_components):
             membership[u, g] /= total
     return out, membership
 
 
 class MixtureLogp(CompiledOp):
-    """Log-probability of every unit, (n_units,), from that with every kind; see `mixture_logp`."""
+    """Log-probability of every unit, (n_units,), from its joint log-probabilities."""
 
     kernel = staticmethod(mixture_kernel)
     signature = "(u,g)->(u)"
@@ -68,10 +68,10 @@ class MixtureLogp(CompiledOp):
 
 
 def mixture_logp(joint: Any) -> TensorVariable:
-    r"""Log-probability of units of unknown kinds, :math:`\log \sum_g e^{\ell_{ug}}`.
+    r"""Log-probability of units of unknown components, :math:`\log \sum_g e^{\ell_{ug}}`.
 
     The joint log-probabilities :math:`\ell_{ug} = \log \pi_g + \log p_g(y_u)` are
-    (n_units, n_kinds), -inf where impossible; the result is (n_units,).
+    (n_units, n_components), -inf where impossible; the result is (n_units,).
 
     References
     ----------
@@ -87,13 +87,13 @@ def mixture_logp(joint: Any) -> TensorVariable:
 
 
 def membership_of(joint: Any) -> TensorVariable:
-    """Probability that each unit is of each kind, (n_units, n_kinds), given its rankings."""
+    """Probability of each component for each unit, (n_units, n_components), given its rankings."""
     joint = pt.cast(pt.as_tensor_variable(joint), "float64")
     return pytensor.grad(mixture_logp(joint).sum(), joint)
 
 
 def joint_of(terms: TensorVariable) -> TensorVariable:
-    """Find, in the graph of a log-likelihood, what the mixture in it sums over kinds.
+    """Find, in the graph of a log-likelihood, what the mixture in it sums over components.
 
     Raises
     ------

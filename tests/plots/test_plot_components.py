@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.plots import plot_membership
+from bayesrank.plots import plot_components
 from tests.plots.pictures import (
     apart,
     axes_of,
@@ -18,13 +18,13 @@ from tests.plots.pictures import (
 P = np.array([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4], [0.0, 1.0]])
 
 
-def memberships(p=P, names=("ann", "bob", "cy", "dan"), kinds=("sweet", "sour")):
-    coords = {"ranker": list(names), "kind": list(kinds)}
-    return xr.DataArray(p, dims=("ranker", "kind"), coords=coords)
+def memberships(p=P, names=("ann", "bob", "cy", "dan"), components=("sweet", "sour")):
+    coords = {"ranker": list(names), "component": list(components)}
+    return xr.DataArray(p, dims=("ranker", "component"), coords=coords)
 
 
-def test_bars_are_probabilities_by_kind_the_surest_first_and_the_own_kind_at_the_bottom():
-    pc = plot_membership(memberships())
+def test_bars_are_probabilities_by_component_the_surest_first_and_the_own_component_at_the_bottom():
+    pc = plot_components(memberships())
     assert names_of(axes_of(pc), "x") == ["bob", "cy", "dan", "ann"]
     sweet, sour = pc.viz["membership"].to_numpy()
     tops = {"sweet": sweet.get_data(), "sour": sour.get_data()}
@@ -34,22 +34,22 @@ def test_bars_are_probabilities_by_kind_the_surest_first_and_the_own_kind_at_the
     np.testing.assert_allclose(tops["sour"].baseline, [0.9, 0.6, 0.0, 0.0])
 
 
-def test_the_legend_counts_who_is_most_probably_of_each_kind():
-    assert legend_of(plot_membership(memberships())) == ["sweet (2)", "sour (2)"]
+def test_the_legend_counts_who_is_most_probably_of_each_component():
+    assert legend_of(plot_components(memberships())) == ["sweet (2)", "sour (2)"]
 
 
 def test_many_people_have_no_names_and_are_counted():
     p = np.random.default_rng(1).dirichlet([0.5, 0.5, 0.5], size=3000)
-    drawn = plot_membership(memberships(p, range(3000), range(3)).rename(ranker="voter"))
+    drawn = plot_components(memberships(p, range(3000), range(3)).rename(ranker="voter"))
     assert names_of(axes_of(drawn), "x") == []
-    assert axes_of(drawn).get_xlabel() == "3,000 voters, by kind, the surest first"
+    assert axes_of(drawn).get_xlabel() == "3,000 voters, by component, the surest first"
 
 
 @pytest.mark.parametrize("n", [2, 40])
 def test_names_can_be_read(n):
     names = [f"A ranker with a name that is long, number {i}" for i in range(n)]
     p = np.random.default_rng(1).dirichlet(np.ones(8), size=n)
-    pc = plot_membership(memberships(p, names, [f"kind {g}" for g in range(8)]))
+    pc = plot_components(memberships(p, names, [f"component {g}" for g in range(8)]))
     ax, figure = axes_of(pc), figure_of(pc)
     found = boxes(ax, "x")
     assert len(found) == n
@@ -62,9 +62,12 @@ def test_names_can_be_read(n):
 def test_what_is_no_membership_raises():
     for said, arguments in [
         ("it must have 'taste' and one other", {"dim": "taste"}),
-        ("it must have 'kind' and one other", {"membership": memberships().expand_dims("draw")}),
-        ("There are 9 kinds", {"membership": memberships(np.eye(4, 9), kinds=range(9))}),
+        (
+            "it must have 'component' and one other",
+            {"membership": memberships().expand_dims("draw")},
+        ),
+        ("There are 9 components", {"membership": memberships(np.eye(4, 9), components=range(9))}),
         (r"of ranker 'bob' sum to 0.5", {"membership": memberships(P * [[1], [0.5], [1], [1]])}),
     ]:
         with pytest.raises(ValueError, match=said):
-            plot_membership(**({"membership": memberships()} | arguments))
+            plot_components(**({"membership": memberships()} | arguments))

@@ -1,4 +1,4 @@
-"""`bayesrank rank --kinds`: rankers of a few kinds, that nobody has named."""
+"""`bayesrank rank --components`: rankers of a few components, that nobody has named."""
 
 from pathlib import Path
 
@@ -8,16 +8,16 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesrank.cli import kinds, sections
+from bayesrank.cli import mixture, sections
 from bayesrank.results.checks.ranking_checks import check_table
 from tests.commands import command, data_of, few, no_sampling, notes, run
 
-TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--kinds", 2)
+TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--components", 2)
 FILMS = ("new hope", "empire", "jedi", "menace", "clones")
 
 
 def table(n_rankers, rankings=1):
-    """Rankings by two kinds of people, who disagree about everything; the last third is other."""
+    """Rankings by two components, which disagree about everything; the last third is other."""
     rng = np.random.default_rng(3)
     utility = np.linspace(2, -2, len(FILMS))
     rows = ["who,when,film,place"]
@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def sampler(folder, monkeypatch):
-    """Make up draws of two kinds, one of them of two rankers in three."""
+    """Make up draws of two components, one of them of two rankers in three."""
     asked = []
 
     def sample(**settings):
@@ -51,74 +51,78 @@ def sampler(folder, monkeypatch):
         means = np.stack([np.stack([-utility, utility]), np.stack([utility, -utility])])
         shares = np.array([[1 / 3, 2 / 3], [2 / 3, 1 / 3]])
         order = [list(FILMS).index(item) for item in draws["item"].to_numpy()]
-        noise = np.random.default_rng(1).normal(0, 0.2, draws["kind_utility"].shape)
-        draws["kind_utility"].values[:] = means[:, None, :, order] + noise
-        draws["kind_utility_z"].values[:] = draws["kind_utility"].values
-        draws["kind_utility_scale"].values[:] = 1.0
+        noise = np.random.default_rng(1).normal(0, 0.2, draws["component_utility"].shape)
+        draws["component_utility"].values[:] = means[:, None, :, order] + noise
+        draws["component_utility_z"].values[:] = draws["component_utility"].values
+        draws["component_utility_scale"].values[:] = 1.0
         draws["share"].values[:] = shares[:, None]
-        draws["utility"].values[:] = (draws["share"] * draws["kind_utility"]).sum("kind").values
+        draws["utility"].values[:] = (
+            (draws["share"] * draws["component_utility"]).sum("component").values
+        )
         tree["posterior"] = draws
         return tree
 
     no_sampling(monkeypatch, sample)
-    monkeypatch.setattr(kinds, "first_kinds", lambda *_: {"share": np.array([0.5, 0.5])})
+    monkeypatch.setattr(mixture, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     return asked
 
 
-def test_each_kind_has_its_leader_its_share_and_its_people(sampler):
+def test_each_component_has_its_leader_its_share_and_its_people(sampler):
     result = run("rank", "t.csv", *TWO, "--json", "--seed", 1)
     assert result.exit_code == 0, result.output
     (asked,) = sampler
     assert asked["initvals"]["share"].tolist() == [0.5, 0.5]
     said = data_of(result)
-    assert "2 kinds of rankers: for 67% of them new hope leads (best with" in said["verdict"]
+    assert "2 components of rankers: for 67% of them new hope leads (best with" in said["verdict"]
     assert ", for 33% of them clones leads (" in said["verdict"]
     assert [row["share"] for row in said["shares"]] == pytest.approx([2 / 3, 1 / 3])
-    first = {row["kind"]: row["item"] for row in reversed(said["kinds"])}
+    first = {row["component"]: row["item"] for row in reversed(said["components"])}
     assert first == {1: "new hope", 2: "clones"}
-    who = pd.read_csv("t-ranks/memberships.csv", index_col="ranker")
+    who = pd.read_csv("t-ranks/component_probabilities.csv", index_col="ranker")
     assert who.sum(axis=1).to_numpy() == pytest.approx(1)
-    of_first = who["kind_1"] > 0.5
+    of_first = who["component_1"] > 0.5
     assert of_first[[f"p{k}" for k in range(6)]].mean() > 0.8
     assert of_first[["p6", "p7", "p8"]].mean() < 0.4
     page = Path("t-ranks/report.html").read_text(encoding="utf-8")
-    for heading in ("Kinds of rankers", "Ranks by kind", "Who is of which kind"):
+    for heading in ("Components of rankers", "Ranks by component", "Who is of which component"):
         assert f">{heading}</h2>" in page
-    assert ">What it misses within the kinds</h2>" in page
-    checks = pd.read_csv("t-ranks/kind_checks.csv")
+    assert ">What it misses within the components</h2>" in page
+    checks = pd.read_csv("t-ranks/component_checks.csv")
     assert set(checks["statistic"]) == {"share", "top item", "pair order", "Kendall distance"}
-    assert checks["kind"].unique().tolist() == [1, 2]
-    assert "2 kinds of rankers, with utilities each" in page
+    assert checks["component"].unique().tolist() == [1, 2]
+    assert "2 components of rankers, with utilities each" in page
     assert "for 67% of them new hope leads" in page.split("</header>")[0]
 
 
-def test_a_kind_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
-    keys = [("top item", item, kind) for item in FILMS for kind in (1, 2)]
+def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
+    keys = [("top item", item, component) for item in FILMS for component in (1, 2)]
     keys.append(("Kendall distance", "mean", 2))
     drawn = np.random.default_rng(1).normal(0.5, 0.01, (len(keys), 400))
     observed = np.full(len(keys), 0.5)
     observed[[0, -1]] = 0.9, 0.4
     table = check_table(keys, observed, drawn, None, 0.94)
-    table.index = table.index.set_names("kind", level=2)
+    table.index = table.index.set_names("component", level=2)
     table.attrs["prob"] = 0.94
-    monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: table)
-    part = sections.checks_of_kinds(None, xr.Dataset())
+    monkeypatch.setattr(sections, "component_checks", lambda *_, **__: table)
+    part = sections.checks_of_components(None, xr.Dataset())
     (sentence,) = part.failures
-    assert sentence.startswith("The model does not fit within the kinds. 2 of 11 checks fail")
-    assert "The worst: how often new hope is first (kind 1): observed 0.90, predicted" in sentence
-    assert "try another number of --kinds" in sentence
-    assert part.table.index.tolist() == ["new hope, kind 1", "mean over rankings, kind 2"]
+    assert sentence.startswith("The model does not fit within the components. 2 of 11 checks fail")
+    assert (
+        "The worst: how often new hope is first (component 1): observed 0.90, predicted" in sentence
+    )
+    assert "try another number of --components" in sentence
+    assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
     only = table.iloc[-1:]
     only.attrs["prob"] = 0.94
-    monkeypatch.setattr(sections, "kind_checks", lambda *_, **__: only)
-    (sentence,) = sections.checks_of_kinds(None, xr.Dataset()).failures
-    assert "rankings of kind 2 agree more with each other" in sentence
+    monkeypatch.setattr(sections, "component_checks", lambda *_, **__: only)
+    (sentence,) = sections.checks_of_components(None, xr.Dataset()).failures
+    assert "rankings of component 2 agree more with each other" in sentence
 
 
-def test_all_rankings_of_a_ranker_are_of_one_kind(folder, sampler):
+def test_all_rankings_of_a_ranker_are_of_one_component(folder, sampler):
     (folder / "t.csv").write_text(table(6, rankings=2), encoding="utf-8")
     assert notes(run("rank", "t.csv", *TWO, "--ranking", "when", "--seed", 1)) == []
-    who = pd.read_csv("t-ranks/memberships.csv", index_col="ranker")
+    who = pd.read_csv("t-ranks/component_probabilities.csv", index_col="ranker")
     assert who.index.tolist() == [f"p{k}" for k in range(6)]
     assert "of 6 rankers" in Path("t-ranks/report.html").read_text(encoding="utf-8").lower()
 
@@ -128,7 +132,7 @@ def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler
     ballots += ["clones > menace > jedi > empire > new hope,20", "clones > menace,1"]
     (folder / "b.csv").write_text("\n".join(["ballot,n", *ballots]), encoding="utf-8")
     columns = ("--ballot", "ballot", "--weight", "n", "--missing", "drop")
-    result = run("rank", "b.csv", *columns, "--kinds", 2)
+    result = run("rank", "b.csv", *columns, "--components", 2)
     assert result.exit_code == 0, result.output
     page = Path("b-ranks/report.html").read_text(encoding="utf-8")
     assert "Of 61 rankers" in page
@@ -136,22 +140,24 @@ def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler
 
 def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
     def found(reached):
-        def find_kinds(model, **settings):
+        def fit_mixture(model, **settings):
             assert settings == {"n_starts": 20, "seed": 7}
             return type("Found", (), {"n_reached": reached, "initvals": {"share": 1}})
 
-        return find_kinds
+        return fit_mixture
 
     said = []
     for reached in (12, 1):
-        monkeypatch.setattr(kinds, "find_kinds", found(reached))
-        assert kinds.first_kinds(None, 7, said.append) == {"share": 1}
+        monkeypatch.setattr(mixture, "fit_mixture", found(reached))
+        assert mixture.first_components(None, 7, said.append) == {"share": 1}
     (sentence,) = said
-    assert sentence.startswith("The kinds were looked for from 20 starts, and one of them alone")
+    assert sentence.startswith(
+        "The components were looked for from 20 starts, and one of them alone"
+    )
 
 
 @pytest.mark.slow
-def test_kinds_that_were_made_up_are_found(folder):
+def test_components_that_were_made_up_are_found(folder):
     (folder / "t.csv").write_text(table(60), encoding="utf-8")
     out = folder / "out"
     settings = ("--seed", 1, "--chains", 2, "--json", "--output-dir", out)
@@ -161,16 +167,18 @@ def test_kinds_that_were_made_up_are_found(folder):
     assert said["fits"], said["warnings"]
     shares = said["shares"]
     assert shares[0]["low"] < 2 / 3 < shares[0]["high"]
-    first = {row["kind"]: row["item"] for row in reversed(said["kinds"])}
+    first = {row["component"]: row["item"] for row in reversed(said["components"])}
     assert first == {1: "new hope", 2: "clones"}
-    who = pd.read_csv(out / "memberships.csv", index_col="ranker")["kind_1"]
+    who = pd.read_csv(out / "component_probabilities.csv", index_col="ranker")["component_1"]
     right = np.where(np.arange(60) < 40, who > 0.5, who < 0.5)
     assert right.mean() > 0.9
     again = command("report", out / "posterior.nc", "--output-dir", folder / "again", "--json")
-    assert data_of(again)["kinds"] == said["kinds"]
-    before, now = ((path / "memberships.csv").read_bytes() for path in (out, folder / "again"))
+    assert data_of(again)["components"] == said["components"]
+    before, now = (
+        (path / "component_probabilities.csv").read_bytes() for path in (out, folder / "again")
+    )
     assert now == before
     # one order for all of them does not fit, and says what may
     alone = data_of(command("rank", folder / "t.csv", *TWO[:-2], *settings))
     assert not alone["fits"]
-    assert "have them found with --kinds 2" in alone["warnings"][0]
+    assert "have them found with --components 2" in alone["warnings"][0]

@@ -21,14 +21,14 @@ from bayesrank.results.checks.statistics import Found, KendallDistance, PairOrde
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import RANKER, TURNS, Kept
 
-__all__ = ["kind_checks"]
+__all__ = ["component_checks"]
 
 Floats = NDArray[np.float64]
 
 
-def kind_checks(
+def component_checks(
     data: xr.DataTree,
-    membership: xr.Dataset,
+    probabilities: xr.Dataset,
     *,
     var: str = "y",
     order: str | None = None,
@@ -60,10 +60,10 @@ def kind_checks(
     Parameters
     ----------
     data : DataTree
-        Posterior of a mixture, relabelled by `bayesrank.relabel`, with the group
+        Posterior of a mixture, relabelled by `bayesrank.relabel_components`, with the group
         posterior_predictive.
-    membership : Dataset
-        From ``br.membership(model, data, predicted=True)``.
+    probabilities : Dataset
+        From ``br.component_probabilities(model, data, predicted=True)``.
     var : str
         The mixture.
     order : str, optional
@@ -93,34 +93,39 @@ def kind_checks(
 
     Examples
     --------
-    >>> table = kind_checks(posterior, who)  # doctest: +SKIP
+    >>> table = component_checks(posterior, who)  # doctest: +SKIP
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
     check_probability("prob", prob, 0.0)
     check_whole(max_pairs=max_pairs)
     found = found_rankings(data, var, None)
-    weights, kinds = _weights(membership, data, var, found)
-    orders = _orders(data, membership, order, found, kinds)
+    weights, components = _weights(probabilities, data, var, found)
+    orders = _orders(data, probabilities, order, found, components)
     pairs = PairOrders(found, max_pairs)
     statistics: list[Any] = [Share(found.weight.sum()), TopItem(found), pairs]
     if orders is not None:
         statistics.append(KendallDistance(found, by_length=False))
 
     columns = []
-    for k in range(len(kinds)):
-        of_kind = weights[0][..., k], weights[1][..., k]
+    for k in range(len(components)):
+        of_component = weights[0][..., k], weights[1][..., k]
         for statistic in statistics:
             of_items = [orders[:, k].T] if isinstance(statistic, KendallDistance) else []
             with np.errstate(invalid="ignore", divide="ignore"):
-                columns.append(compared(statistic, found, of_kind, *of_items))
+                columns.append(compared(statistic, found, of_component, *of_items))
     observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
-    keys = [(s.name, label, kind) for kind in kinds for s in statistics for label, _ in s.labels]
-    # statistic by statistic, without those of an item that nobody of a kind has
-    n = len(keys) // len(kinds)
+    keys = [
+        (s.name, label, component)
+        for component in components
+        for s in statistics
+        for label, _ in s.labels
+    ]
+    # statistic by statistic, without those of an item that nobody of a component has
+    n = len(keys) // len(components)
     known = np.isfinite(observed) & np.isfinite(predicted).all(axis=1)
     rows = [row for row in np.arange(len(keys)).reshape(-1, n).T.ravel() if known[row]]
     table = check_table([keys[k] for k in rows], observed[rows], predicted[rows], None, prob)
-    table.index = table.index.set_names("kind", level=2)
+    table.index = table.index.set_names("component", level=2)
     table.attrs |= {"n_draws": predicted.shape[1], "prob": prob, "n_pairs": len(pairs.labels)}
     return table.drop(columns="note")
 
@@ -139,51 +144,55 @@ class Share:
 
 
 def _weights(
-    membership: Any, data: xr.DataTree, var: str, found: Found
+    probabilities: Any, data: xr.DataTree, var: str, found: Found
 ) -> tuple[list[Floats], list[Any]]:
-    """Weights of rankings, (n_rankings, n_draws, n_kinds), observed and predicted; kinds."""
-    named = getattr(membership, "data_vars", ())
+    """Return weights (n_rankings, n_draws, n_components) by group, and the components."""
+    named = getattr(probabilities, "data_vars", ())
     if not {"observed", "predicted"} <= set(named):
         raise ValueError(
-            "`membership` has no memberships by draw, of observed and of predicted rankings: make "
-            "it by br.membership(model, data, predicted=True)."
+            "`probabilities` must have the variables 'observed' and 'predicted'. Compute them by "
+            "br.component_probabilities(model, data, predicted=True)."
         )
-    *sample, _, kind = map(str, membership["observed"].dims)
+    *sample, _, component = map(str, probabilities["observed"].dims)
     y = data["posterior_predictive"].dataset[var]
-    same = all(np.array_equal(membership[d], y[d]) for d in SAMPLE)
+    same = all(np.array_equal(probabilities[d], y[d]) for d in SAMPLE)
     if sample != [*SAMPLE] or not same:
         raise ValueError(
-            "`membership` is of other draws than the predictions: make it by br.membership(model, "
-            "data, predicted=True) of the same data."
+            "`probabilities` and the predictions have different draws. Compute both from the same "
+            "data, by br.component_probabilities(model, data, predicted=True)."
         )
-    values = [membership[x].to_numpy() for x in ("observed", "predicted")]
+    values = [probabilities[x].to_numpy() for x in ("observed", "predicted")]
     flat = [x.reshape(-1, *x.shape[2:]) for x in values]
     kept = Kept(data, var)
     if TURNS in kept:  # of rankers: what each of their rankings is of
         flat = [x[:, kept[RANKER].to_numpy()] for x in flat]
     weights = [x.swapaxes(0, 1) * found.weight[:, None, None] for x in flat]
-    return weights, membership[kind].to_numpy().tolist()
+    return weights, probabilities[component].to_numpy().tolist()
 
 
 def _orders(
-    data: xr.DataTree, membership: xr.Dataset, order: str | None, found: Found, kinds: list[Any]
+    data: xr.DataTree,
+    probabilities: xr.Dataset,
+    order: str | None,
+    found: Found,
+    components: list[Any],
 ) -> Any:
-    """Places of the items in the order of every kind, (n_draws, n_kinds, n_items), or None."""
+    """Return places in the order of every component, (n_draws, n_components, n_items)."""
     posterior = data["posterior"].dataset
-    kind = str(membership["observed"].dims[-1])
+    component = str(probabilities["observed"].dims[-1])
     known = {}
     for name in ("utility", "consensus") if order is None else (order,):
         x = posterior.get(name, xr.DataArray(0.0))
-        dims = [str(d) for d in x.dims if d not in (*SAMPLE, kind)]
-        if kind in x.dims and len(dims) == 1 and x.sizes[dims[0]] == len(found.items):
-            known[name] = x.transpose(*SAMPLE, kind, *dims)
+        dims = [str(d) for d in x.dims if d not in (*SAMPLE, component)]
+        if component in x.dims and len(dims) == 1 and x.sizes[dims[0]] == len(found.items):
+            known[name] = x.transpose(*SAMPLE, component, *dims)
     if not known:
         if order is None:
             return None
         raise ValueError(
-            f"The posterior has no variable {order!r} by {kind} and item; it has "
+            f"The posterior has no variable {order!r} by {component} and item; it has "
             f"{sorted(map(str, posterior.data_vars))}."
         )
-    x = next(iter(known.values())).sel({d: membership[d] for d in SAMPLE})
-    values = x.to_numpy().reshape(-1, len(kinds), len(found.items))
+    x = next(iter(known.values())).sel({d: probabilities[d] for d in SAMPLE})
+    values = x.to_numpy().reshape(-1, len(components), len(found.items))
     return places(values if values.dtype.kind in "iu" else -values)

@@ -7,7 +7,7 @@ on the utilities at that time:
 .. math:: u_i(\cdot) \sim \text{dynamics}, \qquad
           y_k \sim \text{Davidson}\bigl(u_{i_k}(t_k) - u_{j_k}(t_k) + \delta, \nu\bigr)
 
-Given the hyperparameters of the dynamics, `history` finds the mode of all utilities by Newton's
+Given the hyperparameters of the dynamics, `fit_dynamic` finds the mode of all utilities by Newton's
 method and takes the normal around it as their posterior (`bayesrank.inference.dynamic.chains`).
 The hyperparameters have a weak prior (`Dynamics.log_prior`). Their mode is found by Laplace's
 approximation of the evidence, and weighted nodes are laid around it (`approximation.nodes`). The
@@ -46,7 +46,7 @@ from bayesrank.data.read import (
     time_coordinates,
 )
 from bayesrank.distributions import BradleyTerry, Davidson, PlackettLuce, RaoKupper
-from bayesrank.inference.approximation.modes import data_groups
+from bayesrank.inference.approximation.modes import data_groups, fixed_seed
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
     curvature_of,
@@ -67,7 +67,7 @@ from bayesrank.inference.dynamic.chains import (
 from bayesrank.inference.dynamic.observations import TIES, Observations, observations_of
 from bayesrank.utility.dynamics import Dynamics
 
-__all__ = ["History", "history"]
+__all__ = ["DynamicFit", "fit_dynamic"]
 
 Floats = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ LEAST_BEND = 0.5  # smallest curvature assumed at the mode; about that of the pr
 POINTS = 21  # of the quadrature over the lead of a match, and over ties
 
 
-def history(
+def fit_dynamic(
     data: Pairs | Rankings,
     *,
     time: str,
@@ -95,8 +95,8 @@ def history(
     order_effect: bool = True,
     newcomers: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
-    seed: int = 1,
-) -> "History":
+    random_seed: int | None = None,
+) -> "DynamicFit":
     """Fit utilities that change with time.
 
     Parameters
@@ -124,12 +124,12 @@ def history(
     covariates : mapping of str to array, optional
         Values that add to the lead of the first item, (n_pairs,), or to the utility in every slot,
         (n_rankings, n_slots), times a coefficient: Normal(0, 1).
-    seed : int
-        Random seed of the evidence.
+    random_seed : int, optional
+        Seed of the random numbers that estimate the evidence.
 
     Returns
     -------
-    History
+    DynamicFit
 
     Raises
     ------
@@ -152,15 +152,17 @@ def history(
     >>> table = pd.DataFrame({"home": [*"abab"], "away": [*"baba"], "won": ["first"] * 4})
     >>> table["day"] = ["2024-01-01", "2024-02-01", "2024-06-01", "2024-09-01"]
     >>> pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="won", by="day")
-    >>> fit = history(pairs, time="day", dynamics="random_walk")
+    >>> fit = fit_dynamic(pairs, time="day", dynamics="random_walk")
     >>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
     True
     """
     problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
-    shape = Dynamics(dynamics)
-    found = learned(problem, shape, checked_hyperparameters(hyperparameters or {}, shape), seed)
+    shape, random_seed = Dynamics(dynamics), fixed_seed(random_seed)
+    found = learned(
+        problem, shape, checked_hyperparameters(hyperparameters or {}, shape), random_seed
+    )
     best = dict(zip(shape.names, found.values.tolist(), strict=True))
-    return History(problem, shape, best, found.mode, found.nodes, found.log_weight, seed)
+    return DynamicFit(problem, shape, best, found.mode, found.nodes, found.log_weight, random_seed)
 
 
 @dataclass(frozen=True)
@@ -335,7 +337,9 @@ class Learned(NamedTuple):
         return few, np.full(2 * n, 1 / (2 * n))
 
 
-def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], seed: int) -> Learned:
+def learned(
+    problem: Problem, dynamics: Dynamics, given: Mapping[str, float], random_seed: int | None
+) -> Learned:
     """Find the hyperparameters of the highest density, and nodes around them.
 
     The log density of their logarithms is the evidence and the prior. Given hyperparameters are the
@@ -355,7 +359,7 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
         return x, find_mode(chains, observations, dual)
 
     def evaluate(x: Floats, mode: Mode) -> float:
-        return log_evidence(mode, seed=seed).value + dynamics.log_prior(x, span)
+        return log_evidence(mode, random_seed=random_seed).value + dynamics.log_prior(x, span)
 
     def log_density(part: Floats) -> float:
         nonlocal last
@@ -365,7 +369,7 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
 
     def node(part: Floats, near: Node | None) -> Node:
         x, mode = fit(part, last if near is None else near.dual)
-        value = evaluate(x, mode) + beyond_laplace(mode, seed=seed)
+        value = evaluate(x, mode) + beyond_laplace(mode, random_seed=random_seed)
         return Node(np.exp(x), value, mode.dual)
 
     peak, top = start[free], 0.0
@@ -393,8 +397,8 @@ def learned(problem: Problem, dynamics: Dynamics, given: Mapping[str, float], se
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class History:
-    """The posterior of utilities that change with time, from `history`.
+class DynamicFit:
+    """The posterior of utilities that change with time, from `fit_dynamic`.
 
     Attributes
     ----------
@@ -429,7 +433,7 @@ class History:
 
         It is that of the outcomes in the order in which they came.
         """
-        return log_evidence(self.mode, seed=self._seed).value
+        return log_evidence(self.mode, random_seed=self._seed).value
 
     @property
     def observations(self) -> Observations:
@@ -450,7 +454,7 @@ class History:
         n_nodes = self.observations.nodes.item.size
         learned = ", ".join(f"{name} {value:.3g}" for name, value in self.hyperparameters.items())
         return (
-            f"History: {counted(self.data.n_items, 'item')} at {n_nodes} times in all, "
+            f"DynamicFit: {counted(self.data.n_items, 'item')} at {n_nodes} times in all, "
             f"{self.likelihood}, {self.dynamics.text} ({learned})"
         )
 
@@ -461,7 +465,7 @@ class History:
         since: Any = None,
         draws: int = 250,
         chains: int = 4,
-        seed: int = 1,
+        random_seed: int | None = None,
         log_likelihood: bool = False,
     ) -> xr.DataTree:
         """Draw utilities at one or more times, from the past, the present or the future.
@@ -474,7 +478,8 @@ class History:
             Leave out items that were last seen before.
         draws, chains : int
             Draws are independent; chains differ by chance only.
-        seed : int
+        random_seed : int, optional
+            Seed of the draws.
         log_likelihood : bool
             Whether to add the log-likelihood of every pair or ranking and the observed data, for
             `br.compare` with other models of the same data. This keeps all utilities in memory: 8
@@ -508,7 +513,9 @@ class History:
         places = wider.nodes.places(item[there], when[there])
         n_common = len(wider.common)
         keep: Any = np.append(places, wider.nodes.item.size + np.arange(n_common))
-        x, node = self._draw(wider, draws * chains, seed, slice(None) if log_likelihood else keep)
+        x, node = self._draw(
+            wider, draws * chains, random_seed, slice(None) if log_likelihood else keep
+        )
         kept = x[keep] if log_likelihood else x
 
         utility: Any = np.full((item.size, draws * chains), np.nan)
@@ -536,10 +543,10 @@ class History:
         return self._with_log_likelihood(out, wider, x) if log_likelihood else out
 
     def _draw(
-        self, wider: Observations, n_draws: int, seed: int, keep: Any
+        self, wider: Observations, n_draws: int, random_seed: int | None, keep: Any
     ) -> tuple[Floats, NDArray[np.int64]]:
         """Draw the unknowns of `keep` from the mixture, (n_kept, n_draws), and the node of each."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_seed)
         node = node_of_draws(self._log_weight, n_draws, rng)
         found = np.empty((np.arange(wider.n)[keep].size, n_draws))
         for k, one in enumerate(self._nodes):
@@ -574,7 +581,7 @@ class History:
 
     def with_data(
         self, data: Pairs | Rankings, *, covariates: Mapping[str, ArrayLike] | None = None
-    ) -> "History":
+    ) -> "DynamicFit":
         """Observe other data, such as those of today in addition, with the same hyperparameters.
 
         Nodes keep their weights. The search for the mode of each starts from the mode before, so a
@@ -583,21 +590,21 @@ class History:
         Parameters
         ----------
         data : Pairs or Rankings
-            All that is known now, of the same kind and grouped by the same times. There may be new
+            All that is known now, of the same type and grouped by the same times. There may be new
             items and new times; what is left out is forgotten.
         covariates : mapping of str to array, optional
             Values for all of them, under the same names.
 
         Returns
         -------
-        History
+        DynamicFit
 
         Raises
         ------
         ValueError
-            As `history`, or if covariates have other names.
+            As `fit_dynamic`, or if covariates have other names.
         TypeError
-            If the data are of another kind.
+            If the data have another type.
         """
         p = self._problem
         if not isinstance(data, type(p.data)):

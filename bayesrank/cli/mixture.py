@@ -1,6 +1,6 @@
-"""``bayesrank rank --kinds``: rankers of a few kinds, each with an order of its own.
+"""``bayesrank rank --components``: rankers of a few components, each with an order of its own.
 
-Nobody says who is of which kind: the kinds are found from the rankings, and summed out.
+Nobody says who is of which component: the components are found from the rankings, and summed out.
 """
 
 import warnings
@@ -17,79 +17,80 @@ import xarray as xr
 from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.options import Fit
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
-from bayesrank.cli.sections import checks_of_kinds
+from bayesrank.cli.sections import checks_of_components
 from bayesrank.cli.texts import paragraphs
 from bayesrank.distributions import Mixture, PlackettLuce
-from bayesrank.inference import KindsWarning, find_kinds, membership
-from bayesrank.plots import plot_membership
+from bayesrank.inference import MixtureWarning, component_probabilities, fit_mixture
+from bayesrank.plots import plot_components
 from bayesrank.priors import utility_prior
-from bayesrank.results import LabelWarning, rank_summary, relabel
+from bayesrank.results import LabelWarning, rank_summary, relabel_components
 
 if TYPE_CHECKING:
-    from bayesrank.cli.rank import KindsJob
+    from bayesrank.cli.rank import MixtureJob
     from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
-STARTS = 20  # from which kinds are looked for
+STARTS = 20  # from which components are looked for
 MOST_DRAWN = 20_000  # rankers of whom a picture has a bar each
 MOST_ROWS = 100  # rankers in the table of the page
-CHECKED = 200  # draws, of which checks by kind are made
+CHECKED = 200  # draws, of which checks by component are made
 MOST_CHECKED = 10_000_000  # numbers of a draw, a cell for each two items of each ranking
-SURE = 0.9  # probability from which a ranker is taken to be of a kind
+SURE = 0.9  # probability from which a ranker is taken to be of a component
 
 
-def kinds_model(rankings: "Rankings", n_kinds: int, fit: Fit) -> pm.Model:
+def components_model(rankings: "Rankings", n_components: int, fit: Fit) -> pm.Model:
     """Build a mixture of Plackett-Luce models."""
     several = len(rankings.rankers) < rankings.n_rankings
-    coords = {**rankings.coords, "kind": np.arange(1, n_kinds + 1)}
+    coords = {**rankings.coords, "component": np.arange(1, n_components + 1)}
     with pm.Model(coords=coords) as model:
-        share = pm.Dirichlet("share", np.full(n_kinds, 2.0), dims="kind")
-        of_kind = utility_prior(
-            fit.prior, "kind_utility", sigma=fit.prior_scale, dims=("kind", "item")
+        share = pm.Dirichlet("share", np.full(n_components, 2.0), dims="component")
+        of_component = utility_prior(
+            fit.prior, "component_utility", sigma=fit.prior_scale, dims=("component", "item")
         )
-        scale = model["kind_utility_scale"] if fit.prior_scale is None else fit.prior_scale
+        scale = model["component_utility_scale"] if fit.prior_scale is None else fit.prior_scale
         # of all rankers together, and how far apart it is before the data
-        pm.Deterministic("utility", share @ of_kind, dims="item")
+        pm.Deterministic("utility", share @ of_component, dims="item")
         pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
-        each = PlackettLuce.dist(of_kind)
+        each = PlackettLuce.dist(of_component)
         Mixture("y", share, each, unit="ranker" if several else "ranking", observed=rankings)
     return model
 
 
-def first_kinds(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict[str, Any]:
+def first_components(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict[str, Any]:
     """Find where to start sampling: at the best of the modes."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KindsWarning)  # said here, in other words
-        found = find_kinds(model, n_starts=STARTS, seed=seed)
+        warnings.simplefilter("ignore", MixtureWarning)  # said here, in other words
+        found = fit_mixture(model, n_starts=STARTS, random_seed=seed)
     if found.n_reached == 1:
         note(
-            f"The kinds were looked for from {STARTS} starts, and one of them alone led to those "
-            "that fit best: there may be better ones. Another --seed looks from other starts; "
-            "fewer kinds are found more surely."
+            f"Only one of {STARTS} starts reached the best components, so there may be better "
+            "ones. Try another --seed, or fewer components."
         )
     return found.initvals
 
 
 def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
-    """Give the kinds of all draws the same order, the most frequent one first."""
+    """Give the components of all draws the same order, the most frequent one first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelWarning)  # said by `_are_alike`
-        out = relabel(posterior, var="kind_utility")
+        out = relabel_components(posterior, var="component_utility")
     draws = out["posterior"].to_dataset()
     order = np.argsort(-draws["share"].mean(SAMPLE).to_numpy(), kind="stable")
-    labels = {"kind": np.arange(1, len(order) + 1), "item": rankings.coords["item"]}
-    out["posterior"] = xr.DataTree(draws.isel(kind=order).assign_coords(labels))
+    labels = {"component": np.arange(1, len(order) + 1), "item": rankings.coords["item"]}
+    out["posterior"] = xr.DataTree(draws.isel(component=order).assign_coords(labels))
     return out
 
 
-def sections(job: "KindsJob", report: "Report") -> list[Part]:
-    """Say what each kind likes, and who is of which; predicted draws say enough of the latter."""
+def sections(job: "MixtureJob", report: "Report") -> list[Part]:
+    """Describe the preferences and the rankers of each component."""
     posterior, some = report.posterior, report.predicted
     model, rankings = job.pymc_model, job.rankings
     shares = _shares(posterior, job.fit.interval)
-    sizes = formatted(shares, "kind", {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"})["Share"]
-    text = paragraphs("kinds", alike=_are_alike(posterior))
-    leaders, ranks = by_group(posterior, "kind", sizes, report.summary, job.fit, text)
+    sizes = formatted(shares, "component", {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"})[
+        "Share"
+    ]
+    text = paragraphs("components", alike=_are_alike(posterior))
+    leaders, ranks = by_group(posterior, "component", sizes, report.summary, job.fit, text)
     return [
         replace(leaders, data={**leaders.data, "shares": shares}),
         ranks,
@@ -99,78 +100,80 @@ def sections(job: "KindsJob", report: "Report") -> list[Part]:
 
 
 def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Part]:
-    """Say whether the rankings of each kind look like those of the model, unless they are many."""
+    """Compare simulated with observed rankings by component, unless there are too many."""
     if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
         return []
     found = some["posterior_predictive"].dataset
     every = max(found.sizes["chain"] * found.sizes["draw"] // CHECKED, 1)
     few = some.copy()
     few["posterior_predictive"] = xr.DataTree(found.isel(draw=slice(None, None, every)))
-    return [checks_of_kinds(few, membership(model, few, predicted=True))]
+    return [checks_of_components(few, component_probabilities(model, few, predicted=True))]
 
 
 def headline(posterior: xr.DataTree, fit: Fit) -> str:
-    """Say who leads among the rankers of each kind."""
-    by_kind = rank_summary(posterior, "kind_utility", top=fit.top, prob=fit.interval)
+    """Say who leads among the rankers of each component."""
+    by_component = rank_summary(posterior, "component_utility", top=fit.top, prob=fit.interval)
     shares = _shares(posterior, fit.interval)["share"]
     said = []
     for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
-        here = by_kind.loc[number]
+        here = by_component.loc[number]
         name, row = here.index[0], here.iloc[0]
         said.append(
             f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
         )
-    return f"There are {len(shares)} kinds of rankers: {', '.join(said)}."
+    return f"There are {len(shares)} components of rankers: {', '.join(said)}."
 
 
 def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
-    """How many of the rankers are of each kind."""
+    """How many of the rankers are of each component."""
     found = interval_table(posterior["posterior"]["share"], prob).drop(columns="sd")
     return found.rename(columns={"mean": "share"})
 
 
 def _are_alike(posterior: xr.DataTree) -> bool:
-    """Whether the draws do not tell which kind is which."""
+    """Whether the draws do not tell which component is which."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", LabelWarning)
-        relabel(posterior, var="kind_utility")
+        relabel_components(posterior, var="component_utility")
     return any(issubclass(one.category, LabelWarning) for one in found)
 
 
 def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
-    """Show of which kind each ranker is, and how sure that is."""
-    found = membership(model, some)
-    (row,) = set(map(str, found.dims)) - {"kind"}
+    """Show of which component each ranker is, and how sure that is."""
+    found = component_probabilities(model, some)
+    (row,) = set(map(str, found.dims)) - {"component"}
     labels = rankings.rankers
     if row == "ranking":  # of which each is by another ranker
         labels = labels[rankings.ranker_idx]
-    values = found.transpose(row, "kind").to_numpy()
+    values = found.transpose(row, "component").to_numpy()
     times = np.ones(len(values)) if row == "ranker" else rankings.weight
     surely = float(times @ (values.max(axis=1) >= SURE))
     table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
-    table.columns = pd.Index([f"kind_{number}" for number in found["kind"].to_numpy()])
+    table.columns = pd.Index([f"component_{number}" for number in found["component"].to_numpy()])
 
     # rankings of a weight are those of so many rankers, without names of their own
     drawn, names = values, labels
     if (times != 1).any() and (times == times.round()).all() and times.sum() <= MOST_DRAWN:
         drawn = np.repeat(values, times.astype(int), axis=0)
         names = pd.RangeIndex(1, len(drawn) + 1)
-    coords = {"ranker": names, "kind": found["kind"].to_numpy()}
-    plot = plot_membership(xr.DataArray(drawn, dims=("ranker", "kind"), coords=coords))
+    coords = {"ranker": names, "component": found["component"].to_numpy()}
+    plot = plot_components(xr.DataArray(drawn, dims=("ranker", "component"), coords=coords))
     picture = marked_png(plot, some)
     text = paragraphs("memberships", total=times.sum(), surely=surely, sure=SURE)
     shown = None
     if len(table) <= MOST_ROWS:
-        columns = {f"Kind {n}": f"{{kind_{n}:.2f}}" for n in found["kind"].to_numpy()}
+        columns = {
+            f"Component {n}": f"{{component_{n}:.2f}}" for n in found["component"].to_numpy()
+        }
         shown = formatted(table, "Ranker", columns)
-    alt = f"Probability of each kind for {len(drawn):,} rankers, side by side, by kind"
+    alt = f"Probability of each component for {len(drawn):,} rankers, side by side, by component"
     return Part(
-        "Who is of which kind",
+        "Which ranker belongs to which component",
         text,
         shown,
         picture,
         alt,
-        "memberships.csv",
-        files={"memberships.csv": table, "memberships.png": picture},
+        "component_probabilities.csv",
+        files={"component_probabilities.csv": table, "component_probabilities.png": picture},
         printed=False,
     )

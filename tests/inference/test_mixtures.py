@@ -11,9 +11,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 import bayesrank as br
-from bayesrank.inference import KindsWarning, find_kinds, membership
-from bayesrank.inference.mixtures import em as kinds
-from bayesrank.likelihoods.kinds import joint_of
+from bayesrank.inference import MixtureWarning, component_probabilities, fit_mixture
+from bayesrank.inference.mixtures import em as components
+from bayesrank.likelihoods.mixture import joint_of
 from tests.inference.plain_em import plain_em, plain_logp
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking
@@ -25,21 +25,21 @@ N = 600
 
 
 def made_up(n=N, turns=1, seed=5):
-    """Full rankings of people of two kinds, and the kind of each person."""
+    """Full rankings of people of two components, and the component of each person."""
     rng = np.random.default_rng(seed)
-    kind = rng.choice(2, size=n, p=WEIGHTS)
+    component = rng.choice(2, size=n, p=WEIGHTS)
     noise = rng.gumbel(size=(n, turns, len(ITEMS)))
-    ordering = (-(UTILITY[kind][:, None] + noise)).argsort(axis=2)
+    ordering = (-(UTILITY[component][:, None] + noise)).argsort(axis=2)
     rankers = np.repeat(np.arange(n), turns)
     orderings = [[ITEMS[i] for i in one] for one in ordering.reshape(-1, len(ITEMS))]
-    return br.Rankings.from_orderings(orderings, rankers=rankers, items=ITEMS), kind
+    return br.Rankings.from_orderings(orderings, rankers=rankers, items=ITEMS), component
 
 
-def model_of(rankings, n_kinds=2, unit="ranking", sd=None):
-    """Kinds with flat priors, or normal ones."""
-    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
-        weights = pm.Dirichlet("weights", np.ones(n_kinds), dims="kind")
-        dims = ("kind", "item")
+def model_of(rankings, n_components=2, unit="ranking", sd=None):
+    """Components with flat priors, or normal ones."""
+    with pm.Model(coords={**rankings.coords, "component": range(n_components)}) as model:
+        weights = pm.Dirichlet("weights", np.ones(n_components), dims="component")
+        dims = ("component", "item")
         utility = (
             pm.Flat("utility", dims=dims) if sd is None else pm.Normal("utility", 0, sd, dims=dims)
         )
@@ -49,19 +49,19 @@ def model_of(rankings, n_kinds=2, unit="ranking", sd=None):
 
 @functools.cache
 def found():
-    rankings, kind = made_up()
+    rankings, component = made_up()
     model = model_of(rankings)
-    return rankings, kind, model, find_kinds(model, n_starts=5)
+    return rankings, component, model, fit_mixture(model, n_starts=5, random_seed=1)
 
 
 def in_order(utility, of):
-    """Kinds in the order in which they are nearest to those of another."""
+    """Components in the order in which they are nearest to those of another."""
     return linear_sum_assignment(((of[:, None] - utility[None]) ** 2).sum(axis=2))[1]
 
 
 def test_the_mode_without_priors_is_that_of_a_plain_em():
-    rankings, kind, _, best = found()
-    exact = plain_em(rankings.item, 0.1 + 0.8 * np.eye(2)[kind], tolerance=1e-9)
+    rankings, component, _, best = found()
+    exact = plain_em(rankings.item, 0.1 + 0.8 * np.eye(2)[component], tolerance=1e-9)
     assert best.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-4)
     utility = best.mode["posterior"]["utility"].to_numpy()[0, 0]
     utility -= utility.mean(axis=1, keepdims=True)
@@ -72,20 +72,20 @@ def test_the_mode_without_priors_is_that_of_a_plain_em():
 
 
 def test_weights_and_memberships_of_people_are_recovered():
-    _, kind, model, best = found()
+    _, component, model, best = found()
     order = in_order(best.initvals["utility"], UTILITY)
-    # three standard errors of a share, and as many of a kind's utilities
+    # three standard errors of a share, and as many of a component's utilities
     np.testing.assert_allclose(best.initvals["weights"][order], WEIGHTS, atol=3 * 0.5 / N**0.5)
-    member = membership(model, best.mode)
-    assert member.dims == ("ranking", "kind")
-    np.testing.assert_allclose(member.sum("kind"), 1, atol=1e-12)
-    of_first = member.isel(kind=int(order[0])).to_numpy()
-    # calibrated: of those said to be of the first kind with probability p, a share p is
+    member = component_probabilities(model, best.mode)
+    assert member.dims == ("ranking", "component")
+    np.testing.assert_allclose(member.sum("component"), 1, atol=1e-12)
+    of_first = member.isel(component=int(order[0])).to_numpy()
+    # calibrated: of those said to be of the first component with probability p, a share p is
     for low in (0.0, 0.2, 0.8):
         inside = (of_first >= low) & (of_first <= low + 0.2)
         error = np.sqrt(0.25 / inside.sum())
-        assert abs((kind[inside] == 0).mean() - of_first[inside].mean()) < 4 * error
-    assert ((of_first > 0.5) == (kind == 0)).mean() > 0.9
+        assert abs((component[inside] == 0).mean() - of_first[inside].mean()) < 4 * error
+    assert ((of_first > 0.5) == (component == 0)).mean() > 0.9
 
 
 def test_memberships_are_of_the_definition():
@@ -95,7 +95,7 @@ def test_memberships_are_of_the_definition():
         + np.stack([plain_logp(rankings.item, np.exp(u)) for u in best.initvals["utility"]], 1),
         axis=1,
     )
-    np.testing.assert_allclose(membership(model, best.mode), exact, atol=1e-9)
+    np.testing.assert_allclose(component_probabilities(model, best.mode), exact, atol=1e-9)
 
 
 def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
@@ -108,16 +108,16 @@ def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
     assert str(best).startswith(f"The best mode was reached from {best.n_reached} of 5 starts (log")
 
 
-def test_two_kinds_have_a_lower_bic_than_one_if_there_are_two():
+def test_two_components_have_a_lower_bic_than_one_if_there_are_two():
     rankings, _, _, two = found()
-    one = find_kinds(model_of(rankings, 1), n_starts=1)
+    one = fit_mixture(model_of(rankings, 1), n_starts=1, random_seed=1)
     assert two.bic < one.bic - 10
 
 
 def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
     rankings, _ = made_up(80)
     model = model_of(rankings, sd=1.0)
-    best = find_kinds(model, n_starts=3)
+    best = fit_mixture(model, n_starts=3, random_seed=1)
     slope = model.compile_fn(model.dlogp(jacobian=False))(best.point)
     assert abs(slope).max() < 1e-2
     height = model.compile_logp(jacobian=False)(best.point)
@@ -125,14 +125,16 @@ def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
 
 
 def test_a_ranker_is_one_unit():
-    rankings, kind = made_up(60, turns=4)
+    rankings, component = made_up(60, turns=4)
     model = model_of(rankings, unit="ranker", sd=2.0)
-    best = find_kinds(model, n_starts=3)
+    best = fit_mixture(model, n_starts=3, random_seed=1)
     assert best.n_units == pytest.approx(60)
-    member = membership(model, best.mode)
-    assert member.dims == ("ranker", "kind")
+    member = component_probabilities(model, best.mode)
+    assert member.dims == ("ranker", "component")
     order = in_order(best.initvals["utility"], UTILITY)
-    assert ((member.isel(kind=int(order[0])) > 0.5).to_numpy() == (kind == 0)).mean() > 0.95
+    assert (
+        (member.isel(component=int(order[0])) > 0.5).to_numpy() == (component == 0)
+    ).mean() > 0.95
 
 
 @pytest.mark.slow
@@ -140,13 +142,14 @@ def test_evidence_weights_count_as_so_many_rankings():
     orderings = [["a", "b", "c"], ["a", "c", "b"], ["c", "b", "a"], ["b", "a", "c"]]
     weighted = br.Rankings.from_orderings(orderings, weight=[5, 1, 4, 2])
     one, other = (
-        find_kinds(model_of(x, sd=1.0), n_starts=4, seed=2) for x in (weighted, weighted.expand())
+        fit_mixture(model_of(x, sd=1.0), n_starts=4, random_seed=2)
+        for x in (weighted, weighted.expand())
     )
     assert one.n_units == pytest.approx(12)
     assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-3)
 
 
-# Kinds of Mallows models, whose consensus has no gradient
+# Components of Mallows models, whose consensus has no gradient
 
 FOUR = br.Rankings.from_orderings(
     [list("abcd"), list("bacd"), list("abdc"), list("dcba"), list("dcab"), list("cdba"),
@@ -158,16 +161,18 @@ TOPS = br.Rankings.from_orderings(
 )  # fmt: skip
 
 
-def mallows_kinds(rankings, distance, n_kinds=2, alpha=None, weights=None, unit="ranking"):
-    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
+def mallows_components(
+    rankings, distance, n_components=2, alpha=None, weights=None, unit="ranking"
+):
+    with pm.Model(coords={**rankings.coords, "component": range(n_components)}) as model:
         if weights is None:
-            weights = pm.Dirichlet("weights", np.full(n_kinds, 2.0), dims="kind")
+            weights = pm.Dirichlet("weights", np.full(n_components, 2.0), dims="component")
         if alpha is None:
-            alpha = pm.Exponential("alpha", 0.2, dims="kind")
-        flat = np.zeros((n_kinds, rankings.n_items))
-        consensus = br.PlackettLuce("consensus", flat, dims=("kind", "item"))
-        kinds = br.Mallows.dist(consensus, alpha, distance=distance)
-        br.Mixture("y", weights, kinds, observed=rankings, unit=unit)
+            alpha = pm.Exponential("alpha", 0.2, dims="component")
+        flat = np.zeros((n_components, rankings.n_items))
+        consensus = br.PlackettLuce("consensus", flat, dims=("component", "item"))
+        components = br.Mallows.dist(consensus, alpha, distance=distance)
+        br.Mixture("y", weights, components, observed=rankings, unit=unit)
     return model
 
 
@@ -182,8 +187,8 @@ def test_top_lists_end_close_by():
 
 
 def is_among_the_best(rankings, distance, best_of=1.0):
-    model = mallows_kinds(rankings, distance, alpha=[4.0, 3.0], weights=[0.6, 0.4])
-    best = find_kinds(model, n_starts=6, mode="FAST_COMPILE")
+    model = mallows_components(rankings, distance, alpha=[4.0, 3.0], weights=[0.6, 0.4])
+    best = fit_mixture(model, n_starts=6, mode="FAST_COMPILE", random_seed=1)
     (free,) = model.free_RVs
     (terms,) = model.logp(vars=[model["y"]], sum=False)
     # every ranking under every order, at both concentrations
@@ -199,8 +204,8 @@ def is_among_the_best(rankings, distance, best_of=1.0):
 
 
 def test_neighbours_are_exchanged_where_that_is_better_for_all():
-    model = mallows_kinds(FOUR, "kendall")
-    em = kinds._compile(model, "y", "FAST_COMPILE")
+    model = mallows_components(FOUR, "kendall")
+    em = components._compile(model, "y", "FAST_COMPILE")
     (of,) = em.orders
     x = em.start.data.copy()
     x[of.where] = [1, 2, 4, 3, 4, 3, 1, 2]
@@ -223,15 +228,17 @@ def find_row(rows, row):
 
 
 @pytest.mark.slow
-def test_kinds_of_mallows_models_are_recovered_with_weights_and_concentrations():
+def test_components_of_mallows_models_are_recovered_with_weights_and_concentrations():
     rng = np.random.default_rng(4)
-    kind = rng.choice(2, size=300, p=[0.35, 0.65])
+    component = rng.choice(2, size=300, p=[0.35, 0.65])
     rho, alpha = np.array([[1, 2, 3, 4, 5, 6], [6, 1, 5, 2, 4, 3]]), np.array([9.0, 6.0])
-    ranks = pm.draw(br.Mallows.dist(rho[kind], alpha[kind], distance="kendall"), random_seed=1)
+    ranks = pm.draw(
+        br.Mallows.dist(rho[component], alpha[component], distance="kendall"), random_seed=1
+    )
     orderings = [[ITEMS[i] for i in one] for one in ranks.argsort(axis=1)]
     rankings = br.Rankings.from_orderings(orderings, items=ITEMS)
-    model = mallows_kinds(rankings, "kendall")
-    best = find_kinds(model, n_starts=5)
+    model = mallows_components(rankings, "kendall")
+    best = fit_mixture(model, n_starts=5, random_seed=1)
     order = [find_row(best.initvals["consensus"], x) for x in rho]
     assert sorted(order) == [0, 1]
     np.testing.assert_allclose(best.initvals["weights"][order], [0.35, 0.65], atol=0.09)
@@ -240,18 +247,18 @@ def test_kinds_of_mallows_models_are_recovered_with_weights_and_concentrations()
     free = [model["weights"], model["alpha"]]
     slope = model.compile_fn(model.dlogp(free, jacobian=False))(best.point)
     assert abs(slope).max() < 0.05
-    member = membership(model, best.mode)
-    assert ((member[:, order[0]] > 0.5).to_numpy() == (kind == 0)).mean() > 0.85
+    member = component_probabilities(model, best.mode)
+    assert ((member[:, order[0]] > 0.5).to_numpy() == (component == 0)).mean() > 0.85
     assert best.n_parameters == 1 + 2 + 2
 
 
 def test_what_is_discrete_and_no_consensus_of_its_own_raises():
-    with pm.Model(coords={**FOUR.coords, "kind": range(2)}) as model:
+    with pm.Model(coords={**FOUR.coords, "component": range(2)}) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")  # that both share
-        kinds = [br.Mallows.dist(consensus, 1.0), br.Mallows.dist(consensus, 2.0)]
-        br.Mixture("y", [0.5, 0.5], kinds, observed=FOUR)
+        components = [br.Mallows.dist(consensus, 1.0), br.Mallows.dist(consensus, 2.0)]
+        br.Mixture("y", [0.5, 0.5], components, observed=FOUR)
     with pytest.raises(ValueError, match=r"'consensus' is discrete.*consensus of the Mallows"):
-        find_kinds(model)
+        fit_mixture(model, random_seed=1)
 
 
 # Bad input
@@ -263,48 +270,50 @@ def test_models_without_a_mixture_and_posteriors_of_others_raise():
         utility = pm.Normal("utility", dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     with pytest.raises(ValueError, match=r"no Mixture .* called 'y'; it observes \['y'\]"):
-        find_kinds(model)
+        fit_mixture(model, random_seed=1)
     _, _, mixture, best = found()
     posterior = xr.DataTree.from_dict({"posterior": best.mode["posterior"].dataset[["weights"]]})
     with pytest.raises(ValueError, match="The posterior has no 'utility'"):
-        membership(mixture, posterior)
+        component_probabilities(mixture, posterior)
     with pytest.raises(ValueError, match="`n_starts` is 0"):
-        find_kinds(mixture, n_starts=0)
+        fit_mixture(mixture, n_starts=0, random_seed=1)
     with mixture.copy() as discrete:
         pm.Poisson("count", 3)
     with pytest.raises(ValueError, match="'count' is discrete"):
-        find_kinds(discrete)
+        fit_mixture(discrete, random_seed=1)
 
 
-def test_more_kinds_than_rankings_raise():
+def test_more_components_than_rankings_raise():
     rankings, _ = made_up(3)
-    with pytest.raises(ValueError, match="4 kinds of 3 rankings: there are no more kinds"):
-        find_kinds(model_of(rankings, 4, sd=1.0))
+    with pytest.raises(
+        ValueError, match="4 components of 3 rankings: there are no more components"
+    ):
+        fit_mixture(model_of(rankings, 4, sd=1.0), random_seed=1)
 
 
 def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
     rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 10)
     with (
-        pytest.warns(KindsWarning, match="All 10 rankings of 'y' are the same"),
-        pytest.warns(KindsWarning, match=r"is empty .* Fewer kinds say the same"),
+        pytest.warns(MixtureWarning, match="All 10 rankings of 'y' are the same"),
+        pytest.warns(MixtureWarning, match=r"is empty .* Fewer components say the same"),
     ):
-        best = find_kinds(model_of(rankings, sd=1.0), n_starts=2)
+        best = fit_mixture(model_of(rankings, sd=1.0), n_starts=2, random_seed=1)
     assert np.isfinite(best.log_posterior).all()
 
 
-def test_an_empty_kind_warns():
+def test_an_empty_component_warns():
     rankings, _ = made_up(40)
-    with pm.Model(coords={**rankings.coords, "kind": ["all", "nobody"]}) as model:
+    with pm.Model(coords={**rankings.coords, "component": ["all", "nobody"]}) as model:
         first = pm.Beta("first", 1e4, 1.0)
-        utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
+        utility = pm.Normal("utility", 0, 1, dims=("component", "item"))
         weights = pm.math.stack([first, 1 - first])
         br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings)
-    with pytest.warns(KindsWarning, match="Kind 'nobody' of 'y' is empty at the best mode"):
-        find_kinds(model, n_starts=2)
+    with pytest.warns(MixtureWarning, match="Component 'nobody' of 'y' is empty at the best mode"):
+        fit_mixture(model, n_starts=2, random_seed=1)
 
 
 @pytest.mark.slow
 def test_a_mode_that_one_start_reached_warns():
     rankings, _ = made_up(12, seed=8)
-    with pytest.warns(KindsWarning, match=r"reached from 1 of 2 starts: there may be better"):
-        find_kinds(model_of(rankings, 4, sd=3.0), n_starts=2)
+    with pytest.warns(MixtureWarning, match=r"reached from 1 of 2 starts: there may be better"):
+        fit_mixture(model_of(rankings, 4, sd=3.0), n_starts=2, random_seed=1)
