@@ -1,8 +1,8 @@
 """The sentences of the project, and the words that they avoid.
 
-`python -m tests.prose docs --seed 3` draws 100 sentences of the documentation. It takes `docs`,
-`messages` (with the help texts) or `docstrings`. Read them aloud: a native reader should stumble
-over five at most.
+`python -m tests.prose docs --seed 3` draws 100 sentences of the documentation, `messages` (with the
+help texts), `docstrings` or `comments`. Read them aloud: a native reader should stumble over five
+at most. `python -m tests.prose check` lists sentences with words to avoid or more than 25 words.
 """
 
 import argparse
@@ -18,26 +18,23 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 
 PATTERNS = {
-    r"\b(?:of|for|by|in|to|with) whom\b": "name the person: 'a judge whose votes ...'",
-    r"(?<!, )\b(?:some|most|all|many|none|two) of which\b": "two sentences",
-    r"\bfor who\b|\bof who\b|\bto who\b": "'for people who'",
-    r"\bmade-up\b|\bmade up (?:data|matches|boards)\b": "simulated",
+    r"(?<!ahead )\b(?:of|for|by|in|to|with) whom\b": "name the person: 'a judge whose votes ...'",
+    r"\b(?:some|most|all|many|none|two|each) of which\b": "two sentences",
+    r"\b(?:for|of|to) who\b": "'for people who'",
+    r"\bmade-up\b|\bmake up (?:data|matches|boards|rankings)\b": "simulated, simulate",
     r"\bbeside\b": "next to, besides, compared with",
     r"\bin the place of\b": "instead of",
-    r"\bsum(?:s|med|ming)? out\b|\bsummed over all\b": "marginalise",
-    r"\bfound out\b|\bfinds? out\b": "detect, determine",
+    r"\bsum(?:s|med|ming)? out\b": "marginalise",
+    r"\bfound out\b": "detect, determine",
     r"\bthe folder that you are in\b": "the current directory",
-    r"\bso far as\b": "to the extent that",
-    r"\bis no (?!longer\b|more\b|less\b)\w+": "is not a",
-    r"\bare no (?!longer\b|more\b|less\b)\w+": "are not",
-    r", too\b": "also",
-    r"\bby chance alone\b": "by chance",
-    r"\bas (?:of|from) those\b": "repeat the noun",
-    r"\b(?:has|have|had) a \w+ of (?:its|their|his|her) own\b": "has a separate ...",
+    r"(?<!there )(?<!There )\b(?:is|are) no (?!longer\b|more\b|less\b|data\b)\w+": "is not a",
+    r", too[,.;:]": "also",
+    r"\b(?:has|have|had) (?:a|an) \w+ of (?:its|their|his|her) own\b": "has a separate ...",
     r"\bkinds? of (?:rankers|people|users|judges)\b": "component",
-    r"\bnothing is known of\b|\bis known of\b": "we know about",
-    r"\bwith it\b\.": "say with what",
-    r"\bwhat there is\b|\bwhat is there\b": "name it",
+    r"\bis known of\b": "we know about",
+    r"\bwhat (?:there is|is there)\b": "name it",
+    r"\bthat of\b(?= (?:the|a|an|all|its|one)\b)": "repeat the noun",
+    r"\bso many\b": "this number of",
 }
 """What the text avoids, and what it says instead."""
 
@@ -85,6 +82,16 @@ def messages() -> Iterator[Sentence]:
                 yield from _sentences(text, f"{file}:{node.lineno}")
 
 
+def texts() -> Iterator[Sentence]:
+    """Yield the sentences of the texts of the commands."""
+    file = Path("bayesrank/cli/texts.jinja")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}", "\n\n", text, flags=re.S)
+    text = re.sub(r"\{\{.*?\}\}", "{...}", text, flags=re.S)
+    for number, paragraph in _paragraphs(text):
+        yield from _sentences(paragraph, f"{file}:{number}")
+
+
 def comments() -> Iterator[Sentence]:
     """Yield the comments of the package."""
     for file, _ in _modules():
@@ -98,8 +105,24 @@ SOURCES = {
     "docs": documentation,
     "messages": messages,
     "docstrings": docstrings,
+    "texts": texts,
     "comments": comments,
 }
+
+
+MOST_WORDS = 25
+
+
+def violations() -> Iterator[tuple[Sentence, str]]:
+    """Yield sentences that use a word to avoid or are too long, with advice."""
+    for sentences in SOURCES.values():
+        for sentence in sentences():
+            for pattern, advice in PATTERNS.items():
+                if re.search(pattern, sentence.text):
+                    yield sentence, advice
+            words = re.sub(r"`+[^`]*`+|:math:`[^`]*`", "x", sentence.text).split()
+            if len(words) > MOST_WORDS:
+                yield sentence, f"{len(words)} words: write two sentences"
 
 
 def _modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -145,10 +168,14 @@ def _sentences(paragraph: str, place: str) -> Iterator[Sentence]:
 def main() -> None:
     """Draw sentences at random."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("source", choices=SOURCES)
+    parser.add_argument("source", choices=[*SOURCES, "check"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-n", type=int, default=100)
     given = parser.parse_args()
+    if given.source == "check":
+        for sentence, advice in violations():
+            print(f"{sentence.place}\n    {sentence.text}\n    -> {advice}")
+        return
     found = sorted(SOURCES[given.source]())
     for text, place in random.Random(given.seed).sample(found, min(given.n, len(found))):
         print(f"{place}\n    {text}")
