@@ -511,9 +511,9 @@ def test_settings_of_the_sampler_suit_the_model():
     [
         ({"prior": "flat"}, r"^`prior` is 'flat'; it is one of 'normal', 'zero-sum'\.$"),
         ({"utility_scale": 0.0}, r"^`utility_scale` is 0.0; it must be positive and finite\.$"),
-        ({"category": "day"}, r"^There is no group 'day': pairs are kept apart by 'judge'"),
+        ({"category": "day"}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
         ({"groups": "day"}, r"^`groups` is 'day'; give a list, \['day'\]\.$"),
-        ({"groups": ["day"]}, r"^There is no group 'day': pairs are kept apart by 'judge'"),
+        ({"groups": ["day"]}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
         ({"groups": ["order"]}, r"^`groups` has 'order', which the model calls something else"),
     ],
 )

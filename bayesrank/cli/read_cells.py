@@ -45,8 +45,8 @@ class Reader[C: Table]:
             separator=separator,
             columns=None if every else set(names),
         )
-        if found.said:
-            self.note(f"{name} is read with {', '.join(found.said)}.")
+        if found.findings:
+            self.note(f"{name} is read with {', '.join(found.findings)}.")
         require_names(found.names, names, name)
         frame = _plain_cells(found.frame, name)
         if not columns.empty:

@@ -222,7 +222,7 @@ class RankReader(Reader[RankColumns]):
         except ValueError as error:
             cells = values.mask(last).dropna().unique()
             words = [str(cell) for cell in cells if not re.search(r"\d", str(cell))]
-            hopeless = "No value in it is one" in str(error)
+            hopeless = "The column has no numbers" in str(error)
             if not words or "must be a finite number" not in str(error):
                 raise
             if hopeless and not columns.wide:

@@ -1,9 +1,9 @@
 """Data: rankings, pairs and interactions, read, checked and laid out.
 
-Four classes hold what is observed: `Rankings`, `Pairs`, `PairCounts` and `Interactions`. What they
-are read from is the business of `bayesrank.data.read`, what is computed from their arrays that of
-`bayesrank.data.derive`; both hold functions and know none of the classes. Other rooms import from
-these three places and from no module in them.
+Four classes hold observed data: `Rankings`, `Pairs`, `PairCounts` and `Interactions`.
+`bayesrank.data.read` reads their input, and `bayesrank.data.derive` computes quantities from their
+arrays. Both contain functions only and do not import the classes. Other rooms import from these
+three packages and not from the modules inside them.
 
 This room may import dask, fsspec, numpy, pandas, pyarrow, rich, scipy and scikit-learn, and no
 other room of bayesrank.

@@ -1,8 +1,8 @@
-"""Datasets: some bundled, others found in a folder of your own.
+"""Datasets: some are bundled, others are read from a folder that you name.
 
-`load_nascar`, `load_baseball` and `load_pudding` need nothing. MovieLens and sushi may not be
-redistributed: download them, and give their folder as ``path=`` or put them below the folder that
-the environment variable ``BAYESRANK_DATA`` names, as ``ml-100k`` and ``sushi3``.
+`load_nascar`, `load_baseball` and `load_pudding` need no download. MovieLens and sushi may not be
+redistributed, so download them first. Then pass their folder as ``path=``, or set the environment
+variable ``BAYESRANK_DATA`` to the folder that contains ``ml-100k`` and ``sushi3``.
 """
 
 import os
@@ -20,10 +20,10 @@ __all__ = ["load_baseball", "load_movielens", "load_nascar", "load_pudding", "lo
 
 
 def load_nascar() -> Rankings:
-    """Load the 36 races of the NASCAR 2002 season: 43 of 87 drivers in each, first to last.
+    """Load the 36 races of the NASCAR 2002 season, each with 43 of 87 drivers.
 
-    Races are the rankers. Four drivers (Andy Hillenburg, Gary Bradberry, Jason Hedlesky, Randy
-    Renfrow) came last whenever they drove, so their utilities have no finite
+    Races are the rankers. Four drivers came last in every race that they drove: Andy Hillenburg,
+    Gary Bradberry, Jason Hedlesky and Randy Renfrow. Their utilities have no finite
     maximum-likelihood estimate.
 
     References
@@ -42,9 +42,9 @@ def load_nascar() -> Rankings:
 
 
 def load_baseball() -> Pairs:
-    """Load the 1987 season in the east of the American League: 7 teams, 13 games of each two.
+    """Load the 1987 season of the American League East: 7 teams, 13 games per pair of teams.
 
-    The first item is the home team, which won 154 games and lost 119.
+    The first item is the home team.
 
     References
     ----------
@@ -60,9 +60,9 @@ def load_baseball() -> Pairs:
 
 
 def load_pudding() -> Pairs:
-    """Load six brands of chocolate pudding, compared two by two with ties.
+    """Load paired comparisons, with ties, of six brands of chocolate pudding.
 
-    The brands have no names, but the numbers 1 to 6. Which of two was tasted first is not known.
+    The brands are numbered 1 to 6. The data do not record which brand of a pair was tasted first.
 
     References
     ----------
@@ -87,18 +87,18 @@ def _bundled(name: str) -> pd.DataFrame:
 def load_movielens(path: str | Path | None = None) -> Rankings:
     """Load MovieLens 100K: 943 users rank 20 to 737 of 1,682 movies in five blocks of stars.
 
-    Items are titles in the order of the movie ids; a title that occurs under two ids carries its
-    id, as in ``Chasing Amy (1997) [246]``.
+    Items are titles, in the order of the movie ids. If a title occurs under two ids, the id is
+    appended to it, as in ``Chasing Amy (1997) [246]``.
 
     Parameters
     ----------
     path : path, optional
-        Folder with ``u.data`` and ``u.item``; ``ml-100k`` below ``BAYESRANK_DATA`` by default.
+        Folder with ``u.data`` and ``u.item``. By default, ``ml-100k`` in ``BAYESRANK_DATA``.
 
     Raises
     ------
     FileNotFoundError
-        If the folder or a file is not there.
+        If the folder or a file does not exist.
 
     References
     ----------
@@ -126,7 +126,7 @@ def load_movielens(path: str | Path | None = None) -> Rankings:
     )
 
 
-# Set A by the names of set B, which calls salmon roe ikura (set A calls it sake).
+# The items of set A under their names in set B. Salmon roe is "ikura" there, but "sake" in set A.
 _SUSHI_A = (
     "ebi (shrimp)",
     "anago (sea eel)",
@@ -142,29 +142,29 @@ _SUSHI_A = (
 
 
 def load_sushi(which: Literal["a", "b"], path: str | Path | None = None) -> Rankings:
-    """Load the sushi orders of 5,000 people, 10 kinds each, full rankings.
+    """Load full rankings of 10 types of sushi by each of 5,000 people.
 
     Parameters
     ----------
     which : "a" or "b"
-        Set A: everyone ranks the same 10 kinds. Set B: everyone ranks 10 of 100.
+        Set A: everyone ranks the same 10 items. Set B: everyone ranks 10 of 100 items.
     path : path, optional
-        Folder with ``sushi3a.5000.10.order`` and ``sushi3b.5000.10.order``; ``sushi3`` below
-        ``BAYESRANK_DATA`` by default. The names of set B are read from ``itemset_B_names.csv``
-        (columns id_B and name) if it is there, else the items are the numbers 0 to 99.
+        Folder with ``sushi3a.5000.10.order`` and ``sushi3b.5000.10.order``. By default, ``sushi3``
+        in ``BAYESRANK_DATA``. If the folder contains ``itemset_B_names.csv`` (columns id_B and
+        name), the items of set B get these names. Otherwise they are the numbers 0 to 99.
 
     Returns
     -------
     Rankings
-        Items in the order of their ids. The ids of set A are not those of set B: both sets are
-        labelled with the names of set B.
+        Items are in the order of their ids. The two sets number the items differently, but both
+        use the names of set B.
 
     Raises
     ------
     FileNotFoundError
-        If the folder or the file is not there.
+        If the folder or the file does not exist.
     ValueError
-        If `which` is neither set.
+        If `which` is neither "a" nor "b".
 
     References
     ----------
@@ -186,13 +186,13 @@ def load_sushi(which: Literal["a", "b"], path: str | Path | None = None) -> Rank
 
 
 def _folder(path: str | Path | None, name: str, needed: list[str]) -> Path:
-    """Find the folder of a dataset and check that it has the files needed."""
+    """Find the folder of a dataset and check that it contains the required files."""
     if path is None:
         root = os.environ.get("BAYESRANK_DATA")
         if not root:
             raise FileNotFoundError(
-                f"Say where the data are: give the folder as path=, or set the environment "
-                f"variable BAYESRANK_DATA to the folder that holds {name!r}."
+                f"The folder of the data is unknown: give the folder as path=, or set the "
+                f"environment variable BAYESRANK_DATA to the folder that contains {name!r}."
             )
         path = Path(root) / name
     folder = Path(path)

@@ -1,6 +1,6 @@
-"""Tables that cannot be changed: arrays are locked, and two tables compare by what they hold.
+"""Immutable tables: arrays are read-only, and tables are equal if their contents are equal.
 
-`Rankings`, `Pairs`, `PairCounts` and `Interactions` hold axes and arrays, some of which stand in
+`Rankings`, `Pairs`, `PairCounts` and `Interactions` hold axes and arrays. Some of these are inside
 mappings and tuples.
 """
 
@@ -24,17 +24,17 @@ from bayesrank.data.read.labels import (
 )
 
 DERIVED = ("stages",)
-"""Attributes that follow from the others: they are neither compared nor stored."""
+"""Attributes that are computed from the others: they are neither compared nor pickled."""
 
 
 class Frozen:
-    """The parts that `Rankings`, `Pairs`, `PairCounts` and `Interactions` have in common."""
+    """The base class of `Rankings`, `Pairs`, `PairCounts` and `Interactions`."""
 
     AXES: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {}
-    """Attributes by coord: the one that has the labels, and those that have positions on them."""
+    """For each coord, the attribute with its labels and the attributes with positions on them."""
 
     def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, so that there is no hash."""
+        """Compare labels and arrays; tables are therefore not hashable."""
         if not isinstance(other, type(self)):
             return NotImplemented
         mine, yours = (list(contents(table.__getstate__())) for table in (self, other))
@@ -49,7 +49,7 @@ class Frozen:
         raise AttributeError(f"{type(self).__name__} are immutable: {name!r} cannot be deleted.")
 
     def __post_init__(self) -> None:
-        """Lock the arrays, those in mappings and tuples too, and the groups."""
+        """Make the arrays read-only, including those in mappings and tuples, and the groups."""
         for name, value in vars(self).items():
             if isinstance(value, Mapping):
                 vars(self)[name] = MappingProxyType(dict(value))
@@ -58,12 +58,12 @@ class Frozen:
                 value.flags.writeable = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle can store."""
+        """Return the attributes in a form that pickle can store."""
         state = {name: x for name, x in sorted(vars(self).items()) if name not in DERIVED}
         return {name: dict(x) if isinstance(x, Mapping) else x for name, x in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Lock the arrays again: pickle makes them writeable."""
+        """Make the arrays read-only again: pickle restores them writeable."""
         vars(self).update(state)
         self.__post_init__()
 
@@ -74,7 +74,7 @@ class Frozen:
         return new
 
     def _axes(self) -> dict[str, pd.Index]:
-        """Axes with labels, by the names of their coords."""
+        """Return the labels of each axis, by the name of its coord."""
         axes = {name: vars(self)[attribute] for name, (attribute, _) in self.AXES.items()}
         return axes | {name: group.labels for name, group in self._groups().items()}
 
@@ -89,7 +89,7 @@ class Frozen:
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: items, who judged them, groups, and others."""
+        """Coordinates for ``pm.Model(coords=...)``: items, rankers or judges, groups, and more."""
         coords = {name: coord_values(axis) for name, axis in self._axes().items()}
         features = vars(self).get("feature_names")
         return coords if features is None else coords | {"feature": coord_values(features)}
@@ -98,29 +98,28 @@ class Frozen:
         return "".join(f" and {len(x.labels)} of {n!r}" for n, x in self._groups().items())
 
     def align(self, values: Any, dim: str) -> NDArray[Any]:
-        """Put values with labels in the order of `dim`, such as covariates of the rankers.
+        """Sort labelled values, such as covariates of the rankers, into the order of `dim`.
 
-        Axes stand in their own order, and PyMC reads arrays by position: align values before a
-        model uses them.
+        PyMC reads arrays by position, so align values before you use them in a model.
 
         Parameters
         ----------
         values : Series, DataFrame, DataArray or mapping
-            One value, or row, for each label of `dim`, in any order. A DataArray has a dim of this
-            name with coords, and may have others.
+            One value, or row, for each label of `dim`, in any order. A DataArray needs a dim of
+            this name with coords, and may have other dims.
         dim : str
             The name of an axis ("item", "ranker") or of a group.
 
         Returns
         -------
         array
-            The values in the order of ``coords[dim]``, as ``pm.Data(..., dims=dim)`` takes them; of
-            a DataFrame one row for each label.
+            The values in the order of ``coords[dim]``, ready for ``pm.Data(..., dims=dim)``. A
+            DataFrame gives one row for each label.
 
         Raises
         ------
         ValueError
-            If labels are missing, unknown or repeated, or there is no such `dim`.
+            If labels are missing, unknown or repeated, or `dim` does not exist.
         TypeError
             If the values have no labels.
 
@@ -134,18 +133,18 @@ class Frozen:
         return align(values, self._axes(), dim, _noun(self).lower())
 
     def reindex(self, axes: Mapping[str, Labels]) -> Self:
-        """Put items, rankers, groups and so on onto other axes, such as those of a model.
+        """Move items, rankers, groups and so on to other axes, such as those of a model.
 
         Parameters
         ----------
         axes : mapping of str to sequence of labels
-            The new axis of each of these coords, in its order. It may have more labels than are in
-            use; but items and rankers of `PairCounts` keep all of theirs, in another order.
+            The new labels of each axis, in order. They may include labels that are not in use. For
+            items and rankers of `PairCounts`, they must be the same labels in another order.
 
         Raises
         ------
         ValueError
-            If a label in use is not on its new axis, or there is no such axis.
+            If a label in use is missing from its new axis, or an axis does not exist.
 
         Examples
         --------
@@ -161,8 +160,8 @@ class Frozen:
         for name, labels in axes.items():
             if name not in known:
                 raise ValueError(
-                    f"{_noun(self)} have no axis {label_repr(name)} to put on other labels; they "
-                    f"have {quoted(known)}."
+                    f"{_noun(self)} have no axis {label_repr(name)} to relabel; their axes are "
+                    f"{quoted(known)}."
                 )
             if name in groups:
                 axis, place = on_axis(labels, *groups[name], name)
@@ -175,16 +174,16 @@ class Frozen:
         return self._moved(values | {"groups": groups} if groups else values)
 
     def _used(self, name: str) -> NDArray[Any]:
-        """Positions on an axis that are in use."""
+        """Return the positions on an axis that are in use."""
         return np.concatenate([np.unique(getattr(self, use)) for use in self.AXES[name][1]])
 
     def _moved(self, values: dict[str, Any]) -> Self:
-        """Return a copy with other axes and positions; what is sorted by these is sorted anew."""
+        """Return a copy with other axes and positions, sorted again where necessary."""
         return self._with(**values)
 
 
 def contents(values: Mapping[str, Any] | Iterable[Any]) -> Iterator[Any]:
-    """Yield what a table holds, and what the mappings and tuples in it hold."""
+    """Yield the contents of a table, including those of its mappings and tuples."""
     for value in values.values() if isinstance(values, Mapping) else values:
         if isinstance(value, Mapping):
             yield from value

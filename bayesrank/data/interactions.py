@@ -1,8 +1,8 @@
-"""Interactions: which items a user has clicked, bought, watched; of the others nothing is known.
+"""Interactions: the items that each user clicked, bought or watched (implicit feedback).
 
-The items that a user has make a set without order. They are kept user by user, as the rows of a
-sparse matrix are: those of user ``u`` are ``item[start[u]:start[u + 1]]``, in ascending order, so
-that memory grows with the interactions and not with users times items.
+The items of a user are a set without order. They are stored like the rows of a sparse matrix: user
+``u`` has the items ``item[start[u]:start[u + 1]]``, in ascending order. Memory therefore grows with
+the number of interactions, not with users times items.
 
 >>> clicks = pd.DataFrame({"user": ["Ann", "Bo", "Ann"], "page": ["c", "b", "a"]})
 >>> have = Interactions.from_frame(clicks, user="user", item="page")
@@ -11,8 +11,9 @@ Interactions: 3 of 2 users with 3 items, 1 to 2 items each
 >>> have.start, have.item
 (array([0, 2, 3]), array([0, 2, 1], dtype=int32))
 
-A *triple* is a user, an item the user has and an item the user has not: one comparison, in favour
-of the former. There are ``n_triples`` of them, too many to list but for small data.
+A *triple* is a user, an item that the user has, and an item that the user does not have. It is one
+comparison, won by the former item. There are ``n_triples`` triples; only small data allow you to
+list them all.
 """
 
 from collections.abc import Hashable, Iterable
@@ -38,30 +39,30 @@ __all__ = [
 ]
 
 MOST_CELLS = 20_000_000
-"""Users times items, or triples, up to which all of them are written out."""
+"""The largest number of cells (users times items) or triples that are listed in full."""
 
 
 class RepeatedInteractionWarning(UserWarning):
-    """Some users have an item more than once in a table, which counts as once."""
+    """Some interactions occur more than once in a table; each counts once."""
 
 
 class UninformativeUserWarning(UserWarning):
-    """Some users have no item or all of them, so that there is nothing they prefer to another."""
+    """Some users have no item or all items, so their data contain no preference."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions(Frozen):
     """Which items each user has.
 
-    Made by `from_frame`, `from_ratings` or `from_rankings`, which check; the fields themselves are
-    trusted.
+    Use `from_frame`, `from_ratings` or `from_rankings`, which check their input. The constructor
+    itself checks nothing.
 
     Attributes
     ----------
     users, items : pandas.Index
-        Axes. There may be users without items, and items without users.
+        Axes, which may include users without items and items without users.
     start : array of int64, shape (n_users + 1,)
-        Where the items of each user begin, and where the last ones end.
+        Where the items of each user begin in `item`, and the end of the last.
     item : array of int32, shape (n_interactions,)
         Position on `items`, ascending within a user.
     """
@@ -73,7 +74,7 @@ class Interactions(Frozen):
     start: NDArray[np.int64]
     item: NDArray[np.int32]
 
-    # How they are read
+    # Constructors
 
     @classmethod
     def from_frame(
@@ -86,7 +87,7 @@ class Interactions(Frozen):
         items: Iterable[Hashable] | None = None,
         rating: str | None = None,
     ) -> Self:
-        """Read a table in which every row says that a user has an item.
+        """Read a table in which each row is one interaction of a user with an item.
 
         Parameters
         ----------
@@ -95,29 +96,29 @@ class Interactions(Frozen):
         user, item : str
             Columns.
         users, items : sequence of labels, optional
-            The axes; by default the labels of the table, sorted. Labels that are not in the table
-            are kept: users without items, items that nobody has.
+            The axes; by default the labels of the table, sorted. They may include labels that are
+            not in the table: users without items, and items without users.
         rating : None
-            Refused, with a message that says how ratings become interactions.
+            Not accepted. The error message explains how to turn ratings into interactions.
 
         Raises
         ------
         ValueError
-            If there are no rows, a column or a label is missing, a user or an item is not on the
-            axis given, or a rating is named.
+            If there are no rows, or a column or label is missing. Also if a user or an item is not
+            on the given axis, or `rating` is given.
 
         Warns
         -----
         RepeatedInteractionWarning
-            If the same user has the same item in several rows, which counts once.
+            If several rows have the same user and item. They count once.
         UninformativeUserWarning
             If a user has all items. Such users are kept and contribute nothing.
         """
         if rating is not None:
             raise ValueError(
-                f"from_frame takes every row for an interaction, whatever the {rating!r} in it. "
-                f"Say from which rating on a user has an item: Interactions.from_ratings(frame, "
-                f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4), say."
+                f"from_frame treats every row as an interaction and would ignore {rating!r}. Use "
+                f"a threshold instead, such as Interactions.from_ratings(frame, "
+                f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4)."
             )
         frame = table_of(frame, "interactions", labels=[user, item])
         user_idx, user_axis = encode(frame[user], users, user, "user")
@@ -138,7 +139,7 @@ class Interactions(Frozen):
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Read a table of ratings; those from a threshold on are interactions.
+        """Read a table of ratings, in which ratings above a threshold are interactions.
 
         Parameters
         ----------
@@ -147,20 +148,21 @@ class Interactions(Frozen):
         user, item, rating : str
             Columns.
         at_least : float
-            The lowest rating that counts. All users and items of the table stay on the axes. A
-            lower rating is like none: the user does not have the item.
+            The lowest rating that counts as an interaction. All users and items of the table stay
+            on the axes.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted.
 
         Raises
         ------
         ValueError
-            As `from_frame` does, and if a rating is not a finite number or none is high enough.
+            For the reasons given in `from_frame`, if a rating is not a finite number, or if no
+            rating is high enough.
 
         Warns
         -----
         RepeatedInteractionWarning, UninformativeUserWarning
-            As in `from_frame`; the latter also if no rating of a user is high enough.
+            As in `from_frame`; the latter also if a user has no rating that is high enough.
 
         Examples
         --------
@@ -179,12 +181,12 @@ class Interactions(Frozen):
         high = given >= at_least
         if not high.any():
             raise ValueError(
-                f"No rating is {at_least:g} or more: column {rating!r} ends at {given.max():g}. "
-                f"Lower at_least."
+                f"No rating is {at_least:g} or more: the largest in column {rating!r} is "
+                f"{given.max():g}. Lower at_least."
             )
-        there, left = np.zeros((2, len(user_axis)), dtype=bool)
-        there[user_idx] = left[user_idx[high]] = True
-        lost = user_axis[there & ~left]
+        rated, has_items = np.zeros((2, len(user_axis)), dtype=bool)
+        rated[user_idx] = has_items[user_idx[high]] = True
+        lost = user_axis[rated & ~has_items]
         if len(lost):
             warn(
                 f"{counted(len(lost), 'user')} ({quoted(lost, 3)}) gave no rating of "
@@ -195,13 +197,15 @@ class Interactions(Frozen):
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
-        """Take rankings of all items in two blocks, one per ranker: the items had, over all others.
+        """Convert rankings with two blocks: the items that the ranker has, above all others.
+
+        Each ranker must have one ranking, which contains all items.
 
         Raises
         ------
         ValueError
-            If a ranking has not two blocks or not all items, a ranker ranked twice, or a weight
-            is not 1.
+            If a ranking does not have two blocks or lacks an item, a ranker ranked twice, or a
+            weight is not 1.
 
         Examples
         --------
@@ -217,22 +221,25 @@ class Interactions(Frozen):
         cases = (
             (
                 n_blocks < 2,
-                "has one block, which does not tell whether the ranker has all or none of it. "
-                "Leave it out with rankings.subset().",
+                "has one block, so the ranker may have all of its items or none. Remove it with "
+                "rankings.subset().",
             ),
             (
                 used < rankings.n_items,
-                f"does not hold all of the {counted(rankings.n_items, 'item')}: of the others it "
-                f"does not say that the ranker has them not. Observe the rankings as they are, or "
-                f"add the others below with Rankings.from_orderings(..., rest=...).",
+                f"does not contain all of the {counted(rankings.n_items, 'item')}, so the ranker "
+                f"may or may not have the others. Use the rankings as they are, or rank the "
+                f"others last with Rankings.from_orderings(..., rest=...).",
             ),
-            (again, "is by a ranker who ranked before. Merge the two."),
-            (rankings.weight != 1, "has a weight, which interactions have not."),
+            (again, "is the second one by its ranker. Merge the two."),
+            (
+                rankings.weight != 1,
+                "has a weight other than 1, which interactions do not support. Set it to 1.",
+            ),
         )
-        for broken, what in cases:
+        for broken, fault in cases:
             if broken.any():
                 raise ValueError(
-                    f"Ranking {label_repr(rankings.labels[int(broken.argmax())])} {what}"
+                    f"Ranking {label_repr(rankings.labels[int(broken.argmax())])} {fault}"
                 )
         row, slot = np.nonzero(rankings.ranks == 1)
         codes = [rankings.ranker_idx[row], rankings.item[row, slot]]
@@ -240,9 +247,9 @@ class Interactions(Frozen):
 
     @classmethod
     def _of(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
-        """Take the users and items of the interactions, in any order.
+        """Build the table from the users and items of the interactions, in any order.
 
-        The list is emptied: of very many, these would be as large as all else.
+        The list `codes` is emptied, which frees memory early for large data.
         """
         user_idx, item_idx = codes
         codes.clear()
@@ -253,8 +260,8 @@ class Interactions(Frozen):
         n_again = n_rows - len(item)
         if n_again:
             warn(
-                f"{counted(n_again, 'row')} of {n_rows} repeat an interaction that is there "
-                f"already; a user has an item once.",
+                f"{counted(n_again, 'row')} of {n_rows} repeat an earlier interaction. Each "
+                f"interaction counts once.",
                 RepeatedInteractionWarning,
             )
         table = cls(users=users, items=items, start=start, item=item)
@@ -262,13 +269,13 @@ class Interactions(Frozen):
         if len(full):
             warn(
                 f"{counted(len(full), 'user')} with all {counted(len(items), 'item')} "
-                f"({quoted(full, 3)}): there is nothing that is preferred to another. Such users "
+                f"({quoted(full, 3)}) prefer no item to another. Such users "
                 f"are kept and contribute nothing.",
                 UninformativeUserWarning,
             )
         return table
 
-    # What there is
+    # Sizes and conversions
 
     @property
     def n_users(self) -> int:
@@ -282,18 +289,18 @@ class Interactions(Frozen):
 
     @property
     def n_items_of_user(self) -> NDArray[np.int64]:
-        """How many items each user has, (n_users,)."""
+        """Number of items of each user, (n_users,)."""
         return np.diff(self.start)
 
     @property
     def n_triples(self) -> int:
-        """Number of triples: user, an item the user has, an item the user has not."""
+        """Number of triples: a user, an item of the user, and another item."""
         n = self.n_items_of_user
         return int(n @ (self.n_items - n))
 
     @property
     def user_idx(self) -> NDArray[np.int32]:
-        """Whose each interaction is, (n_interactions,)."""
+        """User of each interaction, (n_interactions,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.n_items_of_user)
 
     def _moved(self, values: dict[str, Any]) -> Self:
@@ -304,23 +311,23 @@ class Interactions(Frozen):
         return replace(new, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
-        """Labels of the items of one user; raise a ValueError if there is no such user."""
+        """Return the labels of one user's items; raise a ValueError if the user is unknown."""
         wanted = pd.Index([user], tupleize_cols=False)
         u = int(locate(wanted, self.users, "user")[0])
         return self.items.take(self.item[self.start[u] : self.start[u + 1]])
 
     def to_matrix(self) -> NDArray[np.bool_]:
-        """Write out up to 20 million cells, (n_users, n_items): whether the user has the item."""
+        """Return a Boolean matrix of users and items, with up to 20 million cells."""
         self._check_small(self.n_users * self.n_items, "cells of users times items")
         cells = np.zeros((self.n_users, self.n_items), dtype=bool)
         cells[self.user_idx, self.item] = True
         return cells
 
     def to_rankings(self) -> Rankings:
-        """Rank the items that a user has over all others, for up to 20 million cells.
+        """Rank each user's items above all others, for up to 20 million cells.
 
-        There is one ranking of all items per user. Those of users with no item or with all of them
-        have one block, with a warning.
+        Each user gets one ranking of all items. If a user has no item or all items, the ranking is
+        one block, with a warning.
 
         Examples
         --------
@@ -346,8 +353,7 @@ class Interactions(Frozen):
         Returns
         -------
         array of int32, (n_triples, 3)
-            Positions of the user, of an item that the user has, and of one that the user does not
-            have.
+            Positions of the user, of one of the user's items, and of another item.
 
         Examples
         --------
@@ -364,12 +370,12 @@ class Interactions(Frozen):
         return np.concatenate([x.reshape(3, -1).T for x in listed]).astype(np.int32)
 
     def sample_triples(self, n: int, *, random_seed: int | None = None) -> NDArray[np.int32]:
-        """Draw `n` triples with replacement, each of `n_triples` with the same probability.
+        """Draw `n` triples uniformly, with replacement.
 
         Returns
         -------
         array of int32, (n, 3)
-            As the rows of `all_triples`.
+            Rows as in `all_triples`.
 
         Raises
         ------
@@ -388,8 +394,8 @@ class Interactions(Frozen):
         known = user_idx * np.int64(self.n_items) + self.item
         found = np.empty((0, 3), dtype=np.int32)
         while len(found) < n:
-            # Where the user has the item, both are drawn anew: a new item alone would favour the
-            # triples of users with many. As many as should do, and a few
+            # Rejected pairs are drawn again as pairs: drawing only a new item would favour the
+            # triples of users with many items. Draw slightly more than the expected number.
             size = int(1.1 * (n - len(found)) * self._n_tries_per_triple) + 10
             pick = rng.integers(self.n_interactions, size=size)
             other = rng.integers(self.n_items, size=size, dtype=np.int32)
@@ -404,45 +410,45 @@ class Interactions(Frozen):
         return self.n_interactions * self.n_items / self.n_triples
 
     def check_triples(self) -> None:
-        """Raise a ValueError if there are no triples, and so nothing to learn from."""
+        """Raise a ValueError if there are no triples to learn from."""
         if not self.n_triples:
             raise ValueError(
-                "There is nothing to learn: every user has all items or none. Name the items that "
-                "could be had with items=."
+                "There is nothing to learn: every user has all items or none. List all available "
+                "items with items=."
             )
 
-    def _check_small(self, n: int, what: str) -> None:
+    def _check_small(self, n: int, unit: str) -> None:
         if n > MOST_CELLS:
             raise ValueError(
-                f"There are {n:,} {what}; up to {MOST_CELLS:,} are written out. Draw some with "
+                f"There are {n:,} {unit}, but at most {MOST_CELLS:,} can be listed. Draw some with "
                 f"sample_triples."
             )
 
-    # The object itself
+    # Length and text
 
     def __len__(self) -> int:
         """Count the interactions."""
         return self.n_interactions
 
     def __repr__(self) -> str:
-        """Say in a line how much of what there is."""
+        """Summarise the table in one line."""
         n = self.n_items_of_user
         low, high = int(n.min()), int(n.max())
-        each = counted(high, "item") if low == high else f"{low} to {counted(high, 'item')}"
+        size = counted(high, "item") if low == high else f"{low} to {counted(high, 'item')}"
         return (
             f"Interactions: {self.n_interactions} of {counted(self.n_users, 'user')} with "
-            f"{counted(self.n_items, 'item')}, {each} each"
+            f"{counted(self.n_items, 'item')}, {size} each"
         )
 
 
 def check_two_blocks(rankings: Rankings) -> None:
-    """Raise a ValueError if a ranking has more than two blocks, and say how to make them two."""
+    """Raise a ValueError if a ranking has more than two blocks; the message offers a remedy."""
     many = rankings.ranks.max(axis=1) > 2
     if many.any():
         row = int(many.argmax())
         raise ValueError(
             f"Ranking {label_repr(rankings.labels[row])} has {rankings.ranks[row].max()} blocks, "
-            f"but what a user has and has not are two. Of ratings, say from which one on a user "
-            f"has an item: Interactions.from_ratings(frame, user=..., item=..., rating=..., "
-            f"at_least=...)."
+            f"but interactions need two: the items that the user has, and the others. For ratings, "
+            f"choose a threshold: Interactions.from_ratings(frame, user=..., item=..., "
+            f"rating=..., at_least=...)."
         )

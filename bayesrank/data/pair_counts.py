@@ -1,8 +1,7 @@
 """Pair counts: how much each ranker prefers one item to another.
 
-Ranker ``ranker_idx[k]`` preferred ``first[k]`` to ``second[k]`` by ``count[k]``. Entries are sorted
-by ranker, first and second item, each triple once. Items of different problems are never compared,
-so that a table falls into one table per problem.
+Ranker ``ranker_idx[k]`` preferred ``first[k]`` to ``second[k]`` by ``count[k]``. Entries are unique
+and sorted by ranker, first and second item. Items of different problems are never compared.
 
 >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
 >>> PairCounts.from_frame(table, first="winner", second="loser", count="games")
@@ -58,7 +57,7 @@ from bayesrank.data.read.streams import Source, table_of
 __all__ = ["ComparedPairs", "NetEntries", "PairCounts", "ProblemLayout"]
 
 NOT_WHOLE = (
-    "Multiply the counts to make them whole, or give rankers an evidence weight with `weighted`."
+    "Multiply the counts to make them whole, or set the evidence weight of rankers with `weighted`."
 )
 
 
@@ -70,7 +69,7 @@ class ProblemLayout(NamedTuple):
 
 
 class NetEntries(NamedTuple):
-    """Net counts that are not zero, sorted by ranker and item."""
+    """Nonzero net counts, sorted by ranker and item."""
 
     ranker_idx: NDArray[np.int32]
     item_idx: NDArray[np.int32]
@@ -78,40 +77,40 @@ class NetEntries(NamedTuple):
 
 
 class ComparedPairs(NamedTuple):
-    """Pairs that a ranker compared, sorted by ranker and items; `first` stands before `second`."""
+    """Pairs that a ranker compared, sorted by ranker and items; `first` precedes `second`."""
 
     ranker_idx: NDArray[np.int32]
     first: NDArray[np.int32]
     second: NDArray[np.int32]
     won: NDArray[np.float64]  # by the first
-    compared: NDArray[np.float64]  # won by either
+    compared: NDArray[np.float64]  # by either item
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairCounts(Frozen):
-    """Sparse counts of preference per ranker, C_n(i, j): how much ranker n prefers i to j.
+    """Sparse preference counts per ranker, C_n(i, j): how much ranker n prefers i to j.
 
-    Made by `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check; the
-    fields themselves are trusted.
+    Use `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check their input.
+    The constructor itself checks nothing.
 
     Attributes
     ----------
     items, rankers, problems : pandas.Index
-        Axes. Items of different problems (queries, say) are never compared; by default all are of
-        one problem 'all'.
+        Axes. Items of different problems (such as queries) are never compared; by default all
+        items belong to one problem 'all'.
     problem_idx : array of int32, shape (n_items,)
         The problem of each item.
     ranker_idx, first, second : array of int32, shape (n_entries,)
-        Ranker n, preferred item i and other item j of each entry; each triple once, sorted.
+        Ranker n, preferred item i and other item j of each entry, unique and sorted.
     count : array of float64, shape (n_entries,)
-        C_n(i, j) > 0, whole; triples not listed are 0.
+        C_n(i, j) > 0, whole; entries that are not listed are 0.
     weight : array of float64, shape (n_rankers,)
-        Evidence weight of each ranker, the power to which its likelihood counts; 1 by default. A
-        rank difference of 199 enters as 199 independent draws, so that posteriors from raw
-        differences are far too narrow; a weight below one, or binary counts, say that there is
-        less evidence. No sum or table of counts is multiplied by it.
+        Evidence weight of each ranker: its likelihood is raised to this power. 1 by default. A rank
+        difference of 199 counts as 199 independent draws, so posteriors from raw differences are
+        far too narrow. Use a weight below one, or binary counts, to reduce the evidence. The
+        weight does not change counts, their sums or tables.
     groups : mapping of str to Group
-        What the rankers are grouped by (region, age): ``labels``, a pandas Index, and ``idx``,
+        Groups of the rankers (region, age). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankers,).
     """
 
@@ -132,7 +131,7 @@ class PairCounts(Frozen):
     weight: NDArray[np.float64]
     groups: Mapping[str, Group] = field(default_factory=dict)
 
-    # How they are read
+    # Constructors
 
     @classmethod
     def from_frame(
@@ -153,20 +152,20 @@ class PairCounts(Frozen):
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
             One row per ranker and ordered pair. Files are read as by `Rankings.from_ratings`.
         first, second, count : str
-            Columns with the preferred item, the other item, and how much: whole, >= 0.
+            Columns with the preferred item, the other item, and the count: whole, >= 0.
         ranker : str, optional
             Column of rankers; one ranker 'all' by default.
         problem : str, optional
-            Column of problems. The items of different problems are then different items, and their
-            labels tuples (problem, item).
+            Column of problems. Items of different problems are then different items, with labels
+            (problem, item).
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted.
 
         Raises
         ------
         ValueError
-            For a missing column or label, an unknown item, an item preferred to itself, a count
-            that is negative, not finite or not whole, or a problem with one item.
+            If a column or label is missing, an item is unknown or preferred to itself, or a problem
+            has one item. Also if a count is negative, not finite or not whole.
         """
         named = [first, second, ranker, problem]
         frame = table_of(frame, "counts", labels=named, numbers=[count])
@@ -175,7 +174,7 @@ class PairCounts(Frozen):
             axis = one_problem(labels)
         else:
             for column in (first, second, problem):
-                factorize(frame[column], column)  # a missing label is named with its own column
+                factorize(frame[column], column)  # an error about a missing label names the column
             both = pd.concat([frame[first], frame[second]], ignore_index=True).rename("item")
             where = frame[problem].iloc[np.tile(np.arange(len(frame)), 2)]
             position, axis = identify(both, where, items)
@@ -198,14 +197,14 @@ class PairCounts(Frozen):
         items: Labels | None = None,
         **columns: str | None,
     ) -> Self:
-        """Read a dask table of preferences, counting each partition where it is.
+        """Read a dask table of preferences; each partition is counted by its own worker.
 
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
-            As the table of `from_frame`, of any length: distinct rows must fit into memory.
+            A table as in `from_frame`, of any length. Its distinct rows must fit into memory.
         count : str, optional
-            Column with how much; once for each row by default.
+            Column with the count; 1 per row by default.
         items, **columns
             As in `from_frame`, with the columns `first`, `second`, `ranker` and `problem`.
         """
@@ -225,29 +224,29 @@ class PairCounts(Frozen):
         problem: str | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Count, for every pair of items that a ranker rated differently, by how much.
+        """Count rating differences for every pair of items that a ranker rated differently.
 
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
             One row per rating. Files are read as by `Rankings.from_ratings`.
         ranker, item, rating : str
-            Columns that say who rated what how; high is good.
+            Columns of rankers, items and ratings; high is good.
         method : "difference" or "binary"
-            What C_n(i, j) is where n rated i higher than j: the difference of the ratings, or 1.
+            C_n(i, j) if n rated i higher than j: the difference of the ratings, or 1.
         problem, items
             As in `from_frame`.
 
         Returns
         -------
         PairCounts
-            A ranker whose ratings are all equal stays on the axis, without entries.
+            A ranker with equal ratings stays on the axis, without entries.
 
         Raises
         ------
         ValueError
-            For a missing column or label, a rating that is not a finite number, differences that
-            are not whole, an item rated twice, an unknown item, or a problem with one item.
+            If a column or label is missing, an item is unknown or rated twice, or a problem has one
+            item. Also if a rating is not a finite number, or differences are not whole.
 
         Examples
         --------
@@ -276,21 +275,21 @@ class PairCounts(Frozen):
         items: Iterable[Hashable] | None = None,
         rankers: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Take a table of counts, or one per ranker.
+        """Convert a matrix of counts, or one matrix per ranker.
 
         Parameters
         ----------
         counts : array, shape (n_items, n_items) or (n_rankers, n_items, n_items), or DataFrame
-            How much the item of the row is preferred to that of the column: whole, >= 0, with a
-            diagonal of zeros. A DataFrame has the items as its index and as its columns.
+            How much the row's item is preferred to the column's item: whole, >= 0, with zeros on
+            the diagonal. The index and the columns of a DataFrame are the items.
         items, rankers : sequence of labels, optional
-            Axes; 0, 1, 2, ... by default, but a single table belongs to one ranker 'all'.
+            Axes; 0, 1, 2, ... by default. A single matrix belongs to one ranker 'all'.
 
         Raises
         ------
         ValueError
-            If a table is not square, the diagonal is not zero, a cell is negative, not finite or
-            not whole (the message names it), or labels are missing.
+            If a matrix is not square, its diagonal is not zero, or labels are missing. Also if a
+            cell is negative, not finite or not whole.
 
         Examples
         --------
@@ -309,11 +308,11 @@ class PairCounts(Frozen):
         pairs = OrderedPairs(ranker, one, other, table[ranker, one, other])
         return cls.of_pairs(one_problem(axis), who, pairs)
 
-    # What the constructors, here and of rankings, come down to
+    # Internal constructors, also used by `Rankings`
 
     @classmethod
     def of_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
-        """Take entries that are sorted, whole and positive, each triple once."""
+        """Convert entries that are sorted, unique, whole and positive."""
         check_comparable(axis)
         return cls(
             items=axis.items,
@@ -329,7 +328,7 @@ class PairCounts(Frozen):
 
     @classmethod
     def summed(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
-        """Add up the entries of each ranker, better and worse item; leave out zeros."""
+        """Sum the counts by ranker, better and worse item; leave out zeros."""
         ranker, better, worse, step = pairs
         size = [len(axis.items)] * 2
         cells = distinct_cells(ranker, (better, worse), size, len(rankers), step)
@@ -347,7 +346,7 @@ class PairCounts(Frozen):
         value: NDArray[np.float64],
         method: str,
     ) -> Self:
-        """Count the pairs that ratings order; high is good."""
+        """Count the pairs of items with different ratings; high is good."""
         check_method(method)
         key = ranker_idx.astype(np.int64) * len(axis.items) + item
         twice = pd.Series(key).duplicated().to_numpy()
@@ -355,8 +354,8 @@ class PairCounts(Frozen):
             k = int(twice.argmax())
             raise ValueError(
                 f"Ranker {label_repr(rankers[ranker_idx[k]])} rates item "
-                f"{label_repr(axis.items[item[k]])} twice: merge the rows, or give each occasion "
-                f"a ranker of its own."
+                f"{label_repr(axis.items[item[k]])} twice. Merge the rows, or give each occasion "
+                f"a separate ranker."
             )
         pairs = ordered_pairs(ranker_idx, item, value, axis.problem_idx)
         if method == "binary":
@@ -367,7 +366,7 @@ class PairCounts(Frozen):
     # Coordinates and tables
 
     def layout(self) -> ProblemLayout:
-        """Items of each problem in slots, and whether a slot is in use."""
+        """Return the items of each problem in slots, and whether a slot is in use."""
         size = np.bincount(self.problem_idx, minlength=len(self.problems))
         where = np.arange(size.max(initial=0)) < size[:, None]
         item = np.zeros(where.shape, dtype=np.int32)
@@ -375,9 +374,9 @@ class PairCounts(Frozen):
         return ProblemLayout(item, where)
 
     def dense(self, ranker: Hashable) -> NDArray[np.float64]:
-        """Return C_n of the ranker with this label, (n_items, n_items): row preferred to column.
+        """Return C_n of one ranker, (n_items, n_items): how much rows are preferred to columns.
 
-        Of many problems, pick one first: ``counts.subset(problems=["q7"]).dense("Ann")``.
+        With many problems, select one first: ``counts.subset(problems=["q7"]).dense("Ann")``.
         """
         n = locate(pd.Index([ranker], tupleize_cols=False), self.rankers, "ranker")[0]
         mine = slice(*np.searchsorted(self.ranker_idx, [n, n + 1]))
@@ -386,10 +385,10 @@ class PairCounts(Frozen):
         return table
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per entry: ranker, the groups, first, second, count; `from_frame` reads it back.
+        """Return a long table with one row per entry, which `from_frame` reads back.
 
-        If problems are named there is a column problem, and of items whose labels are tuples
-        (problem, item) the columns first and second have the item alone.
+        Columns are ranker, the groups, first, second and count. Named problems add a column
+        problem. If item labels are tuples (problem, item), first and second contain the item only.
         """
         columns: dict[str, Any] = {"ranker": self.rankers.take(self.ranker_idx)}
         columns |= {
@@ -407,10 +406,10 @@ class PairCounts(Frozen):
         columns |= {"first": items.take(self.first), "second": items.take(self.second)}
         return pd.DataFrame(columns | {"count": self.count})
 
-    # Other counts: with groups and weights, of fewer rankers and problems
+    # Derived counts: with groups and weights, for fewer rankers and problems
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Add groups of the rankers (region, age), as `Rankings.grouped` adds groups of rankings.
+        """Add groups of the rankers (region, age), like `Rankings.grouped` for rankings.
 
         Examples
         --------
@@ -427,7 +426,7 @@ class PairCounts(Frozen):
     def _used(self, name: str) -> NDArray[Any]:
         if name == "problem":
             return super()._used(name)
-        return np.arange(len(vars(self)[f"{name}s"]))  # with or without counts
+        return np.arange(len(vars(self)[f"{name}s"]))  # all, with or without counts
 
     def _moved(self, values: dict[str, Any]) -> Self:
         new = replace(self, **values)
@@ -437,8 +436,8 @@ class PairCounts(Frozen):
         ):
             if len(axis) != len(old):
                 raise ValueError(
-                    f"The new axis of {noun}s has {counted(len(axis), 'label')}, and the counts "
-                    f"are of {counted(len(old), noun)}: give the same in another order."
+                    f"The new axis of {noun}s has {counted(len(axis), 'label')}, but the counts "
+                    f"have {counted(len(old), noun)}. Give the same labels in another order."
                 )
         item, ranker = self.items.get_indexer(new.items), self.rankers.get_indexer(new.rankers)
         within = ItemAxis(new.items, new.problems, new.problem_idx[item])
@@ -453,12 +452,12 @@ class PairCounts(Frozen):
         Parameters
         ----------
         weight : float, array of shape (n_rankers,), or Series or mapping by ranker
-            Positive and finite; it takes the place of the weights so far.
+            Positive and finite; it replaces the previous weights.
 
         Raises
         ------
         ValueError
-            If a weight is not positive and finite, or there is not one for each ranker.
+            If a weight is not positive and finite, or a ranker has none.
 
         Examples
         --------
@@ -478,7 +477,7 @@ class PairCounts(Frozen):
         return replace(self, weight=values)
 
     def pooled(self, label: Hashable = "all") -> Self:
-        """Add up the counts of all rankers, as those of one ranker with this label and weight one.
+        """Sum the counts of all rankers into one ranker with this label and weight 1.
 
         Examples
         --------
@@ -514,14 +513,14 @@ class PairCounts(Frozen):
         Parameters
         ----------
         rankers : sequence of labels, optional
-            All by default. Those kept stay on their axis, whether or not they have entries left.
+            All by default. The selected rankers stay on the axis even without entries.
         problems : sequence of labels, optional
-            All by default. Only their items stay.
+            All by default. Only items of the selected problems stay.
 
         Returns
         -------
         PairCounts
-            On shorter axes, in the order in which they stand.
+            With shorter axes, in the previous order.
 
         Raises
         ------
@@ -550,17 +549,17 @@ class PairCounts(Frozen):
             groups={n: group.take(ranker) for n, group in self.groups.items()},
         )
 
-    # Sums, of the counts as they are: `weight` does not enter
+    # Sums of the unweighted counts
 
     def net(self) -> NDArray[np.float64]:
-        """Net counts, sum_j C_n(i, j) - C_n(j, i), shape (n_rankers, n_items)."""
+        """Return net counts, sum_j C_n(i, j) - C_n(j, i), shape (n_rankers, n_items)."""
         net = np.zeros((len(self.rankers), len(self.items)))
         ranker, item, value = self.net_entries()
         net[ranker, item] = value
         return net
 
     def net_entries(self) -> NetEntries:
-        """Net counts that are not zero, without a dense array, sorted by ranker and item."""
+        """Return the nonzero net counts, sorted by ranker and item, without a dense array."""
         shape = (len(self.rankers), len(self.items))
         won = csr_array((self.count, (self.ranker_idx, self.first)), shape=shape)
         lost = csr_array((self.count, (self.ranker_idx, self.second)), shape=shape)
@@ -572,22 +571,22 @@ class PairCounts(Frozen):
         return NetEntries(ranker, item, entries.data)
 
     def total(self) -> NDArray[np.float64]:
-        """Sum of the counts of each ranker, T_n, shape (n_rankers,)."""
+        """Sum the counts of each ranker, T_n, shape (n_rankers,)."""
         return np.bincount(self.ranker_idx, self.count, len(self.rankers))
 
     def totals(self) -> NDArray[np.float64]:
-        """Sum of the counts of each problem and ranker, T_pn, shape (n_problems, n_rankers)."""
+        """Sum the counts of each problem and ranker, T_pn, shape (n_problems, n_rankers)."""
         shape = (len(self.problems), len(self.rankers))
         cell = self.problem_idx[self.first].astype(np.int64) * shape[1] + self.ranker_idx
         return np.bincount(cell, self.count, shape[0] * shape[1]).reshape(shape)
 
     def log_multinomial(self) -> NDArray[np.float64]:
-        r"""Log multinomial constant of each ranker, shape (n_rankers,).
+        r"""Return the log multinomial coefficient of each ranker, shape (n_rankers,).
 
         .. math:: \sum_p \Big( \log T_{pn}! - \sum_{ij} \log C_n(i, j)! \Big)
 
-        with the pairs i, j of problem p: the log number of orders in which the counts of a ranker
-        can have come.
+        where i, j are the pairs of problem p. This is the log number of orders in which the counts
+        of a ranker can have arrived.
 
         Examples
         --------
@@ -596,17 +595,17 @@ class PairCounts(Frozen):
         >>> c.log_multinomial().round(4), float(np.log(3).round(4))
         (array([1.0986]), 1.0986)
         """
-        each = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
-        return gammaln(self.totals() + 1.0).sum(axis=0) - each
+        log_factorials = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
+        return gammaln(self.totals() + 1.0).sum(axis=0) - log_factorials
 
     def log_at_random(self, *, given_pairs: bool = False) -> NDArray[np.float64]:
-        r"""Log-probability of each ranker's counts if all preferences are random, (n_rankers,).
+        r"""Return the log-probability of each ranker's counts under random choice, (n_rankers,).
 
         .. math:: \log M_n - \sum_p T_{pn} \log n_p (n_p - 1)
 
-        every ordered pair of the :math:`n_p` items of a problem being as probable as any other; or,
-        ``given_pairs``, each of two compared items with probability one half, given which pairs
-        were compared how often.
+        Every ordered pair of the :math:`n_p` items of a problem has the same probability. With
+        ``given_pairs``, the number of comparisons of each pair is fixed instead, and each item of
+        a pair wins with probability one half.
 
         Examples
         --------
@@ -618,15 +617,14 @@ class PairCounts(Frozen):
         if given_pairs:
             pairs = self.compared()
             lost = pairs.compared - pairs.won
-            each = log_multinomial(np.stack([pairs.won, lost], axis=1)) - pairs.compared * np.log(
-                2.0
-            )
-            return np.bincount(pairs.ranker_idx, each, len(self.rankers))
+            orders = log_multinomial(np.stack([pairs.won, lost], axis=1))
+            log_p = orders - pairs.compared * np.log(2.0)
+            return np.bincount(pairs.ranker_idx, log_p, len(self.rankers))
         n = np.bincount(self.problem_idx, minlength=len(self.problems))
         return self.log_multinomial() - np.log(np.maximum(n * (n - 1), 1)) @ self.totals()
 
     def compared(self) -> ComparedPairs:
-        """How often each ranker compared two items, and how often the first of them won.
+        """Count how often each ranker compared two items, and how often the first one won.
 
         Examples
         --------
@@ -649,7 +647,7 @@ class PairCounts(Frozen):
         )
 
     def won_lost(self) -> pd.DataFrame:
-        """How much each item was preferred to others, and others to it, by all rankers."""
+        """Sum, over all rankers, how much each item was preferred to others and others to it."""
         n = len(self.items)
         columns = {
             "won": np.bincount(self.first, self.count, n),
@@ -657,14 +655,14 @@ class PairCounts(Frozen):
         }
         return pd.DataFrame(columns, index=self.items)
 
-    # The object itself
+    # Length and text
 
     def __len__(self) -> int:
         """Count the entries."""
         return len(self.count)
 
     def __repr__(self) -> str:
-        """Say in a line how much of what there is."""
+        """Summarise the table in one line."""
         n = len(self.problems)
         return (
             f"{type(self).__name__}: {counted(len(self), 'ordered pair')} of "
@@ -676,12 +674,12 @@ class PairCounts(Frozen):
 
 
 def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, noun: str) -> NDArray[np.bool_]:
-    """Mark the labels on an axis, by default all."""
+    """Mark the selected labels of an axis; all by default."""
     if labels is None:
         return np.ones(len(axis), dtype=bool)
     wanted = locate(axis_index(labels, f"{noun}s"), axis, noun)
     if not len(wanted):
-        raise ValueError(f"No {noun} is kept: counts need at least one.")
+        raise ValueError(f"No {noun} is selected: counts need at least one.")
     stays = np.zeros(len(axis), dtype=bool)
     stays[wanted] = True
     return stays

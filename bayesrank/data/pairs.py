@@ -1,8 +1,8 @@
 """Pairs: outcomes of comparisons of two items, such as matches.
 
-A *pair* is the unit of observation: two items, who judged, and whatever else keeps matches apart.
-In row ``k`` the judge ``judge_idx[k]`` compared ``first[k]`` with ``second[k]``; ``counts[k]`` says
-how often the first won, the second won, and the two tied.
+A *pair* is the unit of observation: two items, a judge, and the groups of the match. In row ``k``
+the judge ``judge_idx[k]`` compared ``first[k]`` with ``second[k]``. ``counts[k]`` contains the
+number of wins of the first, wins of the second, and ties.
 
 >>> table = pd.DataFrame({"home": ["a", "b", "a"], "away": ["b", "c", "b"]})
 >>> table["result"] = ["first", "tie", "second"]
@@ -57,15 +57,15 @@ from bayesrank.data.read.streams import Source, table_of
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
 
 MOST_NAMED = 100_000
-"""Pairs up to which each gets a name; names of more would take more room than the data."""
+"""The largest number of pairs that get names; more names would take more memory than the data."""
 
 
 class UncomparedItemWarning(UserWarning):
-    """Some items of the axis are in no match, so the data say nothing of their utilities."""
+    """Some items of the axis are in no match, so the data do not inform their utilities."""
 
 
 class Seen(NamedTuple):
-    """Items by the labels of a group under which they were seen."""
+    """Combinations of a group label and an item that occur in the data."""
 
     labels: pd.Index  # (n_seen,)
     item: NDArray[np.int32]  # (n_seen,) position on the item axis
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
     second: NDArray[np.int32]  # (n_pairs,)
 
     def among(self, labels: "pd.Index | Sequence[str]") -> tuple[NDArray[np.int32], ...]:
-        """Place the first and the second item of each pair among others' labels, -1 if in vain."""
+        """Find the first and second item of each pair in other labels; -1 if not found."""
         place = pd.Index(labels).get_indexer(self.labels).astype(np.int32)
         return place[self.first], place[self.second]
 
@@ -82,8 +82,8 @@ class Seen(NamedTuple):
 class Pairs(Frozen):
     """Outcomes of comparisons of two items, such as matches, counted per pair.
 
-    Made by `from_frame`, by `from_matrix` or by ``Rankings.pairs``, which check; the fields
-    themselves are trusted. What is observed as a draw, a tie, is *judged equal*.
+    Use `from_frame`, `from_matrix` or ``Rankings.pairs``, which check their input. The constructor
+    itself checks nothing. A tie (a draw) means *judged equal*.
 
     Attributes
     ----------
@@ -92,19 +92,19 @@ class Pairs(Frozen):
     first, second : array of int32, shape (n_pairs,)
         Items compared. The first may have an advantage (home, white, shown on the left).
     counts : array of int64, shape (n_pairs, 3)
-        How often the first won, the second won, and the two tied.
+        Number of wins of the first, wins of the second, and ties.
     weight : array of float64, shape (n_pairs,)
         Evidence weight, >= 0, that multiplies the log-likelihood; 1 by default.
     judge_idx : array of int32, shape (n_pairs,)
-        Who judged.
+        Judge of each pair.
     groups : mapping of str to Group
-        What else keeps pairs apart (category, prompt, day): ``labels``, a pandas Index, and
+        Groups of the pairs (category, prompt, day). Each has ``labels``, a pandas Index, and
         ``idx``, array of int32, shape (n_pairs,).
     collapsed : bool
-        Whether matches of equal first, second, judge, groups, weight and features are one pair.
+        Whether matches with equal first, second, judge, groups, weight and features are one pair.
     features : array of float64, shape (n_pairs, n_features), or None
-        By how much the first is ahead of the second in something other than what is asked for: a
-        longer answer, more markdown, more days of rest.
+        Covariates of the matches: how far the first is ahead of the second in length of an answer,
+        use of markdown, or days of rest.
     feature_names : pandas.Index or None
     """
 
@@ -122,7 +122,7 @@ class Pairs(Frozen):
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
 
-    # How they are read
+    # Constructors
 
     @classmethod
     def from_frame(
@@ -148,41 +148,40 @@ class Pairs(Frozen):
             One row per match, or per distinct match with its count. Files are read as by
             `Rankings.from_ratings`.
         first, second : str
-            Columns with the two items. Their order matters only to an order effect (at home, with
-            the white pieces, shown on the left).
+            Columns with the two items. Their order matters only for an order effect (playing at
+            home, playing white, being shown on the left).
         outcome : str
             Column with "first" (the first item won), "second" or "tie" (judged equal).
         count : str, optional
-            Column with how often this happened, a whole number >= 0; once by default.
+            Column with the number of such matches, whole and >= 0; 1 by default.
         judge : str, optional
             Column of judges; one judge 'all' by default.
         by : str or sequence of str, optional
-            Further columns that keep pairs apart: category, prompt, day.
+            Columns that group the pairs: category, prompt, day.
         weight : str, optional
             Column with the evidence weight of a match, >= 0; 1 by default. It multiplies the
-            log-likelihood, which weights other than 1 turn into a pseudo-likelihood.
+            log-likelihood. With weights other than 1, this is a pseudo-likelihood.
         features : sequence of str, or mapping of str to str or to two str
-            Columns of numbers that say how far the first was ahead of the second, in something that
-            is no property of the items. A mapping gives them names; two columns, of the first and
-            of the second item, stand for their difference: ``{"length": ("length_a",
-            "length_b")}``.
+            Columns of numbers that differ between matches: how far the first was ahead of the
+            second. A mapping names them. Two columns, for the first and the second item, are
+            subtracted: ``{"length": ("length_a", "length_b")}``.
         collapse : bool
             Whether rows with equal (first, second, judge, *by, weight, *features) become one pair,
-            in the order of these; the likelihood is the same. If false, each row is a pair, in the
-            order of the table.
+            sorted by these columns. The likelihood is the same. If false, each row is a pair, in
+            the order of the table.
         items : sequence of labels, optional
-            The item axis; by default the items of the table, sorted. Judges and groups are sorted
-            too (categories in their own order).
+            The item axis; by default the items of the table, sorted. Judges and groups are also
+            sorted (categories keep their order).
 
         Raises
         ------
         ValueError
-            For a missing column or label, an unknown item or outcome, an item compared with itself,
-            a count that is negative or not whole, a weight that is negative, a number that is not
-            finite, a column of `by` or a feature with a reserved name, or files that cannot be
-            read.
+            If a column or label is missing, an item or outcome is unknown, or an item is compared
+            with itself. Also if a count is negative or not whole, a weight is negative, or a number
+            is not finite. Also if a column of `by` or a feature has a reserved name, or a file
+            cannot be read.
         FileNotFoundError
-            If there is nothing at a path.
+            If a path does not exist.
 
         Warns
         -----
@@ -213,7 +212,7 @@ class Pairs(Frozen):
         evidence = None if weight is None else amounts(frame, weight, "weight")
         ahead = differences(frame, columns)
 
-        # A pair is what has equal codes; `row` is one of its rows.
+        # Rows with equal codes are one pair; `row` is one of them.
         if collapse:
             codes = [(one, len(axis)), (other, len(axis)), (who, len(judges))]
             codes += [(code, len(labels)) for code, labels in apart.values()]
@@ -255,14 +254,16 @@ class Pairs(Frozen):
         items: Labels | None = None,
         **columns: str | None,
     ) -> Self:
-        """Read a dask table of matches, counting each partition where it is.
+        """Read a dask table of matches; each partition is counted by its own worker.
 
         Parameters
         ----------
         frame : dask.dataframe.DataFrame
-            As the table of `from_frame`, of any length: distinct rows must fit into memory.
-        count, by, features, items, **columns
-            As in `from_frame`, with the columns `first`, `second`, `outcome`, `judge` and `weight`.
+            A table as in `from_frame`, of any length. Its distinct rows must fit into memory.
+        count, by, features, items
+            As in `from_frame`.
+        **columns : str
+            The columns `first`, `second`, `outcome`, `judge` and `weight`, as in `from_frame`.
         """
         by = [by] if isinstance(by, str) else list(by)
         sides = feature_columns(features, (*PAIR_NAMES, *by)).values()
@@ -279,34 +280,35 @@ class Pairs(Frozen):
         ties: ArrayLike | pd.DataFrame | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Take a square table of wins, and of ties.
+        """Convert a square matrix of wins, and optionally one of ties.
 
         Parameters
         ----------
         wins : array or DataFrame, shape (n_items, n_items)
-            How often the item of the row beat that of the column: whole, >= 0, with a diagonal of
-            zeros. A DataFrame has the items as its index and as its columns.
+            How often the row's item beat the column's item: whole, >= 0, with zeros on the
+            diagonal. The index and the columns of a DataFrame are the items.
         ties : array or DataFrame, shape (n_items, n_items), optional
-            How often the two tied: symmetric, and each tie counts once. None by default.
+            How often two items tied. The matrix is symmetric, and each tie counts once.
         items : sequence of labels, optional
             The item axis of an array; 0, 1, 2, ... by default.
 
         Returns
         -------
         Pairs
-            One for every two items that met, the earlier item of the axis first. The data then tell
-            nothing of an order effect.
+            One pair for every two items that met; the first item is the earlier one on the axis.
+            Such data cannot identify an order effect.
 
         Raises
         ------
         ValueError
-            If a table is not square, shapes or labels differ, a cell is negative, not finite or not
-            whole, the diagonal is not zero, the ties are not symmetric, or nothing was counted.
+            If a matrix is not square, shapes or labels differ, its diagonal is not zero, or the
+            ties are not symmetric. Also if a cell is negative, not finite or not whole, or all
+            cells are zero.
 
         Warns
         -----
         UncomparedItemWarning
-            If items met no other. They are kept.
+            If items of the axis are in no match. They are kept.
 
         Examples
         --------
@@ -324,7 +326,7 @@ class Pairs(Frozen):
             raise ValueError(
                 f"`ties` must be symmetric: {label_repr(axis[i])} tied with {label_repr(axis[j])} "
                 f"{tied[i, j]:g} times, but {label_repr(axis[j])} with {label_repr(axis[i])} "
-                f"{tied[j, i]:g} times. Write each tie in both places; it counts once."
+                f"{tied[j, i]:g} times. Write each tie in both cells; it counts once."
             )
         first, second = np.nonzero(np.triu(won + won.T + tied))
         if not len(first):
@@ -353,8 +355,7 @@ class Pairs(Frozen):
             are, their = ("is", "its utility") if len(alone) == 1 else ("are", "their utilities")
             warn(
                 f"{len(alone)} of {counted(len(self.items), 'item')} {are} never compared "
-                f"({quoted(alone)}): the data say nothing of {their}, and the prior is all there "
-                f"is.",
+                f"({quoted(alone)}): only the prior informs {their}.",
                 UncomparedItemWarning,
             )
 
@@ -374,10 +375,10 @@ class Pairs(Frozen):
     def labels(self) -> pd.Index:
         """Names of the pairs, a pandas Index.
 
-        "a - b" for the items a and b, with the judge, the groups and the weight where there are
-        several: "a - b by Ann, category maths, weight 0.5"; and with the features where the names
-        would not differ without them. The numbers 0, 1, 2, ... if pairs are not collapsed, if names
-        do not differ, or beyond 100,000 pairs.
+        The name of a pair of items a and b is "a - b". The judge, the groups and the weight are
+        added if there are several: "a - b by Ann, category maths, weight 0.5". The features are
+        added if the names would otherwise be equal. The labels are numbers if pairs are not
+        collapsed, if names are not unique, or beyond 100,000 pairs.
         """
         numbers = pd.RangeIndex(self.n_pairs)
         if not self.collapsed or self.n_pairs > MOST_NAMED:
@@ -402,10 +403,11 @@ class Pairs(Frozen):
         return super().coords | {"pair": coord_values(self.labels)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Write a long table, which `from_frame` reads back.
+        """Return a long table, which `from_frame` reads back.
 
-        One row per pair and outcome seen (for a pair without matches one row that counts 0): first,
-        second, outcome, count, judge, the groups, the features, and weight if they are not all 1.
+        It has one row per pair and observed outcome; a pair without matches has one row with count
+        0. Columns are first, second, outcome, count, judge, the groups and the features, and
+        weight unless all weights are 1.
 
         Examples
         --------
@@ -431,39 +433,39 @@ class Pairs(Frozen):
             columns["weight"] = self.weight[pair]
         return pd.DataFrame(columns)
 
-    # Who judged, and what else keeps pairs apart
+    # Judges and groups
 
     def group_labels(self, name: str) -> pd.Index:
-        """Labels of "judge" or of a group; raise a ValueError if there is no such group."""
+        """Return the labels of "judge" or of a group; raise a ValueError for an unknown group."""
         return self._group(name).labels
 
     def group_idx(self, name: str) -> NDArray[np.int32]:
-        """Position of each pair on the axis of "judge" or of a group, (n_pairs,)."""
+        """Return the position of each pair on the axis of "judge" or of a group, (n_pairs,)."""
         return self._group(name).idx
 
     def _group(self, name: str) -> Group:
         groups = {"judge": Group(self.judges, self.judge_idx), **self.groups}
         if name not in groups:
             raise ValueError(
-                f"There is no group {label_repr(name)}: pairs are kept apart by {quoted(groups)}. "
-                f"Name its column in `by` of from_frame."
+                f"There is no group {label_repr(name)}: the groups of these pairs are "
+                f"{quoted(groups)}. Name its column in `by` of from_frame."
             )
         return groups[name]
 
     def seen(self, name: str) -> Seen:
-        """List the items of each label of "judge" or of a group, such as answers to a prompt.
+        """List the items under each label of "judge" or of a group, such as answers to a prompt.
 
         Returns
         -------
         Seen
-            Labels, such as "prompt 7: a", sorted by the group and then by the items, and the places
-            of the first and the second item of each pair among them. Deviations of a model with a
-            dim called ``"{name}_item"`` are one per label.
+            Labels, such as "prompt 7: a", sorted by group and item. Also the positions of the
+            first and second item of each pair among the labels. A model with a dim
+            ``"{name}_item"`` has one deviation per label.
 
         Raises
         ------
         ValueError
-            If there is no such group.
+            If the group does not exist.
 
         Examples
         --------
@@ -475,33 +477,33 @@ class Pairs(Frozen):
         ['p: a', 'p: b', 'q: a', 'q: c']
         """
         labels, idx = self._group(name)
-        own = idx.astype(np.int64) * self.n_items
+        offset = idx.astype(np.int64) * self.n_items
         codes, place = np.unique(
-            np.stack([own + self.first, own + self.second]), return_inverse=True
+            np.stack([offset + self.first, offset + self.second]), return_inverse=True
         )
-        whose, item = np.divmod(codes, self.n_items)
-        names = pd.Series(_text(labels, whose)) + ": " + _text(self.items, item)
+        group, item = np.divmod(codes, self.n_items)
+        names = pd.Series(_text(labels, group)) + ": " + _text(self.items, item)
         first, second = place.reshape(2, -1).astype(np.int32)
         return Seen(pd.Index(names), item.astype(np.int32), first, second)
 
-    # What follows from the pairs
+    # Derived quantities
 
     def split_ties(self) -> Self:
-        r"""Count half a win of each item for a tie.
+        r"""Count each tie as half a win for each item.
 
         All counts double, so that they stay whole, and the weights halve:
 
         .. math:: (f, s, t) \to (2 f + t, 2 s + t, 0), \qquad w \to w / 2
 
-        where f, s and t say how often the first won, the second won and the two tied. This is a
-        *pseudo-likelihood* for models without ties. It pretends that two ties tell as much as a
-        win of each, and it throws away how often items tie, so that no outcome has a probability
-        and there is no LOO. `Davidson` and `RaoKupper` have ties as outcomes.
+        where f, s and t are the wins of the first, the wins of the second, and the ties. This is a
+        *pseudo-likelihood* for models without ties: two ties count as one win of each item. It
+        discards the tie rate, so outcomes have no probability and LOO is not defined. Use
+        `Davidson` or `RaoKupper` to model ties as outcomes.
 
         Returns
         -------
         Pairs
-            The same object if nothing ties.
+            The same object if there are no ties.
 
         Examples
         --------
@@ -516,14 +518,14 @@ class Pairs(Frozen):
         return replace(self, counts=counts, weight=self.weight / 2)
 
     def connectivity(self) -> Connectivity:
-        """Components of the graph in which the winner of a match beats the other item.
+        """Find the components of the graph in which the winner of a match beats the loser.
 
         Returns
         -------
         Connectivity
-            Weak and strong components, the items that never win or never lose, and what that
-            means in sentences. A tie, judged equal, counts as a win of each: like one it keeps
-            the two utilities at a finite distance.
+            Weak and strong components, the items that never win or never lose, and an explanation.
+            A tie (judged equal) counts as a win of each item, because it also keeps their
+            utilities at a finite distance.
 
         Examples
         --------
@@ -538,14 +540,14 @@ class Pairs(Frozen):
         ranks = np.broadcast_to(np.array([1, 2], dtype=np.int32), item.shape)
         return replace(connectivity(self.items, item, ranks), source="pairs")
 
-    # The object itself
+    # Length and text
 
     def __len__(self) -> int:
         """Count the pairs."""
         return self.n_pairs
 
     def __repr__(self) -> str:
-        """Say in a line how much of what there is."""
+        """Summarise the table in one line."""
         total = self.counts.sum(axis=0)
         share = ", ".join(f"{n} {name}" for n, name in zip(total, OUTCOMES, strict=True))
         n, by = self.n_matches, f"{counted(len(self.judges), 'judge')}{self._groups_text()}"
@@ -556,5 +558,5 @@ class Pairs(Frozen):
 
 
 def _text(axis: pd.Index, idx: NDArray[np.integer]) -> Any:
-    """Labels as strings, one per pair."""
+    """Return the labels as strings, one per pair."""
     return pd.array([str(label) for label in axis], dtype="str").take(idx)

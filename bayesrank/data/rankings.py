@@ -1,8 +1,8 @@
 """Rankings: a collection of weak orders, one row per ranking, slots sorted best first.
 
-A *ranking* is one weak order by one ranker over the items presented to it. Row ``n`` holds its
-items in the slots ``0, ..., n_items_of_ranking - 1``, best first; ``ranks`` are dense (1 = best,
-equal = one block) and 0 marks an empty slot. Within a block the slots follow the item axis.
+A *ranking* is one weak order by one ranker over the items presented to it. Row ``n`` contains its
+items in the slots ``0, ..., n_items_of_ranking - 1``, best first. ``ranks`` are dense (1 = best,
+equal ranks form a block), and 0 marks an empty slot. Within a block, slots follow the item axis.
 
 >>> r = Rankings.from_orderings([["b", "a", "c"], ["c", {"a", "b"}]])
 >>> r
@@ -14,8 +14,8 @@ array([[1, 0, 2],
 array([[1, 2, 3],
        [1, 2, 2]], dtype=int32)
 
-Items stand on a sorted axis (or the one given as ``items=``); rankings and rankers keep their
-order of first appearance.
+The item axis is sorted, or given as ``items=``. Rankings and rankers keep their order of first
+appearance.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -58,9 +58,9 @@ __all__ = ["Rankings"]
 class Rankings(Frozen):
     """An immutable, validated, ragged collection of weak orders.
 
-    Most data go through one of the constructors ``from_ratings``, ``from_long_ranks``,
-    ``from_orderings``, ``from_ranks``, ``from_preferences``, ``from_letor`` and ``from_preflib``.
-    This one takes padded arrays, in any order of the slots, and sorts the slots best first.
+    Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
+    ``from_ranks``, ``from_preferences``, ``from_letor`` or ``from_preflib``. The constructor itself
+    accepts padded arrays, with slots in any order, and sorts the slots best first.
 
     Parameters
     ----------
@@ -69,42 +69,42 @@ class Rankings(Frozen):
     ranks : array of int, shape (n_rankings, n_slots)
         Dense ranks, 1 = best, equal ranks form a block, 0 = empty slot.
     items, rankers : sequence of labels
-        The axes; without rankers every ranking has its own.
+        The axes; by default every ranking has a separate ranker.
     ranker_idx : array of int, shape (n_rankings,), optional
-        Position on `rankers` of each ranking's ranker; optional if there is one per ranking.
+        Position on `rankers` of each ranking's ranker; optional with one ranking per ranker.
     weight : array, shape (n_rankings,), or Series, optional
-        Multiplicity of each ranking, positive; 1 by default. A Series is read by the labels of the
-        rankings, or of the rankers if each ranked once.
+        Multiplicity of each ranking, positive; 1 by default. A Series is aligned by the labels of
+        the rankings, or of the rankers if each ranked once.
     labels : sequence of labels, optional
-        Names of the rankings; by default those of the rankers where each ranked once, else
+        Names of the rankings; by default the names of the rankers if each ranked once, otherwise
         0, 1, 2, ...
     features : array, shape (n_rankings, n_slots, n_features), optional
-        Covariates of each slot, in the order of the slots given.
+        Covariates of each slot, in the same order as the slots of `item`.
     feature_names : sequence of labels, optional
         Names of the features.
 
     Attributes
     ----------
     items, rankers, labels, item, ranks, ranker_idx, weight, features, feature_names
-        As given, with the slots best first; labels are a pandas Index.
+        As given, with the slots sorted best first; labels become a pandas Index.
     mask : array of bool, shape (n_rankings, n_slots)
         Whether the slot is in use.
     block_sizes : array of int32, shape (n_rankings, n_blocks)
         Sizes of the blocks, 0 after the last.
     groups : mapping of str to Group
-        Other groups of the rankings (season, region): ``labels``, a pandas Index, and ``idx``,
+        Groups of the rankings (season, region). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankings,).
 
     Raises
     ------
     ValueError
-        For anything that is not a collection of weak orders; the message names the place.
+        If the arrays are not a collection of weak orders; the message names the ranking.
 
     Warns
     -----
     UninformativeRankingWarning
-        If rankings hold one item or one block. They are kept and contribute zero, unless block
-        sizes are part of a model.
+        If rankings contain one item or one block. They are kept and contribute zero, unless the
+        model includes block sizes.
     """
 
     AXES: ClassVar = {
@@ -145,23 +145,23 @@ class Rankings(Frozen):
         self.__setstate__(arrange(given, must_be_dense=True))
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Add groups of the rankings (season, region); a utility can have them as dims.
+        """Add groups of the rankings (season, region), which a utility can have as dims.
 
         Parameters
         ----------
         groups : mapping of str
-            For each name the labels, one per ranking in their order; or a Series or mapping by
-            ranker, which may have more rankers. Labels are sorted (categories in their own order).
+            For each name, one label per ranking, in order; or a Series or mapping by ranker, which
+            may include other rankers. Labels are sorted (categories keep their order).
 
         Returns
         -------
         Rankings
-            With these groups and the previous ones; one of the same name is replaced.
+            With these groups and the previous ones; a group of the same name is replaced.
 
         Raises
         ------
         ValueError
-            If labels are missing or too many, or rankings use the name themselves.
+            If there are not as many labels as rankings, or the name is reserved.
 
         Examples
         --------
@@ -174,7 +174,7 @@ class Rankings(Frozen):
         added = entries.grouped(groups, self.ranker_idx, self.rankers)
         return self._with(groups={**self.groups, **added})
 
-    # How they are read
+    # Constructors
 
     @classmethod
     def from_ratings(
@@ -190,37 +190,37 @@ class Rankings(Frozen):
         features: Features | Sequence[str] | None = None,
         by: str | Sequence[str] = (),
     ) -> Self:
-        """Rank the items of each ranker by rating: high is good, equal ratings are one block.
+        """Rank the items of each ranker by rating: high is good, equal ratings form a block.
 
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
-            One row per rating. A path is that of a Parquet or text file, of a folder of such files,
-            or a URL such as ``s3://bucket/ratings/`` (which needs fsspec). Of files only the named
-            columns are read, in batches, and rows are counted on from file to file.
+            One row per rating. A path may be a Parquet or text file, a folder of such files, or a
+            URL such as ``s3://bucket/ratings/`` (which needs fsspec). Only the named columns of
+            files are read, in batches. Row numbers continue from file to file.
         ranker, item, rating : str
             Columns.
         ranking : str, optional
-            Column that separates several rankings of one ranker (say a session).
+            Column that separates several rankings of one ranker, such as sessions.
         weight : str, optional
-            Column with the multiplicity of the ranking, the same in all its rows.
+            Column with the multiplicity of the ranking, constant within the ranking.
         items : sequence of labels, optional
-            The item axis, in this order; it may hold items that no row has. By default the items
-            of the table, sorted (categories in their own order).
+            The item axis, in this order; it may include items that are not in the table. By
+            default, the items of the table, sorted (categories keep their order).
         features : list of str, DataFrame, or array of shape (n_items, n_features), optional
             Columns of `frame`; or a table indexed by item; or an array aligned with the item axis.
         by : str or sequence of str, optional
-            Columns that group the rankings (season, region), the same in all rows of a ranking. A
-            utility can have them as dims.
+            Columns that group the rankings (season, region), constant within a ranking. A utility
+            can have them as dims.
 
         Raises
         ------
         ValueError
-            For a missing column, a rating that is missing, infinite or not a number, an item rated
-            twice in a ranking, an item that is not in `items`, a column of `by` that differs within
-            a ranking or has a reserved name, or files that cannot be read.
+            If a column is missing, or a rating is not a finite number. Also if an item is rated
+            twice in a ranking or not in `items`. Also if a column of `by` varies within a ranking
+            or has a reserved name, or a file cannot be read.
         FileNotFoundError
-            If there is nothing at a path.
+            If a path does not exist.
 
         Examples
         --------
@@ -250,10 +250,10 @@ class Rankings(Frozen):
         features: Features | Sequence[str] | None = None,
         by: str | Sequence[str] = (),
     ) -> Self:
-        """Read a long table of ranks: low is good, equal ranks are one block, gaps are closed.
+        """Read a long table of ranks: low is good, equal ranks form a block, gaps are closed.
 
-        Only the order of the ranks within a ranking counts, so competition ranks (1, 2, 2, 4) and
-        positions in a longer list both become dense ranks.
+        Only the order of the ranks within a ranking matters. Competition ranks (1, 2, 2, 4) and
+        positions in a longer list become dense ranks.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Rankings(Frozen):
         ranker, item, rank : str
             Columns.
         ranking, weight, items, features, by
-            As in `from_ratings`, and so are the errors.
+            As in `from_ratings`. The errors are also the same.
 
         Examples
         --------
@@ -291,27 +291,28 @@ class Rankings(Frozen):
         ----------
         orderings : iterable of iterables, or Series of them
             One list of labels per ranking. A ``set`` or ``frozenset`` is a block. The index of a
-            Series names the rankers, unless `rankers` do.
+            Series names the rankers, unless `rankers` is given.
         rest : "items", an iterable of labels, or one set or list of labels per ranking, optional
-            The items presented. Those that an ordering leaves out become its last block.
-            ``"items"`` stands for the whole item axis: the ranker stopped early, as on a ballot.
-            ``()`` stands for none: only the items listed were presented. Optional only if all
-            orderings name the same number of items.
+            The items presented. If an ordering does not list some of them, they form its last
+            block. ``"items"`` means the whole item axis: the ranker stopped early, as on a ballot.
+            ``()`` means that only the listed items were presented. Optional only if all orderings
+            have the same length.
         items : sequence of labels, optional
-            The item axis; by default all items named, sorted.
+            The item axis; by default all listed items, sorted.
         rankers : sequence of labels, one per ranking, optional
             A ranker may occur several times. By default all rankers differ.
         weight : array, shape (n_rankings,), or Series, optional
-            Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
-            `orderings` or, if those are lists, of `rankers`: by row, or else by ranker.
+            Multiplicity of each ranking. A Series as `weight` or `rankers` is aligned with the
+            index of `orderings`. If `orderings` is a list, it is aligned by row number or by
+            ranker.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
 
         Raises
         ------
         ValueError
-            For an empty ordering or block, a duplicate item, an item that is not in `items`, or
-            orderings that differ in length without `rest`.
+            If an ordering or block is empty, or an item is repeated or not in `items`. Also if
+            orderings differ in length and `rest` is not given.
 
         Examples
         --------
@@ -334,26 +335,26 @@ class Rankings(Frozen):
         weight: ArrayLike | None = None,
         features: Features | None = None,
     ) -> Self:
-        """Read a wide table: one row per ranking, one column per item, 1 = best, NaN = left out.
+        """Read a wide table: one row per ranking, one column per item, 1 = best, NaN = not ranked.
 
         Parameters
         ----------
         frame : DataFrame, shape (n_rankings, n_items)
-            Dense ranks. The columns are the item axis, in their order.
+            Dense ranks. The columns are the item axis.
         rest, features
-            As in `from_orderings`; `rest` is optional only if all rows rank the same number of
+            As in `from_orderings`. `rest` is optional only if all rows rank the same number of
             items.
         rankers : sequence of labels, one per row, optional
             By default the index of the frame, in which a ranker may occur several times.
         weight : array, shape (n_rankings,), or Series, optional
-            Multiplicity of each ranking. A Series, here or as `rankers`, is read by the index of
-            the frame.
+            Multiplicity of each ranking. A Series as `weight` or `rankers` is aligned with the
+            index of the frame.
 
         Raises
         ------
         ValueError
-            If the ranks of a row are not 1, 2, ... without gaps, a row is empty, or rows rank
-            different numbers of items without `rest`.
+            If a row is empty, or its ranks are not 1, 2, ... without gaps. Also if rows rank
+            different numbers of items and `rest` is not given.
 
         Examples
         --------
@@ -378,53 +379,54 @@ class Rankings(Frozen):
         items: Labels | None = None,
         features: Features | None = None,
     ) -> Self:
-        """Read preferences of pairs of items, and make the finest weak order of each ranker's.
+        """Read pairwise preferences, and find the finest weak order of each ranker.
 
-        A block ends only where all items so far are preferred to all that follow, directly or
-        through others: the maximal ordered partition. Preferences inside a block are lost, which a
-        warning counts; to keep all, use `Pairs`.
+        A block ends only where all previous items are preferred to all later ones, directly or
+        through others. This is the maximal ordered partition. Preferences inside a block are lost,
+        with a warning; use `Pairs` to keep them.
 
         Parameters
         ----------
         preferences : DataFrame, mapping, or iterable of pairs
             A table with one preference per row; or for each ranker an iterable of pairs
-            (better, worse); or one such iterable, of one ranker. Repeated preferences count once.
+            (better, worse); or one such iterable for one ranker. Repeated preferences count once.
         better, worse : str
             Columns of a table: the preferred item and the other one.
         ranker : str, optional
-            Column of a table; by default all are of one ranker.
+            Column of a table; by default there is one ranker.
         presented : "items" or an iterable of labels, optional
-            Items that all rankers saw. Those without a preference are not comparable with any
-            others, so that all are one block. By default a ranker saw the items named.
+            Items that all rankers saw. An item without a preference is not comparable with any
+            other, so all items form one block. By default, a ranker saw the items in its
+            preferences.
         items : sequence of labels, optional
-            The item axis; by default all items named, sorted.
+            The item axis; by default all items in the preferences, sorted.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
 
         Raises
         ------
         ValueError
-            If preferences go in a circle, which is printed; if there are none; for a missing
-            column or label, or an item that is not in `items`.
+            If preferences form a cycle, which the message shows, or there are none. Also if a
+            column or label is missing, or an item is not in `items`.
 
         Warns
         -----
         LostPreferenceWarning
-            If preferences are between items of one block.
+            If both items of a preference are in one block.
 
         Examples
         --------
         >>> import bayesrank as br
-        >>> said = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
-        >>> br.Rankings.from_preferences(said).to_frame()[["ranker", "item", "rank"]].head(4)
+        >>> pairs = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
+        >>> br.Rankings.from_preferences(pairs).to_frame()[["ranker", "item", "rank"]].head(4)
           ranker item  rank
         0    ann    a     1
         1    ann    b     2
         2    ann    c     2
         3    ann    d     3
         """
-        said = read_preferences(preferences, better, worse, ranker)
-        return cls._of(weak_orders(said, presented, items, features))
+        listed = read_preferences(preferences, better, worse, ranker)
+        return cls._of(weak_orders(listed, presented, items, features))
 
     @classmethod
     def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
@@ -443,9 +445,9 @@ class Rankings(Frozen):
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
+            If the file does not exist.
         ValueError
-            If the file is empty, has no qid, or does not parse.
+            If the file is empty, has no qid, or cannot be parsed.
         """
         return cls._of(entries.from_judged(read_letor(path, n_features=n_features)))
 
@@ -455,23 +457,24 @@ class Rankings(Frozen):
     ) -> Self:
         """Read a PrefLib file of orders: soc, soi, toc or toi.
 
-        Each distinct order is a ranking by its own ranker, weighted by the number of voters.
+        Each distinct order is a ranking by a separate ranker, weighted by the number of voters.
 
         Parameters
         ----------
         path : path
             The file, with ``# ALTERNATIVE NAME 1: ...`` lines and rows ``count: 1,2,{3,4}``.
         rest
-            As in `from_orderings`, for incomplete orders (soi, toi): ``"items"`` if alternatives
-            left out come last, as on a ballot; ``()`` if they were not presented.
+            As in `from_orderings`, for incomplete orders (soi, toi). Use ``"items"`` if the
+            alternatives not listed come last, as on a ballot, and ``()`` if they were not
+            presented.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
+            If the file does not exist.
         ValueError
-            If the file is empty, in another format, cut off, or does not parse, or if orders differ
-            in length without `rest`.
+            If the file is empty, truncated, in another format, or cannot be parsed. Also if orders
+            differ in length and `rest` is not given.
         """
         orders = read_preflib(path)
         return cls.from_orderings(
@@ -492,16 +495,16 @@ class Rankings(Frozen):
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks in the ranking that has most."""
+        """Largest number of blocks in a ranking."""
         return self.block_sizes.shape[1]
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, and others."""
+        """Coordinates for ``pm.Model(coords=...)``: item, ranking, ranker, slot, and more."""
         return super().coords | {"slot": np.arange(self.n_slots)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Long table, best first: ranking, ranker, item, rank, weight, the groups and the features.
+        """Return a long table, best first, with the groups and features as columns.
 
         ``Rankings.from_long_ranks(frame, ranking="ranking", ranker="ranker", item="item",
         rank="rank", weight="weight", items=r.items, by=[*r.groups])`` reads it back.
@@ -530,7 +533,7 @@ class Rankings(Frozen):
         covariates = pd.DataFrame(self.features[row, slot], columns=self.feature_names)
         return pd.concat([frame, covariates], axis=1)
 
-    # Other rankings: parts of these, and identical ones merged or spelled out
+    # Derived rankings: subsets, merged and expanded rankings
 
     def subset(
         self,
@@ -544,14 +547,14 @@ class Rankings(Frozen):
         Parameters
         ----------
         index : array of bool of shape (n_rankings,), or array of int, optional
-            Which rankings, by mask or by position (negative counts from the end).
+            Mask or positions of the rankings (negative positions count from the end).
         labels, rankers : sequence of labels, optional
-            Which rankings, by their labels or by ranker. Give one of the three.
+            Labels of the rankings, or of their rankers. Give one of the three arguments.
 
         Returns
         -------
         Rankings
-            In the order asked for; of rankers, in their previous order.
+            In the requested order; with `rankers`, in the previous order.
 
         Raises
         ------
@@ -566,7 +569,7 @@ class Rankings(Frozen):
         array([[1, 0]], dtype=int32)
         """
         if (index is not None) + (labels is not None) + (rankers is not None) != 1:
-            raise ValueError("Give one of `index`, `labels` and `rankers` to say which rankings.")
+            raise ValueError("Give exactly one of `index`, `labels` and `rankers`.")
         if labels is not None:
             chosen = locate(axis_index(labels, "labels"), self.labels, "ranking")
         elif rankers is not None:
@@ -584,7 +587,7 @@ class Rankings(Frozen):
         return self.item[self.mask] if name == "item" else super()._used(name)
 
     def _moved(self, values: dict[str, Any]) -> Self:
-        if "item" in values:  # within a block, items stand in the order of their axis
+        if "item" in values:  # within a block, items follow the order of their axis
             row, slot = np.nonzero(self.mask)
             moved, ranks = values["item"][row, slot], self.ranks[row, slot]
             layout = lay_out(moved, ranks, group(row, len(self)))
@@ -594,9 +597,9 @@ class Rankings(Frozen):
         return self._with(**values)
 
     def drop_items(self, items: Labels) -> Self:
-        """Take items off the axis and out of every ranking; the ranks close up.
+        """Remove items from the axis and from every ranking, and close the gaps in the ranks.
 
-        Rankings that hold no other item are dropped with a warning.
+        Rankings without any other item are dropped with a warning.
 
         Parameters
         ----------
@@ -606,7 +609,7 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If an item is unknown, or no ranking is left.
+            If an item is unknown, or no ranking remains.
 
         Examples
         --------
@@ -621,12 +624,13 @@ class Rankings(Frozen):
         row, slot = np.nonzero(self.mask & stays[self.item])
         rankings = np.unique(row)
         if not len(rankings):
-            raise ValueError("No ranking holds an item that is not dropped: nothing would be left.")
+            raise ValueError("Every ranking contains dropped items only: nothing would be left.")
         gone = np.setdiff1d(np.arange(self.n_rankings), rankings)
         if len(gone):
             warn(
-                f"{len(gone)} of {counted(self.n_rankings, 'ranking')} held only dropped items and "
-                f"{'is' if len(gone) == 1 else 'are'} gone ({quoted(self.labels.take(gone), 3)})."
+                f"{len(gone)} of {counted(self.n_rankings, 'ranking')} contained only dropped "
+                f"items and {'was' if len(gone) == 1 else 'were'} removed "
+                f"({quoted(self.labels.take(gone), 3)})."
             )
         new = np.cumsum(stays) - 1
         covariates = None
@@ -679,13 +683,13 @@ class Rankings(Frozen):
         random_seed : int, optional
             Seed of the shuffle.
         by : "ranking" or "ranker"
-            What is shuffled; with "ranker" all rankings of a ranker go the same way.
+            The unit that is shuffled. With "ranker", all rankings of a ranker stay together.
 
         Returns
         -------
         (Rankings, Rankings), or a list of such pairs
-            Training and test part; for folds one pair per fold, each ranking in one test part.
-            All keep the axes of items and rankers, and the order of the rankings.
+            Training and test part, or one such pair per fold. Each ranking is in the test part of
+            one fold. All parts keep the axes of items and rankers, and the order of the rankings.
 
         Raises
         ------
@@ -705,23 +709,23 @@ class Rankings(Frozen):
         unit = np.arange(self.n_rankings) if by == "ranking" else self.ranker_idx
         if not isinstance(into, int | float | np.integer):
             raise ValueError(
-                f"`into` must be a share between 0 and 1 or a number of folds; got {into!r}."
+                f"`into` must be a share between 0 and 1, or a number of folds; got {into!r}."
             )
         if isinstance(into, int | np.integer):
             return [self._parted(test) for test in folds(unit, into, random_seed, by)]
         return self._parted(held_out(unit, into, random_seed, by))
 
     def collapse(self, *, within_ranker: bool = False) -> Self:
-        """Merge identical rankings into one that carries their summed weight.
+        """Merge identical rankings, and sum their weights.
 
         Rankings are identical if they order the same items in the same way, with the same features
-        and groups. Each is labelled by its first.
+        and groups. A merged ranking keeps the label of the first one.
 
         Parameters
         ----------
         within_ranker : bool
-            Merge only rankings by the same ranker. By default rankers are merged too, and all
-            rankings then belong to one ranker 'all'.
+            Merge only rankings by the same ranker. By default, rankers are also merged, and all
+            rankings belong to one ranker 'all'.
 
         Examples
         --------
@@ -745,9 +749,9 @@ class Rankings(Frozen):
         )
 
     def expand(self) -> Self:
-        """Repeat each ranking as often as its weight says; the inverse of `collapse`.
+        """Repeat each ranking according to its weight; the inverse of `collapse`.
 
-        Repeated rankings have weight one and the labels 0, 1, 2, ...
+        Repeated rankings have weight 1 and the labels 0, 1, 2, ...
 
         Raises
         ------
@@ -768,13 +772,13 @@ class Rankings(Frozen):
         n = len(expanded)
         return expanded._with(labels=pd.RangeIndex(n), weight=np.ones(n))
 
-    # What follows from the rankings
+    # Derived quantities
 
     @cached_property
     def stages(self) -> Stages:
-        """The distinct (block, remainder) pairs and their weights, so that each is evaluated once.
+        """Distinct (block, remainder) pairs and their weights, so that each is evaluated once.
 
-        Found when first asked for, then kept; read-only.
+        Computed on first access and cached; read-only.
         """
         table = stage_table(self.item, self.ranks, self.weight, self.n_items)
         for array in table:
@@ -782,33 +786,33 @@ class Rankings(Frozen):
         return table
 
     def connectivity(self) -> Connectivity:
-        """Components of the graph in which an item beats the items of lower blocks.
+        """Find the components of the graph in which an item beats the items of lower blocks.
 
         Returns
         -------
         Connectivity
-            Weak and strong components, the items that never win or never lose, and what that
-            means in sentences. The order inside a block is unknown: ties connect nothing.
+            Weak and strong components, the items that never win or never lose, and an explanation.
+            The order inside a block is unknown, so ties do not connect items.
         """
         return connectivity(self.items, self.item, self.ranks)
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
-        """All pairs of items presented together, one row per pair and ranking.
+        """List all pairs of items presented together, one row per pair and ranking.
 
-        A ranking of n items gives n (n - 1) / 2 pairs. Their product is a composite likelihood:
-        it is not comparable with a likelihood of whole rankings.
+        A ranking of n items gives n (n - 1) / 2 pairs. The product of their likelihoods is a
+        composite likelihood, which is not comparable with a likelihood of whole rankings.
 
         Parameters
         ----------
         ties : "keep" or "drop"
-            Whether two items of one block are an outcome "tie" (judged equal) or no pair at all
-            (order unknown).
+            Whether two items of one block are a pair with the outcome "tie" (judged equal), or are
+            left out (order unknown).
 
         Returns
         -------
         Pairs
-            The item in the higher block first; judges are the rankers. Each pair is one match,
-            with the weight of its ranking.
+            The first item is in the higher block, and the judges are the rankers. Each pair is one
+            match, with the weight of its ranking.
 
         Examples
         --------
@@ -839,16 +843,16 @@ class Rankings(Frozen):
         method: Literal["difference", "binary"] = "difference",
         problem: Iterable[Hashable] | None = None,
     ) -> PairCounts:
-        """Count preferences per ranker, for every pair of items the ranker ordered.
+        """Count preferences per ranker, for every pair of items that the ranker ordered.
 
         Parameters
         ----------
         method : "difference" or "binary"
-            What a ranking adds to the count of (better, worse), times its weight: the difference
-            of the dense ranks, or 1.
+            What a ranking adds to the count of (better, worse): the difference of the dense ranks,
+            or 1, multiplied by the weight of the ranking.
         problem : sequence aligned with the items, or Series or mapping by item, optional
-            The problem (query, say) of each item; by default all are of one problem 'all'. A
-            ranking must not hold items of two.
+            The problem (such as a query) of each item; by default all items belong to one problem
+            'all'. The items of a ranking must belong to one problem.
 
         Returns
         -------
@@ -858,8 +862,8 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If counts are not whole because weights are not, a ranking holds items of two
-            problems, a problem has one item, or an item no problem.
+            If weights make counts that are not whole, or a ranking contains items of two problems.
+            Also if a problem has one item, or an item has no problem.
 
         Examples
         --------
@@ -878,14 +882,14 @@ class Rankings(Frozen):
             best = self.item[row[k], 0]
             raise ValueError(
                 f"Items of different problems are never compared, but ranking "
-                f"{label_repr(self.labels[row[k]])} holds {label_repr(self.items[best])} of "
+                f"{label_repr(self.labels[row[k]])} contains {label_repr(self.items[best])} of "
                 f"{label_repr(axis.problems[among[best]])} and {label_repr(self.items[item[k]])} "
-                f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem by itself."
+                f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem separately."
             )
         pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
         amount = self.weight[pairs.ranker] * (1.0 if method == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
-        if (np.diff(self.ranker_idx) > 0).all():  # one ranking each: nothing to add up or sort
+        if (np.diff(self.ranker_idx) > 0).all():  # one ranking per ranker, already sorted
             counts = PairCounts.of_pairs(axis, self.rankers, pairs)
         else:
             counts = PairCounts.summed(axis, self.rankers, pairs)
@@ -898,12 +902,12 @@ class Rankings(Frozen):
                 f"{label_repr(self.rankers[counts.ranker_idx[k]])} {counts.count[k]:g} for item "
                 f"{label_repr(self.items[counts.first[k]])} over "
                 f"{label_repr(self.items[counts.second[k]])}. Weights are multiplicities here: "
-                f"make them whole, and say with `PairCounts.weighted` what evidence counts for."
+                f"make them whole, and set evidence weights with `PairCounts.weighted`."
             )
         return counts
 
     def _groups_of_rankers(self) -> dict[str, pd.Categorical]:
-        """Labels by ranker of the groups that do not differ between rankings of a ranker."""
+        """Return the labels by ranker of groups that are constant within each ranker."""
         first = np.full(len(self.rankers), -1)
         first[self.ranker_idx[::-1]] = np.arange(self.n_rankings)[::-1]
         if (first < 0).any():
@@ -911,25 +915,25 @@ class Rankings(Frozen):
         return {
             name: pd.Categorical.from_codes(idx[first], labels)
             for name, (labels, idx) in self.groups.items()
-            if np.array_equal(idx[first][self.ranker_idx], idx) and name != "problem"  # of items
+            if np.array_equal(idx[first][self.ranker_idx], idx) and name != "problem"
         }
 
-    # The object itself
+    # Length and text
 
     def __len__(self) -> int:
         """Count the rankings."""
         return self.n_rankings
 
     def __repr__(self) -> str:
-        """Say in a line how much of what there is."""
+        """Summarise the rankings in one line."""
         length = self.mask.sum(axis=1)
         low, high = length.min(), length.max()
-        each = f"{low}" if low == high else f"{low} to {high}"
+        size = f"{low}" if low == high else f"{low} to {high}"
         tied = self.block_sizes[self.block_sizes > 1].sum() / length.sum()
         words = [
             f"{counted(self.n_rankings, 'ranking')} of {counted(self.n_items, 'item')} by "
             f"{counted(len(self.rankers), 'ranker')}{self._groups_text()}",
-            f"{each} {'item' if high == 1 else 'items'} in each",
+            f"{size} {'item' if high == 1 else 'items'} in each",
             f"{tied:.0%} of entries tied" if tied else "no ties",
         ]
         if (self.weight != 1).any():
@@ -939,14 +943,14 @@ class Rankings(Frozen):
         return "Rankings: " + ", ".join(words)
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: what wants an array, such as pm.Mixture, would take one number for all."""
+        """Refuse the conversion: an array of ranks alone would lose the items."""
         raise TypeError(
-            "Rankings are no array, and what was asked for one has no place for their items: "
-            "give rankings.ranks, with one utility for each slot (utility[rankings.item]), or a "
+            "Rankings cannot be converted to an array without losing their items. Pass "
+            "rankings.ranks, with one utility per slot (utility[rankings.item]), or use a "
             "distribution of bayesrank."
         )
 
-    # Made from checked parts
+    # Internal constructors
 
     @classmethod
     def _of(cls, given: entries.Entries, *, must_be_dense: bool = False) -> Self:

@@ -86,17 +86,17 @@ def test_weights_of_others_are_refused():
     with pytest.raises(ValueError, match=r"`weight` must have .* has 'u' twice"):
         Rankings.from_ranks(frame, weight=pd.Series([1, 2], ["u", "u"]))
     # rankers 1 and 0: is the weight of 0 that of the first list, or that of ranker 0?
-    with pytest.raises(ValueError, match=r"`weight`, 0, 1, can be read in two ways: .*orderings"):
+    with pytest.raises(ValueError, match=r"`weight`, 0, 1, are ambiguous: .*orderings"):
         Rankings.from_orderings(orders, rankers=[1, 0], weight=numbered)
     with pytest.raises(ValueError, match="`rankers` must have one value for each row"):
         Rankings.from_ranks(frame, rankers=pd.Series(["x", "y"]))
 
 
 def test_a_series_of_preferences_is_refused():
-    said = pd.Series([("a", "b"), ("b", "a")], ["u", "v"])
-    with pytest.raises(ValueError, match=r"Of a Series by ranker give preferences\.groupby"):
-        Rankings.from_preferences(said)
-    by_ranker = said.groupby(level=0).agg(list).to_dict()
+    pairs = pd.Series([("a", "b"), ("b", "a")], ["u", "v"])
+    with pytest.raises(ValueError, match=r"Convert a Series by ranker with preferences\.groupby"):
+        Rankings.from_preferences(pairs)
+    by_ranker = pairs.groupby(level=0).agg(list).to_dict()
     assert Rankings.from_preferences(by_ranker).rankers.tolist() == ["u", "v"]
 
 
@@ -104,7 +104,7 @@ def test_arrays_by_position_have_no_labels(rankings):
     features = xr.DataArray(np.eye(3), dims=("item", "x"), coords={"item": list("cba")})
     with pytest.raises(ValueError, match=r"`features` is a DataArray, .* features.to_numpy\(\)"):
         Rankings.from_orderings(ORDERS, features=features)
-    with pytest.raises(ValueError, match="`ranks` is a DataFrame, whose labels would not be"):
+    with pytest.raises(ValueError, match="`ranks` is a DataFrame, whose labels would be ignored"):
         Rankings(rankings.item, pd.DataFrame(rankings.ranks), items=rankings.items)
     wins = xr.DataArray([[0, 1], [2, 0]], dims=("x", "y"), coords={"x": list("ab")})
     with pytest.raises(ValueError, match="`wins` is a DataArray"):

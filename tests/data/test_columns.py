@@ -40,16 +40,16 @@ def test_ratings_may_be_of_any_numeric_type(values, ranks):
             ["5", "4"],
             r"column 'stars' has '5' in row 0\. Convert the column with pandas\.to_numeric",
         ),
-        (["5", "good"], r"'stars' has 'good' in row 1\. Correct or leave out the 1 row without"),
+        (["5", "good"], r"'stars' has 'good' in row 1\. Correct or remove the 1 row without"),
         ([5, "good"], "column 'stars' has 'good' in row 1"),
-        (["poor", "good"], "has 'poor' in row 0. No value in it is one: name another column"),
+        (["poor", "good"], "has 'poor' in row 0. The column has no numbers: name another column"),
         (
             pd.Categorical(["poor", "good"]),
-            r"'poor' in row 0\. Ordered .*frame\['stars'\]\.cat\.codes",
+            r"'poor' in row 0\. For ordered .*frame\['stars'\]\.cat\.codes",
         ),
         (pd.to_datetime(["2001", "2002"]), r"has Timestamp\('2001-01-01 00:00:00'\) in row 0"),
         ([1j, 2], "column 'stars' has 1j in row 0"),
-        ([1, pd.NA], "column 'stars' is missing in row 1. Leave out rows without one"),
+        ([1, pd.NA], "column 'stars' is missing in row 1. Remove rows without a rating"),
         (pd.array([1, None], dtype="Int64"), "column 'stars' is missing in row 1"),
     ],
 )
@@ -89,7 +89,7 @@ def test_a_column_that_occurs_twice_is_refused():
 
 
 def test_a_table_must_be_one():
-    with pytest.raises(TypeError, match=r"Expected a table: a pandas DataFrame, .*; got list"):
+    with pytest.raises(TypeError, match=r"Expected a pandas DataFrame, .*; got list"):
         from_stars([1, 2])
     with pytest.raises(TypeError, match="Expected a pandas DataFrame; got list"):
         require_columns([1, 2], [])
@@ -100,5 +100,7 @@ def test_arrays_of_arguments_hold_numbers():
         float_array(["two"], "weight")
     with pytest.raises(ValueError, match="`item` must be integers; got float64"):
         whole_numbers([0.5], "item")
-    with pytest.raises(ValueError, match="`ranks` must be an array of integers with rows of one"):
+    with pytest.raises(
+        ValueError, match="`ranks` must be an array of integers with rows of equal length"
+    ):
         whole_numbers([[1, 2], [1]], "ranks")

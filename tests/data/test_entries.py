@@ -33,14 +33,14 @@ def test_there_is_one_ranker_per_ranking():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"ranks": [[1, 2, 0]]}, r"one shape \(n_rankings, n_slots\); they have \(1, 2\) and"),
-        ({"ranks": [1, 2], "item": [0, 1]}, "one shape"),
+        ({"ranks": [[1, 2, 0]]}, r"same shape \(n_rankings, n_slots\); got \(1, 2\) and"),
+        ({"ranks": [1, 2], "item": [0, 1]}, "same shape"),
         ({"ranks": [[1.0, 2.0]]}, "`ranks` must be integers; got float64"),
         ({"item": [[0, 2]]}, "`item` must be between 0 and 1, a position on its axis.*got 2"),
         ({"item": [[-1, 0]]}, "`item` must be between 0 and 1.*got -1"),
         (
             {"rankers": ["x", "y"]},
-            "`rankers` has 2 labels for 1 ranking; give one for each, or say",
+            "`rankers` has 2 labels for 1 ranking; give one for each, or give",
         ),
         ({"ranker_idx": [0, 0]}, r"`ranker_idx` must have shape \(1,\), one position .*got \(2,\)"),
         ({"rankers": ["x"], "ranker_idx": [1]}, "`ranker_idx` must be between 0 and 0"),
@@ -72,7 +72,7 @@ def test_arrays_are_checked(change, message):
         ),
         (np.array([["p"], ["q"]]), "`features` must be an array of numbers: could not convert"),
         ("x", r"`features` must be a list of columns; write \['x'\]"),
-        (["x"], "`features` must be a DataFrame indexed by item or an array here"),
+        (["x"], "Here, `features` must be a DataFrame indexed by item, or an array"),
     ],
 )
 def test_features_are_checked(features, message):
@@ -110,10 +110,10 @@ def test_each_ordering_may_have_been_shown_other_items():
 @pytest.mark.parametrize(
     ("orderings", "message"),
     [
-        ("abc", "`orderings` must be a list with one list of items per ranking, .* got 'abc'"),
-        (None, "must be a list with one list of items per ranking, .* got None"),
-        (pd.DataFrame({"a": [1]}), "got a DataFrame.* For a table use Rankings.from_ratings"),
-        ({("a", "b"): 1}, r"pandas.Series\(orderings\) of a mapping\); got a dict"),
+        ("abc", "`orderings` must contain one list of items per ranking; got 'abc'"),
+        (None, "must contain one list of items per ranking; got None"),
+        (pd.DataFrame({"a": [1]}), "got a DataFrame.* For a table, use Rankings.from_ratings"),
+        ({("a", "b"): 1}, r"got a dict. Use pandas.Series\(orderings\) for a mapping"),
         (xr.DataArray([["a", "b"]], coords={"who": ["Ann"]}, dims=("who", "x")), "got a DataArray"),
         (["a", "b"], "Ordering 0 must be a list of items, best first; got 'a'"),
         ([["a", "b"], {"a": 1}], "Ordering 1 must be a list of items, best first; got {'a'"),
@@ -122,8 +122,8 @@ def test_each_ordering_may_have_been_shown_other_items():
         ([{"a", "b"}], "Ordering 0 must be a list of items"),
         ([5], "Ordering 0 must be a list of items, best first; got 5"),
         ([["a", set()]], "Ordering 0 has an empty block"),
-        ([["a", ["b", "c"]]], r"holds \['b', 'c'\], which is neither an item nor a block"),
-        ([["a", ("b", "c")]], "write a block as a set"),
+        ([["a", ["b", "c"]]], r"contains \['b', 'c'\], which is neither an item nor a block"),
+        ([["a", ("b", "c")]], "Write a block as a set"),
     ],
 )
 def test_there_is_one_list_of_labels_and_sets_per_ranking(orderings, message):
@@ -143,7 +143,7 @@ def test_lists_that_differ_in_length_need_a_rest(lists):
     with pytest.raises(
         ValueError,
         match=rf"^Orderings leave out items .* number 0 has {sizes[0]} items?, and number 1 has "
-        rf"{sizes[1]}\. .* rest='items' all items were presented, .* rest=\(\) only the items",
+        rf"{sizes[1]}\. Use rest='items' if all items .* Use rest=\(\) if only the listed items",
     ):
         Rankings.from_orderings(lists)
     assert Rankings.from_orderings(lists, rest=()).mask.sum(axis=1).tolist() == sizes

@@ -88,16 +88,16 @@ def test_an_empty_cell_is_a_missing_value(file):
     ("name", "text", "message"),
     [
         ("t.csv", "", r"t\.csv is empty"),
-        ("t.csv", "user,stars\n", r"t\.csv has a header and no rows"),
+        ("t.csv", "user,stars\n", r"t\.csv has a header but no rows"),
         ("t.csv", "a,b\n1,2\n1,2,3\n", r"t\.csv is not a readable csv table: .*line 3"),
         ("t.parquet", "not parquet", r"t\.parquet is not a readable parquet table"),
         ("t.xlsx", "", r"t\.xlsx needs the package openpyxl|t\.xlsx is not a readable xlsx"),
-        ("t.xls", "", r"t\.xls is none of the tables known: \.csv, \.tsv, \.txt"),
+        ("t.xls", "", r"t\.xls is not a supported table; expected \.csv, \.tsv, \.txt"),
         ("t.csv", "a,b\n1,2\n", r"t\.csv has no column 'user'; its columns are 'a', 'b'"),
         (
             "t.csv",
             "user,b\n1,2,3\n",
-            r"line 2 has 3 fields, and the header in line 1 has 2 names: 'user,b'\. Correct line 2",
+            r"line 2 has 3 fields, but the header in line 1 has 2 names: 'user,b'\. Correct line 2",
         ),
         ("t.csv.gz", "not compressed", r"t\.csv\.gz is not a readable csv table: Not a gzipped"),
         ("t.csv.zip", "not compressed", r"t\.csv\.zip is not a readable csv table: File is not a"),
@@ -141,7 +141,7 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path):
     assert found.names.tolist() == ["user", "note", "stars", "column 4"]
     assert found.frame.index.tolist() == [2, 4, 6]
     assert found.frame["user"].tolist() == ["x", np.nan, "y"]
-    assert found.said == ["the spaces around 1 cell left out"]
+    assert found.findings == ["the spaces around 1 cell removed"]
     table = pd.DataFrame({"user": ["a", None], "big": pd.array([2**60 + 1, None], dtype="Int64")})
     table.assign(other=1).to_parquet(tmp_path / "t.parquet")
     found = table_with_findings(tmp_path / "t.parquet", columns={"user", "big"})
@@ -204,7 +204,7 @@ def test_an_archive_that_python_cannot_open_is_refused_with_what_to_do(tmp_path)
     unknown[8], unknown[at + 10] = 97, 97
     for data, message in (
         (encrypted, "it is encrypted. Unpack it with its password"),
-        (unknown, "it is compressed by method 97 of zip, which Python does not know. Unpack it"),
+        (unknown, "it uses compression method 97 of zip, which Python does not support. Unpack"),
     ):
         (tmp_path / "t.csv.zip").write_bytes(data)
         with pytest.raises(ValueError, match=message):
@@ -246,7 +246,7 @@ def test_a_message_of_another_library_is_one_short_line(tmp_path):
 @pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e400", "1e-99999999999999999999"])
 def test_a_number_that_no_float_holds_is_refused(file, number):
     path = file("t.csv", f"user,stars\nx,1\ny,{number}\n")
-    with pytest.raises(ValueError, match=r"between 1e-308 and 1e308 in size, or 0; column 'stars'"):
+    with pytest.raises(ValueError, match=r"between 1e-308 and 1e308, or 0; column 'stars'"):
         read_table(path, numbers=["stars"])
 
 
@@ -300,7 +300,7 @@ def test_judged_documents_are_ranked_per_query_with_their_features(file):
     ("text", "message"),
     [
         ("", "is empty"),
-        ("2 1:0.5\n1 1:0.25\n", "has 2 rows and 0 of them a qid; each row needs one"),
+        ("2 1:0.5\n1 1:0.25\n", "has 2 rows, but only 0 with a qid. Each row needs one"),
         ("good qid:1 1:0.5\n", "is not a readable SVMlight file"),
         ("2 qid:1 1:0.5\nnan qid:1 1:1\n", "has nan in row 1"),
     ],
@@ -330,16 +330,20 @@ def test_preflib_alternatives_left_out_may_be_the_last_block(file):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("v.toi", "", "holds no order"),
-        ("v.toi", HEADER, "holds no order"),
-        ("v.cat", TOI, "none of the PrefLib orders known: .soc, .soi, .toc or .toi"),
-        ("v.toi", TOI.replace("3: 2,1\n", ""), "announces 6 voters and holds 3: it may be cut off"),
-        ("v.toi", TOI.replace("3: 2,1", "3: 2,5"), "line 11 names alternative 5, which the header"),
+        ("v.toi", "", "contains no orders"),
+        ("v.toi", HEADER, "contains no orders"),
+        ("v.cat", TOI, "not a supported PrefLib file; expected .soc, .soi, .toc or .toi"),
+        (
+            "v.toi",
+            TOI.replace("3: 2,1\n", ""),
+            "announces 6 voters but contains 3. It may be truncated",
+        ),
+        ("v.toi", TOI.replace("3: 2,1", "3: 2,5"), "line 11 uses alternative 5, which the header"),
         ("v.toi", TOI.replace("3: 2,1", "3: 2;1"), "line 11 is not an order such as"),
         ("v.toi", TOI.replace("3: 2,1", "3: {2,1"), "line 11 is not an order such as"),
-        ("v.toi", TOI.replace("3: 2,1", "3: {2,2},1"), "line 11 names alternative 2 twice"),
+        ("v.toi", TOI.replace("3: 2,1", "3: {2,2},1"), "line 11 uses alternative 2 twice"),
         ("v.toi", TOI.replace("3: 2,1", "3: {},1"), "line 11 has an empty block"),
-        ("v.toi", TOI.replace("3: 2,1", "3: 2,1,2"), "line 11 names alternative 2 twice"),
+        ("v.toi", TOI.replace("3: 2,1", "3: 2,1,2"), "line 11 uses alternative 2 twice"),
         ("v.toi", TOI.replace("3: 2,1", "3,2,1"), "line 11 must read 'count: 1,2,"),
         ("v.soc", "2\n1,Ann\n2,Bo\n5,5,1\n5,1,2\n", "line 1 must read .* the old format"),
         ("v.toi", TOI.replace("3: 2,1", "0: 2,1").replace("RS: 6", "RS: 3"), "must be positive"),
@@ -352,7 +356,7 @@ def test_a_preflib_file_that_does_not_read_is_refused(file, name, text, message)
 
 def test_orders_of_preflib_that_differ_in_length_need_a_rest(file):
     path = file("v.toi", TOI)
-    with pytest.raises(ValueError, match=r"number 0 has 2 items, and number 1 has 3\. Say with"):
+    with pytest.raises(ValueError, match=r"number 0 has 2 items, and number 1 has 3\. Use rest"):
         Rankings.from_preflib(path)
     assert Rankings.from_preflib(path, rest=()).mask.sum(axis=1).tolist() == [2, 3, 4]
     assert Rankings.from_preflib(path, rest="items").mask.sum(axis=1).tolist() == [4, 4, 4]
@@ -391,13 +395,13 @@ def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
 @pytest.mark.parametrize("text", ["user\0,x\na,1\n", "user,x\nb,2\n" + "a\0,1\n"])
 def test_a_byte_of_zero_in_utf8_is_refused_with_its_line(file, text):
     line = 1 + text.count("\n", 0, text.index("\0"))
-    with pytest.raises(ValueError, match=rf"line {line} has a byte of zero, .* remove it"):
+    with pytest.raises(ValueError, match=rf"line {line} contains a zero byte, .* remove it"):
         read_table(file("t.csv", text))
 
 
 def test_features_with_huge_numbers_are_refused(file):
     path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
-    with pytest.raises(ValueError, match=r"names feature 2,000,000,000 and has 2 rows: a table of"):
+    with pytest.raises(ValueError, match=r"has 2 rows and a feature 2,000,000,000: its table of"):
         Rankings.from_letor(path)
     path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 9999999999999:1\n")
     with pytest.raises(ValueError, match=r"is not a readable SVMlight file: value too large"):

@@ -65,13 +65,14 @@ def test_many_items_and_components_are_abbreviated():
     assert winners.startswith("6 items (1, 3, 5, 7, 9 and 1 more) never win:")
 
 
-def test_groups_of_which_one_always_beats_the_other_are_named():
+def test_groups_of_items_that_always_beat_others_are_named():
     c = found(["a", "b"], ["b", "a"], ["c", "d"], ["d", "c"], ["a", "c"])
     assert c.never_loses.empty
     assert c.never_wins.empty
     assert c.warnings() == [
-        "The items form 2 groups ({'a', 'b'}, {'c', 'd'}) of which one always beats another: "
-        "without a prior their utilities are infinitely far apart. Give all items a prior."
+        "The items form 2 groups ({'a', 'b'}, {'c', 'd'}), and the items of one always beat those "
+        "of another: without a prior their utilities are infinitely far apart. Give all items a "
+        "prior."
     ]
 
 

@@ -31,8 +31,8 @@ def test_entries_of_a_row_stand_together_in_their_order(dtype):
     )
     assert group(np.sort(row), 12).order is None
     for of in (found, group(np.sort(row), 12)):
-        there = [(s.first + s.own, s.entry) for s in of.stretches()]
-        rows, entries = map(np.concatenate, zip(*there, strict=True))
+        parts = [(s.first + s.row, s.entry) for s in of.stretches()]
+        rows, entries = map(np.concatenate, zip(*parts, strict=True))
         np.testing.assert_array_equal(rows, np.sort(row))
         np.testing.assert_array_equal(entries, np.arange(50) if of.order is None else of.order)
         assert sum(s.begin.size for s in of.stretches()) == 12
@@ -63,7 +63,7 @@ def test_rankings_are_those_of_each_ranker(in_order):
 
 def test_the_first_item_that_comes_twice_is_named():
     frame = pd.DataFrame({"user": [1, 2, 3, 2, 1, 3], "film": list("abcbac"), "stars": 1})
-    with pytest.raises(ValueError, match="Ranking 2 holds item 'b' twice"):
+    with pytest.raises(ValueError, match="Ranking 2 contains item 'b' twice"):
         from_stars(frame)
 
 

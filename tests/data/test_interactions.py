@@ -60,14 +60,14 @@ def test_users_without_items_and_items_of_nobody_are_kept():
 
 def test_a_pair_given_twice_is_one_interaction_and_a_warning():
     again = pd.concat([CLICKS, CLICKS.iloc[[0, 0, 1]]])
-    with pytest.warns(RepeatedInteractionWarning, match=r"^3 rows of 8 repeat an inter") as caught:
+    with pytest.warns(RepeatedInteractionWarning, match=r"^3 rows of 8 repeat an earl") as caught:
         have = clicks(again)
     assert caught[0].filename == __file__
     assert have == clicks()
 
 
 def test_a_user_who_has_everything_is_kept_with_a_warning():
-    message = r"^1 user with all 3 items \(9\): .* Such users are kept and contribute nothing\.$"
+    message = r"^1 user with all 3 items \(9\) pre.* Such users are kept and contribute nothing\.$"
     with pytest.warns(UninformativeUserWarning, match=message):
         have = clicks(CLICKS.drop(1))
     assert have.n_items_of_user.tolist() == [1, 3]
@@ -166,7 +166,7 @@ def test_what_is_no_table_of_interactions_raises(frame, more, message):
 
 
 def test_ratings_must_be_numbers_and_some_high_enough():
-    with pytest.raises(ValueError, match=r"^No rating is 6 or more: column 'stars' ends at 5\. Lo"):
+    with pytest.raises(ValueError, match=r"^No rating is 6 or more: .*'stars' is 5\. Lo"):
         stars(at_least=6)
     with pytest.raises(ValueError, match="column 'stars' is missing in row 0"):
         stars(STARS.assign(stars=[np.nan, 1, 2, 3]))
@@ -176,8 +176,14 @@ def test_ratings_must_be_numbers_and_some_high_enough():
     ("rankings", "message"),
     [
         (Rankings.from_orderings([["a", "b", "c"]]), r"has 3 blocks, .*: Interactions\.from_rati"),
-        (Rankings.from_orderings([["a", "b"], ["b", "c"]]), "Ranking 0 does not hold all of the 3"),
-        (Rankings.from_orderings([["a", "b"]] * 2, rankers=["x", "x"]), "Ranking 1 is by a ranker"),
+        (
+            Rankings.from_orderings([["a", "b"], ["b", "c"]]),
+            "Ranking 0 does not contain all of the 3",
+        ),
+        (
+            Rankings.from_orderings([["a", "b"]] * 2, rankers=["x", "x"]),
+            "Ranking 1 is the second one by its ranker",
+        ),
         (Rankings([[0, 1]], [[1, 2]], items=["a", "b"], weight=[2]), "Ranking 0 has a weight"),
     ],
 )
@@ -190,14 +196,14 @@ def test_a_ranking_of_one_block_does_not_say_what_the_ranker_has():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         r = Rankings.from_orderings([["a", "b"], [{"a", "b"}]])
-    with pytest.raises(ValueError, match="Ranking 1 has one block, which does not tell whether"):
+    with pytest.raises(ValueError, match="Ranking 1 has one block, so the ranker may have all"):
         Interactions.from_rankings(r)
 
 
 def test_large_data_are_not_written_out():
     have = clicks(users=range(5001), items=[*"abcd", *range(4000)])
     for method in (have.to_matrix, have.to_rankings):
-        with pytest.raises(ValueError, match=r"There are 20,024,004 cells .* up to 20,000,000"):
+        with pytest.raises(ValueError, match=r"There are 20,024,004 cells .* at most 20,000,000"):
             method()
 
 

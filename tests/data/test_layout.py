@@ -15,9 +15,12 @@ NONE = np.zeros((0, 2), dtype=int)
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (lambda: from_places(TWICE), "Ranking 7 holds item 'a' twice"),
-        (lambda: Rankings.from_orderings([["a", {"b", "a"}]]), "Ranking 0 holds item 'a' twice"),
-        (lambda: Rankings([[1, 1]], [[1, 2]], items=["a", "b"]), "Ranking 0 holds item 'b' twice"),
+        (lambda: from_places(TWICE), "Ranking 7 contains item 'a' twice"),
+        (lambda: Rankings.from_orderings([["a", {"b", "a"}]]), "Ranking 0 contains item 'a' twice"),
+        (
+            lambda: Rankings([[1, 1]], [[1, 2]], items=["a", "b"]),
+            "Ranking 0 contains item 'b' twice",
+        ),
         (lambda: Rankings([[0, 1]], [[-1, 1]], items=["a", "b"]), r"ranking 0 has ranks \[-1, 1\]"),
         (lambda: Rankings.from_orderings([]), "There are no rankings"),
         (lambda: from_stars(STARS.iloc[:0]), "There are no rankings"),
@@ -66,8 +69,8 @@ def test_rankings_of_one_item_or_one_block_are_kept_and_counted_once():
     with pytest.warns(UninformativeRankingWarning) as caught:
         r = Rankings.from_orderings([["a"], ["a", "b"], [{"a", "b"}]], rest=())
     assert [str(warning.message) for warning in caught] == [
-        "2 of 3 rankings hold one item or one block (0, 2): no item is above another there. They "
-        "are kept and say nothing, but to a model that predicts ties."
+        "2 of 3 rankings hold one item or one block (0, 2), so no item is above another. They are "
+        "kept and inform only models that predict ties."
     ]
     assert caught[0].filename == __file__
     np.testing.assert_array_equal(r.ranks, [[1, 0], [1, 2], [1, 1]])

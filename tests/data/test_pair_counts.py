@@ -102,10 +102,14 @@ def test_items_given_with_problems_are_the_axis():
 
 def test_a_problem_with_one_item_is_refused():
     frame = pd.DataFrame({"q": [1], "x": ["a"], "y": ["b"], "n": [3]})
-    with pytest.raises(ValueError, match=r"^Problem 2 has one item, \(2, 'a'\): nothing can be"):
+    with pytest.raises(
+        ValueError, match=r"^Problem 2 has only one item, \(2, 'a'\), so there is not"
+    ):
         counted(frame, problem="q", items=[(1, "a"), (1, "b"), (2, "a")])
     alone = pd.DataFrame({"who": ["u", "v"], "what": ["a", "a"], "stars": [1, 2]})
-    with pytest.raises(ValueError, match=r"Problem 'all' has one item, 'a': .*; leave it out\."):
+    with pytest.raises(
+        ValueError, match=r"Problem 'all' has only one item, 'a', .* Remove the problem\."
+    ):
         rated(alone)
 
 
@@ -195,7 +199,7 @@ def test_ratings_give_the_counts_of_all_their_pairs(monkeypatch, rng, chunk, mix
             {"stars": [1.0, 2.5]},
             r"ranker 'u' rates item 'b' 1.5 above 'a'\. Multiply the ratings .*half stars by 2",
         ),
-        ({"what": ["a", "a"]}, "Ranker 'u' rates item 'a' twice: merge the rows"),
+        ({"what": ["a", "a"]}, "Ranker 'u' rates item 'a' twice. Merge the rows"),
         ({"stars": [1, np.nan]}, "column 'stars' is missing in row 1"),
         ({"who": ["u", None]}, "Column 'who' has a missing label in row 1"),
     ],
@@ -327,8 +331,8 @@ def test_subsets_stand_in_the_order_of_the_axes_and_combine(searches):
     [
         ({"rankers": ["w"]}, "Unknown ranker 'w': the rankers are 'u', 'v'"),
         ({"problems": ["q3"]}, "Unknown problem 'q3': the problems are 'q1', 'q2'"),
-        ({"problems": []}, "No problem is kept"),
-        ({"rankers": []}, "No ranker is kept"),
+        ({"problems": []}, "No problem is selected"),
+        ({"rankers": []}, "No ranker is selected"),
         ({"rankers": "u"}, r"`rankers` must be a list of labels; write \['u'\]"),
     ],
 )

@@ -83,12 +83,14 @@ def test_categories_keep_their_order():
 
 
 def test_items_never_compared_are_named():
-    message = r"2 of 5 items are never compared \('d', 'e'\): the data say nothing of their util"
+    message = (
+        r"2 of 5 items are never compared \('d', 'e'\): only the prior informs their utilities"
+    )
     with pytest.warns(UncomparedItemWarning, match=message) as caught:
         p = matches(items=list("abcde"))
     assert caught[0].filename == __file__
     assert p.items.tolist() == list("abcde")
-    message = r"1 of 3 items is never compared \('c'\): the data say nothing of its utility, and"
+    message = r"1 of 3 items is never compared \('c'\): only the prior informs its utility\."
     with pytest.warns(UncomparedItemWarning, match=message):
         matches(MATCHES.assign(times=[1, 0, 0, 1, 0]), count="times")
 
@@ -141,9 +143,13 @@ NOT_FINITE = "must be a finite number; column"
             {"times": [1, 1, 1, 0.5, 1]},
             COUNT,
             "A count must be a whole number; column 'times' has 0.5 in row 3. .* weight= of "
-            "from_frame, and half a win for each tie is what Pairs.split_ties makes",
+            "from_frame. To count a tie as half a win, use Pairs.split_ties",
         ),
-        ({"times": [1, 1, 1, 1, 1e300]}, COUNT, r"'times' add up to 1e\+300; more than 2\^53"),
+        (
+            {"times": [1, 1, 1, 1, 1e300]},
+            COUNT,
+            r"'times' sum to 1e\+300; the largest supported sum is 2\^53",
+        ),
         ({"times": ["1", "2", "x", "1", "1"]}, COUNT, f"A count {NOT_FINITE} 'times' has 'x' in"),
         (
             {"worth": -0.5},
@@ -162,9 +168,13 @@ NOT_FINITE = "must be a finite number; column"
             for option in ("judge", "by", "weight", "count")
         ),
         ({}, {"by": ["sky", "sky"]}, "`by` names column 'sky' twice; name it once"),
-        ({}, {"by": [7]}, "`by` must hold names of columns; got 7"),
+        ({}, {"by": [7]}, "`by` must contain names of columns; got 7"),
         *(
-            ({name: "x"}, {"by": ["sky", name]}, f"`by` cannot name a column '{name}': pairs have")
+            (
+                {name: "x"},
+                {"by": ["sky", name]},
+                f"`by` cannot name a column '{name}': pairs already have",
+            )
             for name in ("item", "pair", "judge", "result", "first", "count", "weight")
         ),
     ],
@@ -257,7 +267,7 @@ def test_ties_are_symmetric():
     ("wins", "shape"), [([[0, 1]], r"\(1, 2\)"), ([1, 2], r"\(2,\)"), (np.zeros((0, 0)), r"\(0, 0")]
 )
 def test_wins_are_square(wins, shape):
-    message = rf"`wins` must have shape \(n_items, n_items\), rows over columns; got {shape}"
+    message = rf"`wins` must have shape \(n_items, n_items\); got {shape}"
     with pytest.raises(ValueError, match=message):
         Pairs.from_matrix(wins)
     with pytest.raises(ValueError, match=message):
@@ -409,7 +419,7 @@ def test_judges_and_groups_tell_their_labels_and_codes():
 
 def test_an_unknown_group_is_answered_with_those_there_are():
     p = played(["a", "b", "first", "law"], columns=("x", "y", "result", "topic"), by="topic")
-    message = "no group 'category': pairs are kept apart by 'judge', 'topic'. Name its column in"
+    message = "no group 'category': the groups of these pairs are 'judge', 'topic'. Name its column"
     for method in (p.group_idx, p.group_labels):
         with pytest.raises(ValueError, match=message):
             method("category")
@@ -448,15 +458,15 @@ def test_a_tie_keeps_two_items_together():
 
 def test_the_sentences_of_connectivity_speak_of_matches():
     assert played(["a", "b", "first"]).connectivity().warnings() == [
-        "Item 'a' never loses: without a prior its utility is infinite. Give it a prior, or leave "
-        "out its matches.",
+        "Item 'a' never loses: without a prior its utility is infinite. Give it a prior, or remove "
+        "its matches.",
         "Item 'b' never wins: without a prior its utility is minus infinite. Give it a prior, or "
-        "leave out its matches.",
+        "remove its matches.",
     ]
     losers, winners = played(["a", "c", "first"], ["b", "c", "first"], ["a", "d", "first"],
                               ["b", "d", "first"]).connectivity().warnings()  # fmt: skip
     assert losers.startswith("2 items ('a', 'b') never lose:")
-    assert winners.endswith("Give them a prior, or leave out their matches.")
+    assert winners.endswith("Give them a prior, or remove their matches.")
 
 
 # What stays the same
@@ -545,7 +555,10 @@ def test_features_say_how_far_the_first_is_ahead_and_keep_pairs_apart():
     [
         ("len_x", r"^`features` is 'len_x'; give a list of columns, \['len_x'\]\."),
         (["len_x", "len_x"], r"^`features` names a column twice"),
-        ({"n": ("len_x",) * 3}, r"^The feature 'n' is of .* it must be a column that says how far"),
+        (
+            {"n": ("len_x",) * 3},
+            r"^The feature 'n' must be one column with a difference, .* got \('l",
+        ),
         ({"judge": "len_x"}, r"^A feature cannot be called 'judge': .* features=\{'another'"),
         (["width"], r"(?s)width"),
         (["x"], r"feature 'x'"),

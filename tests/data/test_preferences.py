@@ -89,24 +89,24 @@ def test_preferences_said_twice_or_implied_by_others_change_nothing():
 
 def test_what_a_weak_order_cannot_say_is_counted():
     # a > b > d, a > c: c is comparable with a only, so b, c and d are one block
-    said = {"ann": [("a", "b"), ("b", "d"), ("a", "c")], "bob": [("a", "b")]}
-    message = "lose 1 of 4 preferences, in 1 of 2 rankings: between items of one block"
+    pairs = {"ann": [("a", "b"), ("b", "d"), ("a", "c")], "bob": [("a", "b")]}
+    message = "lose 1 of 4 preferences, in 1 of 2 rankings: both items are in one block"
     with pytest.warns(LostPreferenceWarning, match=message):
-        r = READ(said)
+        r = READ(pairs)
     assert r.ranks.tolist() == [[1, 2, 2, 2], [1, 2, 0, 0]]
 
 
 def test_an_item_that_was_seen_and_not_named_is_comparable_with_none():
-    said = [("a", "b")]
+    pairs = [("a", "b")]
     for presented, items in ((["a", "b", "c"], None), ("items", ["a", "b", "c"])):
         with (
             pytest.warns(LostPreferenceWarning, match="lose 1 of 1 preference, in"),
             pytest.warns(UninformativeRankingWarning),
         ):
-            r = READ(said, presented=presented, items=items)
+            r = READ(pairs, presented=presented, items=items)
         assert r.ranks.tolist() == [[1, 1, 1]]
     # on the item axis, but not seen
-    assert READ(said, items=["a", "b", "c"]).ranks.tolist() == [[1, 2]]
+    assert READ(pairs, items=["a", "b", "c"]).ranks.tolist() == [[1, 2]]
 
 
 # What is read
@@ -130,33 +130,36 @@ def test_features_belong_to_the_items():
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("preferences", "message"),
     [
-        ([("a", "b"), ("b", "c"), ("c", "a")], "The preferences go in a circle: a > b > c > a"),
-        ({7: [("b", "a")], 8: [("a", "a")]}, "The preferences of ranker 8 go in a circle: a > a"),
-        ([], "Ranker 0 has no preferences; leave it out"),
+        ([("a", "b"), ("b", "c"), ("c", "a")], "The preferences form a cycle: a > b > c > a"),
+        ({7: [("b", "a")], 8: [("a", "a")]}, "The preferences of ranker 8 form a cycle: a > a"),
+        ([], "Ranker 0 has no preferences; remove the ranker"),
         ({}, "There are no preferences"),
-        ({"x": [("a", "b")], "y": []}, "Ranker 'y' has no preferences; leave it out"),
+        ({"x": [("a", "b")], "y": []}, "Ranker 'y' has no preferences; remove the ranker"),
         ([("a", "b"), ("a", "b", "c")], r"number 1 of ranker 0 is ('a', 'b', 'c')"),
         (["ab"], "must be a pair (better, worse); number 0 of ranker 0 is 'ab'"),
         ("ab", "`preferences` must be a table, pairs (better, worse), or a mapping"),
-        ([("a", "b"), ("a", None)], "Preference 1 has no worse item: no label"),
+        ([("a", "b"), ("a", None)], "The worse item of preference 1 is missing"),
         (pd.DataFrame({"better": ["a"]}), "no column 'worse'"),
         (pd.DataFrame({"better": [], "worse": []}), "There are no preferences"),
     ],
 )
-def test_what_is_no_partial_order_is_refused(said, message):
+def test_what_is_no_partial_order_is_refused(preferences, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        READ(said)
+        READ(preferences)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"items": ["a", "c"]}, "'b'"),
-        ({"ranker": "who"}, "`ranker` names a column of a table, but `preferences` is none"),
-        ({"presented": "items"}, "`presented` must be labels, or 'items' for all that are given"),
-        ({"presented": "all"}, "or 'items' for all that are given as `items`; got 'all'"),
+        ({"ranker": "who"}, "`ranker` names a column of a table, but `preferences` is not a table"),
+        (
+            {"presented": "items"},
+            "`presented` must be labels, or 'items' for all labels in `items`",
+        ),
+        ({"presented": "all"}, "or 'items' for all labels in `items`; got 'all'"),
     ],
 )
 def test_what_does_not_fit_the_preferences_is_refused(given, message):
@@ -166,9 +169,9 @@ def test_what_does_not_fit_the_preferences_is_refused(given, message):
 
 def test_a_circle_among_other_preferences_is_named_link_by_link(rng):
     pairs = [*random_dag(rng, 8, 0.5), (100, 101), (101, 102), (102, 103), (103, 100)]
-    with pytest.raises(ValueError, match="go in a circle") as caught:
+    with pytest.raises(ValueError, match="form a cycle") as caught:
         READ(pairs)
-    circle = re.search(r"circle: ([\d > ]+)\.", str(caught.value)).group(1).split(" > ")
+    circle = re.search(r"cycle: ([\d > ]+)\.", str(caught.value)).group(1).split(" > ")
     links = [(int(a), int(b)) for a, b in pairwise(circle)]
     assert circle[0] == circle[-1]
     assert set(links) <= set(pairs)

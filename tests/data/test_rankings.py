@@ -305,8 +305,8 @@ def test_a_subset_may_go_by_ranker_and_is_only_as_wide_as_it_must():
 @pytest.mark.parametrize(
     ("which", "message"),
     [
-        ({}, "Give one of `index`, `labels` and `rankers`"),
-        ({"index": [0], "labels": [0]}, "Give one of `index`, `labels` and `rankers`"),
+        ({}, "Give exactly one of `index`, `labels` and `rankers`"),
+        ({"index": [0], "labels": [0]}, "Give exactly one of `index`, `labels` and `rankers`"),
         ({"index": [True, False]}, r"A boolean `index` must have shape \(3,\); got \(2,\)"),
         ({"index": [False] * 3}, "No ranking is selected"),
         ({"index": []}, "No ranking is selected"),
@@ -342,7 +342,7 @@ def test_dropping_items_closes_the_ranks():
 
 def test_a_ranking_that_held_only_dropped_items_is_gone_with_a_warning():
     r = Rankings.from_orderings([["a", "b"], ["b", "c", "d"]], rankers=["Ann", "Bo"], rest=())
-    with pytest.warns(UserWarning, match=r"1 of 2 rankings held .* and is gone \('Ann'\)"):
+    with pytest.warns(UserWarning, match=r"1 of 2 rankings contained .* and was removed \('Ann'\)"):
         r = r.drop_items(["a", "b"])
     assert r.labels.tolist() == ["Bo"]
     assert r.rankers.tolist() == ["Ann", "Bo"]
@@ -404,15 +404,15 @@ def test_all_rankings_of_a_ranker_go_the_same_way():
 @pytest.mark.parametrize(
     ("into", "by", "message"),
     [
-        (0.0, "ranking", "A share of 0.0 of 3 rankings leaves a part empty"),
-        (1.5, "ranking", "A share of 1.5 of 3 rankings leaves a part empty"),
-        (0.9, "ranker", "A share of 0.9 of 2 rankers leaves a part empty"),
+        (0.0, "ranking", "A share of 0.0 of 3 rankings leaves one part empty"),
+        (1.5, "ranking", "A share of 1.5 of 3 rankings leaves one part empty"),
+        (0.9, "ranker", "A share of 0.9 of 2 rankers leaves one part empty"),
         (1, "ranking", "between 2 and the 3 rankings; got 1"),
         (3, "ranker", "between 2 and the 2 rankers; got 3"),
         (
             "half",
             "ranking",
-            "`into` must be a share between 0 and 1 or a number of folds; got 'half'",
+            "`into` must be a share between 0 and 1, or a number of folds; got 'half'",
         ),
         (2, "item", "`by` must be 'ranking' or 'ranker'; got 'item'"),
     ],
@@ -545,11 +545,11 @@ def test_counts_tell_the_problems_of_the_items():
     [
         (
             ["q1", "q2", "q2"],
-            r"never compared, but ranking 'Ann' holds 'b' of 'q2' and 'a' of 'q1'\. Rank each",
+            r"never compared, but ranking 'Ann' contains 'b' of 'q2' and 'a' of 'q1'\. Rank each",
         ),
         (["q1", "q1"], "`problem` has 2 labels for 3 items"),
-        ({"a": "q1", "b": "q1"}, "`problem` says nothing of item 'c'"),
-        (["q1", "q1", "q2"], "Problem 'q2' has one item, 'c'"),
+        ({"a": "q1", "b": "q1"}, "`problem` has no label for item 'c'"),
+        (["q1", "q1", "q2"], "Problem 'q2' has only one item, 'c'"),
         (["q1", "q1", None], "`problem` has a missing label at position 2"),
         ("q1", r"`problem` must be a list of labels; write \['q1'\]"),
     ],
@@ -563,7 +563,7 @@ def test_problems_of_the_items_are_checked(problem, message):
 def test_pairs_and_counts_know_their_options():
     with pytest.raises(ValueError, match="`ties` must be 'keep' or 'drop'; got 'half'"):
         rankings().pairs(ties="half")
-    with pytest.raises(ValueError, match="`kind` must be 'difference' or 'binary'; got 'rating'"):
+    with pytest.raises(ValueError, match="`method` must be 'difference' or 'binary'; got 'rating'"):
         rankings().counts("rating")
 
 
@@ -684,7 +684,9 @@ def test_groups_that_cannot_be():
     message = r"^The season of a ranking must be .* has 'wet' in row 0 .* and 'dry' in another row"
     with pytest.raises(ValueError, match=message):
         Rankings.from_ratings(moved, by="season", **read)
-    with pytest.raises(ValueError, match=r"cannot name a column 'ranker': rankings have .*ranker="):
+    with pytest.raises(
+        ValueError, match=r"cannot name a column 'ranker': rankings already .*ranker="
+    ):
         Rankings.from_ratings(once, by="ranker", **read)
     rankings = Rankings.from_ratings(once, **read)
     with pytest.raises(ValueError, match=r"^The group 'g' has 3 labels for 2 rankings; give"):

@@ -37,13 +37,13 @@ def test_numbers_are_times_as_they_are():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["2024-01-01", "03/04/2024"], "'03/04/2024' is no date that can be read in one way only"),
-        (["soon"], "'soon' is no date"),
+        (["2024-01-01", "03/04/2024"], "'03/04/2024' is not an unambiguous date"),
+        (["soon"], "'soon' is not an unambiguous date"),
         (["2010-11", "2011-12"], "may be a month or a season of two years"),
-        (["2024-01-01T00:00Z", "2024-01-02"], "has a time zone and '2024-01-02' has none"),
+        (["2024-01-01T00:00Z", "2024-01-02"], "has a time zone but '2024-01-02' has none"),
         (["2024-01-01", "20240101"], "are the same time"),
         ([1.0, np.inf], "must be finite"),
-        ([("a", 1)], "is no date"),
+        ([("a", 1)], "is not an unambiguous date"),
     ],
 )
 def test_what_is_no_time_is_told(labels, message):

@@ -1,6 +1,6 @@
-"""What is derived from data: grouping, layout, stages, totals, connectivity, parts.
+"""Quantities derived from data: grouping, layout, stages, totals, connectivity, parts.
 
-Pure functions of arrays, which import none of the classes that hold them. Other rooms use the names
+These are pure functions of arrays and do not import the data classes. Other rooms use the names
 below.
 
 This room may import numpy, pandas, scipy and the room data.read.

@@ -1,8 +1,8 @@
-"""Connectivity: which items the rankings, or the matches, make comparable.
+"""Connectivity: the items that rankings or matches make comparable.
 
-In the graph of comparisons an item *beats* the items in lower blocks of a ranking that holds both.
-Utilities are comparable within a weak component; they have a finite maximum-likelihood estimate
-if and only if the whole graph is one strong component.
+In the graph of comparisons, an item *beats* the items in lower blocks of the same ranking.
+Utilities are comparable within a weak component. They have a finite maximum-likelihood estimate if
+and only if the whole graph is one strong component.
 """
 
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ class Connectivity:
     items : pandas.Index
         The item axis.
     weak, strong : array of int, shape (n_items,)
-        Component of each item, the largest numbered 0. Two items are in one weak component if a
-        chain of comparisons links them, in one strong component if each beats the other through
-        a chain of wins.
+        Component of each item; component 0 is the largest. Two items are in the same weak component
+        if a chain of comparisons links them. They are in the same strong component if each beats
+        the other through a chain of wins.
     never_wins, never_loses : pandas.Index
-        Compared items that are never in a higher, or never in a lower, block than another.
+        Compared items that never beat another item, or are never beaten.
     uncompared : pandas.Index
-        Items that nothing compares with any other.
+        Items that are never compared with another item.
     source : "rankings" or "pairs"
-        What compares them.
+        The data that compare the items.
     """
 
     items: pd.Index
@@ -71,7 +71,7 @@ class Connectivity:
         return not self.strong.any()
 
     def warnings(self) -> list[str]:
-        """Say in sentences what a model should know about these data; empty if all is well."""
+        """Explain problems of these data for a model; empty if there are none."""
         sentences = []
         if not self.is_connected:
             sentences.append(
@@ -85,7 +85,7 @@ class Connectivity:
         ):
             if len(found) == 1:
                 name = label_repr(found[0])
-                drop = "leave out its matches"
+                drop = "remove its matches"
                 if self.source == "rankings":
                     drop = f"drop it with rankings.drop_items([{name}])"
                 sentences.append(
@@ -93,7 +93,7 @@ class Connectivity:
                     f"a prior, or {drop}."
                 )
             elif len(found):
-                drop = "leave out their matches"
+                drop = "remove their matches"
                 if self.source == "rankings":
                     drop = "drop them with rankings.drop_items"
                 sentences.append(
@@ -103,15 +103,15 @@ class Connectivity:
         if self.is_connected and not self.is_strongly_connected and not sentences:
             groups = self.strong_components
             sentences.append(
-                f"The items form {len(groups)} groups ({_shown(groups)}) of which one always beats "
-                "another: without a prior their utilities are infinitely far apart. Give all "
-                "items a prior."
+                f"The items form {len(groups)} groups ({_shown(groups)}), and the items of one "
+                "always beat those of another: without a prior their utilities are infinitely far "
+                "apart. Give all items a prior."
             )
         return sentences
 
     @property
     def message(self) -> str:
-        """The warnings as one text, or that there are none."""
+        """The warnings as one text, or a sentence that says that all is well."""
         if len(self.items) == 1:
             return (
                 f"There is one item, {label_repr(self.items[0])}, and nothing to compare it with."
@@ -130,19 +130,20 @@ def _shown(components: list[pd.Index]) -> str:
 def connectivity(
     items: pd.Index, item: NDArray[np.int32], ranks: NDArray[np.int32]
 ) -> Connectivity:
-    """Find the components of the graph of comparisons of rankings with these `item` and `ranks`."""
+    """Find the components of the graph of comparisons; `item` and `ranks` are as in `Rankings`."""
     row, slot = np.nonzero(ranks)
     who, rank = item[row, slot], ranks[row, slot]
     last = ranks.max(axis=1)
     wins, loses = rank < last[row], rank > 1
 
-    # A gate stands between the blocks k and k + 1 of a ranking: block k enters it, it leads to
-    # block k + 1 and to the next gate. So the edges are as many as the entries, not as the pairs.
-    gate = len(items) + np.cumsum(last - 1) - (last - 1)
-    here = gate[row] + rank - 1
+    # An auxiliary node ("gate") between the blocks k and k + 1 of a ranking has edges from block k
+    # and to block k + 1 and the next gate. The number of edges grows with the entries, not the
+    # pairs.
+    first_gate = len(items) + np.cumsum(last - 1) - (last - 1)
+    gate = first_gate[row] + rank - 1
     chained = wins & loses & (np.diff(rank, prepend=0) != 0)
-    source = np.concatenate([who[wins], here[loses] - 1, here[chained] - 1])
-    target = np.concatenate([here[wins], who[loses], here[chained]])
+    source = np.concatenate([who[wins], gate[loses] - 1, gate[chained] - 1])
+    target = np.concatenate([gate[wins], who[loses], gate[chained]])
     n = len(items) + int((last - 1).sum())
     graph = coo_array((np.ones(len(source)), (source, target)), shape=(n, n)).tocsr()
 
@@ -164,7 +165,7 @@ def connectivity(
 
 
 def _by_size(label: NDArray[Any]) -> NDArray[np.int64]:
-    """Renumber the components from the largest, equal ones by their first item."""
+    """Renumber components by decreasing size, and components of equal size by their first item."""
     _, first, group, size = np.unique(
         label, return_index=True, return_inverse=True, return_counts=True
     )

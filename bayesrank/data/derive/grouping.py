@@ -1,7 +1,7 @@
-"""Grouping: entries brought together by the row that they are of, in little room.
+"""Grouping: sort entries by row in little memory.
 
-Entries are counted, placed and sorted a stretch at a time. What that needs besides the result does
-not grow with the data, and fits into a cache.
+Entries are counted, placed and sorted one stretch at a time. The temporary arrays do not grow with
+the data, and they fit into a cache.
 
 >>> row = np.array([1, 0, 1, 0], dtype=np.int32)
 >>> group(row, 2)
@@ -25,19 +25,19 @@ class Stretch(NamedTuple):
     """Some rows, and their entries."""
 
     first: int  # the first row
-    begin: Array  # (n_rows,) where the entries of each row begin among these
+    begin: Array  # (n_rows,) where the entries of each row begin in the stretch
     entry: Array  # (n_entries,) the entries, row by row
-    own: Array  # (n_entries,) the row of each, counted from the first
+    row: Array  # (n_entries,) the row of each entry, counted from the first row
 
 
 class Grouping(NamedTuple):
-    """Where the entries of each row are, when they stand together."""
+    """The position of each row's entries when entries are sorted by row."""
 
-    start: NDArray[np.int64]  # (n_rows + 1,) where those of each row begin, and the last ones end
-    order: Array | None  # (n_entries,) the entries, row by row; None if they stand so
+    start: NDArray[np.int64]  # (n_rows + 1,) where the entries of each row begin, and the end
+    order: Array | None  # (n_entries,) the entries, row by row; None if they are already sorted
 
     def stretches(self) -> Iterator[Stretch]:
-        """Yield some rows at a time, with all of their entries."""
+        """Yield a few rows at a time, with all of their entries."""
         for first, last in stretches(self.start):
             a, b = self.start[first], self.start[last]
             yield Stretch(
@@ -49,7 +49,7 @@ class Grouping(NamedTuple):
 
 
 def group(row: Array, n_rows: int) -> Grouping:
-    """Find the entries of each row, in the order in which they come; `row` is that of each."""
+    """Sort entries by their `row`; entries of one row keep their order."""
     start = starts(row, n_rows)
     parts = (row[a : a + AT_A_TIME + 1] for a in range(0, len(row), AT_A_TIME))
     if all((part[:-1] <= part[1:]).all() for part in parts):
@@ -58,7 +58,7 @@ def group(row: Array, n_rows: int) -> Grouping:
 
 
 def starts(row: Array, n_rows: int) -> NDArray[np.int64]:
-    """Say where the entries of each row begin when they stand together, and where the last end."""
+    """Return where the entries of each row begin in sorted order, and the end of the last row."""
     start = np.zeros(n_rows + 1, dtype=np.int64)
     for a in range(0, len(row), AT_A_TIME):
         np.add.at(start[1:], row[a : a + AT_A_TIME], 1)
@@ -66,7 +66,7 @@ def starts(row: Array, n_rows: int) -> NDArray[np.int64]:
 
 
 def grouped(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = None) -> Array:
-    """Bring the values of the entries of each row together, in the order in which they come."""
+    """Sort the values of entries by row; values of one row keep their order."""
     if len(values) > AT_A_TIME:
         give_back()
     out = np.empty(len(values), dtype=dtype or values.dtype)
@@ -74,45 +74,45 @@ def grouped(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = No
     for a in range(0, len(row), AT_A_TIME):
         part = row[a : a + AT_A_TIME]
         order = np.argsort(part, kind="stable")
-        of = part[order]
-        begins = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
-        length = np.diff(begins, append=len(of))
-        place = np.arange(len(of)) + np.repeat(free[of[begins]] - begins, length)
+        rows = part[order]
+        begins = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))
+        length = np.diff(begins, append=len(rows))
+        place = np.arange(len(rows)) + np.repeat(free[rows[begins]] - begins, length)
         out[place] = values[a : a + AT_A_TIME][order]
-        free[of[begins]] += length
+        free[rows[begins]] += length
     return out
 
 
 class Cells(NamedTuple):
     """Distinct cells of a sparse table, row by row and sorted."""
 
-    start: NDArray[np.int64]  # (n_rows + 1,) where those of each row begin, and the last ones end
-    columns: list[Array]  # (n_cells,) each, what tells the cells of a row apart
-    amount: Array  # (n_cells,), or none
+    start: NDArray[np.int64]  # (n_rows + 1,) where the cells of each row begin, and the end
+    columns: list[Array]  # the position of each cell in every column, (n_cells,) each
+    amount: Array  # (n_cells,), or empty
 
 
 def distinct_cells(
     row: Array, columns: Sequence[Array], sizes: Sequence[int], n_rows: int, amount: Array | None
 ) -> Cells:
-    """Sort the cells of each row, and add up the amounts of equal ones; leave out zeros.
+    """Sort the cells of each row, and sum the amounts of equal cells; leave out zeros.
 
-    An entry has a row, positions in some columns, each below the size of the column, and perhaps an
-    amount.
+    An entry has a row, a position in every column, smaller than the size of the column, and
+    optionally an amount.
     """
     given = starts(row, n_rows)
     found = [grouped(column, row, given) for column in columns]
     total = np.empty(0) if amount is None else grouped(amount, row, given)
     start, end = np.zeros_like(given), 0
-    for first, last in stretches(given):  # what is kept takes the place of what was given
-        there, shape = slice(given[first], given[last]), (last - first, *sizes)
-        own = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
-        key = np.ravel_multi_index((own, *(column[there] for column in found)), shape)
-        if amount is None:  # np.unique hashes, and takes as long as all the rest of reading
+    for first, last in stretches(given):  # the result overwrites the input
+        entries, shape = slice(given[first], given[last]), (last - first, *sizes)
+        its_row = np.repeat(np.arange(last - first), np.diff(given[first : last + 1]))
+        key = np.ravel_multi_index((its_row, *(column[entries] for column in found)), shape)
+        if amount is None:  # np.unique would double the time of reading, because it hashes
             key = np.sort(key)
             key = key[np.diff(key, prepend=-1) > 0]
         else:
             key, cell = np.unique(key, return_inverse=True)
-            added = np.bincount(cell, total[there], len(key))
+            added = np.bincount(cell, total[entries], len(key))
             key, added = key[added > 0], added[added > 0]
             total[end : end + len(key)] = added
         who, *cells = np.unravel_index(key, shape)
@@ -126,7 +126,7 @@ def distinct_cells(
 
 
 def stretches(start: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into stretches ``first:last`` of about so many entries as are taken at a time."""
+    """Cut rows into stretches ``first:last`` of about `AT_A_TIME` entries each."""
     n_rows, first = len(start) - 1, 0
     while first < n_rows:
         last = int(np.searchsorted(start, start[first] + AT_A_TIME, side="right")) - 1
@@ -136,5 +136,5 @@ def stretches(start: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def numbers_to(n: int) -> Array:
-    """Numbers 0, 1, ..., n - 1, of four bytes each where they fit."""
+    """Return the numbers 0, 1, ..., n - 1, in four bytes each if possible."""
     return np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)

@@ -1,7 +1,7 @@
-"""Layout: from entries in any order to padded slots sorted best first.
+"""Layout: convert entries in any order to padded slots, sorted best first.
 
-Within a ranking the entries are sorted by cost, equal costs form a block, and the items of a block
-stand in the order of the item axis, so that equal weak orders have equal arrays.
+The entries of a ranking are sorted by cost, and equal costs form a block. The items of a block
+follow the order of the item axis, so equal weak orders have equal arrays.
 """
 
 from types import MappingProxyType
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 
 
 class UninformativeRankingWarning(UserWarning):
-    """Some rankings hold one item or one block, so their likelihood is one whatever the model."""
+    """Some rankings contain one item or one block, so their likelihood is 1 in every model."""
 
 
 class Layout(NamedTuple):
@@ -35,10 +35,10 @@ class Layout(NamedTuple):
 
     item: NDArray[np.int32]
     ranks: NDArray[np.int32]
-    order: Array | None  # (n_entries,) entries ranking by ranking, slot by slot; None: as they came
+    order: Array | None  # (n_entries,) entries by ranking and slot; None if already in this order
 
     def pad(self, values: Array) -> Array:
-        """Move values per entry, (n_entries, ...), into their slots, (n_rankings, n_slots, ...)."""
+        """Move the values of entries, (n_entries, ...), to slots, (n_rankings, n_slots, ...)."""
         padded = np.zeros((*self.item.shape, *values.shape[1:]), dtype=values.dtype)
         padded[self.ranks > 0] = values if self.order is None else values[self.order]
         return padded
@@ -51,28 +51,28 @@ def lay_out(item: Array, cost: Array, rankings: Grouping) -> Layout:
     padded_item = np.zeros(shape, dtype=np.int32)
     padded_rank = np.zeros(shape, dtype=np.int32)
     order = rankings.order
-    for first, begin, entry, own in rankings.stretches():
+    for first, begin, entry, row in rankings.stretches():
         its_item, its_cost = item[entry], cost[entry]
-        by = _sorting(own, its_cost, its_item)
+        by = _sorting(row, its_cost, its_item)
         if by is not None:
             its_item, its_cost = its_item[by], its_cost[by]
             order = numbers_to(len(item)) if order is None else order
             order[rankings.start[first] :][: len(by)] = entry[by]
 
-        # Slots count from the start of each ranking.
-        slot = np.arange(len(own)) - begin[own]
+        # Slots are numbered from the start of each ranking.
+        slot = np.arange(len(row)) - begin[row]
 
-        # A block begins where the cost changes or the ranking does.
-        begins = np.ones(len(own), dtype=bool)
+        # A block begins where the cost or the ranking changes.
+        begins = np.ones(len(row), dtype=bool)
         begins[1:] = (slot[1:] == 0) | (its_cost[1:] != its_cost[:-1])
         block = np.cumsum(begins)
-        padded_item[first + own, slot] = its_item
-        padded_rank[first + own, slot] = block - block[begin[own]] + 1
+        padded_item[first + row, slot] = its_item
+        padded_rank[first + row, slot] = block - block[begin[row]] + 1
     return Layout(padded_item, padded_rank, order)
 
 
 def _sorting(*keys: Array) -> Array | None:
-    """Stable order by the first key, then the next; None for keys that are in order."""
+    """Return a stable order by the first key, then the next; None if the keys are sorted."""
     tied, in_order = np.ones(len(keys[0]) - 1, dtype=bool), True
     for key in keys:
         in_order = in_order and not (tied & (key[1:] < key[:-1])).any()
@@ -99,7 +99,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
         raise ValueError("There are no rankings: give at least one.")
     labels = entries.ranking_labels()
 
-    # A weak order: each ranking has an item, and no item twice.
+    # In a weak order, each ranking has an item, and no item occurs twice.
     rankings = group(row, n)
     empty = np.flatnonzero(np.diff(rankings.start) == 0)
     if len(empty):
@@ -107,10 +107,9 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     twice = _first_duplicate(item, len(entries.items), rankings)
     if twice is not None:
         raise ValueError(
-            f"Ranking {label_repr(labels[row[twice]])} holds item "
-            f"{label_repr(entries.items[item[twice]])} twice. An item has one place in a ranking: "
-            f"merge its rows, or, if the ranker ranked several times, give each ranking a row or "
-            f"a label of its own."
+            f"Ranking {label_repr(labels[row[twice]])} contains item "
+            f"{label_repr(entries.items[item[twice]])} twice. Merge its rows. If the ranker ranked "
+            f"several times, give each ranking a separate row or label."
         )
     layout = lay_out(item, entries.cost, rankings)
     if must_be_dense:
@@ -133,22 +132,23 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
     if len(silent):
-        one = len(silent) == 1
-        hold, they, say = ("holds", "It is", "says") if one else ("hold", "They are", "say")
+        hold, they_inform = "hold", "They are kept and inform"
+        if len(silent) == 1:
+            hold, they_inform = "holds", "It is kept and informs"
         warn(
             f"{len(silent)} of {counted(n, 'ranking')} {hold} one item or one block "
-            f"({quoted(labels.take(silent), 3)}): no item is above another there. {they} "
-            f"kept and {say} nothing, but to a model that predicts ties.",
+            f"({quoted(labels.take(silent), 3)}), so no item is above another. {they_inform} only "
+            f"models that predict ties.",
             UninformativeRankingWarning,
         )
     return attributes
 
 
 def _first_duplicate(item: Array, n_items: int, rankings: Grouping) -> int | None:
-    """Return the first entry whose item its ranking already has, if there is one."""
+    """Return the first entry that repeats an item of its ranking, or None."""
     found = []
-    for _, _, entry, own in rankings.stretches():
-        key = own * n_items + item[entry]
+    for _, _, entry, row in rankings.stretches():
+        key = row * n_items + item[entry]
         in_order = np.sort(key)
         if (in_order[1:] == in_order[:-1]).any():
             order = np.argsort(key, kind="stable")

@@ -1,4 +1,4 @@
-"""Parts: which rankings go where, which are identical, and which pairs of items they hold."""
+"""Parts: select and split rankings, find identical ones, and list their pairs of items."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
         )
     array = array.astype(np.int64) % n
     if len(np.unique(array)) < len(array):
-        raise ValueError("`index` selects a ranking twice; multiplicity is what `weight` is for.")
+        raise ValueError("`index` selects a ranking twice. Use `weight` for multiplicities.")
     return array
 
 
@@ -38,8 +38,8 @@ def held_out(unit: Array, share: float, random_seed: int | None, by: str) -> NDA
     first = round(share * len(units)) if 0 < share < 1 else 0
     if not 0 < first < len(units):
         raise ValueError(
-            f"A share of {share} of {counted(len(units), by)} leaves a part empty; choose a share "
-            f"between 0 and 1 that gives both parts at least one."
+            f"A share of {share} of {counted(len(units), by)} leaves one part empty. Choose a "
+            f"share between 0 and 1 that gives both parts at least one."
         )
     return np.isin(unit, units[first:])
 

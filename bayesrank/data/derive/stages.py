@@ -1,26 +1,30 @@
 r"""The distinct stages of a collection of rankings.
 
-A weak order :math:`S_1 > S_2 > \dots > S_M` is a product of stages: at stage :math:`m` the block
+A weak order :math:`S_1 > S_2 > \dots > S_M` is a product of stages: at stage :math:`m`, the block
 :math:`S_m` is chosen from the remainder :math:`R_m = S_m \cup R_{m+1}`. Rankings share remainders
-and stages (5,000 full rankings of 10 sushi have 45,000 stages, of which 3,684 are distinct, and 962
-distinct remainders), and what is shared needs to be evaluated once.
+and stages, and each is evaluated only once. For example, the 5,000 full rankings of 10 sushi have
+45,000 stages, but only 3,684 distinct ones.
 
-Remainders form a graph without cycles: each is one block on top of a smaller remainder. Stored
-that way, a remainder costs the items of its last block and nothing else, so the whole table
-is linear in the number of entries even where no two rankings agree.
+Remainders form an acyclic graph: each is one block on top of a smaller remainder. Storing a
+remainder therefore takes only the items of its block. The whole table is linear in the number of
+entries, even if no two rankings agree.
 
-Of the rankings ``a > b > c``, ``b > a > c`` and ``a > c``, the remainders ("nodes") are these. An
-arrow leads to the child, the smaller remainder that a node adds its block to::
+The example below shows the remainders ("nodes") of the rankings ``a > b > c``, ``b > a > c`` and
+``a > c``. An arrow leads from a node to its child, the smaller remainder::
 
-    node 3 {a, b, c}        a or b is first: two stages
+    node 3 {a, b, c}                    two stages: a or b is first
+
         | adds a
         v
-    node 1 {b, c}    node 2 {a, c}        b is first; a is first: a stage each
+
+    node 1 {b, c}    node 2 {a, c}      one stage each
+
         | adds b         | adds a
         v                v
-    node 0 {c}  <--------+                the last block is certain: no stage, child -1
 
-A block stage is several items over the node below them, `block_below`.
+    node 0 {c}  <--------+              no stage: the last block is certain
+
+A block stage places several items above a node, `block_below`.
 
 >>> import numpy as np
 >>> item = np.array([[0, 1, 2], [1, 0, 2], [0, 2, 0]])
@@ -45,26 +49,26 @@ Floats = npt.NDArray[np.float64]
 class Stages(NamedTuple):
     """Distinct remainders ("nodes") and stages; single stages come first, then blocks.
 
-    Nodes are numbered so that ``node_child[n] < n``, and those of equal weights stand together, so
-    that the logarithm of their product is taken once. The last block of a ranking is a node without
-    a child and is no stage: it is certain.
+    Nodes are numbered so that ``node_child[n] < n``. Nodes of equal weight are adjacent, so the
+    logarithm of their product is computed once. The last block of a ranking is a node without a
+    child. It is not a stage, because its choice is certain.
 
-    With remainders L and block stages V, the log-probability of everything is the linear form
-    ``item_weight @ utility + node_weight @ L + block_weight @ V``: a single stage is the utility
-    of its item less L of its node.
+    Let L be the values of the remainders and V those of the block stages. The total log-probability
+    is the linear form ``item_weight @ utility + node_weight @ L + block_weight @ V``. A single
+    stage contributes the utility of its item minus L of its node.
     """
 
     entry_item: Ints  # (n_entries,) items that the nodes add, node after node
     node_start: Ints  # (n_nodes + 1,) where the entries of each node begin
-    node_child: Ints  # (n_nodes,) the remainder it is added to, -1 for none
-    block_item: Ints  # (n_block_entries,) items of the blocks of two and more
+    node_child: Ints  # (n_nodes,) the next smaller remainder, -1 for none
+    block_item: Ints  # (n_block_entries,) items of the blocks with at least two
     block_start: Ints  # (n_blocks + 1,) where the items of each block begin
     block_below: Ints  # (n_blocks,) the remainder that the block precedes
-    block_entry: Ints  # (n_block_entries,) the block of each item: block_start, spelled out
+    block_entry: Ints  # (n_block_entries,) the block of each item, expanded from block_start
     slot_item: Ints  # (n_rankings, n_slots)
     slot_rank: Ints  # (n_rankings, n_slots), 0 in empty slots
     node_slot: Ints  # (n_nodes,) flat slot at which the remainder begins
-    single_item: Ints  # (n_singles,) stage "this item is first of that remainder"
+    single_item: Ints  # (n_singles,) the item chosen first from the remainder single_node
     single_node: Ints  # (n_singles,)
     stage_of: Ints  # (n_uses,) stages of the rankings, ranking after ranking
     ranking_of: Ints  # (n_uses,)
@@ -93,18 +97,18 @@ class Stages(NamedTuple):
 def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items: int) -> Stages:
     """Find the distinct remainders and stages of weak orders.
 
-    `item`, `ranks` and `weight` are those of `Rankings`. Every array is C-contiguous; time and
-    memory grow as the number of slots.
+    `item`, `ranks` and `weight` are as in `Rankings`. Every returned array is C-contiguous. Time
+    and memory grow with the number of slots.
     """
     n_rankings, n_slots = ranks.shape
     used = ranks > 0
     length = used.sum(1)
 
-    # Blocks of every ranking from its last to its first, so that a remainder is met after its child
+    # Blocks of every ranking from last to first, so that a remainder comes after its child
     first = used & (np.diff(ranks, axis=1, prepend=0) != 0)
     row, slot = np.nonzero(first[:, ::-1])
     slot = n_slots - 1 - slot
-    # the block after this one in the ranking is the entry before it in this order
+    # the next block of the ranking is the previous entry in this order
     is_last = np.ones(row.size, dtype=bool)
     is_last[1:] = row[1:] != row[:-1]
     end = np.empty_like(slot)
@@ -122,7 +126,7 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
     by_weight = _sums(node[single_above], weight[row[single_above]], met.size)
     order = np.lexsort((by_weight, length[row[met]] - slot[met]))  # by items, then weight
     number = np.empty(order.size + 1, dtype=order.dtype)
-    number[order], number[-1] = np.arange(order.size), -1  # no remainder stays none
+    number[order], number[-1] = np.arange(order.size), -1  # -1 (no remainder) stays -1
     node, below, met = number[node], number[below], met[order]
     entry, node_start = _ranges(row[met] * n_slots + slot[met], size[met])
 
@@ -168,15 +172,14 @@ def stage_table(item: np.ndarray, ranks: np.ndarray, weight: np.ndarray, n_items
 
 
 def _sums(group: np.ndarray, weight: np.ndarray, n: int) -> Floats:
-    """Sum weights by group; `np.bincount` of nothing has whole numbers, whatever the weights."""
+    """Sum weights by group; `np.bincount` returns integers for empty input, hence the cast."""
     return np.bincount(group, weight, minlength=n).astype(np.float64, copy=False)
 
 
 def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:
-    """Two independent 64-bit sums over the items from each slot to the end, as one complex key.
+    """Return two 64-bit sums of random keys over the items from each slot to the end.
 
-    Sums of random keys identify sets: two different remainders share both sums with
-    probability 2**-128.
+    The sums identify sets: two different remainders share both sums with probability 2**-128.
     """
     n_items = int(item.max(initial=0)) + 1
     keys = np.random.default_rng(20020217).integers(2**64, size=(2, n_items), dtype=np.uint64)
@@ -188,8 +191,8 @@ def _fingerprints(item: np.ndarray, used: np.ndarray) -> np.ndarray:
 
 
 def _number_by_first_occurrence(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give each code a number, and each number the place where it occurs first."""
-    if code.dtype.names:  # hash one half, and both only if that half cannot tell them apart
+    """Assign numbers to the distinct codes, and return the first position of each number."""
+    if code.dtype.names:  # hash one half, and both halves only if the first is not unique
         number, first = _number_by_first_occurrence(code["low"])
         if np.array_equal(code["high"][first][number], code["high"]):
             return number, first
@@ -197,14 +200,13 @@ def _number_by_first_occurrence(code: np.ndarray) -> tuple[np.ndarray, np.ndarra
         return _number_by_first_occurrence(number.astype(np.int64) * len(code) + high)
     number, distinct = pd.factorize(code)
     first = np.empty(len(distinct), dtype=np.int64)
-    first[number[::-1]] = np.arange(
-        len(code) - 1, -1, -1
-    )  # of equal ones, the first is written last
+    # written in reverse, so that the first of equal codes wins
+    first[number[::-1]] = np.arange(len(code) - 1, -1, -1)
     return number, first
 
 
 def _ranges(start: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, Ints]:
-    """Concatenate the ranges start..start+size, and say where each begins."""
+    """Concatenate the ranges start..start+size, and return where each begins."""
     bounds = np.concatenate([[0], np.cumsum(size)])
     within = np.arange(bounds[-1]) - np.repeat(bounds[:-1], size)
     return np.repeat(start, size) + within, bounds.astype(np.int32)

@@ -1,7 +1,7 @@
-"""Counts of outcomes summed over all that an item-by-item likelihood cannot tell apart.
+"""Outcome counts, summed over matches that have the same likelihood.
 
-To a likelihood of utilities alone, all matches of two items are alike. Without an effect of the
-order, a win of the second item is one of the first item of the mirrored pair.
+If the likelihood depends on utilities only, all matches of two items are equivalent. Without an
+order effect, a win of the second item equals a win of the first item in the mirrored pair.
 """
 
 from typing import NamedTuple
@@ -17,14 +17,14 @@ Floats = NDArray[np.float64]
 
 
 class PairTotals(NamedTuple):
-    """Weighted counts of distinct pairs of items, in every group: the cells of a table."""
+    """Weighted counts of distinct pairs of items in every group (the cells)."""
 
     first: Ints  # (n_cells,)
     second: Ints  # (n_cells,)
     group: Ints  # (n_cells,)
     counts: Floats  # (n_outcomes, n_cells), evidence weight times counts
-    which: Ints  # (n_terms, n_cells), effects of each cell, beside its items
-    size: Floats  # (n_terms, n_cells), what they are multiplied by
+    which: Ints  # (n_terms, n_cells), effects of each cell besides its items
+    size: Floats  # (n_terms, n_cells), the factors of these effects
 
 
 def pair_totals(
@@ -44,21 +44,21 @@ def pair_totals(
     Parameters
     ----------
     first, second, counts, weight : array
-        As in `Pairs`; the counts of ties may be left out.
+        As in `Pairs`; the counts of ties may be omitted.
     ordered : bool
-        Whether a pair and its mirror image are two.
+        Whether a pair and its mirror image are different.
     group : array of int, shape (n_pairs,), optional
-        What the likelihood tells apart beside the items; default one group, 0.
+        Group of each pair; pairs of different groups are not merged. One group, 0, by default.
     which, size : array of int and of float, shape (n_pairs, n_terms), optional
-        Effects that a pair has, and by what they are multiplied; in the mirrored pair by minus
-        that. Default none.
+        Effects of each pair, and their factors, which change sign in the mirrored pair. None by
+        default.
     even : slice
-        Which of the terms are the same in the mirrored pair, as those of ties are. Default none.
+        Terms that keep their sign in the mirrored pair, such as effects on ties. None by default.
 
     Returns
     -------
     PairTotals
-        Sorted by the group, and then by the items.
+        Cells, sorted by group and then by items.
     """
     weighted = (weight[:, None] * counts).T
     one, other = first.astype(np.int64), second.astype(np.int64)
@@ -75,10 +75,10 @@ def pair_totals(
     whose = np.zeros(len(one), dtype=np.int64) if group is None else group.astype(np.int64)
     n_items = 1 + max(one.max(initial=0), other.max(initial=0))
     place = (whose * n_items + one) * n_items + other
-    if (place[1:] > place[:-1]).all():  # sorted and all different already, as a table is
+    if (place[1:] > place[:-1]).all():  # already sorted and distinct
         a, b, g = (x.astype(np.int32) for x in (one, other, whose))
         return PairTotals(a, b, g, np.ascontiguousarray(weighted), terms, sizes.copy())
-    by = (*sizes, *terms, place)  # one number for the items and the group, a fifth of the time
+    by = (*sizes, *terms, place)  # items and group as one number: five times faster
     order = np.lexsort(by) if len(terms) else np.argsort(place, kind="stable")
     place, terms, sizes = place[order], terms[:, order], sizes[:, order]
     is_new = np.ones(len(one), dtype=bool)
@@ -93,13 +93,13 @@ def pair_totals(
 
 
 def log_multinomial(counts: NDArray[np.integer]) -> Floats:
-    r"""Log number of orders in which the outcomes of each pair can have come.
+    r"""Return the log number of orders in which the outcomes of each pair can have occurred.
 
     .. math:: \log n! - \sum_o \log c_o!, \qquad n = \sum_o c_o
 
     Parameters
     ----------
     counts : array of int, shape (n_pairs, n_outcomes)
-        How often each outcome came.
+        How often each outcome occurred.
     """
     return gammaln(counts.sum(axis=1) + 1.0) - gammaln(counts + 1.0).sum(axis=1)

@@ -1,11 +1,12 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
-Pure functions, from what a user writes down to arrays and axes. `labels` has axes and the words of
-messages, `aligned` values with labels, `columns` numbers, `times` dates, `text` the cells of text
-files, `formats` files; `entries` and `preferences` read what becomes `Rankings`,
-`pair_entries` what becomes `Pairs`, `count_entries` what becomes `PairCounts`; `streams` reads
-tables that are not in memory, a batch at a time, and `partitions` counts the rows of tables that
-are in several places. They import none of these classes. Other rooms use the names below.
+Pure functions convert user input to arrays and axes. `labels` builds axes, and `aligned` sorts
+labelled values into their order. `columns` reads numbers, and `times` reads dates. `formats` reads
+files, and `text` reads the cells of text files. `streams` reads large files in batches, and
+`partitions` counts dask tables. `entries` and `preferences` read the input of `Rankings`,
+`pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
+
+The functions do not import the data classes. Other rooms use the names below.
 
 This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn, and no other room
 of bayesrank.

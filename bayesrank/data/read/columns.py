@@ -1,6 +1,6 @@
-"""Columns: numbers out of tables and arrays, with a sentence where there are none.
+"""Columns: read numbers from tables and arrays, or raise an error that names the row.
 
-Rows are counted from 0; where the index of a table is not 0, 1, 2, ... its label is named too.
+Messages count rows from 0. If the index of a table is not 0, 1, 2, ..., they also give its label.
 """
 
 import re
@@ -27,7 +27,7 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "T
 
 
 def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
-    """Check that the names of a table hold each of these once; see `require_columns`."""
+    """Check that a table has each of these column names once; see `require_columns`."""
     for column in columns:
         times = int((names == column).sum())
         if times == 0:
@@ -44,16 +44,16 @@ def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
     array = numbers(frame[column], what)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        has = "is missing" if np.isnan(array[n]) else f"has {array[n]}"
+        fault = "is missing" if np.isnan(array[n]) else f"has {array[n]}"
         raise ValueError(
-            f"A {what} must be a finite number; column {column!r} {has} in "
-            f"{row_name(frame.index, n)}. Leave out rows without one."
+            f"A {what} must be a finite number; column {column!r} {fault} in "
+            f"{row_name(frame.index, n)}. Remove rows without a {what}."
         )
     return array
 
 
 def refuse_rows(broken: NDArray[np.bool_], values: pd.Series, must: str, way_out: str = "") -> None:
-    """Refuse a column with rows that are `broken`, and name the first of them."""
+    """Raise an error if rows of a column are `broken`, and name the first of them."""
     if broken.any():
         n = int(broken.argmax())
         value = values.iloc[n]
@@ -64,15 +64,15 @@ def refuse_rows(broken: NDArray[np.bool_], values: pd.Series, must: str, way_out
 
 
 def amounts(frame: pd.DataFrame, column: str, what: str = "count") -> NDArray[np.float64]:
-    """Read a column of counts, or of what else is >= 0."""
+    """Read a column of nonnegative numbers, such as counts."""
     amount = finite_numbers(frame, column, what).astype(np.float64)
-    way_out = "Correct the row, or leave it out."
+    way_out = "Correct the row, or remove it."
     refuse_rows(amount < 0, frame[column], f"A {what} must not be negative", way_out)
     return amount
 
 
 def check_weights(values: NDArray[np.float64], labels: pd.Index, noun: str, way_out: str) -> None:
-    """Refuse weights of rankings, or of other nouns, that are not positive and finite."""
+    """Check that weights are positive and finite; `noun` names their unit, such as a ranking."""
     bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
     if len(bad):
         raise ValueError(
@@ -82,7 +82,7 @@ def check_weights(values: NDArray[np.float64], labels: pd.Index, noun: str, way_
 
 
 def numbers(values: pd.Series, what: str) -> NDArray[Any]:
-    """Return the numbers of a column, NaN where they are missing."""
+    """Return the numbers of a column; missing values become NaN."""
     given = values
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
@@ -107,7 +107,10 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 def text_numbers(
     values: pd.Series, what: str, *, decimal: Literal[".", ","] | None = None
 ) -> tuple[pd.Series, bool]:
-    """Read numbers written as text, NaN in empty cells; and say whether decimals follow commas."""
+    """Read numbers written as text, and return whether they use decimal commas.
+
+    Empty cells become NaN.
+    """
     given = values.dropna()
     if not all(isinstance(value, str) for value in given):
         return pd.Series(numbers(values, what), values.index, name=values.name), False
@@ -120,27 +123,27 @@ def text_numbers(
     if wrong:
         at = np.isin(code, wrong)
         way_out = (
-            "No value in it is one: name another column."
+            "The column has no numbers: name another column."
             if len(wrong) == len(texts)
-            else f"Correct the {counted(int(at.sum()), 'row')} without a number, or leave "
-            f"{'it' if at.sum() == 1 else 'them'} out."
+            else f"Correct the {counted(int(at.sum()), 'row')} without a number, or remove "
+            f"{'it' if at.sum() == 1 else 'them'}."
         )
         refuse_rows(at, values, f"A {what} must be a finite number", way_out)
     exact = [_exact(text) for text in texts]
     beyond = [n for n, x in enumerate(exact) if not np.isfinite(float(x)) or (x and not float(x))]
-    must = f"A {what} must be a number between 1e-308 and 1e308 in size, or 0"
-    refuse_rows(np.isin(code, beyond[:1]), values, must, "Correct it, or leave the row out.")
+    must = f"The absolute value of a {what} must be between 1e-308 and 1e308, or 0"
+    refuse_rows(np.isin(code, beyond[:1]), values, must, "Correct it, or remove the row.")
     whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact)
     read = np.array([int(x) if whole else float(x) for x in exact])
     missing = bool((code < 0).any())
-    if missing or not whole:  # written as floats
+    if missing or not whole:  # stored as floats
         seen: dict[float, Decimal] = {}
         for x, number in zip(read.astype(np.float64).tolist(), exact, strict=True):
             if seen.setdefault(x, number) != number:
                 raise ValueError(
                     f"Column {values.name!r} has the numbers {label_repr(str(seen[x]))} and "
-                    f"{label_repr(str(number))}, which agree in the first 16 digits: a {what} "
-                    "holds no more."
+                    f"{label_repr(str(number))}, which agree in the first 16 digits. A {what} "
+                    "may have at most 16 digits; round the numbers."
                 )
     if missing:
         read = np.append(read.astype(np.float64), np.nan)
@@ -148,7 +151,7 @@ def text_numbers(
 
 
 def _exact(text: str) -> Decimal:
-    """Return the number that a text writes; infinity if not even a decimal number holds it."""
+    """Return the decimal number that a text represents; infinity if it is too large."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -156,7 +159,7 @@ def _exact(text: str) -> Decimal:
 
 
 def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
-    """Whether decimals follow commas; refused where those may be before thousands."""
+    """Return whether texts use decimal commas; raise an error if these may separate thousands."""
     commas = [text for text in texts if _COMMA.fullmatch(text)]
     if any("." in text for text in texts if _DECIMAL.fullmatch(text)) or not commas:
         return False
@@ -164,9 +167,9 @@ def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
         row = int((values == commas[0]).to_numpy().argmax())
         text = commas[0]
         raise ValueError(
-            f"A {what} must be read in one way; column {values.name!r} has {text!r} in "
-            f"{row_name(values.index, row)}, which may be {text.replace(',', '')} or "
-            f"{text.replace(',', '.')}. Write it without the comma, or with a point."
+            f"A {what} must be unambiguous; column {values.name!r} has {text!r} in "
+            f"{row_name(values.index, row)}, which may mean {text.replace(',', '')} or "
+            f"{text.replace(',', '.')}. Remove the comma, or write a decimal point."
         )
     return True
 
@@ -187,8 +190,8 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(
-            f"`{what}` must be an array of integers with rows of one length: fill up short rows, "
-            f"and write 0 in `ranks` where a slot is empty."
+            f"`{what}` must be an array of integers with rows of equal length. Pad short rows, "
+            f"and write 0 in `ranks` for an empty slot."
         ) from None
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"`{what}` must be integers; got {array.dtype}.")
@@ -199,25 +202,28 @@ def _refuse_labels(values: Any, what: str) -> None:
     if has_labels(values):
         type_name = type(values).__name__
         raise ValueError(
-            f"`{what}` is a {type_name}, but its labels would be ignored. Put it into the order of "
+            f"`{what}` is a {type_name}, whose labels would be ignored. Sort it into the order of "
             "the axes and pass an array"
             + ("." if type_name == "dict" else f", such as {what}.to_numpy().")
         )
 
 
 def _refuse(values: pd.Series, missing: NDArray[np.bool_], what: str) -> NoReturn:
-    """Name the first value that is not a number, before those that only need converting."""
+    """Raise an error for the first value that is not a number.
+
+    Values that cannot be converted come before values that can.
+    """
     known = [(n, value) for n, value in enumerate(values) if not missing[n]]
     unreadable = [(n, value) for n, value in known if not _reads_as_number(value)]
     text = [(n, value) for n, value in known if not isinstance(value, _NUMBERS)]
     n, value = (unreadable or text or known)[0]
     if isinstance(values.dtype, pd.CategoricalDtype):
-        way_out = f"Ordered categories have numbers in frame[{values.name!r}].cat.codes."
+        way_out = f"For ordered categories, use frame[{values.name!r}].cat.codes."
     elif len(unreadable) == len(known):
-        way_out = "No value in it is one: name another column, or convert this one."
+        way_out = "The column has no numbers: name another column, or convert this one."
     elif unreadable:
         affected = counted(len(unreadable), "row")
-        way_out = f"Correct or leave out the {affected} without a number."
+        way_out = f"Correct or remove the {affected} without a number."
     else:
         way_out = "Convert the column with pandas.to_numeric."
     raise ValueError(

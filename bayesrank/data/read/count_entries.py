@@ -1,7 +1,7 @@
-"""Count entries: items within problems, and the pairs that a ranker's ratings order.
+"""Count entries: items within problems, and the pairs ordered by a ranker's ratings.
 
-A *problem* (a query, say) is a set of items that may be compared with each other; items of
-different problems are not.
+A *problem* (such as a query) is a set of items that may be compared with each other. Items of
+different problems are never compared.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -23,12 +23,12 @@ from bayesrank.data.read.labels import (
 )
 
 METHODS = ("difference", "binary")
-"""What an ordered pair adds to a count: the difference of the ratings (or ranks), or 1."""
+"""An ordered pair adds to a count the difference of the ratings (or ranks), or 1."""
 
 ONE_PROBLEM = pd.Index(["all"])
-"""Axis of the problems where none are named."""
+"""Axis of the problems if none are named."""
 
-_CHUNK = 2**20  # cells compared at a time: 8 MB an array, where all of MovieLens would take 160
+_CHUNK = 2**20  # cells compared at a time: 8 MB per array; all of MovieLens would take 160 MB
 
 
 class ItemAxis(NamedTuple):
@@ -40,24 +40,24 @@ class ItemAxis(NamedTuple):
 
 
 class OrderedPairs(NamedTuple):
-    """Pairs of items in the order of one ranker."""
+    """Pairs of items, ordered by their ranker."""
 
     ranker: NDArray[np.int32]
     better: NDArray[np.int32]
     worse: NDArray[np.int32]
-    step: NDArray[np.float64]  # by how much, > 0
+    step: NDArray[np.float64]  # the difference, > 0
 
 
 # Axes
 
 
 def one_problem(items: pd.Index) -> ItemAxis:
-    """All items in one problem."""
+    """Assign all items to one problem."""
     return ItemAxis(items, ONE_PROBLEM, np.zeros(len(items), dtype=np.int32))
 
 
 def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
-    """Items with one label of a problem each: aligned, or a Series or mapping by item."""
+    """Assign items to problems: by aligned labels, or by a Series or mapping by item."""
     if isinstance(problem, Mapping):
         problem = pd.Series(
             list(problem.values()), index=pd.Index(list(problem), tupleize_cols=False), dtype=object
@@ -66,7 +66,9 @@ def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
         given = axis_index(problem.index, "problem.index")
         absent = items[given.get_indexer(items) < 0]
         if len(absent):
-            raise ValueError(f"`problem` says nothing of item {label_repr(absent[0])}.")
+            raise ValueError(
+                f"`problem` has no label for item {label_repr(absent[0])}. Give one for each item."
+            )
         problem = problem.iloc[given.get_indexer(items)].infer_objects()
     labels = plain_index(problem, "problem")
     require_one_each(labels, len(items), "`problem`", "item")
@@ -77,15 +79,15 @@ def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
 def identify(
     item: pd.Series, problem: pd.Series | None, items: Iterable[Hashable] | None
 ) -> tuple[NDArray[Any], ItemAxis]:
-    """Code a column of items on the axis given, or else on a sorted one.
+    """Encode a column of items on the given axis, or on a sorted one.
 
-    With a column of problems the labels of the items are (problem, item).
+    With a column of problems, the labels of the items are (problem, item).
     """
     if problem is None:
         position, axis = encode(item, items, str(item.name))
         return position, one_problem(axis)
 
-    # Problems and items in their own order; the pairs of them that occur are the items.
+    # The items are the pairs (problem, item) that occur, sorted by problem and item.
     which, problems = sorted_axis(problem, str(problem.name))
     inner, labels = sorted_axis(item, str(item.name))
     key = which.astype(np.int64) * len(labels) + inner
@@ -99,7 +101,7 @@ def identify(
     for label in axis:
         if not (isinstance(label, tuple) and len(label) == 2):
             raise ValueError(
-                f"With problems the labels of `items` must be tuples (problem, item); got "
+                f"With problems, the labels of `items` must be tuples (problem, item); got "
                 f"{label_repr(label)}."
             )
     named = of_problems(axis, [label[0] for label in axis])
@@ -115,12 +117,12 @@ def ordered_pairs(
     value: NDArray[np.float64],
     problem: NDArray[np.int32],
 ) -> OrderedPairs:
-    """List the items of a problem to which a ranker gave different values, high is good.
+    """List pairs of items of one problem that a ranker gave different values; high is good.
 
-    `ranker`, `item` and `value` are those of each rating, and `problem` is that of each item. The
-    pairs are sorted by ranker, better and worse item.
+    `ranker`, `item` and `value` describe each rating, and `problem` each item. The pairs are sorted
+    by ranker, better and worse item.
     """
-    # What a ranker rated in one problem stands together, in the order of the items.
+    # Sort ratings by ranker, problem and item; each ranker and problem is a group.
     order = np.lexsort((item, problem[item], ranker))
     ranker, item, value = ranker[order], item[order], value[order]
     begins = np.ones(len(item), dtype=bool)
@@ -128,8 +130,8 @@ def ordered_pairs(
     group = np.cumsum(begins) - 1
     start, size = np.flatnonzero(begins)[group], np.bincount(group)[group]
 
-    # Each rating beside all of its group, some at a time; those above stay.
-    rows = np.lexsort((item, ranker))  # 0, 1, 2, ... unless problems share a stretch of the axis
+    # Compare each rating with all ratings of its group, in chunks, and keep those that are higher.
+    rows = np.lexsort((item, ranker))  # 0, 1, 2, ... unless problems interleave on the item axis
     ends = np.cumsum(size[rows])
     cuts = np.searchsorted(ends, np.arange(_CHUNK, size.sum(), _CHUNK))
     pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -151,31 +153,31 @@ def ordered_pairs(
 
 
 def check_comparable(axis: ItemAxis) -> None:
-    """Refuse a problem with one item."""
+    """Check that each problem has at least two items."""
     size = np.bincount(axis.problem_idx, minlength=len(axis.problems))
     if (size == 1).any():
         p = int((size == 1).argmax())
         alone = axis.items[axis.problem_idx == p]
         raise ValueError(
-            f"Problem {label_repr(axis.problems[p])} has one item, {label_repr(alone[0])}: nothing "
-            f"can be compared there; leave it out."
+            f"Problem {label_repr(axis.problems[p])} has only one item, {label_repr(alone[0])}, "
+            f"so there is nothing to compare. Remove the problem."
         )
 
 
 def check_method(method: str) -> None:
-    """Refuse a way of counting that is not known."""
+    """Check that the method of counting exists."""
     if method not in METHODS:
         raise ValueError(f"`method` must be {METHODS[0]!r} or {METHODS[1]!r}; got {method!r}.")
 
 
 def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDArray[np.float64]:
-    """Differences of ratings as the whole numbers that they must be."""
+    """Return differences of ratings as whole numbers, or raise an error."""
     whole = np.rint(pairs.step)
     broken = np.abs(whole - pairs.step) > 1e-9  # 3.3 - 2.3 is not quite 1
     if broken.any():
         k = int(broken.argmax())
         raise ValueError(
-            f"Differences of ratings must be whole numbers, for they are counts; ranker "
+            f"Differences of ratings are counts and must be whole numbers; ranker "
             f"{label_repr(rankers[pairs.ranker[k]])} rates item "
             f"{label_repr(items[pairs.better[k]])} {pairs.step[k]:g} above "
             f"{label_repr(items[pairs.worse[k]])}. Multiply the ratings to make them whole (half "

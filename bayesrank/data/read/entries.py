@@ -1,7 +1,7 @@
-"""Entries: what the constructors of `Rankings` read, checked as far as the source allows.
+"""Entries: the input of the constructors of `Rankings`, partly checked.
 
-An *entry* is one item in one ranking, with a cost (low is good). Each function turns one way of
-writing rankings down into `Entries`; `derive.arrange` does the rest.
+An *entry* is one item in one ranking, with a cost (low is good). Each function converts one input
+format to `Entries`; `derive.layout.arrange` checks and sorts them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ type Features = pd.DataFrame | ArrayLike
 
 _AXES = ("ranking", "ranker", "slot", "feature")
 RANKING_NAMES = frozenset({*_AXES, "rank", "ranks", "sizes", "outcomes", *PAIR_NAMES})
-"""Names of axes, columns and parts of `Rankings`, and of their pairs, which no group can have."""
+"""Names of axes, columns and parts of `Rankings` and their pairs, reserved for groups."""
 
 _BLOCK = (set, frozenset)
 _NOT_A_LABEL = (list, tuple, dict, np.ndarray)
@@ -51,7 +51,7 @@ _NOT_AN_ORDERING = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
 
 
 class Covariates(NamedTuple):
-    """Features of entries, and their names if there are any."""
+    """Features of entries, with optional names."""
 
     values: NDArray[np.float64]  # (n_entries, n_features)
     names: pd.Index | None
@@ -59,7 +59,7 @@ class Covariates(NamedTuple):
 
 @dataclass(frozen=True)
 class Entries:
-    """All that makes a collection of rankings, as read and not yet checked."""
+    """The parts of a collection of rankings, not yet checked."""
 
     row: NDArray[Any]  # (n_entries,) the ranking
     item: NDArray[Any]  # (n_entries,) position on `items`
@@ -73,7 +73,7 @@ class Entries:
     groups: Mapping[str, Group] = field(default_factory=dict)
 
     def ranking_labels(self) -> pd.Index:
-        """Return the labels given, else those of the rankers if each ranked once, else numbers."""
+        """Return the given labels, the labels of rankers that ranked once, or numbers."""
         n = len(self.ranker_idx)
         if self.labels is not None:
             require_one_each(self.labels, n, "`labels`", "ranking")
@@ -96,18 +96,18 @@ def from_arrays(
     features: ArrayLike | None,
     feature_names: Labels | None,
 ) -> Entries:
-    """Read padded arrays, slots in any order."""
+    """Read padded arrays, with slots in any order."""
     axis = axis_index(items, "items")
     item, ranks = whole_numbers(item, "item"), whole_numbers(ranks, "ranks")
     if ranks.ndim != 2 or item.shape != ranks.shape:
         raise ValueError(
-            f"`item` and `ranks` must have one shape (n_rankings, n_slots); they have "
+            f"`item` and `ranks` must have the same shape (n_rankings, n_slots); got "
             f"{item.shape} and {ranks.shape}."
         )
     n = len(ranks)
     ranker_axis = axis_index(range(n) if rankers is None else rankers, "rankers")
     if ranker_idx is None:
-        more = ", or say with `ranker_idx` who ranked"
+        more = ", or give the ranker of each with `ranker_idx`"
         require_one_each(ranker_axis, n, "`rankers`", "ranking", more=more)
     who = np.arange(n) if ranker_idx is None else whole_numbers(ranker_idx, "ranker_idx")
     if who.shape != (n,):
@@ -129,8 +129,8 @@ def from_arrays(
         table = float_array(features, "features")
         if table.ndim != 3 or table.shape[:2] != ranks.shape:
             raise ValueError(
-                f"`features` must have shape (n_rankings, n_slots, n_features) with the "
-                f"{ranks.shape} of `ranks`; got {table.shape}."
+                f"`features` must have shape (n_rankings, n_slots, n_features), starting with the "
+                f"shape {ranks.shape} of `ranks`; got {table.shape}."
             )
         names = None if feature_names is None else plain_index(feature_names)
         covariates = Covariates(table[row, slot], names)
@@ -183,7 +183,7 @@ def from_table(
         named, names = factorize(frame[ranking], ranking)
         row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
         who, labels = key // len(names), names.take(key % len(names))
-        if labels.has_duplicates:  # numbered anew for each ranker: name the ranker too
+        if labels.has_duplicates:  # labels restart for each ranker: add the ranker to the name
             both = zip(ranker_axis.take(who), labels, strict=True)
             labels = pd.Index([f"{one}/{other}" for one, other in both])
     return Entries(
@@ -225,7 +225,7 @@ def from_wide(
         listed = _with_rest(listed, rest, axis, rows)
         row, ranks = np.repeat(np.arange(len(frame)), listed.lengths), np.array(listed.places)
         position = locate(pd.Index(listed.labels, tupleize_cols=False), axis, "item")
-    elif (last <= lengths).all():  # else there are gaps, which are refused later
+    elif (last <= lengths).all():  # otherwise there are gaps, which are refused later
         _refuse_lengths(lengths.tolist(), "Rows of ranks")
     return Entries(
         row,
@@ -239,11 +239,11 @@ def from_wide(
     )
 
 
-# Lists of items, best first, in which a set is a block
+# Lists of items, best first; a set is a block
 
 
 class Listed(NamedTuple):
-    """Items as listed, ordering after ordering."""
+    """Items in the order of the list, ordering by ordering."""
 
     labels: list[Any]
     places: list[int]  # the block of each label in its ordering, 0 = best
@@ -294,10 +294,9 @@ def _read_orderings(orderings: Any) -> Listed:
     if labelled or isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
         found = f"a {type(orderings).__name__}" if labelled else label_repr(orderings)
         raise ValueError(
-            f"`orderings` must be a list with one list of items per ranking, or a Series of such "
-            f"lists, whose index says who ranked (pandas.Series(orderings) of a mapping); got "
-            f"{found}. For a table use Rankings.from_ratings, Rankings.from_long_ranks or "
-            f"Rankings.from_ranks."
+            f"`orderings` must contain one list of items per ranking; got {found}. Use "
+            f"pandas.Series(orderings) for a mapping by ranker. For a table, use "
+            f"Rankings.from_ratings, Rankings.from_long_ranks or Rankings.from_ranks."
         )
     labels: list[Any] = []
     places: list[int] = []
@@ -311,13 +310,13 @@ def _read_orderings(orderings: Any) -> Listed:
         for place, entry in enumerate(ordering):
             if isinstance(entry, _BLOCK):
                 if not entry:
-                    raise ValueError(f"Ordering {n} has an empty block; leave it out.")
+                    raise ValueError(f"Ordering {n} has an empty block; remove it.")
                 labels.extend(entry)
                 places.extend([place] * len(entry))
             elif isinstance(entry, _NOT_A_LABEL):
                 raise ValueError(
-                    f"Ordering {n} holds {label_repr(entry)}, which is neither an item nor a "
-                    f"block; write a block as a set."
+                    f"Ordering {n} contains {label_repr(entry)}, which is neither an item nor a "
+                    f"block. Write a block as a set."
                 )
             else:
                 labels.append(entry)
@@ -327,19 +326,15 @@ def _read_orderings(orderings: Any) -> Listed:
 
 
 def _refuse_lengths(lengths: list[int], what: str) -> None:
-    """Refuse lists that start at the best item and end at different places, with no reason said.
-
-    An empty list is refused as such, later.
-    """
+    """Raise an error if lists have different lengths; an empty list has a separate error."""
     named = [n for n, length in enumerate(lengths) if length]
     other = next((n for n in named if lengths[n] != lengths[named[0]]), None)
     if other is not None:
         raise ValueError(
             f"{what} leave out items and differ in length: number {named[0]} has "
-            f"{counted(lengths[named[0]], 'item')}, and number {other} has {lengths[other]}. Say "
-            "with `rest` what it means to be left out. With rest='items' all items were "
-            "presented, and those left out come last. With rest=() only the items listed were "
-            "presented."
+            f"{counted(lengths[named[0]], 'item')}, and number {other} has {lengths[other]}. Use "
+            "rest='items' if all items were presented and those left out come last. Use rest=() "
+            "if only the listed items were presented."
         )
 
 
@@ -349,11 +344,11 @@ def _with_rest(
     axis: pd.Index | None,
     rows: Mapping[str, pd.Index],
 ) -> Listed:
-    """Append the presented items that an ordering leaves out as its last block."""
+    """Append to each ordering the presented items that it leaves out, as its last block."""
     if isinstance(rest, Mapping) or (isinstance(rest, str) and rest != "items"):
         raise ValueError(
             f"`rest` must be 'items', a list of labels, or a list or Series with one collection of "
-            f"labels for each ordering; got {label_repr(rest)}."
+            f"labels per ordering; got {label_repr(rest)}."
         )
     everything = listed.labels if axis is None else axis
     presented = list(dict.fromkeys(everything) if isinstance(rest, str) else rest)
@@ -364,7 +359,7 @@ def _with_rest(
         if len(presented) != n:
             raise ValueError(
                 f"`rest` has {counted(len(presented), 'collection')} of items for "
-                f"{counted(n, 'ordering')}; give one for each, or one list of labels for all."
+                f"{counted(n, 'ordering')}. Give one for each, or one list of labels for all."
             )
     else:
         presented = [presented] * n
@@ -387,7 +382,7 @@ def _with_rest(
 
 
 def from_judged(letor: Letor) -> Entries:
-    """Read judged documents: queries rank, and no two queries share a document."""
+    """Read judged documents; the queries are the rankers, and queries do not share documents."""
     query, queries = factorize(pd.Index(letor.qid), "qid")
     within = pd.Series(query).groupby(query).cumcount()
     return Entries(
@@ -401,7 +396,7 @@ def from_judged(letor: Letor) -> Entries:
     )
 
 
-# What they share
+# Shared helpers
 
 
 def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> None:
@@ -414,19 +409,19 @@ def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> No
 
 
 def per_row(values: Any, rows: Mapping[str, pd.Index], what: str) -> Any:
-    """Put values with labels into the order of the rows; what has none stays as it is."""
+    """Sort labelled values into the order of the rows; return other values unchanged."""
     if not has_labels(values):
         return values
     array = f"list({what}.values())" if isinstance(values, Mapping) else f"{what}.to_numpy()"
     way_out = (
-        "Give it an index of their labels. If it stands in their order already, give an array, "
+        "Give it an index with these labels. If it is already in this order, pass an array, "
         f"such as {array}."
     )
     return aligned(values, rows, what, way_out)
 
 
 def _rows(orderings: Any, rankers: Any, n: int) -> dict[str, pd.Index]:
-    """Labels of orderings: those of a Series, or else of the rankers; of lists also numbers."""
+    """Return the labels of orderings: the index of a Series, or row numbers and rankers."""
     for column in (orderings, rankers):
         if isinstance(column, pd.Series):
             return {"ordering": column.index}
@@ -437,7 +432,7 @@ def _rows(orderings: Any, rankers: Any, n: int) -> dict[str, pd.Index]:
 
 
 def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
-    """Code one label per ranking; by default all rankers differ."""
+    """Encode the ranker of each ranking; by default all rankers differ."""
     if rankers is None:
         return np.arange(n), pd.RangeIndex(n)
     listed = plain_index(rankers, "rankers")
@@ -468,20 +463,23 @@ def _per_ranking(
     n: int,
     labels: pd.Index | None = None,
 ) -> NDArray[Any]:
-    """Take what is the same in all rows of a ranking, numbers or positions of labels."""
-    each = np.empty(n, dtype=values.dtype)
-    each[row] = values
-    differs = np.flatnonzero(each[row] != values)
+    """Return one value per ranking, or raise an error if its rows differ.
+
+    The values are numbers, or positions in `labels`.
+    """
+    per_ranking = np.empty(n, dtype=values.dtype)
+    per_ranking[row] = values
+    differs = np.flatnonzero(per_ranking[row] != values)
     if len(differs):
         k = int(differs[0])
-        two = [values[k], each[row[k]]]
-        here, there = two if labels is None else map(label_repr, labels.take(two))
+        two = [values[k], per_ranking[row[k]]]
+        one, other = two if labels is None else map(label_repr, labels.take(two))
         raise ValueError(
-            f"The {what} of a ranking must be the same in all its rows; column {column!r} has "
-            f"{here} in {row_name(frame.index, k)} and {there} in another row of the same ranking. "
-            "Say with ranking= which rows are one ranking."
+            f"The {what} of a ranking must be the same in all of its rows. Column {column!r} has "
+            f"{one} in {row_name(frame.index, k)} and {other} in another row of the ranking. "
+            "Name the column that identifies rankings with ranking=."
         )
-    return each
+    return per_ranking
 
 
 def grouped(
@@ -491,24 +489,24 @@ def grouped(
     noun: str = "ranking",
     taken: Collection[str] = RANKING_NAMES,
 ) -> dict[str, Group]:
-    """Code labels of groups: one for each ranking, or whatever the noun is, or by ranker."""
+    """Encode labels of groups, given per ranking (or other `noun`) or by ranker."""
     check_names(list(groups), taken, f"{noun}s")
     coded = {}
     for name, labels in groups.items():
         if has_labels(labels):
             way_out = (
-                "Labels are read by ranker: check their spelling and type, or give an array with "
-                f"one for each {noun}, in their order."
+                "Labels are aligned by ranker: check their spelling and type, or pass an array "
+                f"with one for each {noun}, in order."
             )
-            if isinstance(labels, Mapping):  # of more rankers than these, perhaps
+            if isinstance(labels, Mapping):  # it may include other rankers
                 labels = {label: labels[label] for label in rankers if label in labels}
-            of_rankers = aligned(labels, {"ranker": rankers}, name, way_out)
-            each: Any = pd.Index(of_rankers, tupleize_cols=False).take(who)
+            by_ranker = aligned(labels, {"ranker": rankers}, name, way_out)
+            listed: Any = pd.Index(by_ranker, tupleize_cols=False).take(who)
         else:
-            each = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
+            listed = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
             more = ", or a mapping by ranker"
-            require_one_each(each, len(who), f"The group {name!r}", noun, more=more)
-        codes, axis = sorted_axis(pd.Series(each), name)
+            require_one_each(listed, len(who), f"The group {name!r}", noun, more=more)
+        codes, axis = sorted_axis(pd.Series(listed), name)
         coded[name] = Group(axis, codes.astype(np.int32))
     return coded
 
@@ -536,14 +534,14 @@ def item_features(
         raise ValueError(f"`features` must be a list of columns; write [{features!r}].")
     if isinstance(features, list | tuple) and all(isinstance(name, str) for name in features):
         if frame is None or not features:
-            raise ValueError("`features` must be a DataFrame indexed by item or an array here.")
+            raise ValueError("Here, `features` must be a DataFrame indexed by item, or an array.")
         columns = [finite_numbers(frame, name, "feature") for name in features]
         return Covariates(np.column_stack(columns).astype(np.float64), pd.Index(list(features)))
     table = float_array(features, "features")
     if table.ndim != 2 or len(table) != len(axis):
         raise ValueError(
             f"`features` must have shape (n_items, n_features), aligned with the "
-            f"{counted(len(axis), 'item')}; got {table.shape}. A DataFrame indexed by item needs "
-            f"no order."
+            f"{counted(len(axis), 'item')}; got {table.shape}. A DataFrame indexed by item may "
+            f"have any order."
         )
     return Covariates(table[position], None)

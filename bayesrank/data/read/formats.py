@@ -1,7 +1,6 @@
-"""Formats: tables, LETOR and PrefLib files, checked as they are read.
+"""Formats: read and check tables, LETOR files and PrefLib files.
 
-Every reader says in one sentence what is wrong with a file: which file, which line or column, and
-what was expected.
+If a file is broken, the error names the file, the line or column, and the expected content.
 """
 
 import io
@@ -26,20 +25,20 @@ from bayesrank.data.read.text import (
     content,
     decoded,
     existing,
+    one_line,
     refuse_large,
-    said,
     text_table,
 )
 
-MOST_FEATURES = 2**27  # numbers of a table of features: one gigabyte
-MOST_CELLS = 2**27  # cells of a Parquet file that is far smaller than they are
-DENSEST = 100  # rows in a byte of such a file
+MOST_FEATURES = 2**27  # numbers in a table of features: one gigabyte
+MOST_CELLS = 2**27  # cells of a highly compressed Parquet file
+DENSEST = 100  # rows per byte of such a file
 
 # Tables
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
 BINARY = (".parquet", ".pq", ".xlsx")
-_NULLABLE = {  # integers stay integers where a value is missing
+_NULLABLE = {  # keep integers as integers even if values are missing
     getattr(pa, name)(): pd.api.types.pandas_dtype(dtype)
     for name, dtype in [
         *((f"int{bits}", f"Int{bits}") for bits in (8, 16, 32, 64)),
@@ -59,39 +58,40 @@ def read_table(
     encoding: str | None = None,
     separator: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table from a text file, from Parquet or from a sheet (.xlsx).
+    """Read a table from a text file, a Parquet file or an Excel sheet (.xlsx).
 
-    Cells of a text file stay text, so that the labels ``007`` and ``7``, ``1e1`` and ``10`` stay
-    apart, but in the columns of `numbers`. Only an empty cell is a missing value: ``NA`` is a
-    label. Parquet has types of its own, which stay.
+    Cells of a text file stay text, except in the columns `numbers`, so labels such as ``007`` and
+    ``7`` remain different. Only an empty cell is a missing value: ``NA`` is a label. Columns of a
+    Parquet file keep their types.
 
     Parameters
     ----------
     path : path
         A .csv, .tsv, .tab, .txt, .dat or .data file, plain or compressed (.gz, .bz2, .xz, .zip,
-        .zst), a .parquet file, or an .xlsx file, whose first sheet is read, which needs openpyxl.
+        .zst); a .parquet file; or an .xlsx file. The first sheet of an .xlsx file is read, which
+        needs openpyxl.
     columns : iterable of str
-        Columns that must be there.
+        Required columns.
     numbers : iterable of str
-        Columns of numbers, which must be there, too; an empty cell is NaN.
+        Required columns of numbers; an empty cell becomes NaN.
     encoding : str, optional
-        Of a text file; by default UTF-8, or UTF-16 if it begins so.
+        Encoding of a text file; by default UTF-8, or UTF-16 if detected.
     separator : str, optional
-        Between the columns of a text file; by default what cuts most rows as it cuts the header:
-        commas, semicolons, tabs or bars.
+        Separator of the columns of a text file. By default, the one of comma, semicolon, tab and
+        bar that gives most rows as many cells as the header.
 
     Returns
     -------
     DataFrame
-        For a text file the index, called "line", has the line that each row begins in.
+        The index of a table from a text file is called "line" and gives the first line of each row.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If the file is empty, in another format, does not parse, lacks a column, or a cell of
-        `numbers` is no number.
+        If the file is empty, in another format, or cannot be parsed. Also if it lacks a column, or
+        a cell of `numbers` is not a number.
     """
     table = table_with_findings(path, encoding=encoding, separator=separator)
     frame, numbers = table.frame, list(numbers)
@@ -106,9 +106,9 @@ def table_with_findings(
     separator: str | None = None,
     columns: Collection[str] | None = None,
 ) -> TextTable:
-    """Read a table as `read_table` does, and report what was detected about the file.
+    """Read a table like `read_table`, and also report the detected format.
 
-    Only `columns` are read, if they are given; one that is not in the file is left out.
+    If `columns` are given, only these are read; columns missing from the file are ignored.
     """
     if separator is not None and (len(separator) != 1 or separator in '"\n\r'):
         raise ValueError(
@@ -117,7 +117,7 @@ def table_with_findings(
     path = existing(path)
     suffix = suffix_of(path)
     if suffix not in (*TEXT, *BINARY):
-        raise ValueError(f"{path} is none of the tables known: {KNOWN}.")
+        raise ValueError(f"{path} is not a supported table; expected {KNOWN}.")
     try:
         if suffix in TEXT:
             table = text_table(
@@ -132,18 +132,19 @@ def table_with_findings(
         raise ValueError(f"{path} is empty.") from None
     except ImportError:
         raise ValueError(
-            f"Reading {path} needs the package openpyxl: install it (pip install openpyxl, or "
-            f"bayesrank with it, pip install 'bayesrank[excel]'), or save the sheet as CSV."
+            f"Reading {path} needs the package openpyxl. Install it with "
+            f"pip install 'bayesrank[excel]', or save the sheet as CSV."
         ) from None
     except BROKEN as error:
-        raise ValueError(f"{path} is not a readable {suffix[1:]} table: {said(error)}") from error
+        reason = one_line(error)
+        raise ValueError(f"{path} is not a readable {suffix[1:]} table: {reason}") from error
     if not len(table.frame):
-        raise ValueError(f"{path} has a header and no rows.")
+        raise ValueError(f"{path} has a header but no rows.")
     return table
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that says what a file is, which is not that of compression."""
+    """Return the suffix of a file, without the suffix of its compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
@@ -161,27 +162,27 @@ def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
         chosen = [name for name in names if name in columns]
         require_names(names, chosen, "it")
         table = file.read(chosen).select(chosen)
-    # what pandas writes about 100,000 columns takes longer to read than all else
+    # for 100,000 columns, reading the metadata of pandas takes longer than everything else
     frame = table.to_pandas(types_mapper=_NULLABLE.get, ignore_metadata=True)
     return TextTable(frame, names, [])
 
 
 def refuse_many_rows(n_rows: int, n_columns: int, size: int) -> None:
-    """Refuse a small Parquet file, of `size` bytes, that expands to very many rows."""
+    """Refuse a small Parquet file, of `size` bytes, that expands to a huge number of rows."""
     if n_rows * n_columns > MOST_CELLS and n_rows > DENSEST * size:
         raise ValueError(
-            f"it has {n_rows:,} rows in {size:,} bytes, so nearly all of them are alike. Count "
-            "equal rows, and write one row for each with a column for the count."
+            f"it has {n_rows:,} rows in {size:,} bytes, so nearly all rows are equal. Write each "
+            "distinct row once, with its count in another column."
         )
 
 
 def _sheet(path: Path) -> pd.DataFrame:
-    """Read the first sheet, cells as text."""
+    """Read the first sheet, with cells as text."""
     try:
         with zipfile.ZipFile(path) as archive:
             refuse_large(sum(part.file_size for part in archive.infolist()), path)
     except zipfile.BadZipFile:
-        raise ValueError("it is not an Excel sheet, whatever its name says.") from None
+        raise ValueError("it is not an Excel sheet, despite its name.") from None
     try:
         frame = pd.read_excel(
             path, engine="openpyxl", dtype=str, keep_default_na=False, na_values=[""]
@@ -189,7 +190,8 @@ def _sheet(path: Path) -> pd.DataFrame:
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises errors of many types for a broken file
-        raise ValueError(f"it is not an Excel sheet, or it is broken: {said(error)}") from error
+        reason = one_line(error)
+        raise ValueError(f"it is not an Excel sheet, or it is broken: {reason}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
     return frame.astype(object).dropna(how="all")
@@ -199,7 +201,7 @@ def _sheet(path: Path) -> pd.DataFrame:
 
 
 class Letor(NamedTuple):
-    """Judged documents: one row each."""
+    """Judged documents, one per row."""
 
     label: NDArray[np.float64]
     qid: NDArray[np.int64]
@@ -208,7 +210,7 @@ class Letor(NamedTuple):
 
 def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     """Read SVMlight lines ``label qid:1 1:0.5 2:0.1 ...``; see `Rankings.from_letor`."""
-    # Here, and not above: it takes longer to import than all else that tables need.
+    # Imported here because it takes longer to import than everything else that tables need.
     from sklearn.datasets import load_svmlight_file
 
     path = existing(path)
@@ -217,13 +219,13 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
             io.BytesIO(content(path)), n_features=n_features, query_id=True, zero_based=False
         )
     except (*BROKEN, OverflowError) as error:  # an index of more than 31 bits
-        raise ValueError(f"{path} is not a readable SVMlight file: {said(error)}") from error
+        raise ValueError(f"{path} is not a readable SVMlight file: {one_line(error)}") from error
     if not len(label):
         raise ValueError(f"{path} is empty.")
     if len(qid) != len(label):
         raise ValueError(
-            f"{path} has {counted(len(label), 'row')} and {len(qid)} of them a qid; each row needs "
-            f"one (label qid:1 1:0.5 2:0.1 ...)."
+            f"{path} has {counted(len(label), 'row')}, but only {len(qid)} with a qid. Each row "
+            f"needs one (label qid:1 1:0.5 2:0.1 ...)."
         )
     if not np.isfinite(label).all():
         row = int(np.argmin(np.isfinite(label)))
@@ -231,15 +233,15 @@ def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
     n_rows, n_columns = features.shape
     if n_rows * n_columns > MOST_FEATURES:
         raise ValueError(
-            f"{path} names feature {n_columns:,} and has {counted(n_rows, 'row')}: a table of "
-            f"{n_rows * n_columns:,} numbers, more than the {MOST_FEATURES:,} that are read. "
-            f"Number the features 1, 2, ... without gaps, or read a part of the rows."
+            f"{path} has {counted(n_rows, 'row')} and a feature {n_columns:,}: its table of "
+            f"{n_rows * n_columns:,} numbers exceeds the limit of {MOST_FEATURES:,}. "
+            f"Number the features 1, 2, ... without gaps, or read only some of the rows."
         )
     return Letor(label, qid, features.toarray())
 
 
 class PreflibOrders(NamedTuple):
-    """Distinct orders over numbered alternatives, with the number of voters of each."""
+    """Distinct orders of numbered alternatives, and their numbers of voters."""
 
     alternatives: list[str]
     orderings: list[list[str | frozenset[str]]]
@@ -248,7 +250,7 @@ class PreflibOrders(NamedTuple):
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
-MOST_DIGITS = 15  # which a float holds
+MOST_DIGITS = 15  # exact in a float
 
 _ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*?)\s*$")
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d+)")
@@ -260,7 +262,9 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     """Read a PrefLib file of orders (soc, soi, toc, toi); see `Rankings.from_preflib`."""
     path = existing(path)
     if suffix_of(path) not in PREFLIB:
-        raise ValueError(f"{path} is none of the PrefLib orders known: .soc, .soi, .toc or .toi.")
+        raise ValueError(
+            f"{path} is not a supported PrefLib file; expected .soc, .soi, .toc or .toi."
+        )
     names: dict[int, str] = {}
     orderings: list[list[str | frozenset[str]]] = []
     voters: list[int] = []
@@ -272,8 +276,8 @@ def read_preflib(path: str | Path) -> PreflibOrders:
                 raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
             if match[2] in names.values():
                 raise ValueError(
-                    f"{path}, line {number} names an alternative {match[2]!r}, as another one "
-                    "before: rename one of the two."
+                    f"{path}, line {number} repeats the name {match[2]!r} of another alternative: "
+                    "rename one of the two."
                 )
             names[alternative] = match[2]
         elif match := _VOTERS.match(line):
@@ -284,26 +288,26 @@ def read_preflib(path: str | Path) -> PreflibOrders:
         elif line.strip() and not line.startswith("#"):
             raise ValueError(
                 f"{path}, line {number} must read 'count: 1,2,{{3,4}}'; got {label_repr(line)}. "
-                f"Files without '# ALTERNATIVE NAME' lines are of the old format; PrefLib "
-                f"offers them in the new one."
+                f"A file without '# ALTERNATIVE NAME' lines has the old format; download the "
+                f"new format from PrefLib."
             )
     if not orderings:
-        raise ValueError(f"{path} holds no order.")
+        raise ValueError(f"{path} contains no orders.")
     if announced is not None and announced != sum(voters):
         raise ValueError(
-            f"{path} announces {counted(announced, 'voter')} and holds {sum(voters)}: it may be "
-            f"cut off."
+            f"{path} announces {counted(announced, 'voter')} but contains {sum(voters)}. It may "
+            f"be truncated; download it again."
         )
     return PreflibOrders(list(names.values()), orderings, voters)
 
 
 def _small(digits: str, where: str) -> int:
-    """Read a number of voters or of an alternative."""
+    """Read the number of voters, or of an alternative."""
     digits = digits.strip()
     if len(digits) > MOST_DIGITS:
         raise ValueError(
-            f"{where} has a number of {len(digits)} digits; numbers of voters and alternatives "
-            f"have {MOST_DIGITS} or fewer. Correct it, or leave the line out."
+            f"{where} has a number with {len(digits)} digits; numbers of voters and alternatives "
+            f"may have at most {MOST_DIGITS}. Correct it, or remove the line."
         )
     return int(digits)
 
@@ -322,10 +326,10 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
             raise ValueError(f"{where} has an empty block: {label_repr(text)}.")
         for n in numbers:
             if n not in names:
-                raise ValueError(f"{where} names alternative {n}, which the header does not.")
+                raise ValueError(f"{where} uses alternative {n}, which the header does not name.")
         if len(seen | set(numbers)) < len(seen) + len(numbers):
             again = next(n for n in numbers if n in seen or numbers.count(n) > 1)
-            raise ValueError(f"{where} names alternative {again} twice.")
+            raise ValueError(f"{where} uses alternative {again} twice.")
         seen |= set(numbers)
         order.append(names[numbers[0]] if match[2] else frozenset(names[n] for n in numbers))
         at = match.end()
@@ -333,11 +337,11 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """Read the lines of a text file; names may hold what Unicode calls ends of lines."""
+    """Read the lines of a text file; Unicode line separators inside names are kept."""
     path = existing(path)
     try:
         text, _ = decoded(content(path))
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
         return text.split("\n") if text else []
     except BROKEN as error:
-        raise ValueError(f"{path} is not a readable text file: {said(error)}") from error
+        raise ValueError(f"{path} is not a readable text file: {one_line(error)}") from error

@@ -1,8 +1,8 @@
-"""Labels: from the names in a table to positions on an axis, and back to names for xarray.
+"""Labels: convert names in a table to positions on an axis, and back to names for xarray.
 
-An *axis* is a pandas Index of distinct labels without missing values. Numbers and strings go into
-``coords`` as they are; any other label (dates, tuples, mixtures) goes in as its string, because
-netCDF files store nothing else.
+An *axis* is a pandas Index of distinct labels without missing values. ``coords`` contain numbers
+and strings unchanged. Other labels (dates, tuples, mixed types) become strings, because netCDF
+files cannot store them.
 """
 
 import ctypes
@@ -20,34 +20,34 @@ from numpy.typing import NDArray
 type Labels = Iterable[Hashable]
 
 LINE = "line"
-"""Name of the index of a table whose rows are known by the lines of their file."""
+"""Name of the index of a table read from a file: the line of each row."""
 
-TEXT = pd.Index([""], dtype=object).infer_objects().dtype  # what pandas has text as by itself
+TEXT = pd.Index([""], dtype=object).infer_objects().dtype  # the default type of text in pandas
 
 AT_A_TIME = 2**17
-"""Entries that are worked on at a time: what that needs fits into a cache."""
+"""Number of entries processed at a time, so that temporary arrays fit into a cache."""
 
 _PACKAGE = str(Path(__file__).parents[2])
 _SHORT = reprlib.Repr(maxstring=80, maxother=80)
 
 PAIR_NAMES = ("item", "pair", "result", "judge", "first", "second", "outcome", "count", "weight")
-"""Names of axes and columns of `Pairs`, which no group can have."""
+"""Names of axes and columns of `Pairs`, which are reserved."""
 
 # Words for messages
 
 
 def counted(n: int, noun: str) -> str:
-    """Count things: ``1 ranking``, ``2 rankings``."""
+    """Return a number with its noun: ``1 ranking``, ``2 rankings``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def label_repr(label: Any) -> str:
-    """One label as Python would write it (NumPy scalars without their type)."""
+    """Return the Python representation of a label (for NumPy scalars, without the type)."""
     return _SHORT.repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def quoted(labels: Iterable[Any], limit: int = 5) -> str:
-    """Labels for an error message: ``'a', 'b', 3`` and the number left out."""
+    """Format labels for an error message: ``'a', 'b', 3`` and the number left out."""
     listed = list(labels)
     shown = ", ".join(label_repr(label) for label in listed[:limit])
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit} more"
@@ -56,7 +56,7 @@ def quoted(labels: Iterable[Any], limit: int = 5) -> str:
 def require_one_each(
     labels: Any, n: int, what: str, noun: str, *, where: str = "", more: str = ""
 ) -> None:
-    """Refuse labels that are not one for each of `n` things."""
+    """Check that there are `n` labels; `noun` names their unit, such as a ranking."""
     if len(labels) != n:
         raise ValueError(
             f"{what} has {counted(len(labels), 'label')} for {counted(n, noun)}{where}; give one "
@@ -65,7 +65,7 @@ def require_one_each(
 
 
 def row_name(index: pd.Index, n: int) -> str:
-    """Name row `n` of a table: by its line of the file, or with its label if that is no count."""
+    """Name row `n` of a table: by its line in the file, or by its number and label."""
     if index.name == LINE:
         return f"line {index[n]}"
     plain = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
@@ -81,12 +81,12 @@ def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
 
 
 def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
-    """Make an index without names or levels; categories become the labels they stand for."""
+    """Make an index without names or levels; categories become plain labels."""
     if isinstance(labels, str | bytes):
         raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
     if not isinstance(labels, Iterable):
         raise ValueError(f"`{what}` must be a list of labels; got {label_repr(labels)}.")
-    if hasattr(labels, "to_index"):  # a DataArray of coords
+    if hasattr(labels, "to_index"):  # a DataArray with coords
         labels = labels.to_index()
     if isinstance(labels, pd.MultiIndex):
         return labels.to_flat_index()
@@ -97,13 +97,13 @@ def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
     if isinstance(labels, pd.Series | np.ndarray | pd.api.extensions.ExtensionArray):
         return plain_index(pd.Index(labels, tupleize_cols=False), what)
     listed = np.empty(len(labels := list(labels)), dtype=object)
-    for n, label in enumerate(labels):  # an array of lists would have two dims
+    for n, label in enumerate(labels):  # np.array of lists would have two dimensions
         listed[n] = label
     return pd.Index(listed, tupleize_cols=False).infer_objects(copy=False)
 
 
 def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
-    """Make the axis called `what` of distinct labels, in the order given."""
+    """Make an axis of distinct labels, in the given order; `what` names it in messages."""
     index = plain_index(labels, what)
     if index.dtype == object:
         _check_hashable(index, what)
@@ -114,18 +114,18 @@ def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
     if len(twice):
         raise ValueError(f"`{what}` must be distinct, but {label_repr(twice[0])} occurs twice.")
     if index.inferred_type in ("string", "integer", "floating"):
-        return index  # of one type: what differs is written differently
+        return index  # labels of one type have distinct strings
     alike = index[pd.Index(coord_values(index)).duplicated(keep=False)]
     if len(alike):
         raise ValueError(
-            f"Labels of `{what}` must differ when written down; {quoted(alike, 2)} do not. "
-            f"Give them one type."
+            f"Labels of `{what}` must be distinct as strings; {quoted(alike, 2)} are not. "
+            f"Give them the same type."
         )
     return index
 
 
 def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int32], pd.Index]:
-    """Code labels by first appearance; a missing label raises."""
+    """Encode labels by first appearance; raise an error for a missing label."""
     codes: NDArray[Any]
     distinct: pd.Index
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -145,12 +145,12 @@ def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int32
 
 
 def _recoded(categories: Any) -> tuple[NDArray[np.int32], pd.CategoricalIndex]:
-    """Code categories anew, by first appearance."""
+    """Encode categories again, by first appearance."""
     codes, n = categories.codes, len(categories.codes)
-    first = np.full(len(categories.categories) + 1, n)  # the last one is that of missing labels
+    first = np.full(len(categories.categories) + 1, n)  # the last element is for missing labels
     for a in reversed(range(0, n, AT_A_TIME)):
         part = codes[a : a + AT_A_TIME]
-        first[part[::-1]] = np.arange(a + len(part) - 1, a - 1, -1)  # the last one written stays
+        first[part[::-1]] = np.arange(a + len(part) - 1, a - 1, -1)  # the first position wins
     used = np.flatnonzero(first[:-1] < n)
     used = used[np.argsort(first[used])]
     place = np.full(len(first), -1, dtype=np.int32)
@@ -162,9 +162,9 @@ def _recoded(categories: Any) -> tuple[NDArray[np.int32], pd.CategoricalIndex]:
 def looked_up(
     table: NDArray[Any], codes: NDArray[Any], out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Return ``table[codes]`` without the positions of eight bytes that NumPy makes of codes.
+    """Return ``table[codes]`` without the large temporary array of positions that NumPy makes.
 
-    `out` is where to, and may be the codes themselves.
+    The result is written to `out`, which may be `codes` itself.
     """
     found = np.empty(len(codes), dtype=table.dtype) if out is None else out
     for a in range(0, len(codes), AT_A_TIME):
@@ -173,67 +173,70 @@ def looked_up(
 
 
 def give_back() -> None:
-    """Return free memory to the system: what is read in many pieces leaves holes, which stay."""
+    """Return free memory to the system, because reading in many pieces fragments it."""
     pa.default_memory_pool().release_unused()
-    trim = getattr(ctypes.pythonapi, "malloc_trim", None)  # GNU's library has it
+    trim = getattr(ctypes.pythonapi, "malloc_trim", None)  # exists in glibc only
     if trim is not None:
         trim(0)
 
 
 class Group(NamedTuple):
-    """Labels that keep rows apart, and the one of each row: a ranking, or a pair."""
+    """The labels of a group, and the label of each row (a ranking or a pair)."""
 
     labels: pd.Index
     idx: NDArray[np.int32]  # (n_rows,) position on `labels`
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """Keep these rows; the labels stay."""
+        """Select rows and keep all labels."""
         return self._replace(idx=self.idx[rows])
 
 
 def check_names(by: Sequence[str], taken: Collection[str], noun: str) -> None:
-    """Refuse names of groups that the data have as names of axes and columns."""
+    """Check that names of groups are distinct and not reserved."""
     for n, name in enumerate(by):
         if not isinstance(name, str):
-            raise ValueError(f"`by` must hold names of columns; got {label_repr(name)}.")
+            raise ValueError(f"`by` must contain names of columns; got {label_repr(name)}.")
         if name in by[:n]:
             raise ValueError(f"`by` names column {name!r} twice; name it once.")
         if name in taken:
-            way_out = f" or give the column as {name}=" if name in ("judge", "ranker") else ""
+            way_out = f" or pass the column as {name}=" if name in ("judge", "ranker") else ""
             raise ValueError(
-                f"`by` cannot name a column {name!r}: {noun} have an axis or a column of that name "
-                f"already. Rename it{way_out}."
+                f"`by` cannot name a column {name!r}: {noun} already have an axis or a column of "
+                f"that name. Rename it{way_out}."
             )
 
 
 def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[Any], pd.Index]:
-    """Code labels on a sorted axis (categories in their own order, else order of appearance)."""
+    """Encode labels on a sorted axis.
+
+    Categories keep their order. Labels that cannot be sorted keep their order of appearance.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories: Any = values.array
-        if _all_there(categories):
+        if _all_used(categories):
             return categories.codes, axis_index(categories.categories, what)
     codes, distinct = factorize(values, what)
     try:
         order = np.asarray(distinct.argsort())
-    except TypeError:  # labels of several types have no order
+    except TypeError:  # labels of mixed types cannot be sorted
         order = np.arange(len(distinct))
     position = np.empty(len(order), dtype=np.int32)
     position[order] = np.arange(len(order))
     return looked_up(position, codes), axis_index(distinct.take(order), what)
 
 
-def _all_there(categories: Any) -> bool:
-    """Whether every category is in use, and no label is missing."""
-    there = np.zeros(len(categories.categories) + 1, dtype=bool)
+def _all_used(categories: Any) -> bool:
+    """Return whether every category is in use, and no label is missing."""
+    used = np.zeros(len(categories.categories) + 1, dtype=bool)
     for a in range(0, len(categories), AT_A_TIME):
-        there[categories.codes[a : a + AT_A_TIME]] = True
-    return bool(there[:-1].all()) and not there[-1]
+        used[categories.codes[a : a + AT_A_TIME]] = True
+    return bool(used[:-1].all()) and not used[-1]
 
 
 def encode(
     values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str, noun: str = "item"
 ) -> tuple[NDArray[Any], pd.Index]:
-    """Code labels on the axis of these nouns that is given, or else on a sorted one."""
+    """Encode labels on the given axis, or on a sorted one; `noun` names them in messages."""
     if axis is None:
         return sorted_axis(values, what)
     given = axis_index(axis, f"{noun}s")
@@ -243,7 +246,7 @@ def encode(
 
 
 def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
-    """Positions of labels on a given axis; an unknown label raises and lists the axis."""
+    """Return the positions of labels on an axis; raise an error for an unknown label."""
     position = axis.get_indexer(values)
     if (position < 0).any():
         unknown = values[position < 0].unique()
@@ -257,15 +260,15 @@ def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
 def on_axis(
     labels: Iterable[Any], old: pd.Index, used: NDArray[Any], what: str
 ) -> tuple[pd.Index, NDArray[np.int64]]:
-    """Give a new axis, and the place on it of what is used of the old one (of the rest: -1).
+    """Return a new axis, and the position on it of each used label of the old one, or -1.
 
-    Labels as coords have them, such as dates in text, stand for those that the old axis has.
+    Labels may be written as in coords, for example dates as text.
     """
     axis = axis_index(labels, f"{what}s")
     known = set(old)
     if not known.issuperset(axis):
-        own = dict(zip(coord_values(old).tolist(), old, strict=True))
-        named = [label if label in known else own.get(label, label) for label in axis]
+        by_coord = dict(zip(coord_values(old).tolist(), old, strict=True))
+        named = [label if label in known else by_coord.get(label, label) for label in axis]
         axis = axis_index(named, f"{what}s")
     in_use = np.unique(used)
     place = np.full(len(old), -1)
@@ -274,7 +277,7 @@ def on_axis(
 
 
 def coord_values(index: pd.Index) -> NDArray[Any]:
-    """Labels as xarray and netCDF take them: numbers stay numbers, all else becomes strings."""
+    """Convert labels for xarray and netCDF: keep numbers, and make strings of the rest."""
     if index.inferred_type in ("integer", "floating") and index.dtype != object:
         return index.to_numpy()
     if isinstance(index.dtype, pd.StringDtype):
@@ -283,12 +286,12 @@ def coord_values(index: pd.Index) -> NDArray[Any]:
 
 
 def same_axis(one: pd.Index, other: pd.Index) -> bool:
-    """Whether two axes have the same labels in the same order."""
+    """Return whether two axes have the same labels in the same order."""
     return len(one) == len(other) and bool(np.all(one == other))
 
 
 def _of_python(labels: pd.Index) -> pd.Index:
-    """Labels of Python's types: those of Arrow's are not equal to the same ones of Python's."""
+    """Convert labels of Arrow types to Python types, because the two do not compare equal."""
     if not isinstance(labels.dtype, pd.ArrowDtype | pd.StringDtype) or labels.dtype == TEXT:
         return labels
     listed = [np.nan if label is pd.NA else label for label in labels]
@@ -300,12 +303,12 @@ def _check_hashable(values: pd.Series | pd.Index, what: str) -> None:
         if not pd.api.types.is_hashable(label):
             raise ValueError(
                 f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot "
-                f"be a label; write labels as text or numbers."
+                f"be a label. Write labels as text or numbers."
             )
 
 
 def _check_booleans(values: pd.Series | pd.Index, what: str) -> None:
-    """Refuse True beside 1, and False beside 0: Python takes them for one label."""
+    """Refuse labels with both True and 1, or False and 0, which are equal in Python."""
     if not pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         return
     booleans = {label for label in values if isinstance(label, bool | np.bool_)}
@@ -313,7 +316,7 @@ def _check_booleans(values: pd.Series | pd.Index, what: str) -> None:
         if not isinstance(label, bool | np.bool_) and label in booleans:
             raise ValueError(
                 f"{_name(values, what)} has the labels {label_repr(bool(label))} and "
-                f"{label_repr(label)}, which Python takes for one; write labels as text."
+                f"{label_repr(label)}, which are equal in Python. Write labels as text."
             )
 
 

@@ -1,4 +1,4 @@
-"""Pair entries: columns of outcomes and square tables of wins, read and checked for `Pairs`."""
+"""Pair entries: read and check columns of outcomes and matrices of wins for `Pairs`."""
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ OUTCOMES = ("first", "second", "tie")
 """Outcomes of a pair, in the order of their codes 0, 1, 2."""
 
 _NOT_WHOLE = (
-    "A count says how often an outcome was seen: how much a match is worth as evidence goes into "
-    "weight= of from_frame, and half a win for each tie is what Pairs.split_ties makes."
+    "A count is the number of times that an outcome occurred. For evidence weights, use weight= "
+    "of from_frame. To count a tie as half a win, use Pairs.split_ties."
 )
 
 MatchFeatures = Sequence[str] | Mapping[str, str | tuple[str, str]]
-"""Columns that say how far the first is ahead, or names for one such column, or for two sides."""
+"""Columns with a difference between the items, or names of features with one or two columns."""
 
 # Tables
 
@@ -38,10 +38,10 @@ MatchFeatures = Sequence[str] | Mapping[str, str | tuple[str, str]]
 def two_items(
     frame: pd.DataFrame, first: str, second: str, items: Iterable[Hashable] | None
 ) -> tuple[NDArray[Any], NDArray[Any], pd.Index]:
-    """Code two columns of items on one axis; no item stands beside itself."""
+    """Encode two columns of items on one axis; raise an error if a row compares equal items."""
     code_one, named_one = factorize(frame[first], first)
     code_other, named_other = factorize(frame[second], second)
-    # The labels of either column once, so that each is hashed as a row once and no more.
+    # Only the distinct labels of each column, so that labels of rows are hashed only once.
     named = pd.concat([pd.Series(named_one), pd.Series(named_other)], ignore_index=True)
     position, axis = encode(named, items, "item")
     one = looked_up(position[: len(named_one)], code_one, out=code_one)
@@ -58,17 +58,17 @@ def check_differ(
     other: NDArray[Any],
     axis: pd.Index,
 ) -> None:
-    """Refuse a row that compares an item with itself."""
+    """Raise an error if a row compares an item with itself."""
     if (one == other).any():
         row = int((one == other).argmax())
         raise ValueError(
             f"Columns {first!r} and {second!r} compare item {label_repr(axis[one[row]])} with "
-            f"itself in {row_name(frame.index, row)}."
+            f"itself in {row_name(frame.index, row)}. Correct the row, or remove it."
         )
 
 
 def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
-    """Read a column of outcomes as their codes."""
+    """Read a column of outcomes, and return their codes."""
     values = frame[column]
     categories: Any = values.array
     try:
@@ -79,7 +79,7 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
         known = pd.Index(OUTCOMES).get_indexer(pd.Index(distinct))
         # missing values have the code -1
         result = looked_up(np.append(known, -1).astype(np.int8), code)
-    except TypeError:  # a value that cannot be hashed is no outcome
+    except TypeError:  # a value that cannot be hashed is not an outcome
         fine = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
         result = np.array(fine).astype(np.int8) - 1
     way_out = f"Translate the column: frame[{column!r}].map({{...}})."
@@ -97,15 +97,15 @@ def whole_counts(
 
 
 def check_exact(times: NDArray[np.float64], where: str) -> None:
-    """Refuse counts that do not add up exactly."""
+    """Check that a float holds the sum of the counts exactly."""
     if times.sum() > 2.0**53:
         raise ValueError(
-            f"The counts in {where} add up to {times.sum():g}; more than 2^53 cannot be counted."
+            f"The counts in {where} sum to {times.sum():g}; the largest supported sum is 2^53."
         )
 
 
 def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Say by the name of each feature of matches which one or two columns it is made of."""
+    """Return the one or two columns of each feature of matches, by its name."""
     if isinstance(features, str):
         raise ValueError(f"`features` is {features!r}; give a list of columns, [{features!r}].")
     named = features if isinstance(features, Mapping) else {name: name for name in features}
@@ -114,24 +114,24 @@ def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str
     if named and "feature" in taken:
         raise ValueError("`by` cannot name a column 'feature' where there are features. Rename it.")
     columns = {}
-    for name, of in named.items():
-        sides = (of,) if isinstance(of, str) else tuple(of)
+    for name, source in named.items():
+        sides = (source,) if isinstance(source, str) else tuple(source)
         if len(sides) not in (1, 2) or not all(isinstance(x, str) for x in (name, *sides)):
             raise ValueError(
-                f"The feature {label_repr(name)} is of {label_repr(of)}; it must be a column that "
-                "says how far the first is ahead, or two, of the first and of the second item."
+                f"The feature {label_repr(name)} must be one column with a difference, or two "
+                f"columns, for the first and the second item; got {label_repr(source)}."
             )
         if name in taken:
             raise ValueError(
-                f"A feature cannot be called {name!r}: the pairs have an axis or a column of that "
-                f"name already. Give it another one: features={{'another': {of!r}}}."
+                f"A feature cannot be called {name!r}: pairs already have an axis or a column of "
+                f"that name. Give it another name: features={{'another': {source!r}}}."
             )
         columns[name] = sides
     return columns
 
 
 def differences(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
-    """Read features of matches: how far the first is ahead, (n_rows, n_features)."""
+    """Read features of matches: how far the first item is ahead, (n_rows, n_features)."""
     ahead = np.empty((len(frame), len(columns)))
     for k, (name, sides) in enumerate(columns.items()):
         one, *other = (
@@ -144,10 +144,13 @@ def differences(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> ND
 def distinct_rows(
     codes: Sequence[tuple[NDArray[Any], int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort the distinct combinations of codes: a row of each, and the combination of each row."""
+    """Sort the distinct combinations of codes.
+
+    Return one row of each combination, and the combination of each row.
+    """
     key, radix = codes[0][0].astype(np.int64), codes[0][1]
     for code, size in codes[1:]:
-        if radix > np.iinfo(np.int64).max // size:  # no room: number what there is so far
+        if radix > np.iinfo(np.int64).max // size:  # would overflow: number the keys so far
             distinct, key = np.unique(key, return_inverse=True)
             radix = len(distinct)
         key *= size
@@ -155,9 +158,9 @@ def distinct_rows(
         radix *= size
     n = len(key)
     if radix <= 4 * n:  # counting is faster than sorting
-        there = np.bincount(key, minlength=radix) > 0
-        pair = (np.cumsum(there) - 1)[key]
-        n_pairs = int(np.count_nonzero(there))
+        occurs = np.bincount(key, minlength=radix) > 0
+        pair = (np.cumsum(occurs) - 1)[key]
+        n_pairs = int(np.count_nonzero(occurs))
     else:
         distinct, pair = np.unique(key, return_inverse=True)
         n_pairs = len(distinct)
@@ -175,18 +178,16 @@ def square_axis(
     what: str,
     dims: Collection[int] = (2,),
 ) -> pd.Index:
-    """Find the item axis of a square table, or of one per ranker."""
+    """Return the item axis of a square table, or of one table per ranker."""
     shape = table.shape if isinstance(table, pd.DataFrame) else float_array(table, what).shape
     if len(shape) not in dims or shape[-1] != shape[-2] or not math.prod(shape):
         several = " or (n_rankers, n_items, n_items)" if 3 in dims else ""
-        raise ValueError(
-            f"`{what}` must have shape (n_items, n_items){several}, rows over columns; got {shape}."
-        )
+        raise ValueError(f"`{what}` must have shape (n_items, n_items){several}; got {shape}.")
     if isinstance(table, pd.DataFrame):
         if items is not None:
             raise ValueError(
-                f"`items` names the rows of an array, but `{what}` is a DataFrame, which names its "
-                "own. Leave `items` out."
+                f"`items` names the rows of an array, but `{what}` is a DataFrame, whose index "
+                "names them. Remove `items`."
             )
         return axis_index(table.index, f"{what}.index")
     axis = axis_index(range(shape[-1]) if items is None else items, "items")
@@ -197,7 +198,7 @@ def square_axis(
 def square_counts(
     table: ArrayLike | pd.DataFrame, what: str, axis: pd.Index, way_out: str = _NOT_WHOLE
 ) -> NDArray[np.float64]:
-    """Read a square table of counts, or one per ranker."""
+    """Read a square table of counts, or one table per ranker."""
     if isinstance(table, pd.DataFrame):
         must = f"Rows and columns must have the same items, {quoted(axis)}."
         rows = aligned(table, {"item": axis}, f"{what}.index", must)
@@ -210,7 +211,7 @@ def square_counts(
     diagonal = np.eye(n, dtype=bool)
     for broken, must, why in (
         (~np.isfinite(cells), "must be finite", ""),
-        (diagonal & (cells != 0), "on the diagonal must be 0", " No item meets itself."),
+        (diagonal & (cells != 0), "on the diagonal must be 0", " Set the diagonal to 0."),
         (cells < 0, "must not be negative", ""),
         (cells != np.rint(cells), "must be a whole number", f" {way_out}"),
     ):

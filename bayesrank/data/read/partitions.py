@@ -1,6 +1,6 @@
-"""Tables in partitions: dask data frames, of which only counts of distinct rows are collected.
+"""Tables in partitions: count the distinct rows of dask data frames.
 
-Each partition is counted where it is. Counts are added up along a tree, so that no process holds
+Each partition is counted by its own worker. The counts are summed along a tree, so no process holds
 more than a few tables of distinct rows.
 """
 
@@ -14,15 +14,18 @@ from bayesrank.data.read.pair_entries import whole_counts
 
 __all__ = ["count_partitions"]
 
-TOGETHER = 16  # tables that are added up at a time
+TOGETHER = 16  # tables that are summed at a time
 
 
 def count_partitions(frame: Any, keys: Iterable[str | None], count: str | None) -> pd.DataFrame:
-    """Count the distinct rows of some columns of a dask data frame, in `count` or else "times"."""
+    """Count the distinct rows of some columns of a dask data frame.
+
+    The counts are in the column `count`, or "times" by default.
+    """
     if not hasattr(frame, "to_delayed"):
         raise TypeError(
-            f"Expected a dask DataFrame; got {type(frame).__name__}. from_frame reads a table of "
-            "pandas."
+            f"Expected a dask DataFrame; got {type(frame).__name__}. Use from_frame for a pandas "
+            "DataFrame."
         )
     import dask
 

@@ -1,8 +1,8 @@
-"""Tables in files: the columns that are asked for, read by pyarrow a batch at a time.
+"""Tables in files: pyarrow reads the requested columns in batches.
 
-Labels become categories, and numbers take the narrowest type that holds them exactly. The result
-is that of `read_table`: cells of text stay text, only an empty one is missing, and Parquet has
-types of its own. Rows are counted on from file to file.
+Labels become categories, and numbers get the smallest type that holds them exactly. As in
+`read_table`, cells of text files stay text, only empty cells are missing, and Parquet files keep
+their types. Row numbers continue from file to file.
 """
 
 import time
@@ -23,20 +23,20 @@ from pyarrow import csv, fs
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
 from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
 from bayesrank.data.read.labels import give_back, looked_up, quoted
-from bayesrank.data.read.text import SAID, decoded, said, separator_of
+from bayesrank.data.read.text import SEPARATOR_LINE, decoded, one_line, separator_of
 
 __all__ = ["Source", "table_of"]
 
 type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
-"""A table: in memory, or in one file, in several, in a folder, or as a pyarrow dataset."""
+"""A table in memory, in one or several files, in a folder, or in a pyarrow dataset."""
 
 BATCH = 2**16  # rows
-TOGETHER = 2**17  # labels that are numbered at a time, or as many as there are already
-POOL = pa.system_memory_pool()  # it returns what is freed
+TOGETHER = 2**17  # minimum number of labels to number at a time
+POOL = pa.system_memory_pool()  # it returns freed memory to the system
 PATIENCE = 2.0  # seconds before a progress bar appears
-HEAD = 2**15  # bytes of a text from which its format is detected
+HEAD = 2**15  # bytes of a text file used to detect its format
 
-# Decode a row group of Parquet piece by piece: a whole one may have a million rows
+# Decode Parquet row groups in pieces, because a row group may have a million rows
 _BUFFERED = ds.ParquetFragmentScanOptions(
     use_buffered_stream=True, buffer_size=2**16, pre_buffer=False
 )
@@ -54,12 +54,12 @@ def table_of(
     labels: Iterable[str | None],
     numbers: Iterable[str | None] = (),
 ) -> pd.DataFrame:
-    """Read columns of labels and of numbers; a table in memory stays as it is.
+    """Read columns of labels and of numbers; return a table in memory unchanged.
 
-    A path is that of a file (.parquet; or text, .csv, .tsv, .txt, .dat, also compressed), of a
-    folder of such files with one suffix, in the order of their names, or a URL that fsspec
-    supports, such as ``s3://bucket/ratings/``. A part ``season=2025`` of a path is a column.
-    Labels become categories, sorted unless the file has another order. Messages call the rows by
+    A path is a file (.parquet, or a text file that may be compressed), a folder, or a URL that
+    fsspec supports, such as ``s3://bucket/ratings/``. Files of a folder must have the same suffix;
+    they are read in the order of their names. A part ``season=2025`` of a path becomes a column.
+    Labels become categories, sorted unless the file defines an order. Messages call the rows
     `noun`.
     """
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
@@ -80,25 +80,26 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
     paths = [source] if isinstance(source, str | Path) else source
     if not isinstance(paths, list | tuple) or not all(isinstance(x, str | Path) for x in paths):
         raise TypeError(
-            f"Expected a table: a pandas DataFrame, a path, a list of paths, or a pyarrow Dataset; "
+            f"Expected a pandas DataFrame, a path, a list of paths, or a pyarrow Dataset; "
             f"got {type(source).__name__}."
         )
     if not paths:
-        raise ValueError("There are no files: the list of paths is empty.")
+        raise ValueError("The list of paths is empty: give at least one file.")
     store, files = _files(paths)
     where = str(source) if isinstance(source, str | Path) else f"The table in {quoted(files, 2)}"
     suffix = _common_suffix(files, where)
     if suffix == ".xlsx" or Path(files[0]).suffix.lower() in (".xz", ".zip"):
         if len(files) > 1:
             raise ValueError(
-                f"{where} has files that can only be read whole: read each with "
-                f"bayesrank.data.read_table, and put them together with pandas.concat."
+                f"{where} has files that cannot be read in batches. Read each with "
+                f"bayesrank.data.read_table, and combine them with pandas.concat."
             )
         return read_table(files[0], label_names, numbers=number_names)
     try:
         opened = _open(store, files, suffix, label_names)
     except _BROKEN as error:
-        raise ValueError(f"{where} is not a readable {suffix[1:]} table: {said(error)}") from error
+        reason = one_line(error)
+        raise ValueError(f"{where} is not a readable {suffix[1:]} table: {reason}") from error
     return _read(opened, where, label_names, number_names)
 
 
@@ -106,11 +107,11 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
 
 
 def _files(paths: Sequence[str | Path]) -> tuple[fs.FileSystem, list[str]]:
-    """Find the files at some paths, in one store."""
+    """List the files at some paths, which must be in one store."""
     store, files = fs.LocalFileSystem(), []
     places = {str(path).rpartition("://")[0].partition("://")[0] for path in paths}
     if len(places) > 1:
-        raise ValueError(f"Files must be in one place; {quoted(map(str, paths))} are in several.")
+        raise ValueError(f"All files must be in one store; got {quoted(map(str, paths))}.")
     for path in paths:
         at = str(path)
         if "://" in at:
@@ -126,7 +127,7 @@ def _files(paths: Sequence[str | Path]) -> tuple[fs.FileSystem, list[str]]:
 
 
 def _inside(store: fs.FileSystem, folder: str) -> list[str]:
-    """List the files in a folder, without hidden ones."""
+    """List the files in a folder, except hidden ones."""
     return sorted(
         info.path
         for info in store.get_file_info(fs.FileSelector(folder, recursive=True))
@@ -136,13 +137,13 @@ def _inside(store: fs.FileSystem, folder: str) -> list[str]:
 
 
 def _store(url: str) -> tuple[fs.FileSystem, str]:
-    """Open the store that a URL is in."""
+    """Open the store of a URL."""
     try:
         import fsspec
     except ImportError:
         raise ValueError(
-            f"Reading {url} needs the package fsspec, and that of the store (pip install fsspec "
-            f"s3fs, say)."
+            f"Reading {url} needs the package fsspec and the package of the store. For S3, run "
+            f"pip install fsspec s3fs."
         ) from None
     store, path = fsspec.core.url_to_fs(url)
     return fs.PyFileSystem(fs.FSSpecHandler(store)), path
@@ -156,16 +157,16 @@ def _common_suffix(files: Sequence[str], where: str) -> str:
             f"{where} has files with several suffixes, {quoted(suffixes)}. Read one of them."
         )
     if suffixes[0] not in (*TEXT, *BINARY):
-        raise ValueError(f"{where} is none of the tables known: {KNOWN}.")
+        raise ValueError(f"{where} is not a supported table; expected {KNOWN}.")
     return suffixes[0]
 
 
 class _Opened(NamedTuple):
-    """A dataset, and what is known of its columns."""
+    """A dataset, and properties of its columns."""
 
     dataset: ds.Dataset
-    text: Collection[str] = ()  # columns whose cells are written as text
-    encoded: Collection[str] = ()  # strings that pyarrow decodes to categories, in no order
+    text: Collection[str] = ()  # columns with cells of text
+    encoded: Collection[str] = ()  # strings that pyarrow decodes to unordered categories
 
 
 def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[str]) -> _Opened:
@@ -190,17 +191,17 @@ def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[
 
 
 def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileFormat:
-    """Detect how a text is written, as `read_table` does, from its head."""
+    """Detect the format of a text file from its head, like `read_table`."""
     with store.open_input_stream(path, compression="detect") as stream:
         head = stream.read(HEAD)
     whole = len(head) < HEAD
-    # of UTF-16 the last byte, of UTF-8 the last line may be cut
+    # the head may end inside a character of UTF-16, or inside a line of UTF-8
     text, found = decoded(head if whole or b"\0" in head[:100] else head[: head.rfind(b"\n") + 1])
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if SAID.match(text):
+    if SEPARATOR_LINE.match(text):
         raise ValueError(
-            "its first line says what separates the columns, as Excel does: leave it out, or read "
-            "the file with bayesrank.data.read_table"
+            "its first line, written by Excel, declares the separator. Remove the line, or read "
+            "the file with bayesrank.data.read_table."
         )
     return ds.CsvFileFormat(
         parse_options=csv.ParseOptions(
@@ -219,13 +220,13 @@ def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileForma
 def _read(
     opened: _Opened, where: str, labels: Sequence[str], numbers: Sequence[str]
 ) -> pd.DataFrame:
-    """Read columns, and put their batches together."""
+    """Read columns, and concatenate their batches."""
     dataset, text, encoded = opened
     require_names(pd.Index(dataset.schema.names, dtype=object), [*labels, *numbers], where)
     for name in (*labels, *numbers):
         if pa.types.is_nested(arrow_type := dataset.schema.field(name).type):
             raise ValueError(
-                f"Column {name!r} must hold text, numbers or dates; in {where} it holds "
+                f"Column {name!r} must contain text, numbers or dates; in {where} it contains "
                 f"{arrow_type}. Name another column, or write its content as text."
             )
     columns: dict[str, _Labels | _Numbers | _TextNumbers] = {}
@@ -235,7 +236,7 @@ def _read(
         columns[name] = _Labels(text=name in text, ordered=ordered)
     for name in numbers:
         columns[name] = _TextNumbers(name) if name in text else _Numbers()
-    # What is read ahead waits in memory; a file of Parquet on this disk needs none of that
+    # Reading ahead takes memory, and is unnecessary for Parquet files on a local disk
     on_disk = isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
     is_local = on_disk and _is_parquet(dataset)
     batches = dataset.to_batches(
@@ -252,7 +253,7 @@ def _read(
             for name, column in columns.items():
                 column.add(batch.column(name))
     except _BROKEN as error:
-        raise ValueError(f"{where} cannot be read: {said(error)}") from error
+        raise ValueError(f"{where} cannot be read: {one_line(error)}") from error
     del batches
     give_back()
     return pd.DataFrame({name: columns.pop(name).values() for name in [*columns]}, copy=False)
@@ -263,7 +264,7 @@ def _is_parquet(dataset: ds.Dataset) -> bool:
 
 
 def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
-    """Yield batches, and show a progress bar once that takes a while."""
+    """Yield batches, and show a progress bar if reading takes a while."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -274,7 +275,7 @@ def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator
             yield batch
             done += len(batch)
             if bar is None and time.monotonic() - began > PATIENCE:
-                total = dataset.count_rows() if _is_parquet(dataset) else None  # quick of Parquet
+                total = dataset.count_rows() if _is_parquet(dataset) else None  # fast for Parquet
                 bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
                 bar.add_task("Reading", total=total)
             if bar is not None:
@@ -282,17 +283,17 @@ def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator
 
 
 class _Labels:
-    """A column of labels: the distinct ones, and for each row a number of these.
+    """A column of labels: the distinct labels, and the position of each row among them.
 
-    Each batch has its own labels and numbers; from time to time, those that wait get common ones.
+    Each batch has separate labels and positions. Waiting batches are merged from time to time.
     """
 
     def __init__(self, *, text: bool, ordered: bool) -> None:
         self.text = text
-        self.ordered = ordered  # by the file
+        self.ordered = ordered  # whether the file defines the order
         self.waiting: list[pa.DictionaryArray] = []
         self.names: pa.Array | None = None  # distinct, by first appearance
-        self.last: pa.Array | None = None  # the labels of the last batch, and their positions
+        self.last: pa.Array | None = None  # the labels of the last batch; `table` has positions
         self.table: NDArray[Any] = np.empty(0, dtype=np.int8)
         self.codes = np.empty(0, dtype=np.int8)  # positions in `names`, -1 where missing
 
@@ -302,7 +303,7 @@ class _Labels:
         if not pa.types.is_dictionary(array.type):
             array = pc.dictionary_encode(array, memory_pool=POOL)
         if not self.waiting and self.last is not None and array.dictionary.equals(self.last):
-            self._append(array)  # as all batches of a row group of Parquet
+            self._append(array)  # all batches of a Parquet row group share their labels
             return
         self.waiting.append(array)
         n_known = 0 if self.names is None else len(self.names)
@@ -310,7 +311,7 @@ class _Labels:
             self._number()
 
     def _number(self) -> None:
-        """Give the labels of the batches that wait their numbers; a new label takes the next."""
+        """Assign numbers to the labels of the waiting batches; new labels get the next ones."""
         give_back()
         labels = pa.concat_arrays([x.dictionary for x in self.waiting], POOL)
         if self.names is None:
@@ -331,13 +332,13 @@ class _Labels:
         self.waiting = []
 
     def _append(self, array: pa.DictionaryArray) -> None:
-        """Add the positions of a batch; many small arrays would leave holes in memory."""
+        """Append the positions of a batch to one array; many arrays would fragment memory."""
         indices = array.indices.cast(pa.int64(), memory_pool=POOL).fill_null(-1)
         self.codes.resize(len(self.codes) + len(array), refcheck=False)
         self.codes[len(self.codes) - len(array) :] = self.table[indices.to_numpy()]
 
     def coded(self) -> tuple[NDArray[np.signedinteger], pd.Index]:
-        """Put the batches together, sorted unless there is an order; what was kept is gone."""
+        """Return codes and labels, sorted unless the file defines an order; free the batches."""
         if self.waiting:
             self._number()
         if self.names is None:
@@ -346,7 +347,7 @@ class _Labels:
         if self.text:
             names = names.str.strip()
             names = names.where(names != "")
-        place, distinct = pd.factorize(names)  # to -1 what is missing
+        place, distinct = pd.factorize(names)  # missing labels get -1
         if not self.ordered:
             order = np.asarray(distinct.argsort())
             rank = np.empty(len(order), dtype=np.int64)
@@ -362,7 +363,7 @@ class _Labels:
 
 
 class _TextNumbers:
-    """A column of numbers that are written as text."""
+    """A column of numbers written as text."""
 
     def __init__(self, name: str) -> None:
         self.name, self.text = name, _Labels(text=True, ordered=False)
@@ -372,7 +373,7 @@ class _TextNumbers:
         codes, names = self.text.coded()
         try:
             found, _ = text_numbers(pd.Series(names, name=self.name, dtype=object), "number")
-        except ValueError:  # once more for the row that the sentence names
+        except ValueError:  # read all rows, so that the message names the row
             rows = pd.Categorical.from_codes(codes, names)
             return text_numbers(pd.Series(rows, name=self.name), "number")[0]
         values = found.to_numpy()
@@ -382,7 +383,7 @@ class _TextNumbers:
 
 
 class _Numbers:
-    """A column of numbers, each batch in the narrowest type that holds it exactly."""
+    """A column of numbers; each batch gets the smallest type that holds it exactly."""
 
     def __init__(self) -> None:
         self.numbers: list[NDArray[Any]] = []
@@ -397,7 +398,7 @@ class _Numbers:
         elif pa.types.is_boolean(arrow_type) and array.null_count:
             array = array.cast(pa.int8())
         elif not any(is_type(arrow_type) for is_type in _PLAIN):
-            self.others.append(array.to_pandas())  # for the sentence that refuses it
+            self.others.append(array.to_pandas())  # needed for the error message
             return
         self.numbers.append(_narrow(array.to_numpy(zero_copy_only=False)))
 
@@ -408,7 +409,7 @@ class _Numbers:
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of the numbers, in the narrowest type that holds them."""
+    """Return a copy of the numbers, in the smallest type that holds them exactly."""
     for dtype in _NARROWER.get(values.dtype.kind, ()):
         with np.errstate(over="ignore"):
             fewer = values.astype(dtype)

@@ -1,7 +1,7 @@
-"""Text: from the bytes of a file to characters, and to cells that stay text.
+"""Text: decode the bytes of a file, and split the text into cells, which stay text.
 
-What a file is written in is found out: whether it is compressed, in which encoding, and by what
-its columns are separated. Nothing is guessed about what the cells mean.
+The compression, the encoding and the separator of a file are detected. The meaning of cells is
+never guessed.
 """
 
 import bz2
@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from bayesrank.data.read.labels import LINE, counted
 
-# What the readers raise for a file that is broken, cut off or not what its name says.
+# Errors that the readers raise for a file that is broken, truncated or in another format.
 BROKEN = (
     ValueError,
     OSError,
@@ -41,10 +41,10 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 MOST_UNPACKED = 2**30  # bytes that are read from a compressed file
 _AT_ONCE = 2**20  # bytes
-_LONGEST = 300  # characters of a message of another library
-_LOOKED_AT = 20_000  # characters, from which the separator is found
-_END = "\0 end of the text"  # a line of its own, unless a quotation mark is open
-_MARKS = (  # the longer ones first: UTF-32 begins as UTF-16 does
+_LONGEST = 300  # characters shown of another library's message
+_LOOKED_AT = 20_000  # characters used to detect the separator
+_END = "\0 end of the text"  # read as a separate row unless a quotation mark is open
+_MARKS = (  # longer marks first: the mark of UTF-32 begins with the mark of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -53,37 +53,37 @@ _MARKS = (  # the longer ones first: UTF-32 begins as UTF-16 does
 )
 
 
-_NO_TEXT = {  # how files begin that are no text, and what they are
-    b"\x1f\x8b": "what gzip (.gz) compresses",
-    b"BZh": "what bzip2 (.bz2) compresses",
-    b"\xfd7zXZ": "what xz (.xz) compresses",
-    b"\x28\xb5\x2f\xfd": "what zstd (.zst) compresses",
+_NOT_TEXT = {  # the first bytes and the names of other formats
+    b"\x1f\x8b": "a file compressed by gzip (.gz)",
+    b"BZh": "a file compressed by bzip2 (.bz2)",
+    b"\xfd7zXZ": "a file compressed by xz (.xz)",
+    b"\x28\xb5\x2f\xfd": "a file compressed by zstd (.zst)",
     b"PK\x03\x04": "an Excel sheet (.xlsx) or an archive (.zip)",
     b"PAR1": "a Parquet file (.parquet)",
     b"\xd0\xcf\x11\xe0": "an old Excel sheet (.xls)",
 }
-SAID = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # with which Excel says what separates
+SEPARATOR_LINE = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # written by Excel
 
 
 class TextTable(NamedTuple):
-    """A table of text: the cells as they are written, NaN where they are empty.
+    """A table of text, in which empty cells are NaN.
 
-    The index, called "line", has the line of the file that each row begins in.
+    The index, called "line", is the first line of each row in the file.
     """
 
     frame: pd.DataFrame
-    names: pd.Index  # of all columns, also of those that are not read
-    said: list[str]  # what was found out and is not the usual
+    names: pd.Index  # of all columns, including those that are not read
+    findings: list[str]  # unusual properties of the file
 
 
-def said(error: Exception) -> str:
-    """Return the message of another library in one line."""
+def one_line(error: Exception) -> str:
+    """Return another library's error message in one line."""
     text = " ".join(str(error).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def existing(path: str | Path) -> Path:
-    """Return the path of a file that is there."""
+    """Return the path, and raise an error if it is not a file."""
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
@@ -93,10 +93,10 @@ def existing(path: str | Path) -> Path:
 
 
 def content(path: Path, most: int | None = None) -> bytes:
-    """Read a file, or its first `most` bytes; decompressed if its name ends as such files do."""
+    """Read a file, or its first `most` bytes; decompress it according to its suffix."""
     if most is None and path.suffix.lower() in COMPRESSED:
         n = 0
-        with _opened(path) as stream:  # counted first, so that nothing too large is kept
+        with _opened(path) as stream:  # count the bytes first, so that memory stays bounded
             while part := stream.read(_AT_ONCE):
                 n += len(part)
                 refuse_large(n, path)
@@ -108,21 +108,21 @@ def refuse_large(n: int, path: Path) -> None:
     """Refuse a compressed file that unpacks to too many bytes."""
     if n > MOST_UNPACKED:
         raise ValueError(
-            f"it unpacks to more than {MOST_UNPACKED / 2**20:,.0f} MB, the most that is read from "
-            f"a {path.suffix} file. If its content is right, unpack it and read the unpacked file."
+            f"it unpacks to more than {MOST_UNPACKED / 2**20:,.0f} MB, the limit for a "
+            f"{path.suffix} file. If its content is right, unpack it and read the unpacked file."
         )
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, decompressed if its name ends as those of compressed files do."""
+    """Open a file, and decompress it according to its suffix."""
     suffix = path.suffix.lower()
     with ExitStack() as stack:
         if suffix == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))
             inside = [name for name in archive.namelist() if not name.endswith("/")]
             if len(inside) != 1:
-                raise ValueError(f"it holds {counted(len(inside), 'file')}, not one.")
+                raise ValueError(f"it must contain one file; it has {len(inside)}.")
             yield stack.enter_context(_member(archive, inside[0]))
         else:
             yield stack.enter_context(_OPENED.get(suffix, Path.open)(path, "rb"))
@@ -146,8 +146,8 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
         return archive.open(name)
     except NotImplementedError:
         raise ValueError(
-            f"it is compressed by method {archive.getinfo(name).compress_type} of zip, which "
-            "Python does not know. Unpack it and read the unpacked file."
+            f"it uses compression method {archive.getinfo(name).compress_type} of zip, which "
+            "Python does not support. Unpack it and read the unpacked file."
         ) from None
     except RuntimeError:
         raise ValueError(
@@ -156,15 +156,20 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
 
 
 def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
-    """Turn bytes into text, and say in which encoding: UTF-8 or UTF-16, unless one is given."""
+    """Decode bytes, and return the text and the encoding.
+
+    Without a given encoding, UTF-8 or UTF-16 is detected.
+    """
     if encoding is not None:
         try:
             return data.decode(encoding), encoding
         except LookupError:
             raise ValueError(f"there is no encoding {encoding!r}.") from None
-    for mark, what in _NO_TEXT.items():
+    for mark, file_format in _NOT_TEXT.items():
         if data.startswith(mark):
-            raise ValueError(f"it is no text, but {what}: give it a name that ends so.")
+            raise ValueError(
+                f"it is not text, but {file_format}. Rename it so that its suffix is right."
+            )
     found = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     if found == "utf-8":
         found = _unmarked_utf16(data[:1000]) or found
@@ -173,23 +178,24 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         if found != "utf-8":
             raise ValueError(
-                f"it is no text: it has bytes of zero, and is not {found.upper()} either."
+                f"it is not text: it contains zero bytes and is not valid {found.upper()}."
             ) from None
         begin = data.rfind(b"\n", 0, error.start) + 1
         line = data[begin:].split(b"\n", 1)[0].strip()[:60].decode("latin-1")
         raise ValueError(
             f"it is not UTF-8: line {data.count(b'\n', 0, error.start) + 1} has the byte "
-            f"0x{data[error.start]:02x}. In Latin-1 the line reads {line!r}: if that is right, "
-            f"give the encoding 'latin-1' (on the command line: --encoding latin-1), else another."
+            f"0x{data[error.start]:02x}. In Latin-1 the line reads {line!r}. If that is right, "
+            f"use the encoding 'latin-1' (on the command line, --encoding latin-1). Otherwise, "
+            f"try another encoding."
         ) from None
     if "\0" in text:
         number = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"line {number} has a byte of zero, which text does not have: remove it.")
+        raise ValueError(f"line {number} contains a zero byte, which is not text: remove it.")
     return text, found
 
 
 def _unmarked_utf16(head: bytes) -> str | None:
-    """Name the form of UTF-16 in which every second byte is mostly zero, if it is one."""
+    """Return the variant of UTF-16 if most of every second byte is zero, or None."""
     even, odd = (head[start::2].count(0) for start in (0, 1))
     if max(even, odd) <= max(len(head) // 4, 1) or min(even, odd) > len(head) // 8:
         return None
@@ -197,17 +203,17 @@ def _unmarked_utf16(head: bytes) -> str | None:
 
 
 def separator_of(text: str, usual: str) -> str:
-    """Find what separates the columns: what cuts most rows into as many cells as the header."""
+    """Detect the separator that gives most rows as many cells as the header."""
     head = [line for line in text[:_LOOKED_AT].splitlines() if line.strip()]
     if len(text) > _LOOKED_AT:
-        head = head[:-1] or head  # the last line may be cut
+        head = head[:-1] or head  # the last line may be incomplete
     best, found = 0.0, usual
     for separator in (usual, *(s for s in SEPARATORS if s != usual)):
         try:
             header, *rows = [len(row) for row in csv.reader(head, delimiter=separator)] or [0]
-        except csv.Error:  # a cell longer than cells are
+        except csv.Error:  # a cell exceeds the size limit
             continue
-        # a row may end in a separator; a header alone tells, too
+        # a row may end with a separator; a header alone is also enough
         alike = sum(n in (header, header + 1) for n in rows) / len(rows) if rows else 1.0
         if header > 1 and alike > best:
             best, found = alike, separator
@@ -215,7 +221,7 @@ def separator_of(text: str, usual: str) -> str:
 
 
 class _Bare(dict[str, Any]):
-    """Cells without the spaces around them, each kept once; NaN for an empty one."""
+    """Cells without surrounding spaces, each stored once; an empty cell becomes NaN."""
 
     spaces = 0  # cells with spaces around them
 
@@ -229,23 +235,23 @@ class _Bare(dict[str, Any]):
 
 
 class Cells(NamedTuple):
-    """A text cut into cells."""
+    """The cells of a text."""
 
     frame: pd.DataFrame
-    names: pd.Index  # of all columns, also of those that are not in the frame
+    names: pd.Index  # of all columns, including those that are not in the frame
     spaces: int  # cells with spaces around them
 
 
 def cells(text: str, separator: str, columns: Collection[str] | None = None) -> Cells:
-    """Cut a text into cells, one row per record under a header of names.
+    """Split a text with a header into cells, one row per record.
 
-    Cells stay text, without the spaces around them, and NaN where they are empty; rows that are
-    empty altogether are left out. The index has the line of the text that a row begins in. Only
-    `columns` are kept, if they are given: one row at a time, so that a wide text takes no memory.
+    Cells stay text, without surrounding spaces. Empty cells become NaN, and empty rows are left
+    out. The index is the first line of each row in the text. If `columns` are given, only these are
+    kept while reading, so a wide text takes little memory.
     """
     known = _Bare({"": np.nan})
     names: list[str] = []
-    kept: list[Any] = []  # row after row: a list for each would keep the collector busy
+    kept: list[Any] = []  # one flat list: a list per row would slow down garbage collection
     lines: list[int] = []
     limit = csv.field_size_limit(2**31 - 1)
     try:
@@ -269,23 +275,23 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
                 continue
             if n > n_names and any(map(str.strip, record[n_names:])):
                 raise ValueError(
-                    f"line {at} has {n} fields, and the header in line {header_line} has "
-                    f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. Correct line {at}; "
-                    f"or, if line {header_line} is a title, remove the lines above the header."
+                    f"line {at} has {n} fields, but the header in line {header_line} has "
+                    f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. Correct line {at}. "
+                    f"If line {header_line} is a title, remove the lines above the header."
                 )
             if n < n_names:
                 record += [""] * (n_names - n)
             kept += [known[record[k]] for k in chosen]
             lines.append(at)
         else:
-            raise ValueError(f"line {at} has a quotation mark that opens a cell and does not end.")
+            raise ValueError(f"line {at} opens a cell with a quotation mark that is never closed.")
     finally:
         csv.field_size_limit(limit)
     if not header_line:
         raise pd.errors.EmptyDataError
     table = np.array(kept, dtype=object).reshape(len(lines), len(chosen))
     frame = pd.DataFrame(table, pd.Index(lines, name=LINE), chosen, dtype=object)
-    # what an index is written as has no name; a column without name and cells is nothing
+    # keep an unnamed column with cells, such as an index; drop an unnamed column without cells
     left = [n for n in chosen if n not in unnamed or frame[n].notna().any()]
     frame = frame[left]
     frame.columns = pd.Index([names[n] for n in left], dtype=object)
@@ -293,7 +299,7 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text; what else Unicode calls ends of lines may stand in cells."""
+    """Yield the lines of a text; other Unicode line separators are part of cells."""
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
@@ -312,16 +318,16 @@ def text_table(
     """Read a text file as a table whose cells stay text."""
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if separator is None and (marked := SAID.match(text)):
+    if separator is None and (marked := SEPARATOR_LINE.match(text)):
         separator = marked[1]
         text = "\n" * marked[0].count("\n") + text[marked.end() :]  # lines keep their numbers
     by = separator or separator_of(text, usual)
-    said = []
+    findings = []
     if by != usual:
-        said.append(f"{SEPARATORS.get(by, repr(by))} between columns")
+        findings.append(f"{SEPARATORS.get(by, repr(by))} between columns")
     if found not in ("utf-8", "utf-8-sig"):
-        said.append(found.upper())
+        findings.append(f"the encoding {found.upper()}")
     found_cells = cells(text, by, columns)
     if spaces := found_cells.spaces:
-        said.append(f"the spaces around {counted(spaces, 'cell')} left out")
-    return TextTable(found_cells.frame, found_cells.names, said)
+        findings.append(f"the spaces around {counted(spaces, 'cell')} removed")
+    return TextTable(found_cells.frame, found_cells.names, findings)

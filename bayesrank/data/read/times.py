@@ -1,4 +1,4 @@
-"""Times: labels of a group, such as days or seasons, as numbers on a line."""
+"""Times: convert labels of a group, such as days or seasons, to numbers."""
 
 import datetime
 import re
@@ -18,10 +18,10 @@ _SEASON = re.compile(r"(\d{4})[-/](\d{2})")
 
 
 def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.float64]:
-    """Read labels of the group `name` as times.
+    """Convert labels of the group `name` to times.
 
-    Numbers are times as they are (a year, a round). Dates, or text like "2024-05-31" or
-    "2024-05-31 15:00", are counted from the first of 1970 in a unit of `UNITS`.
+    Numbers (a year, a round) stay unchanged. Dates, or text such as "2024-05-31" or
+    "2024-05-31 15:00", become the time since 1970-01-01 in a unit of `UNITS`.
     """
     if unit not in UNITS:
         raise ValueError(f"`unit` is {unit!r}; it must be one of {', '.join(UNITS)}.")
@@ -30,13 +30,13 @@ def label_times(labels: pd.Index, name: str, unit: str = "year") -> NDArray[np.f
         times = _dates(labels, name) / UNITS[unit]
     elif not np.isfinite(times).all():
         wrong = labels[~np.isfinite(times)][0]
-        raise ValueError(f"The {name} {label_repr(wrong)} is no time: it must be finite.")
+        raise ValueError(f"The {name} {label_repr(wrong)} is not a time: it must be finite.")
     _check_distinct(times, labels, name)
     return times
 
 
 def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
-    """Read the same labels as coordinates: numbers, or dates without a time zone, in UTC."""
+    """Convert the labels to coordinates: numbers, or dates in UTC without a time zone."""
     times = _numbers(labels)
     if times is None:
         seconds = _dates(labels, name)
@@ -45,7 +45,7 @@ def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
 
 
 def are_instants(labels: pd.Index, name: str) -> bool:
-    """Whether labels are dates with hours."""
+    """Return whether labels are dates with a time of day."""
     if _numbers(labels) is not None:
         return False
     stamps = [_stamp(x, name) for x in labels if not isinstance(x, pd.Period)]
@@ -53,7 +53,7 @@ def are_instants(labels: pd.Index, name: str) -> bool:
 
 
 def _numbers(labels: pd.Index) -> NDArray[np.float64] | None:
-    """Read numbers, or text of them; None of dates."""
+    """Read numbers, or numbers as text; return None for dates."""
     if pd.api.types.is_numeric_dtype(labels.dtype) and labels.dtype != bool:
         return labels.to_numpy(dtype=float)
     texts = [x.strip() for x in labels if isinstance(x, str)]
@@ -64,15 +64,15 @@ def _numbers(labels: pd.Index) -> NDArray[np.float64] | None:
 
 
 def _dates(labels: pd.Index, name: str) -> NDArray[np.float64]:
-    """Seconds since the first of 1970."""
+    """Return the seconds since 1970-01-01."""
     _refuse_seasons(labels, name)
     stamps = [_stamp(label, name) for label in labels]
     aware = np.array([stamp.tzinfo is not None for stamp in stamps])
     if aware.any() and not aware.all():
         one, other = labels[aware][0], labels[~aware][0]
         raise ValueError(
-            f"The {name} {label_repr(one)} has a time zone and {label_repr(other)} has none: which "
-            "is the earlier cannot be told. Give all of them one, or none."
+            f"The {name} {label_repr(one)} has a time zone but {label_repr(other)} has none, so "
+            "they cannot be ordered. Give all of them a time zone, or none."
         )
     epoch = pd.Timestamp(0, tz="UTC") if aware.any() else pd.Timestamp(0)
     return np.array([(stamp - epoch) / pd.Timedelta(seconds=1) for stamp in stamps])
@@ -89,19 +89,19 @@ def _stamp(label: Any, name: str) -> pd.Timestamp:
     except (ValueError, OverflowError):
         pass
     raise ValueError(
-        f"The {name} {label_repr(label)} is no date that can be read in one way only. Write dates "
-        "as 2024-05-31 or 2024-05-31 15:00, or as dates have where they have types (Parquet, "
-        "pandas); numbers, such as 2024, are times as they are."
+        f"The {name} {label_repr(label)} is not an unambiguous date. Write dates as 2024-05-31 or "
+        "2024-05-31 15:00, or use the date types of Parquet and pandas. Numbers, such as 2024, are "
+        "also times."
     )
 
 
 def _refuse_seasons(labels: pd.Index, name: str) -> None:
-    """Refuse 2010-11, which may be a month and may be a season."""
+    """Refuse labels such as 2010-11, which may be a month or a season."""
     found = [_SEASON.fullmatch(x.strip()) if isinstance(x, str) else None for x in labels]
     if len(found) and all(match and (int(match[1]) + 1) % 100 == int(match[2]) for match in found):
         raise ValueError(
-            f"The {name} {label_repr(labels[0])} may be a month or a season of two years. Give the "
-            "year in which a season begins as a number, or days as 2010-11-01."
+            f"The {name} {label_repr(labels[0])} may be a month or a season of two years. Write "
+            "the first year of a season as a number, or a date as 2010-11-01."
         )
 
 
@@ -110,4 +110,4 @@ def _check_distinct(times: NDArray[np.float64], labels: pd.Index, name: str) -> 
     same = np.flatnonzero(np.diff(times[order]) == 0)
     if len(same):
         two = labels[order[same[0] : same[0] + 2]]
-        raise ValueError(f"The {name}s {quoted(two)} are the same time; write it in one way.")
+        raise ValueError(f"The {name}s {quoted(two)} are the same time. Write them identically.")
