@@ -66,8 +66,11 @@ def docstrings() -> Iterator[Sentence]:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = ast.get_docstring(node) or ""
                 text = re.sub(r"^ *(?:>>>|\.\.\. ).*(?:\n.+)*$", "", text, flags=re.M)
+                text = re.sub(r"(?:^ *=+ +=.*\n(?:.*\n)*?){2} *=+ +=.*$", "\n", text, flags=re.M)
                 text = re.sub(r"^.*(?:===|---).*$", "\n", text, flags=re.M)
                 text = re.sub(r"^[\w, *]+ : .*$", "\n", text, flags=re.M)
+                text = re.sub(r"^ *\.\. math::.*\n(?: +.+\n)*", "\n", text, flags=re.M)
+                text = re.sub(r"may import\s[^.]*\.", "", text)  # a list of names
                 line = getattr(node, "lineno", 1)
                 for _, paragraph in _paragraphs(text):
                     yield from _sentences(paragraph, f"{file}:{line}")
@@ -78,7 +81,7 @@ def messages() -> Iterator[Sentence]:
     for file, tree in _modules():
         for node in _strings(tree):
             text = _text_of(node)
-            if len(text.split()) >= 4:
+            if len(text.split()) >= 4 and "\ndef " not in text:  # no code
                 yield from _sentences(text, f"{file}:{node.lineno}")
 
 

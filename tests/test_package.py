@@ -50,7 +50,7 @@ def test_without_jax_its_room_says_how_to_install_it():
     code = "import sys; sys.modules['jax'] = None; import bayesrank.jax"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: bayesrank.jax needs the package jax, which is not installed: "
+        "ImportError: bayesrank.jax needs the package jax, which is not installed. Run "
         'pip install "bayesrank[jax]".'
     )
 

@@ -1,12 +1,12 @@
 """Inference: modes, Laplace's approximation, training by batches and cross-validation.
 
-`sample` is NUTS that is compiled once for all processes, `compile_density` its log density, and
-`nuts_seconds` estimates its time. `posterior_modes` finds modes, with its parts `objective`,
-`climb` and `adam`; `laplace`, `fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and
-`forward_validation` are for utilities that change with time. `find_MAP_many` fits many problems and
-`kfold` all folds, by `on_workers` on several processes. `fit_minibatch` finds modes by minibatches.
-`fit_mixture` and `component_probabilities` are for mixtures, `sample_consensus`,
-`consensus_log_likelihood` and `LeapAndShift` for consensus orders.
+`sample` runs NUTS, compiled once for all processes; `compile_density` compiles its log density, and
+`nuts_seconds` estimates its run time. `posterior_modes` finds modes with `objective`, `climb` and
+`adam`. `laplace`, `fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and
+`forward_validation` treat utilities that change with time. `find_MAP_many` fits many problems and
+`kfold` fits all folds; `on_workers` runs them on several processes. `fit_minibatch` finds modes by
+minibatches. `fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
+`consensus_log_likelihood` and `LeapAndShift` treat consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
 scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.

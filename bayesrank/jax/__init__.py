@@ -1,10 +1,10 @@
-"""Models on JAX: data as arguments, rows on many devices, and engines that take them from there.
+"""Models on JAX: data as arguments, rows on many devices, and searches for the mode.
 
-`compile` makes the log density of a PyMC model a JAX function of values and of data, which may be
-larger than those the model was built with and lie on several devices or hosts. `find_map` climbs to
-the posterior mode, in one jitted loop and then by Newton's method. XLA, `jax.distributed` and the
-samplers do the rest: normal approximations by NumPyro (`models/howto/shards.py`), and many
-problems at once by `jax.vmap` (`models/howto/vmapped.py`).
+`compile` turns the log density of a PyMC model into a JAX function of values and of data. The data
+may be larger than the data with which the model was built, and may lie on several devices or hosts.
+`find_map` climbs to the posterior mode, in one jitted loop and then by Newton's method. Other tools
+use these functions: NumPyro for normal approximations (`models/howto/shards.py`), and `jax.vmap`
+for many problems at once (`models/howto/vmapped.py`).
 
 This room needs the extra ``jax``. It may import jax, numpy, numpyro, optax, pymc, pytensor,
 scipy, the rooms distributions and inference, and schema.
@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
     if lacking not in {"jax", "jaxlib", "numpyro", "optax"}:
         raise
     raise ImportError(
-        f"bayesrank.jax needs the package {lacking}, which is not installed: "
+        f"bayesrank.jax needs the package {lacking}, which is not installed. Run "
         'pip install "bayesrank[jax]".'
     ) from error
 

@@ -1,7 +1,7 @@
-"""Files from which a search continues after a lost process, or on another day.
+"""Checkpoints, from which a search continues after a process is lost.
 
-A file holds the whole state of a search. It is written under another name and then moved, so a
-process that is killed leaves the file of before. With several processes, the first one writes and
+A file holds the whole state of a search. It is written under a temporary name and then moved, so a
+killed process leaves the previous file intact. With several processes, the first one writes and
 reads the file and sends the state to the others.
 """
 
@@ -20,13 +20,13 @@ from bayesrank.jax.log_density import LogDensity
 
 __all__ = ["Checkpoint"]
 
-SAME = 1e-9  # relative difference of log densities of the same data, on other devices
+SAME = 1e-9  # relative difference of log densities of the same data on different devices
 
 
 class Checkpoint:
-    """The file of a search, which is known by the shapes of its variables and its first density.
+    """The file of a search, identified by the shapes of its variables and its first log density.
 
-    Without a path nothing is read or written.
+    Without a path, nothing is read or written.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Checkpoint:
             self.logp = float(jax.jit(density.logp)(start, dict(data)))
 
     def read(self, begin: Any) -> Any:
-        """Return the state in the file, or the one to begin with."""
+        """Return the state in the file, or the initial state."""
         if self.path is None:
             return begin
         leaves, tree = jax.tree.flatten(jax.tree.map(np.asarray, begin))
@@ -75,8 +75,9 @@ class Checkpoint:
             shapes, logp = str(file["shapes"]), float(file["logp"])
             if shapes != self.shapes or not np.isclose(logp, self.logp, rtol=SAME, atol=SAME):
                 raise ValueError(
-                    f"{str(self.path)!r} is of another search: of {shapes} with the log density "
-                    f"{logp:.10g} at the start, and this one is of {self.shapes} with "
-                    f"{self.logp:.10g}. Delete the file to begin anew, or name another."
+                    f"{str(self.path)!r} belongs to another search. Expected the shapes "
+                    f"{self.shapes} and the initial log density {self.logp:.10g}; the file has "
+                    f"{shapes} and {logp:.10g}. Delete it to start again, or give another "
+                    "`checkpoint`."
                 )
             return [file[f"leaf_{k}"] for k in range(len(file.files) - 2)]

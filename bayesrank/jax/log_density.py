@@ -1,13 +1,14 @@
 r"""Log densities as JAX functions of values and data.
 
-The log density of a model is a sum over rows (rankings, pairs, rankers) and a rest that does not
-depend on the data of the rows: priors, other observations, potentials. Each device evaluates its
-rows in blocks of equal size, one after the other, and the sums of the devices are added once:
+The log density of a model is a sum over rows (rankings, pairs, rankers) plus a rest. The rest does
+not depend on the data of the rows; it contains priors, other observations and potentials. Each
+device evaluates its rows in blocks of equal size, one after another. The sums of the devices are
+added once:
 
 .. math:: \log p(\theta) = r(\theta) + \sum_{\text{devices}} \sum_{\text{blocks}}
-          \sum_{i \in \text{block}} \ell_i(\theta; x_i)
+          \sum_{i \in \text{block}} \ell_i(\theta; x_i).
 
-so memory is that of a block, and devices exchange one number and one gradient.
+Memory holds only one block at a time, and devices exchange only one number and one gradient.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,13 +42,13 @@ __all__ = ["LogDensity", "compile"]
 
 Values = Mapping[str, Any]
 Rows = Mapping[str, Any]
-IS_ROW = "is_row"  # of blocks, the last of which are filled up
+IS_ROW = "is_row"  # mask of real rows; the last blocks are padded
 
 
 @jax_funcify.register(Assert)
 @jax_funcify.register(CheckParameterValue)
 def _unchecked(op: Any, **kwargs: Any) -> Any:
-    """Pass on what is checked: compiled for a device, nothing can raise."""
+    """Remove checks, because code compiled for a device cannot raise."""
     return lambda value, *conditions: value
 
 
@@ -59,16 +60,16 @@ def compile(
     Parameters
     ----------
     model : pm.Model
-        With at least one observed variable whose first dim is `rows`. A few rows of the data are
-        enough: `LogDensity.put` takes others.
+        A model with at least one observed variable whose first dim is `rows`. A few rows of data
+        are enough, because `LogDensity.put` takes other data.
     rows : str
         The dim along which the data are divided, such as "ranking" or "pair".
     chunk : int
-        Number of rows that a device evaluates at a time, positive: memory grows with it, not with
+        Number of rows that a device evaluates at a time, positive. Memory grows with it, not with
         the data.
     mesh : jax.sharding.Mesh, optional
-        Devices, along one axis, among which the rows are divided; they may be those of several
-        processes, after ``jax.distributed.initialize``. Default: one device.
+        Devices along one axis, among which the rows are divided. They may belong to several
+        processes, after ``jax.distributed.initialize``. By default, one device.
 
     Returns
     -------
@@ -77,19 +78,18 @@ def compile(
     Raises
     ------
     ValueError
-        If no observed variable has the dim; if a free variable has it (give it a dim of its own,
-        and pick the values of the rows by a `pm.Data` of codes); if a potential depends on data of
-        the rows; if an array along the dim is not `pm.Data`; or if a variable is scaled by
-        ``total_size``.
+        If no observed variable has the dim `rows`, or if a free variable has it. If a potential
+        depends on data of the rows. If an array along the dim is not `pm.Data`, or if a variable is
+        scaled by ``total_size``.
 
     See Also
     --------
-    find_map : The posterior mode.
+    find_map : Find the posterior mode.
 
     Notes
     -----
-    ``pymc.sampling.jax.get_jaxified_logp`` makes constants of the data, which then stand in the
-    program, 40 MB of it for a million rankings of ten items, and cannot be divided.
+    ``pymc.sampling.jax.get_jaxified_logp`` embeds the data as constants in the program, so they
+    cannot be divided among devices. A million rankings of ten items take 40 MB of the program.
 
     Examples
     --------
@@ -104,17 +104,19 @@ def compile(
     -2354.3
     """
     if not isinstance(chunk, int) or chunk < 1:
-        raise ValueError(f"chunk is {chunk!r}: give the number of rows of a block, 1 or more.")
+        raise ValueError(
+            f"`chunk` is {chunk!r}; it must be the number of rows of a block, 1 or more."
+        )
     if mesh is not None and len(mesh.axis_names) != 1:
-        raise ValueError(f"The mesh has the axes {mesh.axis_names}: rows are divided along one.")
+        raise ValueError(f"Expected a mesh with one axis; `mesh` has the axes {mesh.axis_names}.")
     return LogDensity(model, rows, chunk, mesh)
 
 
 class LogDensity:
     """The log density of a model: a function of values of its free variables, and of data.
 
-    Values are in the unbounded space of the sampler, by the names of PyMC's value variables, such
-    as ``scale_log__``. Made by `compile`.
+    `compile` returns it. Values are in the unbounded space of the sampler, under the names of
+    PyMC's value variables, such as ``scale_log__``.
     """
 
     def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:
@@ -126,7 +128,7 @@ class LogDensity:
             raise ValueError(
                 f"The model has no observed variable whose first dim is {rows!r}; it observes "
                 f"{ {rv.name: model.named_vars_to_dims.get(rv.name) for rv in model.observed_RVs} }"
-                ". Say by rows= along which dim the data are cut up."
+                ". Set `rows` to the dim along which to divide the data."
             )
         _refuse_divided(model, rows)
         self._observed = {rv.name: rv for rv in graphs}
@@ -138,14 +140,14 @@ class LogDensity:
         self._axis = {x.name: x for x in data if _is_by_row(model, x, rows, graphs)}
         if scattered := [x.name for x in others if x.name in self._axis]:
             raise ValueError(
-                f"A potential, or a variable that is not by {rows!r}, depends on {scattered}, "
-                f"which are: the log density is no sum over {rows}s and a rest."
+                f"A potential, or a variable without the dim {rows!r}, depends on {scattered}, "
+                f"which have it: the log density is not a sum over {rows}s. Remove this dependence."
             )
         self._whole = {x.name: x for x in [*data, *others] if x.name not in self._axis}
         whole = self._whole.values()
-        self._each = _jaxified(total, [*model.value_vars, *self._axis.values(), *whole])
+        self._row_terms = _jaxified(total, [*model.value_vars, *self._axis.values(), *whole])
         self._rest = _jaxified(rest, [*model.value_vars, *whole])
-        # a function of values in order and data: one pass over the rows, for the gradient as well
+        # takes ordered values and data; one pass over the rows gives the value and the gradient
         self.ordered_logp = jax.custom_vjp(self._value)
         self.ordered_logp.defvjp(self._forward, self._backward)
 
@@ -155,19 +157,19 @@ class LogDensity:
         Parameters
         ----------
         data : mapping, optional
-            New data of observed variables, by their names, as `set_observed` takes them, and values
-            of other data variables along the rows. Default the data of the model. With several
-            processes, each gives its own part.
+            New data by name: for observed variables as in `set_observed`, and values of other data
+            variables along the rows. By default, the data of the model. With several processes,
+            each passes its part.
 
         Returns
         -------
         dict of str to jax.Array
-            For `logp` and the others: equally many blocks for each device.
+            Data for `logp` and the other methods: the same number of blocks for each device.
 
         Raises
         ------
         ValueError
-            If parts have different numbers of rows, or do not fit the model.
+            If data have different numbers of rows, or do not match the model.
         """
         given = {name: np.asarray(x.get_value()) for name, x in self._axis.items()}
         for name, value in (data or {}).items():
@@ -176,20 +178,20 @@ class LogDensity:
         n = next(iter(lengths.values()))
         if set(lengths.values()) != {n}:
             raise ValueError(
-                f"Data along {self.rows!r} have different numbers of rows, {lengths}: give all of "
-                "them anew."
+                f"Data along {self.rows!r} have different numbers of rows, {lengths}. Pass new "
+                "values for all of them."
             )
         if n == 0:
-            raise ValueError(f"There are no {self.rows}s in the data.")
+            raise ValueError(f"Expected at least one {self.rows}; the data have none.")
         n_devices = 1 if self.mesh is None else self.mesh.local_mesh.size
         size = min(self.chunk, -(-n // n_devices))
-        n_blocks = -(-n // (size * n_devices))  # of a device
-        if jax.process_count() > 1:  # all processes have blocks of the same size and number
+        n_blocks = -(-n // (size * n_devices))  # blocks per device
+        if jax.process_count() > 1:  # all processes use the same size and number of blocks
             both = multihost_utils.process_allgather(np.array([size, -(-n // n_devices)]))
             size = int(both[:, 0].max())
             n_blocks = int(-(-both[:, 1].max() // size))
         n_all = size * n_blocks * n_devices
-        # the last blocks are filled up with copies of the first row, so that everything is finite
+        # the last blocks are padded with copies of the first row, so that all values are finite
         row = np.r_[0:n, np.zeros(n_all - n, dtype=np.int64)]
         out = {name: x[row] for name, x in given.items()}
         out[IS_ROW] = np.arange(n_all) < n
@@ -201,12 +203,14 @@ class LogDensity:
         rv = self._observed.get(name)
         if rv is None or not isinstance(rv.owner.op, ObservedRV):
             if name not in self._axis:
-                raise ValueError(f"{name!r} is no data along {self.rows!r}; {[*self._axis]} are.")
+                raise ValueError(
+                    f"{name!r} is not among the data along {self.rows!r}, {[*self._axis]}."
+                )
             return {name: np.asarray(value, dtype=self._axis[name].type.dtype)}
         rv_type = type(rv.owner.op)
         if not isinstance(value, rv_type.data_types):
-            types = " or ".join(each.__name__ for each in rv_type.data_types)
-            raise TypeError(f"{name!r} observes {types}, and got {type(value).__name__}.")
+            types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
+            raise TypeError(f"{name!r} observes {types}; got {type(value).__name__}.")
         p = rv_type.named(rv.owner.inputs[2:])
         value = rv_type.on_axes(self.model, name, value, p)
         rv_type.check_new(self.model, name, value, p)
@@ -237,7 +241,7 @@ class LogDensity:
         values : mapping of str to array
             Values of all free variables, in the space of the sampler.
         data : dict
-            From `put`.
+            Data from `put`.
 
         Returns
         -------
@@ -265,7 +269,7 @@ class LogDensity:
             return times
 
         rows = self._summed(product(self._total), flat.size)(flat, dict(data))
-        found = product(self._of_rest)(flat) + rows
+        found = product(self._rest_logp)(flat) + rows
         return dict(zip(self.names, unravel(found), strict=True))
 
     def numpyro_model(self, data: Rows) -> None:
@@ -274,7 +278,7 @@ class LogDensity:
         Parameters
         ----------
         data : dict
-            From `put`, handed over by ``MCMC.run(key, data)``.
+            Data from `put`, which ``MCMC.run(key, data)`` passes on.
         """
         import numpyro
         from numpyro.distributions import ImproperUniform, constraints
@@ -296,34 +300,34 @@ class LogDensity:
     def in_order(self, values: Values) -> list[Any]:
         """Return values in the order of the model's variables."""
         if missing := [name for name in self.names if name not in values]:
-            raise ValueError(f"Values of {missing} are missing; the model has {self.names}.")
+            raise ValueError(f"Values of {missing} are missing; expected {self.names}.")
         return [jnp.asarray(values[name], dtype=float) for name in self.names]
 
     @property
     def _others(self) -> list[Any]:
         return [jnp.asarray(x.get_value(borrow=True)) for x in self._whole.values()]
 
-    def _of_rest(self, ordered: list[Any]) -> Any:
+    def _rest_logp(self, ordered: list[Any]) -> Any:
         return self._rest(*ordered, *self._others)[0]
 
     def _total(self, ordered: list[Any], block: Any) -> Any:
-        each = self._each(*ordered, *(block[name] for name in self._axis), *self._others)[0]
-        return jnp.where(block[IS_ROW], each, 0.0).sum()
+        terms = self._row_terms(*ordered, *(block[name] for name in self._axis), *self._others)[0]
+        return jnp.where(block[IS_ROW], terms, 0.0).sum()
 
-    def _summed(self, of_block: Callable[[Any, Any], Any], size: int) -> Callable[..., Any]:
+    def _summed(self, block_sum: Callable[[Any, Any], Any], size: int) -> Callable[..., Any]:
         """Sum a function of values and a block, (size,), over the blocks of all devices."""
 
-        def of_device(x: Any, blocks: Any) -> Any:
+        def device_sum(x: Any, blocks: Any) -> Any:
             def add(total: Any, block: Any) -> Any:
-                return total + of_block(x, block), None
+                return total + block_sum(x, block), None
 
             return jax.lax.scan(add, jnp.zeros(size), blocks)[0]
 
         if self.mesh is None:
-            return of_device
+            return device_sum
         (axis,) = self.mesh.axis_names
         return jax.shard_map(
-            lambda x, blocks: jax.lax.psum(of_device(x, blocks), axis),
+            lambda x, blocks: jax.lax.psum(device_sum(x, blocks), axis),
             mesh=self.mesh,
             in_specs=(PartitionSpec(), PartitionSpec(axis)),
             out_specs=PartitionSpec(),
@@ -331,7 +335,7 @@ class LogDensity:
         )
 
     def _value_and_slope(self, flat: Any, unravel: Any, data: Rows) -> Any:
-        """Log density and gradient in one array, (1 + n,), which is all that devices exchange."""
+        """Return log density and gradient in one array, (1 + n,): all that devices exchange."""
 
         def with_slope(logp: Callable[..., Any]) -> Callable[..., Any]:
             def both(x: Any, *block: Any) -> Any:
@@ -341,12 +345,12 @@ class LogDensity:
             return both
 
         rows = self._summed(with_slope(self._total), flat.size + 1)(flat, dict(data))
-        return with_slope(self._of_rest)(flat) + rows
+        return with_slope(self._rest_logp)(flat) + rows
 
     def _value(self, ordered: list[Any], data: Rows) -> Any:
         flat, unravel = ravel_pytree(ordered)
         rows = self._summed(lambda x, block: self._total(unravel(x), block)[None], 1)
-        return self._of_rest(ordered) + rows(flat, dict(data))[0]
+        return self._rest_logp(ordered) + rows(flat, dict(data))[0]
 
     def _forward(self, ordered: list[Any], data: Rows) -> Any:
         flat, unravel = ravel_pytree(ordered)
@@ -360,7 +364,7 @@ class LogDensity:
 
 
 def _no_slope(x: Any) -> Any:
-    """Cotangent of data."""
+    """Return the zero cotangent of data."""
     if jnp.issubdtype(x.dtype, jnp.floating):
         return jnp.zeros_like(x)
     return np.zeros(x.shape, dtype=jax.dtypes.float0)
@@ -375,14 +379,14 @@ def _dims(model: pm.Model, x: Any) -> tuple[Any, ...]:
 
 
 def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
-    """Log-probability of an observed variable for each row, as a graph."""
+    """Build the log-probability of an observed variable for each row."""
     op = rv.owner.op
     if isinstance(op, ObservedRV) and not op.rows_apart:
         raise ValueError(
-            f"The {rows}s of {rv.name!r} cannot be cut up: what a {type(op).__name__} keeps is not "
-            "by row, or is evaluated on the host. br.jax takes PlackettLuce, PMOP, "
-            "GeneralizedMallows with a consensus, and the models of matches; fit others on one "
-            "machine, by pm.sample."
+            f"The {rows}s of {rv.name!r} cannot be divided: data of {type(op).__name__} are not "
+            "stored by row, or it is evaluated on the host. Fit the model on one machine by "
+            "pm.sample; br.jax supports PlackettLuce, PMOP, GeneralizedMallows with a consensus, "
+            "and models of matches."
         )
     if not isinstance(op, ObservedRV):
         (logp,) = model.logp(vars=[rv], sum=False)
@@ -393,7 +397,7 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
 
 
 def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) -> bool:
-    """Whether data have one entry for each row, by their dims, or as their family says."""
+    """Return whether data have one entry per row, by their dims or by their family."""
     if model.named_vars_to_dims.get(x.name) is not None:
         return _dims(model, x)[:1] == (rows,)
     for rv in graphs:
@@ -409,15 +413,15 @@ def _refuse_divided(model: pm.Model, rows: str) -> None:
     for rv in model.free_RVs:
         if rows in _dims(model, rv):
             raise ValueError(
-                f"{rv.name!r} is by {rows!r}, and so would have to be divided with the data, which "
-                "is not done. Sum it out; or give it a dim of its own, whole on every device, and "
-                f"pick each row's by codes: pm.Data(..., dims={rows!r})."
+                f"The free variable {rv.name!r} has the dim {rows!r} and cannot be divided. "
+                "Marginalise it, or give it another dim and index it by codes of the rows: "
+                f"pm.Data(..., dims={rows!r})."
             )
     for rv in model.observed_RVs:
         if type(rv.owner.op).__name__ == "MinibatchRandomVariable":
             raise ValueError(
-                f"{rv.name!r} is scaled by total_size, for minibatches: br.jax takes all rows. "
-                "Leave total_size out."
+                f"{rv.name!r} is scaled by total_size for minibatches, but br.jax uses all rows. "
+                "Leave out total_size."
             )
 
 
@@ -426,16 +430,17 @@ def _refuse_constants(model: pm.Model, rows: str, total: Any) -> None:
     for x in ancestors([total]):
         if isinstance(x, TensorConstant) and length > 1 and x.type.shape[:1] == (length,):
             raise ValueError(
-                f"The log-probabilities of {rows}s use an array of length {length} that is no "
-                f"pm.Data, such as {x.data.ravel()[:3]}: other data could not take its place. "
-                f"Register it by pm.Data(..., dims={rows!r}), observed arrays as well."
+                f"The log-probabilities of {rows}s use an array of length {length}, "
+                f"{x.data.ravel()[:3]}..., that is not pm.Data and could not be replaced. Register "
+                f"it by pm.Data(..., dims={rows!r}), also if it is observed."
             )
 
 
 def _jaxified(output: Any, inputs: list[Any]) -> Callable[..., Any]:
     """Translate a graph for JAX; shared variables among the inputs become arguments.
 
-    Their lengths are left open: lengths of one in the data at hand would be taken to broadcast.
+    Lengths are not fixed, because axes of length one in the current data would count as
+    broadcastable.
     """
     free = [
         pt.tensor(dtype=x.type.dtype, shape=(None,) * x.type.ndim, name=x.name)

@@ -1,4 +1,4 @@
-"""The posterior mode by L-BFGS, in one jitted loop over rows that may lie on many devices."""
+"""The posterior mode by L-BFGS, in one jitted loop, with rows on one or many devices."""
 
 import os
 import warnings
@@ -22,20 +22,20 @@ EVERY = 20  # iterations between checkpoints
 
 
 class JaxMode(NamedTuple):
-    """Where a search for the mode ended."""
+    """Result of a search for the mode."""
 
-    values: dict[str, Any]  # of the sampler's space, as other functions of the density take them
-    point: dict[str, Any]  # free variables and deterministics, as the model has them
+    values: dict[str, Any]  # in the space of the sampler, for other functions of the density
+    point: dict[str, Any]  # free variables and deterministics, on the original scale
     log_density: float
-    missing: float  # how much higher the mode may be: half of what Newton's last step promised
-    n_iterations: int  # of L-BFGS
+    missing: float  # how much higher the mode may be: half of the last Newton step's predicted gain
+    n_iterations: int  # iterations of L-BFGS
 
 
 class _State(NamedTuple):
     x: Any
     optimiser: Any
     missing: Any
-    stuck: Any  # whether no step leads higher
+    stuck: Any  # whether no step gains
     n: Any
 
 
@@ -48,28 +48,28 @@ def find_map(
     tolerance: float = 1e-6,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> JaxMode:
-    r"""Climb to where the log density is highest.
+    r"""Find the maximum of the log density.
 
-    L-BFGS of Optax in one program, and then Newton's method as in `posterior_modes`, because L-BFGS
-    ends far from the mode where variables have scales of their own. Every process runs the same
+    Optax's L-BFGS runs in one program. Newton's method follows, as in `posterior_modes`, because
+    L-BFGS ends far from the mode if variables have different scales. Every process runs the same
     steps.
 
     Parameters
     ----------
     density : LogDensity
-        From `compile`.
+        Log density from `compile`.
     data : dict
-        From its `LogDensity.put`.
+        Data from `LogDensity.put`.
     start : mapping of str to array, optional
-        Starting values; default PyMC's initial point.
+        Starting values; by default, PyMC's initial point.
     max_iterations : int
-        Largest number of iterations of each of the two.
+        Largest number of iterations of each method.
     tolerance : float
-        How much higher in log density the mode may be than the end of the search, positive. The
-        default is a thousandth of a standard deviation.
+        Largest accepted gap in log density between the end of the search and the mode, positive.
+        The default is a thousandth of a standard deviation.
     checkpoint : path, optional
         A file that the first process writes every 20 iterations and at the end. If it exists, the
-        search continues from it and ends where it would have ended: to the last digit in one
+        search continues from it. The result is the same as without interruption: exactly in one
         process, and up to rounding with several.
 
     Returns
@@ -79,12 +79,12 @@ def find_map(
     Raises
     ------
     ValueError
-        If the file is of another model or of other data.
+        If the file belongs to another model or other data.
 
     Warns
     -----
     UserWarning
-        Where the search ends before it is as near as that.
+        If the search ends further from the mode than `tolerance`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def find_map(
     found = kept.read(jax.tree.map(np.asarray, begin(first)))
     while found.n < max_iterations and not found.missing <= tolerance and not found.stuck:
         until = max_iterations if checkpoint is None else min(found.n + EVERY, max_iterations)
-        # as arrays of this process, which are the same before and after a file
+        # as local arrays, which do not change when saved and loaded
         found = jax.tree.map(np.asarray, climb(found, until, dict(data)))
         kept.write(found)
     x, missing, n = found.x, float(found.missing), int(found.n)
@@ -122,9 +122,9 @@ def find_map(
     values = dict(zip(density.names, map(np.asarray, unravel(x)), strict=True))
     if not missing <= tolerance:
         warnings.warn(
-            f"The search for the mode ends after {n} iterations where the log density may rise by "
-            f"{missing:.2g}, which is above the tolerance of {tolerance:.2g}. Bring the variables "
-            "to similar scales, or allow for more with `max_iterations` or `tolerance`.",
+            f"The search for the mode did not converge in {n} iterations: the log density may "
+            f"still rise by {missing:.2g} (tolerance {tolerance:.2g}). Give the variables similar "
+            "scales, or increase `max_iterations` or `tolerance`.",
             UserWarning,
             stacklevel=2,
         )
@@ -145,7 +145,7 @@ def _learned(state: _State) -> Callable[[Any], Any]:
 def _climbing(
     logp: Callable[[Any, Any], Any], tolerance: float
 ) -> tuple[Callable[[Any], _State], Callable[[_State, Any, Any], _State]]:
-    """Return how L-BFGS begins, and a function that JAX compiles: from there to an iteration."""
+    """Return the initial state of L-BFGS as a function, and a loop that JAX compiles."""
     optimiser = optax.lbfgs()
 
     def begin(first: Any) -> _State:
@@ -162,7 +162,7 @@ def _climbing(
             move, optimiser_state = optimiser.update(
                 slope, state.optimiser, state.x, value=value, grad=slope, value_fn=loss
             )
-            # of the whole step, of which the line search may have taken little or nothing
+            # predicted gain of the full step; the line search may have shortened it
             gain = -jnp.vdot(slope, move) / (2 * optimiser_state[-1].learning_rate)
             # a first step has learned nothing
             missing = jnp.where(state.n == 0, jnp.inf, gain)

@@ -1,4 +1,4 @@
-"""Utility: what makes the utilities of items, such as a linear function of their features.
+"""Utilities of items: linear functions of features, factor models, networks, dynamics.
 
 This room may import numpy, pandas, pymc and pytensor, and the room data.
 """

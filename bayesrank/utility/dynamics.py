@@ -1,28 +1,32 @@
-r"""How a utility changes with time: Gaussian processes as states with exact transitions.
+r"""Dynamics of utilities: Gaussian processes as state-space models with exact transitions.
 
-A *dynamics* is a sum of parts. Each part has a state s of a few numbers. Between two times that are
-:math:`\Delta` apart, and at the time when an item enters,
+A *dynamics* is a sum of parts. Each part has a short state vector s. Two times differ by
+:math:`\Delta`. Between them, and when an item enters,
 
 .. math:: s' = F(\Delta) s + \varepsilon, \qquad \varepsilon \sim N(0, Q(\Delta)), \qquad
           s_1 \sim N(0, P), \qquad u = \sum_{\text{parts}} s_{[0]}
 
 ============= ============================== ====================================================
-part          hyperparameters                what it says
+part          hyperparameters                meaning
 ============= ============================== ====================================================
-`constant`    scale                          the same at all times
-`random_walk` scale, drift                   the variance, first scale², grows by drift² in a unit
-`trend`       scale, drift, slope,           a random walk with a slope that is a random walk
+`constant`    scale                          constant over time
+`random_walk` scale, drift                   variance scale², growing by drift² per unit of time
+`trend`       scale, drift, slope,           random walk whose slope is a random walk
               slope_drift
-`matern12`    scale, length                  returns to the mean; correlation exp(-gap / length)
-`matern32`    scale, length                  smooth, with a slope
-`matern52`    scale, length                  smoother, with a curvature
+`matern12`    scale, length                  mean-reverting; correlation exp(-gap / length)
+`matern32`    scale, length                  smooth: has a slope
+`matern52`    scale, length                  smoother: has a curvature
 ============= ============================== ====================================================
 
-The derivatives in the states of the last two are in units of :math:`\lambda = \sqrt{2\nu}/\ell`.
+The states of the last two parts contain derivatives, in units of
+:math:`\lambda = \sqrt{2\nu}/\ell`.
 
-References: Hartikainen & Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian
-process regression models, MLSP 2010; Maystre et al., Pairwise comparisons with flexible
-time-dynamics, KDD 2019.
+References
+----------
+Hartikainen & Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian process
+regression models, MLSP 2010.
+
+Maystre et al., Pairwise comparisons with flexible time-dynamics, KDD 2019.
 """
 
 from collections.abc import Callable
@@ -40,13 +44,13 @@ Transitions = tuple[Floats, Floats, Floats]  # F and Q, (n, size, size), and P, 
 class Part(NamedTuple):
     """A process: its hyperparameters with their priors, and its transitions."""
 
-    hyperparameters: dict[str, tuple[float, float]]  # median where times span 1, power of the span
-    size: int  # of the state
-    transitions: Callable[..., Transitions]  # from the gaps, (n,), and the hyperparameters
+    hyperparameters: dict[str, tuple[float, float]]  # median if times span 1; power of the span
+    size: int  # length of the state
+    transitions: Callable[..., Transitions]  # takes the gaps, (n,), and the hyperparameters
 
 
 def _matrices(gap: Floats, rows: list[list[Any]]) -> Floats:
-    """Make a matrix for every gap, of rows of numbers and of arrays (n,)."""
+    """Build one matrix per gap, from rows of numbers and arrays (n,)."""
     return np.stack([np.stack([x + 0.0 * gap for x in row], axis=-1) for row in rows], axis=-2)
 
 
@@ -84,7 +88,7 @@ def _matern52(gap: Floats, scale: float, length: float) -> Transitions:
 
 
 def _stationary(F: Floats, P: Floats) -> Transitions:
-    """Add the noise that keeps the covariance as it is: P - F P F'."""
+    """Add the noise that keeps the covariance constant: P - F P F'."""
     return F, P - F @ P @ F.transpose(0, 2, 1), P
 
 
@@ -100,11 +104,11 @@ PARTS = {
     "matern52": Part(SCALE | LENGTH, 3, _matern52),
 }
 LENGTH_SD = 1.5  # standard deviation of the logarithm of a length
-HALF_NORMAL_MEDIAN = 0.67449  # where its scale is 1
+HALF_NORMAL_MEDIAN = 0.67449  # for scale 1
 
 
 class Dynamics:
-    """How utilities change: a sum of `PARTS`.
+    """A model of changing utilities: a sum of `PARTS`.
 
     Parameters
     ----------
@@ -115,11 +119,12 @@ class Dynamics:
     ----------
     parts : tuple of str
     names : tuple of str
-        Hyperparameters, all positive: "scale", or "matern32_scale" if there are several parts.
+        Names of the hyperparameters: "scale", or "matern32_scale" if there are several parts. All
+        are positive.
     size : int
         Length of the state.
     readout : array of 0 and 1, (size,)
-        Weights of the state whose sum is the utility.
+        Weights of the state; the weighted sum is the utility.
 
     Examples
     --------
@@ -137,11 +142,13 @@ class Dynamics:
         for part in self.parts:
             if part not in PARTS:
                 raise ValueError(
-                    f"There is no dynamics {part!r}; there are {', '.join(PARTS)}, and sums of "
-                    "them, such as 'constant + matern32'."
+                    f"Unknown dynamics {part!r}; expected one of {', '.join(PARTS)}, or a sum such "
+                    "as 'constant + matern32'."
                 )
             if self.parts.count(part) > 1:
-                raise ValueError(f"The dynamics {text!r} has the part {part!r} twice.")
+                raise ValueError(
+                    f"The dynamics {text!r} contains {part!r} twice; name each part once."
+                )
         many = len(self.parts) > 1
         usual = {
             f"{part}_{name}" if many else name: value
@@ -160,7 +167,8 @@ class Dynamics:
     def medians(self, span: float) -> Floats:
         """Return the medians of the prior of the hyperparameters.
 
-        The span from the first time to the last, positive, makes it free of the unit of time.
+        `span`, the positive time from the first to the last observation, makes the prior
+        independent of the unit.
 
         >>> Dynamics("matern32").medians(10.0)
         array([1., 3.])
@@ -171,8 +179,8 @@ class Dynamics:
         r"""Evaluate a weak prior at logarithms of the hyperparameters, up to a constant.
 
         Standard deviations (scale, drift, slope, slope_drift) are half-normal, and lengths are
-        log-normal. With :math:`x = \log \sigma` the former have the log density
-        :math:`x - e^{2x} / (2 s^2)`, whose s follows from the median.
+        log-normal. With :math:`x = \log \sigma`, a standard deviation has the log density
+        :math:`x - e^{2x} / (2 s^2)`, where s follows from the median.
         """
         x = np.asarray(log_values) - np.log(self.medians(span))
         half_normal = x - np.exp(2 * x) * HALF_NORMAL_MEDIAN**2 / 2
@@ -182,7 +190,7 @@ class Dynamics:
         """Compute F and Q, (n, size, size), and P, (size, size), of the whole state.
 
         `values` are hyperparameters in the order of `names`, and `gap`, (n,), is the time since the
-        node before.
+        previous node.
         """
         F, Q = np.zeros((2, gap.size, self.size, self.size))
         P = np.zeros((self.size, self.size))

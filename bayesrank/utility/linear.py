@@ -2,9 +2,9 @@ r"""Linear utilities of features, and factor models.
 
 .. math:: w_i = \sum_f x_{if}\, \beta_f, \qquad w_{ui} = b_i + \sum_k W_{uk} H_{ik}
 
-An intercept has no place here: a constant added to all utilities of a ranking changes nothing. The
-likelihood does not see rotations of the factors: look at utilities, not at factors. Both are sums
-of products, because BLAS would share matrix products among threads that compete with chains.
+There is no intercept, because adding a constant to all utilities of a ranking changes nothing. The
+likelihood does not identify rotations of the factors, so interpret utilities and not factors. Both
+functions use sums of products: BLAS would run matrix products in threads that compete with chains.
 """
 
 from typing import Any
@@ -16,12 +16,12 @@ __all__ = ["factor_utility", "linear_utility"]
 
 
 def linear_utility(features: Any, coefficient: Any) -> TensorVariable:
-    r"""Weigh features into a utility, :math:`w = \sum_f x_f \beta_f`, as a graph.
+    r"""Compute linear utilities of features, :math:`w = \sum_f x_f \beta_f`, as a graph.
 
     Parameters
     ----------
     features : tensor_like of float, (..., n_features)
-        By item (n_items, n_features), or by slot (n_rankings, n_slots, n_features).
+        Features by item, (n_items, n_features), or by slot, (n_rankings, n_slots, n_features).
     coefficient : tensor_like of float, (..., n_features)
         Change of utility per unit of each feature.
 
@@ -45,22 +45,23 @@ def factor_utility(
     ranker: Any = None,
     item_bias: Any = None,
 ) -> TensorVariable:
-    r"""Multiply factors into utilities of slots, :math:`b_i + \sum_k W_{uk} H_{ik}`, as a graph.
+    r"""Compute utilities of slots from factors, :math:`b_i + \sum_k W_{uk} H_{ik}`, as a graph.
 
-    Utilities are gathered slot by slot: the matrix of all rankers by all items never exists.
+    Utilities are computed slot by slot, without a matrix of all rankers by all items.
 
     Parameters
     ----------
     ranker_factors : tensor_like of float, (n_rankers, n_factors)
-        Row factors W.
+        Factors W of the rankers.
     item_factors : tensor_like of float, (n_items, n_factors)
-        Item factors H.
+        Factors H of the items.
     item : tensor_like of int, (n_rankings, n_slots)
-        Position of the item in each slot, any in an empty one: ``rankings.item``.
+        Position of the item in each slot: ``rankings.item``. Positions in empty slots are ignored.
     ranker : tensor_like of int, (n_rankings,), optional
-        Position of the ranker: ``rankings.ranker_idx``. By default row n of W belongs to ranking n.
+        Position of the ranker: ``rankings.ranker_idx``. By default, row n of W belongs to ranking
+        n.
     item_bias : tensor_like of float, (n_items,), optional
-        The part b that all rankers share; it may be a `linear_utility` of features.
+        Utility b common to all rankers; it may be a `linear_utility` of features.
 
     Returns
     -------

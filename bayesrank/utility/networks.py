@@ -1,11 +1,11 @@
 r"""Networks as graphs: names, shapes and scales of weights, dense layers, and padded sets.
 
-A network turns the features of an item, and of a context c if there is one, into a number:
+A network maps the features of an item, and of a context c if there is one, to a number:
 
 .. math:: h_0 = \sigma(x W_0 + c V_0 + b_0), \quad h_k = \sigma(h_{k-1} W_k + b_k), \quad
           u = h_{\mathrm{last}} \cdot w
 
-The weights are a mapping from names to tensors, and `dense_weights` lists names and shapes:
+Weights are a mapping from names to tensors. `dense_weights` lists names and shapes:
 
 >>> import pymc as pm
 >>> specs = dense_weights(2, (16,))
@@ -15,8 +15,8 @@ The weights are a mapping from names to tensors, and `dense_weights` lists names
 ...     weights = {name: pm.Normal(name, 0, s.scale, dims=s.dims) for name, s in specs.items()}
 ...     utility = dense_utility([[0.5, 1.0], [1.0, 0.0], [0.2, 0.2]], weights)
 
-The last layer has no bias: a constant added to all utilities of a ranking changes nothing. Leading
-axes are joined before a matrix product, because most backends loop over stacked products.
+The last layer has no bias, because adding a constant to all utilities of a ranking changes nothing.
+Leading axes are joined before a matrix product, because most backends loop over stacked products.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,11 +40,13 @@ __all__ = [
 
 
 class WeightSpec(NamedTuple):
-    """What a model needs to declare a weight: ``pm.Normal(name, 0, scale, dims=dims)``."""
+    """The specification of a weight, for ``pm.Normal(name, 0, scale, dims=dims)``."""
 
     shape: tuple[int, ...]  # inputs, then outputs
     dims: tuple[str, ...]
-    scale: float  # about 1 / sqrt(inputs): width and depth hardly change the spread of utilities
+    scale: (
+        float  # about 1 / sqrt(inputs), so that the spread of utilities hardly depends on the shape
+    )
 
 
 def weight_coords(specs: Mapping[str, WeightSpec]) -> dict[str, range]:
@@ -63,7 +65,7 @@ def weight_coords(specs: Mapping[str, WeightSpec]) -> dict[str, range]:
 def draw_weights(
     specs: Mapping[str, WeightSpec], random_seed: int | np.random.Generator
 ) -> dict[str, NDArray[np.float64]]:
-    """Draw starting values by name: normal with the scales of the specs, biases zero.
+    """Draw starting values by name: normal with the scales of the specs; biases are zero.
 
     >>> {name: w.shape for name, w in draw_weights(dense_weights(2, (3,)), random_seed=1).items()}
     {'score_0_W': (2, 3), 'score_0_b': (3,), 'score_out_W': (3,)}
@@ -76,25 +78,25 @@ def draw_weights(
 
 
 def check_counts(name: str, counts: Iterable[int]) -> None:
-    """Raise unless all are whole numbers above zero."""
+    """Raise unless all counts are positive whole numbers."""
     for count in counts:
         if not isinstance(count, int | np.integer) or count < 1:
             raise ValueError(f"`{name}` must be positive whole numbers; got {count!r}.")
 
 
 def weight(weights: Mapping[str, Any], name: str) -> TensorVariable:
-    """Take a weight by name."""
+    """Return a weight by name."""
     if name not in weights:
         raise ValueError(f"`weights` has no '{name}'; it has {', '.join(weights) or 'none'}.")
     return pt.as_tensor_variable(weights[name])
 
 
 def in_precision(x: Any, dtype: str | None) -> TensorVariable:
-    """Make a tensor in the precision of the network."""
+    """Convert to a tensor with the precision of the network."""
     if dtype not in (None, "float32"):
         raise ValueError(
-            f"`dtype` must be None or 'float32'; got {dtype!r}. It is the precision inside the "
-            "network; utilities are always double."
+            f"`dtype` must be None or 'float32'; got {dtype!r}. It sets the precision inside "
+            "the network; utilities are always double."
         )
     x = pt.as_tensor_variable(x)
     return x if dtype is None else pt.cast(x, dtype)
@@ -103,13 +105,13 @@ def in_precision(x: Any, dtype: str | None) -> TensorVariable:
 def read_weights(
     weights: Mapping[str, Any], prefixes: tuple[str, ...], dtype: str | None
 ) -> dict[str, TensorVariable]:
-    """Make tensors of all weights; raise if a name belongs to no part of the network."""
+    """Convert all weights to tensors; raise for names that the network does not use."""
     parts = tuple(f"{prefix}_" for prefix in prefixes)
     stray = [name for name in weights if not name.startswith(parts)]
     if stray:
         listed = " or ".join(f"'{part}'" for part in parts)
         raise ValueError(
-            f"`weights` has '{stray[0]}', which has no place in this network: its names begin with "
+            f"`weights` has '{stray[0]}', which this network does not use; its names begin with "
             f"{listed}."
         )
     return {name: in_precision(value, dtype) for name, value in weights.items()}
@@ -119,7 +121,7 @@ class Activation(NamedTuple):
     """A row of `ACTIVATIONS`."""
 
     function: Callable[[TensorVariable], TensorVariable]
-    gain: float  # scale of weights times sqrt(inputs) that keeps the size of a signal
+    gain: float  # scale of weights times sqrt(inputs) that preserves the variance of a signal
 
 
 def _selu(x: TensorVariable) -> TensorVariable:
@@ -138,7 +140,7 @@ ACTIVATIONS: dict[str, Activation] = {
 
 
 def activation_of(name: str) -> Activation:
-    """Look an activation up."""
+    """Look up an activation."""
     if name not in ACTIVATIONS:
         listed = ", ".join(repr(known) for known in ACTIVATIONS)
         raise ValueError(f"`activation` must be one of {listed}; got {name!r}.")
@@ -161,15 +163,15 @@ def dense_weights(
     n_features : int
         Number of features of an item.
     widths : sequence of int
-        Units of each hidden layer; without any the network is linear.
+        Number of units of each hidden layer. An empty sequence makes the network linear.
     prefix : str
-        Start of the names.
+        Prefix of the names.
     activation : str
-        One of `ACTIVATIONS`, on which the scales depend.
+        One of `ACTIVATIONS`; it determines the scales.
     context : (str, int), optional
-        Name and length of the axis of a context, an input of the first layer.
+        Name and length of the axis of a context, which is an input of the first layer.
     output : bool
-        Whether a last, linear layer gives one number.
+        Whether to add a last, linear layer with one output.
 
     Returns
     -------
@@ -192,7 +194,7 @@ def dense_weights(
     n_in, dim = n_features, "feature"
     for name, units, size in layers:
         dims = (name,) if units else ()
-        if context and not specs:  # the item and the context have an equal share in the signal
+        if context and not specs:  # the item and the context contribute equally to the signal
             size /= 2**0.5
             axis, n = context
             specs[f"{name}_V"] = WeightSpec((n, *units), (axis, *dims), size / n**0.5)
@@ -210,18 +212,18 @@ def dense_utility(
     activation: str = "relu",
     dtype: str | None = None,
 ) -> TensorVariable:
-    r"""Turn features into utilities by a network that sees one item at a time.
+    r"""Compute utilities from features by a network that sees one item at a time.
 
     Parameters
     ----------
     features : tensor_like of float, (..., n_features)
-        By item, or by slot.
+        Features by item or by slot.
     weights : mapping of str to tensor_like
-        As ``dense_weights(n_features, widths)`` lists them.
+        Weights as listed by ``dense_weights(n_features, widths)``.
     activation : str
         One of `ACTIVATIONS`.
     dtype : str, optional
-        "float32" trains in half the time; utilities stay double. Sampling needs the default.
+        "float32" halves the training time; utilities stay double. Sampling needs the default.
 
     Returns
     -------
@@ -249,7 +251,7 @@ def dense_layers(
     """Apply the hidden layers whose names begin with the prefix: (..., n_in) to (..., width).
 
     A context (..., n_context) is an input of the first layer as well; its leading axes broadcast
-    against those of `x`. With `output` the last layer gives one number, (...).
+    against those of `x`. With `output`, the last layer has one output, (...).
     """
     if output and f"{prefix}_0_W" not in weights:
         return _with_context(x, weights, f"{prefix}_out", context)
@@ -269,7 +271,7 @@ def dense_layers(
 def _with_context(
     x: TensorVariable, weights: Mapping[str, Any], layer: str, context: TensorVariable | None
 ) -> TensorVariable:
-    # x W + c V instead of one product of (x, c): a context of many items is multiplied once
+    # x W + c V instead of one product of (x, c), to multiply a shared context only once
     z = _product(x, weights, f"{layer}_W")
     return z if context is None else z + _product(context, weights, f"{layer}_V")
 
@@ -280,16 +282,16 @@ def _product(x: TensorVariable, weights: Mapping[str, Any], name: str) -> Tensor
     n_in, expected = x.type.shape[-1], W.type.shape[0]
     if n_in is not None and expected is not None and n_in != expected:
         raise ValueError(
-            f"Weight '{name}' expects {expected} features; got {n_in}. Give the features that the "
-            "weights were made for."
+            f"Weight '{name}' expects {expected} features; got {n_in}. Pass the features for "
+            "which the weights were created."
         )
     ones = [axis for axis, is_one in enumerate(x.type.broadcastable[:-1]) if is_one]
-    if ones and x.ndim > 2:  # left aside: joining them takes lengths that JAX would not know
+    if ones and x.ndim > 2:  # without axes of length one: JAX would not know the joined lengths
         return pt.expand_dims(_product(pt.squeeze(x, axis=ones), weights, name), ones)
     return _split(pt.dot(_rows(x), W), _leading_lengths(x))
 
 
-# JAX takes no reshape to lengths that it computes but these two, and of these no empty ones
+# Of all reshapes to computed lengths, JAX supports only these two, and only without empty axes
 def _rows(x: TensorVariable) -> TensorVariable:
     if x.ndim == 1:
         return x[None]
@@ -303,10 +305,10 @@ def _split(rows: TensorVariable, leading: Sequence[Any]) -> TensorVariable:
 
 
 def _leading_lengths(*tensors: TensorVariable | None) -> list[Any]:
-    """Lengths of all axes but the last of what the tensors broadcast to.
+    """Return the broadcast lengths of all axes except the last.
 
-    Ask for those of the input only: the length of a layer is an expression of all layers before
-    it, which PyTensor simplifies for minutes.
+    Pass only the inputs of the network: the length of a layer is an expression of all earlier
+    layers, which PyTensor would simplify for minutes.
     """
     lengths = []
     for axis in range(next(t for t in tensors if t is not None).ndim - 1):
@@ -319,14 +321,14 @@ def _leading_lengths(*tensors: TensorVariable | None) -> list[Any]:
 def padded_set(
     features: Any, mask: Any, dtype: str | None = None
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Set the features of empty slots to zero: NaN there would reach the gradient."""
+    """Set the features of empty slots to zero, because NaN would reach the gradient."""
     x = in_precision(features, dtype)
     used = pt.ones_like(x[..., 0], dtype="bool") if mask is None else pt.cast(mask, "bool")
     return pt.switch(used[..., None], x, 0.0), used
 
 
 def mean_of_set(h: TensorVariable, used: TensorVariable) -> TensorVariable:
-    """Mean over the slots in use, (..., n_slots, n) to (..., 1, n)."""
+    """Average over the slots in use, (..., n_slots, n) to (..., 1, n)."""
     total = pt.sum(pt.switch(used[..., None], h, 0.0), axis=-2, keepdims=True)
     return total / pt.cast(count_used(used)[..., None], h.dtype)
 

@@ -1,7 +1,7 @@
-"""Utilities over time as parts of a PyMC model: a random walk, a trend, Matérn processes.
+"""Utilities over time as parts of a PyMC model: random walks, trends, Matérn processes.
 
 These are non-centred versions of `bayesrank.utility.dynamics`, on the grid of all times and items.
-`bayesrank.fit_dynamic` finds the same posterior for larger data.
+`bayesrank.fit_dynamic` approximates the same posterior for larger data.
 
 >>> import bayesrank as br, pandas as pd
 >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
@@ -30,8 +30,8 @@ from bayesrank.data.read import label_times
 
 __all__ = ["matern", "random_walk", "trend"]
 
-JITTER = 1e-10  # of correlations: times may be as near to each other as rounding allows
-ROOTS = {0.5: 1.0, 1.5: 3**0.5, 2.5: 5**0.5}  # of twice the smoothness
+JITTER = 1e-10  # jitter of correlations, because times may be arbitrarily close
+ROOTS = {0.5: 1.0, 1.5: 3**0.5, 2.5: 5**0.5}  # by twice the smoothness
 
 
 def random_walk(
@@ -43,7 +43,7 @@ def random_walk(
     data: Pairs | Rankings | None = None,
     unit: str = "year",
 ) -> TensorVariable:
-    r"""Let utilities walk at random.
+    r"""Declare utilities that follow a random walk.
 
     .. math:: u_i(t_1) \sim N(0, \text{scale}^2), \qquad
               u_i(t') - u_i(t) \sim N(0, \text{drift}^2 (t' - t))
@@ -51,15 +51,15 @@ def random_walk(
     Parameters
     ----------
     name : str
-        Name of the utilities; the standard normals are called ``{name}_steps``.
+        Name of the utilities. The standard normals are named ``{name}_steps``.
     scale, drift : tensor_like of float, positive, () or (n_items,)
-        Standard deviation when an item enters, and of the change in a unit of time.
+        Standard deviations of the utility when an item enters, and of its change per unit of time.
     dims : two str
-        The times, a group of the data with labels in the model's coords, and the items.
+        Dim of the times, a group of the data, and dim of the items. Both have coords in the model.
     data : Pairs or Rankings, optional
-        The observed data: an item enters where it is first seen. By default at the first time.
+        The observed data. An item enters when it is first observed; by default, at the first time.
     unit : str
-        Unit in which dates are counted; numbers are times as they are.
+        Unit of time for dates. Numbers are used as times.
 
     Returns
     -------
@@ -80,14 +80,14 @@ def trend(
     data: Pairs | Rankings | None = None,
     unit: str = "year",
 ) -> TensorVariable:
-    """Let utilities walk at random with a slope that walks at random as well.
+    """Declare utilities that follow a random walk whose slope is a random walk.
 
     Parameters
     ----------
     name, scale, drift, dims, data, unit
-        As of `random_walk`.
+        See `random_walk`.
     slope, slope_drift : tensor_like of float, positive, () or (n_items,)
-        Standard deviation of the slope when an item enters, and of its change in a unit of time.
+        Standard deviations of the slope when an item enters, and of its change per unit of time.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def trend(
     level = grid.walk(grid.noise(f"{name}_steps"), scale, drift)
     slopes = grid.walk(grid.noise(f"{name}_turns"), slope, slope_drift)
     before = pt.concatenate([slopes[:1], slopes[:-1]])
-    # integral of the slope between two times: the mean of its ends, and the noise around it
+    # integral of the slope between two times: the mean of both ends, plus noise
     between = grid.gap * (before + slopes) / 2
     between += slope_drift * np.sqrt(grid.gap**3 / 12) * grid.noise(f"{name}_bends")
     return grid.named(name, level + pt.cumsum(pt.where(grid.begun, between, 0.0), axis=0))
@@ -112,16 +112,16 @@ def matern(
     dims: Sequence[str],
     unit: str = "year",
 ) -> TensorVariable:
-    """Let utilities be Matérn processes, which return to their mean of zero.
+    """Declare utilities that follow Matérn processes, which return to their mean of zero.
 
     Parameters
     ----------
     name, dims, unit
-        As in `random_walk`.
+        See `random_walk`.
     scale : tensor_like of float, positive, () or (n_items,)
         Standard deviation at any time.
     length : tensor_like of float, positive, ()
-        Time over which the correlation decays.
+        Length scale: the time over which the correlation decays.
     smoothness : float
         0.5, 1.5 or 2.5.
 
@@ -142,13 +142,13 @@ def matern(
 
 
 class _Grid(NamedTuple):
-    """Times in their order, and the place in it at which every item enters."""
+    """Sorted times, and the position at which every item enters."""
 
     dims: tuple[str, ...]
-    order: NDArray[np.int64]  # of the labels
-    gap: NDArray[np.float64]  # (n_times, 1) since the time before
-    begins: NDArray[np.bool_]  # (n_times, n_items)
-    begun: NDArray[np.bool_]  # whether it came in before
+    order: NDArray[np.int64]  # positions that sort the labels
+    gap: NDArray[np.float64]  # (n_times, 1) time since the previous time
+    begins: NDArray[np.bool_]  # (n_times, n_items) whether the item enters at this time
+    begun: NDArray[np.bool_]  # whether the item has entered earlier
 
     @classmethod
     def read(cls, name: str, dims: Sequence[str], data: Any, unit: str) -> "_Grid":
@@ -162,7 +162,7 @@ class _Grid(NamedTuple):
         return pm.Normal(name, 0, 1, dims=self.dims)[self.order]
 
     def walk(self, noise: TensorVariable, scale: Any, drift: Any) -> TensorVariable:
-        """Walk at random; before an item enters, its value is the one at its entry."""
+        """Compute the random walk; before an item enters, its value is the value at entry."""
         start = pt.sum(pt.where(self.begins, noise, 0.0), axis=0)
         steps = pt.where(self.begun, drift * np.sqrt(self.gap) * noise, 0.0)
         return scale * start + pt.cumsum(steps, axis=0)
@@ -174,20 +174,20 @@ class _Grid(NamedTuple):
 def _times(
     name: str, dims: Sequence[str], data: Any, unit: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read the times of a grid, and the place in their order at which every item enters."""
+    """Read the times of a grid, and the position in sorted order at which every item enters."""
     model = pm.modelcontext(None)
     dims = (dims,) if isinstance(dims, str) else tuple(dims)
     labels = [model.coords.get(dim) for dim in dims]
     if len(dims) != 2 or any(x is None for x in labels):
         raise ValueError(
-            f"The dims of {name!r} are {dims}; they must be two that have labels in the model: the "
-            "times and the items, as pm.Model(coords=pairs.coords) has them."
+            f"The dims of {name!r} are {dims}; expected two dims with coords in the model, times "
+            "and items. Use pm.Model(coords=pairs.coords)."
         )
     times = label_times(pd.Index(list(labels[0])), dims[0], unit)
     entry = np.zeros(len(labels[1]), dtype=np.int64)
     if data is not None:
         if dims[0] not in data.groups:
-            raise ValueError(f"The data of {name!r} have no group {dims[0]!r}: say it in `by`.")
+            raise ValueError(f"The data of {name!r} have no group {dims[0]!r}; name it in `by`.")
         place = np.argsort(np.argsort(times))[data.groups[dims[0]].idx]
         entry[:] = len(times) - 1
         if isinstance(data, Pairs):

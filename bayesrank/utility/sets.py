@@ -1,4 +1,4 @@
-r"""Utilities that depend on the set that an item is presented in: FATE and FETA.
+r"""Utilities that depend on the set in which an item is presented: FATE and FETA.
 
 FATE, "first aggregate then evaluate", scores an item given the mean of the embedded set Q. FETA,
 "first evaluate then aggregate", compares it with each of the others C:
@@ -6,15 +6,17 @@ FATE, "first aggregate then evaluate", scores an item given the mean of the embe
 .. math:: U(x, Q) = \mathrm{score}\Bigl(x, \frac1{|Q|} \sum_{y \in Q} \varphi(y)\Bigr), \qquad
           U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
 
-The cost of FATE is linear in the size of a set, that of FETA quadratic. FETA's second order (eq. 3
-of the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of others, at a cubic cost. In the
-authors' program :math:`U_1` is bounded, a logistic function of the last layer, and sees a pair from
-both sides (``mirrored``), with h the last hidden layer:
+FATE's cost is linear in the size of a set, and FETA's is quadratic. FETA's second order (eq. 3 of
+the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of other items, at a cubic cost. In the
+authors' program, :math:`U_1` is a logistic function of the last layer, and therefore bounded. It
+sees a pair from both sides (``mirrored``), where h is the last hidden layer:
 
 .. math:: U_1(x, y) = \sigma(w \cdot h(x, y) + m \cdot h(y, x) + b).
 
-Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
-ranking functions, arXiv:1803.05796, 2018; their program is cs-ranking.
+References
+----------
+Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent ranking
+functions, arXiv:1803.05796, 2018. Their program is cs-ranking.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,10 +54,10 @@ def fate_weights(
     n_features : int
         Number of features of an item.
     set_widths, score_widths : sequence of int
-        Units of the layers of the embedding and of the score. Without any, the embedding is the
-        mean of the features.
+        Numbers of units of the layers of the embedding and of the score. Without embedding layers,
+        the embedding is the mean of the features.
     activation : str
-        One of `ACTIVATIONS`, on which the scales depend.
+        One of `ACTIVATIONS`; it determines the scales.
 
     Returns
     -------
@@ -92,13 +94,13 @@ def fate_utility(
     features : tensor_like of float, (..., n_slots, n_features)
         Features of the item in each slot: ``rankings.features``.
     weights : mapping of str to tensor_like
-        As `fate_weights` lists them.
+        Weights as listed by `fate_weights`.
     mask : tensor_like of bool, (..., n_slots), optional
-        Slots in use: ``rankings.mask``. All by default.
+        Slots in use: ``rankings.mask``. By default, all slots.
     activation : str
         One of `ACTIVATIONS`: relu, selu, silu or tanh.
     dtype : str, optional
-        "float32" trains in half the time; utilities stay double. Sampling needs the default.
+        "float32" halves the training time; utilities stay double. Sampling needs the default.
 
     Returns
     -------
@@ -108,11 +110,11 @@ def fate_utility(
     Raises
     ------
     ValueError
-        If a weight is missing, has no place, or expects another number of features.
+        If a weight is missing, is not used, or expects another number of features.
 
     Examples
     --------
-    The utility of an item is how far it lies above the mean, or zero:
+    The utility of an item is its distance above the mean, or zero:
 
     >>> weights = {"score_0_W": [[1.0]], "score_0_V": [[-1.0]], "score_0_b": [0.0]}
     >>> weights["score_out_W"] = [1.0]
@@ -142,22 +144,22 @@ def feta_weights(
     Parameters
     ----------
     n_features, activation
-        As in `fate_weights`.
+        See `fate_weights`.
     item_widths : sequence of int, or None
-        Units of the layers of U_0; None leaves it out.
+        Numbers of units of the layers of U_0; None omits U_0.
     pair_widths : sequence of int
-        Units of the layers of U_1.
+        Numbers of units of the layers of U_1.
     triple_widths : sequence of int, optional
-        Units of the layers of U_2; without it there is none.
+        Numbers of units of the layers of U_2; by default, U_2 is omitted.
     bounded : bool
-        Whether U_1 and U_2 are bounded; only then their last layers have biases.
+        Whether U_1 and U_2 are bounded. Only bounded parts have biases in their last layers.
     mirrored : bool
-        Whether U_1 sees each pair from both sides, by the weights ``pair_out_M``.
+        Whether U_1 sees each pair from both sides, with the weights ``pair_out_M``.
 
     Returns
     -------
     dict of str to WeightSpec
-        The layers ``item_0``, ..., ``item_out``, and those of ``pair`` and ``triple``.
+        The layers ``item_0``, ..., ``item_out``, and the layers of ``pair`` and ``triple``.
 
     Examples
     --------
@@ -170,14 +172,14 @@ def feta_weights(
     if mirrored:
         if not pair_widths:
             raise ValueError(
-                "`mirrored` looks at the last hidden layer of a pair from both sides, and "
-                "`pair_widths` has none: give it a layer, or leave `mirrored` out."
+                "`mirrored` uses the last hidden layer of a pair from both sides, but "
+                "`pair_widths` has none. Add a layer, or leave out `mirrored`."
             )
         specs["pair_out_M"] = specs["pair_out_W"]
     if bounded:
         specs["pair_out_b"] = WeightSpec((), (), 1.0)
     if triple_widths is not None:
-        others = ("two_features", 2 * n_features)  # those of one other, then those of the next
+        others = ("two_features", 2 * n_features)  # features of one other item, then of the next
         specs |= layers(triple_widths, prefix="triple", context=others)
         if bounded:
             specs["triple_out_b"] = WeightSpec((), (), 1.0)
@@ -198,9 +200,9 @@ def feta_utility(
     Parameters
     ----------
     features, mask, activation, dtype
-        As in `fate_utility`.
+        See `fate_utility`.
     weights : mapping of str to tensor_like
-        As `feta_weights` lists them.
+        Weights as listed by `feta_weights`.
     bounded : bool
         Whether U_1 and U_2 lie between 0 and 1.
 
@@ -211,7 +213,7 @@ def feta_utility(
 
     Examples
     --------
-    An item gains from worse items in its set, at most 1:
+    An item gains at most 1 from worse items in its set:
 
     >>> weights = {"pair_out_W": [9.0], "pair_out_V": [-9.0], "pair_out_b": 0.0}
     >>> feta_utility([[1.0], [2.0], [6.0]], weights).eval().round(3).tolist()
@@ -223,7 +225,7 @@ def feta_utility(
     one, other = x[..., :, None, :], x[..., None, :, :]
     preference = _preference(layers, one, other, "pair", bounded)
 
-    # Mean over the others in use; by position, because JAX cannot count to a length it computes
+    # Mean over the others in use, by position, because JAX cannot use a computed length in a range
     position = pt.cumsum(pt.ones_like(used, dtype="int64"), axis=-1)
     differ = pt.neq(position[..., :, None], position[..., None, :])
     is_other = differ & used[..., None, :]
@@ -248,10 +250,10 @@ def feta_utility(
 def _preference(
     layers: Any, item: TensorVariable, others: TensorVariable, prefix: str, bounded: bool
 ) -> TensorVariable:
-    """Compare an item with others: one number for each choice of them."""
+    """Compare an item with others; return one number for each choice of others."""
     weights = layers.keywords["weights"]
     preference = layers(item, prefix=prefix, context=others)
-    if f"{prefix}_out_M" in weights:  # reads the same hidden layers, which are computed once
+    if f"{prefix}_out_M" in weights:  # uses the same hidden layers, which are computed once
         back = {**weights, f"{prefix}_out_W": weights[f"{prefix}_out_M"]}
         mirror = layers(item, weights=back, prefix=prefix, context=others)
         preference = preference + pt.swapaxes(mirror, -1, -2)
@@ -260,7 +262,7 @@ def _preference(
         return pt.sigmoid(preference + weight(weights, name))
     if name in weights:
         raise ValueError(
-            f"`weights` has '{name}', the bias of a bounded part: leave it out, or let `bounded` "
-            "be true."
+            f"`weights` has '{name}', the bias of a bounded part. Leave it out, or set "
+            "`bounded=True`."
         )
     return preference

@@ -124,7 +124,7 @@ def judge(
         if row.own_worth:
             utility = utility + _mode(fitted, "worth")[test.item]
         logp = density(utility, test.ranks)
-    return float(fitted["training"]["held_back"].max()), logp, utility
+    return float(fitted["training"]["held_out"].max()), logp, utility
 
 
 def density(utility: Floats, ranks: NDArray[Any]) -> Floats:

@@ -59,7 +59,7 @@ def test_draws_have_its_covariance(given):
 
 def test_a_block_that_bends_upwards_is_refused():
     places, none = np.arange(2)[:, None], [np.zeros((0, 2))]
-    with pytest.raises(ValueError, match=r"curvature -1 within a block.*no isolated mode"):
+    with pytest.raises(ValueError, match=r"not an isolated mode.*curvature -1 within a block"):
         Arrow(
             np.array([[[1.0]], [[-1.0]]]), none, np.zeros((0, 0)),
             places, np.zeros(0, dtype=int), np.array([False]),

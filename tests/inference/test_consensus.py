@@ -172,13 +172,13 @@ def test_other_variables_are_refused():
         br.Mallows("y", [1, 2, 3, 4], 1.0, observed=R)
         br.PlackettLuce("z", np.zeros(4), observed=R)
     for var in ("y", "z", "nothing"):
-        with pytest.raises(ValueError, match=f"'{var}' is no Mallows model of the model that"):
+        with pytest.raises(ValueError, match=f"'{var}' is not a Mallows variable of the model"):
             br.sample_consensus(data, var=var, model=given)
 
 
 def test_a_posterior_of_another_model_is_refused():
     model = model_of()
-    with pytest.raises(ValueError, match="has no variable 'log_alpha', of which the concentration"):
+    with pytest.raises(ValueError, match="has no variable 'log_alpha', on which the concentration"):
         br.sample_consensus(
             xr.DataTree.from_dict({"posterior": xr.Dataset({"x": (("chain", "draw"), [[1.0]])})}),
             model=model,

@@ -222,7 +222,7 @@ def test_items_come_in_when_they_are_first_seen():
     ]
     ranks = br.rank_summary(fit.draws(random_seed=1))
     assert ranks["p_best"].sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match="No item is there at '2019-01-01'"):
+    with pytest.raises(ValueError, match="No item has entered at '2019-01-01'"):
         fit.draws(at="2019-01-01", random_seed=1)
 
 
@@ -446,19 +446,19 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         rankings, time="race", start=0.5, hyperparameters=given, random_seed=1
     )
     assert found.predictions["log_p"].sum() > found.predictions["at_random"].sum() + 5
-    with pytest.raises(ValueError, match="log loss alone"):
+    with pytest.raises(ValueError, match="only a log loss"):
         _ = found.accuracy
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"time": "day"}, "There is no group 'day'; the data are grouped by 'when'"),
-        ({"dynamics": "walk"}, "There is no dynamics 'walk'"),
+        ({"time": "day"}, "`time` is 'day'; the data are grouped by 'when'"),
+        ({"dynamics": "walk"}, "Unknown dynamics 'walk'"),
         ({"dynamics": "constant + constant"}, "twice"),
         ({"hyperparameters": {"length": 1.0}}, "no hyperparameter 'length'; it has scale, drift"),
         ({"hyperparameters": {"drift": -1}}, "'drift' is -1; it must be positive"),
-        ({"likelihood": "bradley_terry"}, "The pairs have ties, and bradley_terry has none"),
+        ({"likelihood": "bradley_terry"}, "The pairs have ties, but bradley_terry allows none"),
         ({"likelihood": "plackett_luce"}, "must be one of"),
         ({"data": made_up_rankings(), "likelihood": "davidson"}, "must be one of 'plackett_luce'"),
         ({"covariates": {"rest": np.zeros(3)}}, "covariate 'rest' must be finite numbers"),
@@ -475,7 +475,7 @@ def test_what_cannot_be_is_told_in_sentences(options, message):
 
 
 def test_a_forward_validation_needs_a_past():
-    with pytest.raises(ValueError, match="nothing is before it"):
+    with pytest.raises(ValueError, match="no data are before it"):
         br.forward_validation(made_up(), time="when", start=-1.0, random_seed=1)
 
 
@@ -506,7 +506,7 @@ def test_a_covariate_and_newcomers_are_learned():
     assert "newcomer" in draws
     table = fit.predict([0, 0], [1, 1], covariates={"rest": [3.0, -3.0]})
     assert table["p_first"][0] > 0.9 > 0.1 > table["p_first"][1]
-    with pytest.raises(ValueError, match="have the covariates 'rest'; got none"):
+    with pytest.raises(ValueError, match="Expected the covariates of the data, 'rest'; got none"):
         fit.predict([0], [1])
     coming = pd.DataFrame({"first": [0, 0], "second": [1, 1], "rest": [3.0, -3.0]}, index=[5, 3])
     both = [coming["first"], coming["second"]]
@@ -547,9 +547,9 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
     back = moved.with_data(known)
     np.testing.assert_allclose(back.mode.x, fit.mode.x, atol=5e-3)
-    with pytest.raises(TypeError, match="is of Pairs, and cannot observe Rankings"):
+    with pytest.raises(TypeError, match="Expected Pairs, as fitted; got Rankings"):
         fit.with_data(made_up_rankings())
-    with pytest.raises(ValueError, match="have the covariates none; got 'rest'"):
+    with pytest.raises(ValueError, match="Expected the covariates of the data, none; got 'rest'"):
         fit.with_data(whole, covariates={"rest": np.zeros(whole.n_pairs)})
 
 

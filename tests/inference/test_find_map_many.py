@@ -227,12 +227,12 @@ def test_a_worker_that_is_killed_takes_no_other_fit_with_it(model, problems, fit
 
 
 def test_a_search_that_does_not_arrive_has_failed(model, problems):
-    with pytest.warns(FitWarning, match="The search for the mode ends"):
+    with pytest.warns(FitWarning, match="The search for the mode did not converge"):
         find_MAP_many(model, [problems["query 1"]], max_iterations=1, progressbar=False)
 
 
 def test_problems_that_would_keep_the_data_of_others_are_refused(model, problems):
-    with pytest.raises(ValueError, match="There are no problems to fit"):
+    with pytest.raises(ValueError, match="Expected at least one problem to fit"):
         find_MAP_many(model, {})
     mixed = {"one": problems["query 1"], "other": {"scale": 2.0}}
     with pytest.raises(ValueError, match=r"^Problem 'other' has no data for 'y', which other pro"):

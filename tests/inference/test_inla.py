@@ -224,7 +224,9 @@ def test_bad_scales_are_refused():
     with pm.Model() as model:
         local = pm.HalfCauchy("local", 1, shape=13)
         pm.Normal("y", local * pm.Normal("b", 0, 1, shape=13), 1, observed=np.ones(13))
-    with pytest.raises(ValueError, match=r"learns 13 scales, local; up to 12"):
+    with pytest.raises(
+        ValueError, match=r"at most 12 learned scales; the model learns 13 \(local\)"
+    ):
         fit_inla(model, random_seed=1)
     with pytest.raises(ValueError, match=r"`scales` has 'tau'; the free variables are \['spread'"):
         fit_inla(groups_model(np.ones(3), centred=True), scales=["tau"], random_seed=1)
@@ -258,7 +260,7 @@ def test_a_cliff_beside_the_mode_is_not_taken_for_a_direction_that_rises():
 
 def test_scales_without_a_mode_are_refused(monkeypatch):
     monkeypatch.setattr(Cliff, "curvature", np.array([4.0, -1.0]))
-    with pytest.raises(ValueError, match=r"scales a, b (open|has no mode).*ample with pm.sample"):
+    with pytest.raises(ValueError, match=r"scales a, b(:| has no mode).*ample with pm.sample"):
         hyper_mode(Cliff(), ["a", "b"])
 
 
@@ -310,7 +312,7 @@ def test_one_sided_counts_have_a_mode_by_their_prior():
 def test_counts_of_several_judges_are_refused():
     frame, columns = judged()
     pairs = br.Pairs.from_frame(frame, **columns, judge="judge")
-    with pytest.raises(ValueError, match=r"3 judges, who differ: use fit_inla"):
+    with pytest.raises(ValueError, match=r"got 3 judges\. Use fit_inla"):
         fit_pairs(pairs, random_seed=1)
     with pytest.raises(ValueError, match=r"`utility_scale` is 0; it must be positive"):
         fit_pairs(br.Pairs.from_frame(frame, **columns), utility_scale=0, random_seed=1)

@@ -169,7 +169,7 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     found = []
     for _ in range(4):
         rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
-        if given[0].statistics.component == PLACES:
+        if given[0].statistics.cost_type == PLACES:
             total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
         else:
             later = rho[:, :, None] > rho[:, None, :]
@@ -225,15 +225,15 @@ def test_steps_and_nuts_have_the_posterior_of_both(n, distance):
         assert abs(float(ranks.mean()) - expected) < 5.5 * error + 0.1
 
 
-@for_each(("what", "message"), [
-    ("alpha", "begins with .*, which is no full ranking"),
+@for_each(("case", "message"), [
+    ("alpha", "expects a full ranking, .*; '\\w+' starts with"),
     ("both", "LeapAndShift takes one variable; got"),
-    ("leap", "`leap` is 0; an item leaps by one place at least"),
+    ("leap", "`leap` is 0; it must be 1 or more"),
 ])  # fmt: skip
-def test_what_is_no_ranking_is_refused(what, message):
+def test_a_variable_that_is_not_a_ranking_is_refused(case, message):
     with pm.Model():
         alpha = pm.Exponential("alpha", 1.0)
         consensus = br.PlackettLuce("consensus", np.zeros(3))
-        which = {"alpha": [alpha], "both": [alpha, consensus]}.get(what, [consensus])
+        which = {"alpha": [alpha], "both": [alpha, consensus]}.get(case, [consensus])
         with pytest.raises(ValueError, match=message):
-            LeapAndShift(which, leap=0 if what == "leap" else None)
+            LeapAndShift(which, leap=0 if case == "leap" else None)

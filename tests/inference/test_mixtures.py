@@ -269,7 +269,7 @@ def test_models_without_a_mixture_and_posteriors_of_others_raise():
     with pm.Model(coords=rankings.coords) as model:
         utility = pm.Normal("utility", dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
-    with pytest.raises(ValueError, match=r"no Mixture .* called 'y'; it observes \['y'\]"):
+    with pytest.raises(ValueError, match=r"no Mixture named 'y' .*; it observes \['y'\]"):
         fit_mixture(model, random_seed=1)
     _, _, mixture, best = found()
     posterior = xr.DataTree.from_dict({"posterior": best.mode["posterior"].dataset[["weights"]]})
@@ -285,17 +285,15 @@ def test_models_without_a_mixture_and_posteriors_of_others_raise():
 
 def test_more_components_than_rankings_raise():
     rankings, _ = made_up(3)
-    with pytest.raises(
-        ValueError, match="4 components of 3 rankings: there are no more components"
-    ):
+    with pytest.raises(ValueError, match="4 components but only 3 rankings"):
         fit_mixture(model_of(rankings, 4, sd=1.0), random_seed=1)
 
 
 def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
     rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 10)
     with (
-        pytest.warns(MixtureWarning, match="All 10 rankings of 'y' are the same"),
-        pytest.warns(MixtureWarning, match=r"is empty .* Fewer components say the same"),
+        pytest.warns(MixtureWarning, match="All 10 rankings of 'y' are equal"),
+        pytest.warns(MixtureWarning, match=r"is empty .* Use fewer components"),
     ):
         best = fit_mixture(model_of(rankings, sd=1.0), n_starts=2, random_seed=1)
     assert np.isfinite(best.log_posterior).all()
@@ -315,5 +313,5 @@ def test_an_empty_component_warns():
 @pytest.mark.slow
 def test_a_mode_that_one_start_reached_warns():
     rankings, _ = made_up(12, seed=8)
-    with pytest.warns(MixtureWarning, match=r"reached from 1 of 2 starts: there may be better"):
+    with pytest.warns(MixtureWarning, match=r"Only 1 of 2 starts reached .* there may be better"):
         fit_mixture(model_of(rankings, 4, sd=3.0), n_starts=2, random_seed=1)

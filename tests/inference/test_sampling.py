@@ -165,7 +165,9 @@ def test_what_sampling_would_take_is_gradients_times_their_number(monkeypatch):
 def test_discrete_variables_are_refused():
     with pm.Model():
         pm.Bernoulli("z", 0.5)
-        with pytest.raises(ValueError, match=r"NUTS cannot sample \['z'\], which are discrete; pm"):
+        with pytest.raises(
+            ValueError, match=r"NUTS cannot sample \['z'\], which are discrete\. Use pm"
+        ):
             sample()
 
 

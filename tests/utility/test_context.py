@@ -351,7 +351,7 @@ def test_feta_from_both_sides_by_hand(rng):
 
     expected = [np.mean([beside(x[i], x[j]) for j in range(3) if j != i]) for i in range(3)]
     np.testing.assert_allclose(feta_utility(x, w).eval(), expected, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"`pair_widths` has none: give it a layer, or leave"):
+    with pytest.raises(ValueError, match=r"`pair_widths` has none. Add a layer, or leave"):
         feta_weights(2, None, (), mirrored=True)
 
 
@@ -476,15 +476,15 @@ FATE, FETA = fate_weights(2, (4,), (4,)), feta_weights(2, None, (4,))
             fate_utility,
             fate_weights(3, (4,), (4,)),
             "",
-            r"^Weight '\w+' expects 3 features; got 2\. G",
+            r"^Weight '\w+' expects 3 features; got 2\. P",
         ),
         (
             feta_utility,
             feta_weights(3, (4,), (4,)),
             "",
-            r"^Weight '\w+' expects 3 features; got 2\. G",
+            r"^Weight '\w+' expects 3 features; got 2\. P",
         ),
-        (feta_utility, FATE, "", r"'set_0_W', which has no place .* or 'triple_'\.$"),
+        (feta_utility, FATE, "", r"'set_0_W', which this network does not use; .* or 'triple_'\.$"),
         (fate_utility, FATE, "score_0_V", r"^`weights` has no 'score_0_V'; it has set_0_W, "),
         (feta_utility, FETA, "pair_out_b", r"^`weights` has no 'pair_out_b'"),
     ],
@@ -498,5 +498,5 @@ def test_weights_that_do_not_fit_raise(net, specs, without, message):
 
 def test_a_bias_of_an_unbounded_pairwise_part_raises():
     weights = draw_weights(FETA, random_seed=1)
-    with pytest.raises(ValueError, match=r"^`weights` has 'pair_out_b', .* let `bounded` be true"):
+    with pytest.raises(ValueError, match=r"^`weights` has 'pair_out_b', .* set `bounded=True`"):
         feta_utility(np.zeros((3, 2)), weights, bounded=False)

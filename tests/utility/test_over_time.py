@@ -65,7 +65,7 @@ def test_times_need_not_be_in_order_of_their_labels():
 
 def test_bad_dims_and_smoothness_are_told():
     with pm.Model(coords={"item": ["a"]}):
-        with pytest.raises(ValueError, match="must be two that have labels in the model"):
+        with pytest.raises(ValueError, match="expected two dims with coords in the model"):
             random_walk("u", 1.0, 1.0, dims=("day", "item"))
         with pytest.raises(ValueError, match=r"it must be 0\.5, 1\.5 or 2\.5"):
             matern("u", 1.0, 1.0, smoothness=1.0, dims=("day", "item"))

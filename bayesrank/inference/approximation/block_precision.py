@@ -1,18 +1,19 @@
-r"""Precisions of many small blocks that meet only their own variables, and of a few that meet all.
+r"""Precision matrices with many small blocks, and a few variables that are linked to all of them.
 
-Parameters of two judges never meet in the log posterior. Its Hessian is an arrow: the blocks D of
-the judges along the diagonal, and C and R of the other variables along the edge,
+No term of the log posterior links the parameters of two judges. Its Hessian is an arrow: the blocks
+D of the judges on the diagonal, and C and R of the other variables at the edge,
 
 .. math:: Q = \begin{pmatrix} D & C \\ C^\top & R \end{pmatrix}
             = L L^\top, \qquad
           L = \begin{pmatrix} D^{1/2} & 0 \\ H^\top & S^{1/2} \end{pmatrix}, \quad
           H = D^{-1/2} C, \quad S = R - H^\top H .
 
-Time and memory are linear in the judges. If the parameters sum to zero over the judges, Q is that
-of free numbers, conditioned on the sums. With A the rows of these sums, of length one,
-:math:`\lvert Q \rvert` becomes :math:`\lvert Q \rvert \, \lvert A Q^{-1} A^\top \rvert`, and
-draws and solutions are moved by :math:`Q^{-1} A^\top (A Q^{-1} A^\top)^{-1} A` times themselves
-(Rue & Held, Gaussian Markov Random Fields, 2005, section 2.3.3).
+Time and memory are linear in the number of judges. If the parameters sum to zero over the judges, Q
+is the precision of unconstrained parameters, conditioned on the sums. The rows of A are these sums,
+scaled to length one. The determinant becomes
+:math:`\lvert Q \rvert \, \lvert A Q^{-1} A^\top \rvert`. A draw or a solution x is reduced by
+:math:`Q^{-1} A^\top (A Q^{-1} A^\top)^{-1} A x` (Rue & Held, Gaussian Markov Random Fields, 2005,
+section 2.3.3).
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 class Dense:
-    """A precision without zeros.
+    """A dense precision matrix.
 
     Parameters
     ----------
@@ -50,32 +51,32 @@ class Dense:
         return cho_solve((self.factor, True), right)
 
     def noise(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw from the normal of this precision, (n, draws)."""
+        """Draw from the normal with this precision, (n, draws)."""
         z = rng.normal(size=(len(self.factor), draws))
         return solve_triangular(self.factor, z, lower=True, trans="T")
 
 
 class Arrow:
-    """A precision in the shape of an arrow.
+    """A precision matrix in the shape of an arrow.
 
     Parameters
     ----------
     blocks : array, (n_blocks, size, size)
         D of the formulas.
     across : sequence of array, (n_rest, n_blocks)
-        C, of each place in a block. They are overwritten.
+        C, for each position in a block. The arrays are overwritten.
     rest : array, (n_rest, n_rest)
         R.
     places : array of int, (n_blocks, size)
-        Of the variables of the blocks, among all.
+        Positions of the blocks' variables among all variables.
     places_of_rest : array of int, (n_rest,)
     sums : array of bool, (size,)
-        Which of the variables of blocks sum to zero over the blocks.
+        Which variables of a block sum to zero over the blocks.
 
     Raises
     ------
     ValueError
-        If it is not positive definite.
+        If the matrix is not positive definite.
     """
 
     def __init__(
@@ -90,13 +91,13 @@ class Arrow:
         except np.linalg.LinAlgError as error:
             least = np.linalg.eigvalsh(blocks).min()
             raise ValueError(
-                f"The log posterior does not curve downwards in every direction at the given point "
-                f"(least curvature {least:.2g} within a block): it is no isolated mode. Give every "
-                "variable a proper prior, or sample with pm.sample."
+                f"The given point is not an isolated mode: the log posterior does not curve "
+                f"downwards in every direction (least curvature {least:.2g} within a block). "
+                "Give every variable a proper prior, or sample with pm.sample."
             ) from error
-        # blocks are small and many: their inverses are applied faster than they are solved with
+        # there are many small blocks, and it is faster to apply their inverses than to solve
         self.inverse = np.linalg.inv(self.root)
-        self.edge = list(across)  # becomes H, from the last place on
+        self.edge = list(across)  # becomes H, from the last position to the first
         for p, edge in reversed([*enumerate(self.edge)]):
             edge *= self.inverse[:, p, p]
             for q in range(p):
@@ -106,7 +107,7 @@ class Arrow:
         self.sums = np.zeros((kept.size, self.n))  # A
         for row, which in zip(self.sums, kept, strict=True):
             row[places[:, which]] = len(places) ** -0.5
-        self.moved = self._solve(self.sums.T)  # what a sum is corrected by
+        self.moved = self._solve(self.sums.T)  # corrections for the sums
         self.by_sums = factor_of(self.sums @ self.moved) if kept.size else np.zeros((0, 0))
 
     @property
@@ -116,7 +117,7 @@ class Arrow:
 
     @property
     def log_det(self) -> float:
-        """Logarithm of the determinant, where sums are fixed in the space that is left."""
+        """Logarithm of the determinant on the subspace where the sums are zero."""
         roots = np.diagonal(self.root, axis1=1, axis2=2)
         parts = (roots, np.diag(self.corner), np.diag(self.by_sums))
         return 2 * float(sum(np.log(part).sum() for part in parts))
@@ -127,7 +128,7 @@ class Arrow:
         return self._given_sums(found).reshape(right.shape)
 
     def noise(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw from the normal of this precision, (n, draws), given the sums."""
+        """Draw from the normal with this precision, (n, draws), given the sums."""
         z = rng.normal(size=(self.n, draws))
         corner = solve_triangular(self.corner, z[self.places_of_rest], lower=True, trans="T")
         return self._given_sums(self._back(z[self.places], corner))
@@ -141,7 +142,7 @@ class Arrow:
         return self._back(half, corner)
 
     def _back(self, half: Floats, corner: Floats) -> Floats:
-        """Solve the upper triangle for (n_blocks, size, columns), the rest being known."""
+        """Solve the upper triangular system, (n_blocks, size, columns), given the rest."""
         left = np.stack([half[:, p] - edge.T @ corner for p, edge in enumerate(self.edge)], axis=1)
         out = np.empty((self.n, half.shape[2]))
         out[self.places] = np.swapaxes(self.inverse, 1, 2) @ left

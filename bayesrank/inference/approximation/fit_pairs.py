@@ -1,16 +1,17 @@
-r"""Matches of one judge: mode and Laplace posterior from their counts, in closed form.
+r"""Matches of one judge: posterior mode and Laplace approximation from counts.
 
-The model is that of `bayesrank.leaderboard.leaderboard_model` without judges and categories:
-Davidson, or Bradley-Terry without ties. Two items meet n times, with the lead
-:math:`d = w_i - w_j + o` of the first. The outcomes have the probabilities
+The model is `bayesrank.leaderboard.leaderboard_model` without judges and categories: Davidson, or
+Bradley-Terry without ties. Two items meet n times, and the first has the lead
+:math:`d = w_i - w_j + o`. The outcomes have the probabilities
 
 .. math:: (p_1, p_2, p_t) \propto (e^{d/2},\, e^{-d/2},\, \nu),
 
-the gradient by d is :math:`\tfrac12 (c_1 - c_2 - n (p_1 - p_2))`, by :math:`\eta = \log \nu` it is
-:math:`c_t - n p_t`, and the second derivatives are minus n times the (co)variances of the two
-statistics. Newton's method takes some ten passes over the pairs, and nothing is compiled.
+and the derivative of the log-probability with respect to d is
+:math:`\tfrac12 (c_1 - c_2 - n (p_1 - p_2))`. With respect to :math:`\eta = \log \nu` it is
+:math:`c_t - n p_t`. The second derivatives are minus n times the variances and the covariance of
+the two statistics. Newton's method takes about ten passes over the pairs, and nothing is compiled.
 
-Likelihood and prior determine utilities up to their sum; draws are centred.
+Only differences between utilities matter, so draws are centred.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 ORDER_SCALE = 0.5  # standard deviations of the priors of `leaderboard_model`
 TIE_SCALE = 1.0
 MOST_STEPS = 200
-ENOUGH = 1e-7  # nats that the last step promises: what it leaves is of the order of the square
+ENOUGH = 1e-7  # nats gained by the last step; the remaining error is of the order of its square
 
 
 def fit_pairs(
@@ -49,19 +50,20 @@ def fit_pairs(
     Parameters
     ----------
     pairs : Pairs
-        Matches of one judge. With ties the model is `Davidson`, without any `BradleyTerry`.
+        Matches of one judge. The model is `Davidson` if there are ties, and `BradleyTerry`
+        otherwise.
     utility_scale : float
         Standard deviation of the utilities, positive.
     order_effect : bool
-        Whether being the first may be an advantage.
+        Whether the first item of a pair may have an advantage.
     draws, chains, random_seed
         As in `fit_inla`.
 
     Returns
     -------
     DataTree
-        Group ``posterior`` with ``utility`` (the sum zero), and if the model has them
-        ``order_effect`` and ``nu``: draws of the normal around the mode, for log nu.
+        Group ``posterior`` with draws of ``utility``, centred, and of ``order_effect`` and ``nu``
+        if the model has them. They come from the normal around the mode (for nu, of its logarithm).
 
     Raises
     ------
@@ -78,7 +80,7 @@ def fit_pairs(
     """
     if len(pairs.judges) > 1:
         raise ValueError(
-            f"There are {len(pairs.judges)} judges, who differ: use fit_inla on "
+            f"Expected the matches of one judge; got {len(pairs.judges)} judges. Use fit_inla on "
             "leaderboard_model(pairs), or read the table without its judge column."
         )
     fit = fit_matches(pairs, utility_scale=utility_scale, order_effect=order_effect)
@@ -94,16 +96,16 @@ def fit_matches(
     order_effect: bool = True,
     near: "MatchFit | None" = None,
 ) -> "MatchFit":
-    """Find the posterior mode of a leaderboard without judges, and its curvature.
+    """Find the posterior mode of a leaderboard without judges, and the curvature there.
 
     Parameters
     ----------
     pairs : Pairs
-        Matches, whose judges do not matter.
+        Matches; their judges are ignored.
     utility_scale, order_effect
         As in `fit_pairs`.
     near : MatchFit, optional
-        A fit of nearly the same matches, where the search starts.
+        A fit of similar matches, from which the search starts.
 
     Returns
     -------
@@ -144,7 +146,7 @@ class MatchFit:
     n_items : int
         Number of utilities.
     order, ties : bool
-        Whether there is an order effect, and nu.
+        Whether the model has an order effect, and whether it has nu.
     """
 
     mode: Floats
@@ -177,15 +179,15 @@ class MatchFit:
         Parameters
         ----------
         lead : array, shape (...)
-            Utility of the first less that of the second, the order effect apart.
+            Utility of the first minus the utility of the second, without the order effect.
         """
         d = lead + self.order_effect[0]
         return np.stack(_outcomes(d, self.mode[-1] if self.ties else -np.inf)[2:], axis=-1)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
-        """Change of the lead of one item over another by a match, in one Newton step.
+        """Compute how one more match changes the lead of one item over another.
 
-        Returned are the changes, (n_pairs, 3), for each outcome of a match of the fitted pairs.
+        The change is one Newton step. Returns it for each pair and outcome, (n_pairs, 3).
         """
         contrast = np.zeros(self.mode.size)
         contrast[one], contrast[other] = 1.0, -1.0
@@ -199,7 +201,7 @@ class MatchFit:
 
 
 class _Counts:
-    """The log posterior of utilities, order effect and log nu, the last two if there are any."""
+    """The log posterior of utilities and, if the model has them, order effect and log nu."""
 
     def __init__(self, pairs: Pairs, scale: float, order_effect: bool) -> None:
         ties = bool(pairs.counts[:, 2].any())
@@ -216,9 +218,9 @@ class _Counts:
         self.precision = np.concatenate([np.full(n, s**-2.0) for s, n in sizes])
 
     def start(self) -> Floats:
-        """Return log odds of the share of points, as if all had met the same opponents.
+        """Return log odds of the shares of points, as if all had met the same opponents.
 
-        Opponents of all strengths bring them nearer to zero, by what their variance says.
+        Opponents of different strengths shrink log odds; a factor from their variance corrects it.
         """
         K = self.n_items
         points = np.bincount(self.first, self.points, K) - np.bincount(self.second, self.points, K)
@@ -247,8 +249,8 @@ class _Counts:
         H = np.zeros((x.size, x.size))
         np.subtract(-cells, cells.T, out=H[:K, :K])
         H.ravel()[:: x.size + 1] += self.precision
-        own = cells.sum(axis=0) + cells.sum(axis=1)
-        H.ravel()[: K * x.size : x.size + 1] += own
+        diagonal = cells.sum(axis=0) + cells.sum(axis=1)
+        H.ravel()[: K * x.size : x.size + 1] += diagonal
         if order:
             gradient[K] += slope.sum()
             H[K, :K] = H[:K, K] = cells.sum(axis=1) - cells.sum(axis=0)
@@ -267,26 +269,26 @@ class _Counts:
         """Find the mode from x by Newton's method, and the factor of the precision there."""
         value, gradient, H = self.at(x)
         for _ in range(MOST_STEPS):
-            # concave: a prior is proper, and log sums are convex
+            # concave, because the prior is proper and log-sum-exp is convex
             factor = cholesky(H, lower=True, overwrite_a=True, check_finite=False)
             step = cho_solve((factor, True), gradient, check_finite=False)
             gain = float(gradient @ step) / 2
             if gain < ENOUGH:
                 return x + step, factor
-            rounding = 1e-13 * (1 + abs(value))  # of a sum
+            rounding = 1e-13 * (1 + abs(value))  # error of a sum
             for length in 0.5 ** np.arange(34):
-                there = x + length * step
-                reached = self.at(there)
+                candidate = x + length * step
+                reached = self.at(candidate)
                 if reached[0] >= value + 1e-4 * length * gain - rounding:
                     break
             else:
                 break
-            x, (value, gradient, H) = there, reached
+            x, (value, gradient, H) = candidate, reached
         return x, factor
 
 
 def _outcomes(d: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Scale and sum of the weights of the outcomes, and their probabilities: win, loss, tie."""
+    """Return scale and sum of the outcomes' weights, and the probabilities: win, loss, tie."""
     half = d / 2
     high = np.maximum(np.abs(half), eta)
     up, down = np.exp(half - high), np.exp(-half - high)

@@ -1,8 +1,9 @@
 r"""Products of a model's Hessian with many directions.
 
-Differences of gradients take two passes over the data for each direction. If a compiled likelihood
-f has second derivatives by its inputs :math:`\theta(x)` (its method ``hessian``, see
-`bayesrank.likelihoods.pairs.total`), one pass is enough for all directions v of the variables x:
+Differences of gradients take two passes over the data for each direction. One pass is enough for
+all directions v of the variables x if a compiled likelihood f has a method ``hessian`` (see
+`bayesrank.likelihoods.pairs.total`). It returns the second derivatives by the inputs
+:math:`\theta(x)`:
 
 .. math:: \nabla^2_x \log p \; v = J^\top \nabla^2_\theta f \, (J v)
           + \nabla^2_x \bigl[\log p - f + \langle \nabla_\theta f, \theta(x) \rangle\bigr]\, v,
@@ -41,7 +42,7 @@ def likelihoods_of(logp: Any) -> list[Apply]:
     return [owner for owner in owners if hasattr(owner.op, "hessian")]
 
 
-AT_ONCE = 32  # directions multiplied together, which bounds the memory
+AT_ONCE = 32  # directions per call, which bounds memory
 
 
 def many_products(
@@ -100,7 +101,7 @@ def many_products(
     outputs, along = join_inputs(point, outputs, along)
     pulled, bend, *outputs = outputs
     pushed, everything = outputs[: len(inputs)], outputs[len(inputs) :]
-    # a call for many directions at once takes a quarter of the time of one for each
+    # one call for many directions takes a quarter of the time of a call for each
     many = [x.type.clone(shape=(None, *x.type.shape))() for x in (along, *weights)]
     forwards = vectorize_graph([bend, *pushed], {along: many[0]})
     backwards = vectorize_graph(pulled, dict(zip(weights, many[1:], strict=True)))
@@ -111,27 +112,27 @@ def many_products(
 
     def at_point(x: Floats) -> Callable[[Floats], Floats]:
         values = values_at(x)
-        here, hessians = [], []
+        slopes_at_x, hessians = [], []
         for node in nodes:
             mine, values = values[: len(node.inputs)], values[len(node.inputs) :]
             mine = [np.array(value, order="C") for value in mine]
-            here += node.op.call(*mine)[1:]
+            slopes_at_x += node.op.call(*mine)[1:]
             hessians.append(node.op.hessian(*mine))
 
         def products(directions: Floats) -> Floats:
             out = np.empty(directions.shape)
             for first in range(0, len(out), AT_ONCE):
                 some = directions[first : first + AT_ONCE]
-                bend, *pushed = forward(x, some, *here)
+                bend, *pushed = forward(x, some, *slopes_at_x)
                 # inputs that do not depend on the variables are the same in all directions
                 into = [
                     np.broadcast_to(v, (len(some), *g.shape))
-                    for v, g in zip(pushed, here, strict=True)
+                    for v, g in zip(pushed, slopes_at_x, strict=True)
                 ]
                 changed: list[Floats] = []
                 for hessian, a, b in zip(hessians, ends[:-1], ends[1:], strict=True):
                     changed += hessian.dot(into[a:b])
-                # of another layout they would be compiled for anew
+                # another memory layout would compile the function again
                 back = backward(x, *map(np.ascontiguousarray, changed))
                 np.add(bend, back, out=out[first : first + AT_ONCE])
             return out
@@ -142,7 +143,7 @@ def many_products(
 
 
 def _inner(one: Sequence[Any], other: Sequence[Any]) -> Any:
-    """Inner product of what variables are made of."""
+    """Inner product of two lists of variables."""
     return pt.add(*(pt.sum(x * y) for x, y in zip(one, other, strict=True)), pt.zeros(()))
 
 

@@ -20,19 +20,19 @@ __all__ = ["HyperMode", "HyperNodes", "hyper_mode", "hyper_nodes"]
 
 Floats = NDArray[np.float64]
 
-FAR = 30.0  # logarithm of a scale that has run away
-LONGEST = 2.0  # change of a logarithm in one step of the search
-CLOSE = 3e-2  # nats that a step of the search promises, at which it ends
-FLAT = 1e-2  # curvature of a direction that is taken for flat
-MOST_STEPS = 40  # of the search
-JITTER = 0.15  # share of the variance of the hyperparameters that is between the nodes
+FAR = 30.0  # log scale beyond which the search has diverged
+LONGEST = 2.0  # largest change of a logarithm in one step of the search
+CLOSE = 3e-2  # the search ends when a step gains fewer nats
+FLAT = 1e-2  # a direction of less curvature is treated as flat
+MOST_STEPS = 40  # steps of the search
+JITTER = 0.15  # share of the hyperparameters' variance between nodes, added back as noise
 
 
 class HyperMode(NamedTuple):
     """The mode of the log marginal of the hyperparameters."""
 
     hyper: Floats  # (n_hyper,)
-    root: Floats  # (n_hyper, n_hyper), of the covariance of the normal around the mode
+    root: Floats  # (n_hyper, n_hyper), root of the covariance of the normal around the mode
     near: InnerGaussian  # at hyperparameters near the mode
 
 
@@ -42,7 +42,7 @@ class HyperNodes(NamedTuple):
     hyper: Floats  # (n_nodes, n_hyper)
     log_weight: Floats  # (n_nodes,)
     inner: list[InnerGaussian]
-    shrink: float  # of the nodes towards their mean, so that jitter adds no variance
+    shrink: float  # factor that moves nodes towards their mean, so that jitter adds no variance
     jitter: Floats  # (n_hyper, n_hyper) covariance of the hyperparameters around a node
 
 
@@ -55,8 +55,8 @@ def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
         If the log marginal has no mode, or does not fall in every direction.
     """
     hyper, near, curvature = _climb(joint, names)
-    # A difference of two together may reach over a cliff, where inner modes are elsewhere, and look
-    # like a direction that rises. Then differences of single hyperparameters are enough.
+    # A joint difference of two may reach over a cliff, where inner modes are elsewhere, and look
+    # like a direction that rises. Then use differences of single hyperparameters only.
     for known in (curvature, np.diag(np.diag(curvature))):
         try:
             root = np.linalg.inv(factor_of(known)).T
@@ -64,15 +64,16 @@ def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
             continue
         return HyperMode(hyper, root, near)
     raise ValueError(
-        f"The approximate density of the scales {', '.join(names)} has no mode around which it "
-        "falls in every direction: the data say too little about them. Sample with pm.sample."
+        f"The approximate density of the scales {', '.join(names)} has no mode: it does not fall "
+        "in every direction, because the data say too little about them. Sample with pm.sample."
     )
 
 
 def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, Floats]:
     """Climb to the mode of the log marginal, and return minus the Hessian there.
 
-    Newton steps use the diagonal of the Hessian, by differences; the last step uses all of it.
+    Newton steps use the diagonal of the Hessian, by differences. The last step uses the whole
+    Hessian.
     """
     hyper = joint.start[joint.hyper]
     given = joint.gaussian(hyper)
@@ -89,28 +90,28 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
         for length in 0.5 ** np.arange(6):
             if abs(hyper + length * step).max() > FAR:
                 raise ValueError(
-                    f"The data leave the scales {', '.join(names)} open: the approximate density "
-                    "has no mode. Give them proper priors, or sample with pm.sample."
+                    f"The data do not determine the scales {', '.join(names)}: their approximate "
+                    "density has no mode. Give them proper priors, or sample with pm.sample."
                 )
-            there = joint.gaussian(hyper + length * step, given)
-            if there.log_marginal > given.log_marginal:
+            candidate = joint.gaussian(hyper + length * step, given)
+            if candidate.log_marginal > given.log_marginal:
                 break
         else:
             break
-        hyper, given = hyper + length * step, there
+        hyper, given = hyper + length * step, candidate
     slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal)
     step = _positive_inverse(curvature) @ slope
     return hyper + step * min(1.0, LONGEST / abs(step).max()), given, curvature
 
 
 def _positive_inverse(curvature: Floats) -> Floats:
-    """Invert a curvature; directions that curve upwards, or not at all, count as downwards."""
+    """Invert a curvature; take the absolute value in directions that curve upwards."""
     values, vectors = np.linalg.eigh(curvature)
     return (vectors / np.maximum(abs(values), FLAT)) @ vectors.T
 
 
 def hyper_nodes(joint: Joint, names: Sequence[str]) -> HyperNodes:
-    """Lay nodes around the mode of the hyperparameters, and weigh them."""
+    """Place weighted nodes around the mode of the hyperparameters."""
     if not joint.hyper.size:
         given = joint.gaussian(np.zeros(0))
         return HyperNodes(np.zeros((1, 0)), np.zeros(1), [given], 1.0, np.zeros((0, 0)))
@@ -128,7 +129,7 @@ def hyper_nodes(joint: Joint, names: Sequence[str]) -> HyperNodes:
         nearest = nearest or top
         if joint.blocks is None:
             return joint.averaged(joint.moved(nearest, hyper))
-        # each block is known well by its own data, and averages over all would take long
+        # the data determine each block well, and averages over all blocks would be slow
         return joint.gaussian(hyper, nearest)
 
     hyper, log_weight, inner, rest = weighted_nodes(

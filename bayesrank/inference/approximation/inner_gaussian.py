@@ -1,16 +1,16 @@
 r"""The inner Gaussian of nested Laplace: the latent variables given the hyperparameters.
 
-Given hyperparameters :math:`\theta`, the latent variables x are about normal around their inner
-mode :math:`\hat x(\theta)`, with the precision :math:`-H(\theta)`. Laplace's approximation of the
-marginal of the hyperparameters is
+Given hyperparameters :math:`\theta`, the latent variables x are approximately normal around their
+inner mode :math:`\hat x(\theta)`, with the precision :math:`-H(\theta)`. Laplace's approximation of
+the marginal of the hyperparameters is
 
 .. math:: \log \tilde p(\theta \mid y) = \log p(y, \hat x(\theta), \theta)
           - \tfrac12 \log \lvert -H(\theta) \rvert + \text{const}.
 
-If latent variables multiply each other, the mode is not the mean. `Joint.averaged` moves the normal
-towards the one of least Kullback-Leibler divergence from the posterior, over which the gradient
-averages to zero and minus the Hessian to the precision. Its bound of the evidence replaces that of
-Laplace.
+If latent variables multiply each other, the mode differs from the mean. `Joint.averaged` therefore
+moves the normal towards the one with the smallest Kullback-Leibler divergence from the posterior.
+Over this normal, the gradient averages to zero, and minus the Hessian averages to the precision.
+Its bound on the evidence replaces Laplace's approximation.
 
 References
 ----------
@@ -34,20 +34,20 @@ __all__ = ["Blocks", "BlocksMeetError", "InnerGaussian", "Joint"]
 
 Floats = NDArray[np.float64]
 
-MOST_STEPS = 40  # of the search for the inner mode
-ENOUGH = 1e-5  # nats that the last step to the inner mode promises: far below any Monte Carlo error
-N_PAIRS = 32  # antithetic pairs of draws for averages: enough for a tenth of a nat
-N_ENTRIES = 300  # entries of averaged diagonals of Hessians: with many variables one pair is enough
-MOST_ROUNDS = 16  # of `averaged`, each with a new precision and a step of the mean
-SETTLED = 0.05  # nats that a step of the mean promises, at which `averaged` ends
+MOST_STEPS = 40  # steps of the search for the inner mode
+ENOUGH = 1e-5  # nats gained by the last step to the inner mode, far below Monte Carlo error
+N_PAIRS = 32  # antithetic pairs of draws in averages, enough for a tenth of a nat
+N_ENTRIES = 300  # entries in averaged Hessian diagonals; with many variables, one pair is enough
+MOST_ROUNDS = 16  # rounds of `averaged`, each with a new precision and a step of the mean
+SETTLED = 0.05  # `averaged` ends when a step of the mean gains fewer nats
 
 
 class BlocksMeetError(Exception):
-    """Variables of different blocks meet in the log density."""
+    """A term of the log density links variables of different blocks."""
 
 
 class Blocks(NamedTuple):
-    """Latent variables in blocks, such as one per judge, that meet no other block."""
+    """Latent variables in blocks, such as one per judge, with no term that links two blocks."""
 
     places: NDArray[np.int64]  # (n_blocks, size)
     sums: NDArray[np.bool_]  # (size,) which of the variables sum to zero over the blocks
@@ -68,13 +68,13 @@ class Joint:
     Parameters
     ----------
     logp : callable
-        From all variables, (n,), to the log density and its gradient, as of `objective`.
+        From all variables, (n,), to the log density and its gradient, as `objective` returns it.
     products : callable
         Products with the Hessian, from `many_products`.
     start : array, (n,)
         Where searches start.
     hyper : array of int
-        Places of the hyperparameters among the variables. All others are latent.
+        Positions of the hyperparameters among the variables. All others are latent.
     blocks : Blocks, optional
     """
 
@@ -92,8 +92,8 @@ class Joint:
         if blocks is None:
             self.directions = np.eye(start.size)
             return
-        # One direction for each variable outside blocks, and two for a variable of all blocks: with
-        # equal and with other weights of the blocks, which shows whether blocks meet.
+        # One direction for each variable outside blocks, and two for each variable of the blocks:
+        # one with equal weights, and one with other weights, which reveals links between blocks.
         self.outside = np.setdiff1d(self.latent, blocks.places)
         single = np.concatenate([self.outside, hyper])
         n_single, size = len(single), blocks.places.shape[1]
@@ -105,7 +105,7 @@ class Joint:
             equal[i, places], weighted[i, places] = 1.0, self.weights
 
     def moved(self, near: InnerGaussian, hyper: Floats) -> InnerGaussian:
-        """Take the mean along to hyperparameters nearby, with the same precision."""
+        """Extrapolate the mean to nearby hyperparameters, with the same precision."""
         x = near.x.copy()
         x[self.hyper] = hyper
         x[self.latent] += near.shift @ (hyper - near.x[self.hyper])
@@ -119,15 +119,15 @@ class Joint:
         return InnerGaussian(x, precision, log_marginal, -precision.solve(cross))
 
     def averaged(self, given: InnerGaussian) -> InnerGaussian:
-        """Move a normal towards the one that is nearest to the posterior, at its hyperparameters.
+        """Move a normal towards the one nearest to the posterior, given the hyperparameters.
 
-        The draws are the same at all hyperparameters, so that log marginals can be compared.
+        The draws are the same for all hyperparameters, so log marginals are comparable.
         """
         n_hessians = min(max(1, N_ENTRIES // self.latent.size), N_PAIRS)
         x, precision, shift = given.x, given.precision, given.shift
         for _ in range(MOST_ROUNDS):
             noise = self._noise(precision)
-            with contextlib.suppress(ValueError):  # so far from normal that it curves upwards
+            with contextlib.suppress(ValueError):  # too far from normal
                 precision, cross = self._precision(*_pairs(x, noise[:n_hessians]))
                 shift = -precision.solve(cross)
             noise = self._noise(precision)
@@ -136,17 +136,17 @@ class Joint:
             if slope[self.latent] @ step < SETTLED:
                 break
             for length in (1.0, 0.5, 0.25):
-                there = self._stepped(x, length * step)
-                reached, _ = self._average(there, noise)
+                candidate = self._stepped(x, length * step)
+                reached, _ = self._average(candidate, noise)
                 if reached > value:
-                    x, value = there, reached
+                    x, value = candidate, reached
                     break
             else:
                 break
         return InnerGaussian(x, precision, value - precision.log_det / 2, shift)
 
     def draw(self, given: InnerGaussian, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw all variables, (n_draws, n), with the hyperparameters as they are."""
+        """Draw all variables, (n_draws, n), with fixed hyperparameters."""
         out = np.tile(given.x, (n_draws, 1))
         out[:, self.latent] += given.precision.noise(n_draws, rng).T
         return out
@@ -158,7 +158,7 @@ class Joint:
 
     def _average(self, x: Floats, noise: Floats) -> tuple[float, Floats]:
         values, slopes = zip(*map(self._density, _pairs(x, noise)), strict=True)
-        with np.errstate(over="ignore"):  # far out a log density may be too low for a sum
+        with np.errstate(over="ignore"):  # a log density in the far tail may overflow
             return float(np.mean(values)), np.mean(slopes, axis=0)
 
     def _stepped(self, x: Floats, step: Floats) -> Floats:
@@ -167,16 +167,16 @@ class Joint:
         return out
 
     def _density(self, x: Floats) -> tuple[float, Floats]:
-        """Log density and its gradient, (n,), along which sums over blocks stay zero."""
+        """Return the log density and its gradient, (n,), projected so that block sums stay zero."""
         value, slope = self.logp(x)
-        slope = np.nan_to_num(slope)  # where it overflows, the value shows that it is too far
+        slope = np.nan_to_num(slope)  # if it overflows, the value rejects the point
         if self.blocks is not None:
             for places in self.blocks.places.T[self.blocks.sums]:
                 slope[places] -= slope[places].mean()
         return float(value), slope
 
     def _inner_mode(self, hyper: Floats, near: InnerGaussian | None) -> tuple[Floats, float]:
-        """Find the inner mode by Newton's method, with the precision nearby while it does."""
+        """Find the inner mode by Newton's method, with the nearby precision while it works."""
         x, precision = self.start.copy(), None
         x[self.hyper] = hyper
         if near is None:
@@ -190,16 +190,16 @@ class Joint:
             if precision is None:
                 try:
                     precision, last_gain = self._precision(x)[0], np.inf
-                except ValueError:  # far from the mode it may curve upwards
+                except ValueError:  # not positive definite far from the mode
                     break
             step = precision.solve(slope[self.latent])
             gain = float(slope[self.latent] @ step) / 2
             if gain < ENOUGH:
                 return x, value
-            there = self._stepped(x, step)
-            reached, slope_there = self._density(there)
+            candidate = self._stepped(x, step)
+            reached, new_slope = self._density(candidate)
             if reached > value + gain / 10 and gain < last_gain / 2:
-                x, value, slope, last_gain = there, reached, slope_there, gain
+                x, value, slope, last_gain = candidate, reached, new_slope, gain
             elif is_new:
                 break
             else:
@@ -208,21 +208,21 @@ class Joint:
         return x, self._density(x)[0]
 
     def _climb(self, x: Floats, **options: Any) -> Floats:
-        """Climb by L-BFGS, with the hyperparameters as they are."""
+        """Climb by L-BFGS, with fixed hyperparameters."""
 
         def density(latent: Floats) -> tuple[float, Floats]:
-            there = x.copy()
-            there[self.latent] = latent
-            value, slope = self._density(there)
+            point = x.copy()
+            point[self.latent] = latent
+            value, slope = self._density(point)
             return value, slope[self.latent]
 
         found = climb(density, x[self.latent], tolerance=np.inf, **options)
         return self._stepped(x, found - x[self.latent])
 
     def _precision(self, *points: Floats) -> tuple[Dense | Arrow, Floats]:
-        """Minus the Hessian by the latent variables, and by these and the hyperparameters.
+        """Compute minus the Hessian: latent by latent, and latent by hyperparameters.
 
-        Of several points their mean.
+        With several points, return the mean.
         """
         found = self.products(points[0])(self.directions)
         for x in points[1:]:
@@ -253,4 +253,4 @@ class Joint:
 
 
 def _pairs(x: Floats, noise: Floats) -> list[Floats]:
-    return [there for z in noise for there in (x + z, x - z)]
+    return [point for z in noise for point in (x + z, x - z)]

@@ -39,7 +39,7 @@ def laplace(
         With continuous free variables only.
     mode : dict, optional
         Unconstrained values of the free variables at the mode, as `posterior_modes` returns them;
-        by default it is searched for.
+        by default, the mode is found first.
     draws : int
         Number of independent draws, in one chain.
     random_seed : int, optional
@@ -49,16 +49,16 @@ def laplace(
     -------
     DataTree
         Group ``posterior`` with the variables and deterministics of the model, and
-        ``observed_data`` and ``constant_data`` as `pymc.sample` has them.
+        ``observed_data`` and ``constant_data`` as from `pymc.sample`.
 
     Raises
     ------
     ValueError
-        If the Hessian is not negative definite: the point is no isolated mode.
+        If the Hessian is not negative definite, so that the point is not an isolated mode.
 
     See Also
     --------
-    bayesrank.inference.fit_inla : Also for models that learn scales.
+    bayesrank.inference.fit_inla : Approximate the posterior of models that learn scales as well.
     """
     logp, start = objective(model)
     if mode is None:
@@ -73,16 +73,16 @@ def laplace(
 
 
 def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Cholesky factor, (n, n), or raise a ValueError in a full sentence."""
+    """Return the Cholesky factor, (n, n), or raise a ValueError."""
     precision = (precision + precision.T) / 2
     try:
         return cholesky(precision, lower=True)
     except (LinAlgError, ValueError) as error:
         lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
         raise ValueError(
-            f"The log posterior does not curve downwards in every direction at the given point "
-            f"(least curvature {lowest:.2g}): it is no isolated mode. Give every variable a proper "
-            "prior, or sample with pm.sample."
+            f"The given point is not an isolated mode: the log posterior does not curve "
+            f"downwards in every direction (least curvature {lowest:.2g}). Give every "
+            "variable a proper prior, or sample with pm.sample."
         ) from error
 
 

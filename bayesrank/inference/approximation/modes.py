@@ -1,11 +1,11 @@
 r"""Posterior modes: L-BFGS and Newton's method for many settings, and Adam for noisy gradients.
 
 L-BFGS stops where it gains little, which is far from the mode if variables have different scales.
-Newton's method continues from there. Its steps solve :math:`-H p = g` by conjugate gradients, whose
-products with the Hessian H are differences of the gradient g. :math:`g \cdot p / 2` estimates how
-much higher the mode is, whatever the scales.
+Newton's method continues from there. Its steps solve :math:`-H p = g` by conjugate gradients.
+Products with the Hessian H are differences of the gradient g. The term :math:`g \cdot p / 2`
+estimates how much higher the mode is, for any scales of the variables.
 
-To choose a scale on validation data, keep it in a data variable of the model: all settings then
+To choose a scale on validation data, keep it in a data variable of the model. All settings then
 share one compilation.
 
 >>> import pymc as pm
@@ -113,8 +113,8 @@ def density_with_slope(model: pm.Model) -> list[TensorVariable]:
         if not str(value.dtype).startswith("float"):
             name = model.values_to_rvs[value].name
             raise ValueError(
-                f"The free variable {name!r} is discrete: the log posterior has no gradient by it. "
-                "Sum it out, or sample with pm.sample."
+                f"The free variable {name!r} is discrete: the log posterior has no gradient with "
+                "respect to it. Marginalise it, or sample with pm.sample."
             )
     logp = rewrite_pregrad(model.logp())
     slopes = pytensor.grad(logp, model.value_vars, disconnected_inputs="ignore")
@@ -124,9 +124,9 @@ def density_with_slope(model: pm.Model) -> list[TensorVariable]:
 def join_inputs(
     point: Point, outputs: Sequence[Variable], inputs: Sequence[TensorVariable]
 ) -> tuple[list[Any], TensorVariable]:
-    """Replace several inputs of graphs by parts of one vector, in their order.
+    """Replace several inputs of graphs by parts of one vector, in order.
 
-    Unlike PyMC's `join_nonshared_inputs`, the shapes of the inputs (those of `point`) are data, so
+    Unlike in PyMC's `join_nonshared_inputs`, the shapes of the inputs (from `point`) are data, so
     models of all sizes share one compiled function.
     """
     shapes = [np.shape(point[x.name]) for x in inputs]
@@ -167,7 +167,7 @@ def hessian_product(model: pm.Model) -> Any:
 
 
 def fixed_seed(random_seed: int | None) -> int:
-    """Return the seed, or a random one instead of None, for uses that must agree."""
+    """Return the seed, or a random seed for None, so that several uses share it."""
     return (
         int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
     )
@@ -183,26 +183,26 @@ def posterior_modes(
     max_iterations: int = 15_000,
     tolerance: float = 1e-6,
 ) -> list[Point]:
-    """Find the posterior mode for each of some settings.
+    """Find the posterior mode for each of several settings.
 
     Parameters
     ----------
     model : pm.Model
-        Afterwards it holds the last of the settings.
+        Afterwards, its data variables hold the last setting.
     settings : list of dict
-        Values for data variables of the model, in turn; by default those it has.
+        Values for data variables of the model, one dict per search; by default, its current values.
     warm : bool
-        Start each search where the last one ended. This is quicker; if there are several modes, the
-        one found depends on the settings before.
+        Start each search where the last one ended. This is faster. If there are several modes, the
+        result depends on earlier settings.
     jitter, random_seed
-        As in `objective`.
+        See `objective`.
     max_iterations, tolerance
-        As in `climb`.
+        See `climb`.
 
     Returns
     -------
     list of dict
-        Values of the free variables for each of the settings, in the space of the sampler (the
+        Values of the free variables for each setting, in the space of the sampler (such as the
         logarithm of a positive variable).
 
     Warns
@@ -236,13 +236,13 @@ def climb(
         From a point, (n,), to the log density and its gradient, (n,): see `objective`.
     start : array, (n,)
     max_iterations : int
-        Largest number of iterations of each of the two.
+        Largest number of iterations of each method.
     least_gain : float
-        Relative gain in log density of a step at which L-BFGS ends.
+        L-BFGS ends when the relative gain of a step in log density is smaller.
     tolerance : float
-        How much higher in log density the mode may be than the end of the search, positive: half
-        of the gain that Newton's last step promises. The default is a thousandth of a standard
-        deviation. With infinity, L-BFGS alone, without a warning.
+        Largest accepted gap in log density between the end of the search and the mode, positive.
+        The gap is estimated as half of the predicted gain of the last Newton step. The default is a
+        thousandth of a standard deviation. If infinite, only L-BFGS runs, without a warning.
 
     Returns
     -------
@@ -275,21 +275,20 @@ def climb(
     if not missing <= tolerance:
         _, slope = logp(x)
         warnings.warn(
-            f"The search for the mode ends where the log density has a slope of up to "
-            f"{abs(slope).max():.2g} and may rise by {missing:.2g} or more, which is above the "
-            f"tolerance of {tolerance:.2g}. Bring the variables to similar scales (standardise the "
-            "features), start elsewhere (`jitter`), or allow for more with `max_iterations` or "
-            "`tolerance`.",
+            f"The search for the mode did not converge. The log density may rise by "
+            f"{missing:.2g} or more (tolerance {tolerance:.2g}), and its slope is up to "
+            f"{abs(slope).max():.2g}. Give the variables similar scales (standardise the "
+            "features), start elsewhere (`jitter`), or increase `max_iterations` or `tolerance`.",
             UserWarning,
             stacklevel=2,
         )
     return x
 
 
-MOST_STEPS = 100  # of Newton's method; each is worth many of L-BFGS
-FEW = 200  # most variables whose scales are measured one by one; else L-BFGS has learned them
-STEP = 1e-3  # of differences, in standard deviations
-RESIDUAL = 1e-2  # of the linear system, whose solution the next step improves
+MOST_STEPS = 100  # steps of Newton's method; each is worth many steps of L-BFGS
+FEW = 200  # up to this many variables, measure scales one by one; beyond, L-BFGS knows them
+STEP = 1e-3  # step of differences, in standard deviations
+RESIDUAL = 1e-2  # relative residual of the linear system; the next step improves its solution
 
 
 def newton(
@@ -299,10 +298,10 @@ def newton(
     max_iterations: int,
     tolerance: float,
 ) -> tuple[Floats, float]:
-    """Climb by Newton's method from the end of L-BFGS; the second half of `climb`.
+    """Climb by Newton's method from the end of L-BFGS: the second half of `climb`.
 
-    `learned` multiplies a gradient by about the inverse of minus the Hessian. Returned are the end
-    of the search and how much higher the mode may be, infinite if that is not known.
+    `learned` multiplies a gradient by an approximate inverse of minus the Hessian. Returns the end
+    of the search, and how much higher the mode may be (infinite if unknown).
     """
     inverse = learned if x.size > FEW else _by_axis(logp, x)
     value, slope = logp(x)
@@ -314,7 +313,7 @@ def newton(
         missing = gain = float(slope @ step) / 2
         if not gain > 0:
             return x, np.inf
-        rounding = 1e-13 * (1 + abs(float(value)))  # of the log density, which is a sum
+        rounding = 1e-13 * (1 + abs(float(value)))  # error of the log density, a sum
         for shorter in 0.5 ** np.arange(40):
             reached, slope_there = logp(x + shorter * step)
             if reached >= value + 1e-4 * shorter * gain - rounding:
@@ -323,12 +322,12 @@ def newton(
             break
         x, value, slope = x + shorter * step, reached, slope_there
         if shorter < 1 or not concave:
-            missing = np.inf  # what a step promises is kept near the mode only
+            missing = np.inf  # a predicted gain is reliable only near the mode
     return x, missing
 
 
 def _by_axis(logp: Density, x: Floats) -> Callable[[Floats], Floats]:
-    """Divide gradients by the curvature along each axis, whatever the units are."""
+    """Return a function that divides gradients by the curvature along each axis."""
     curvature = np.ones(x.size)
     for i, axis in enumerate(np.eye(x.size)):
         found = abs(gradient_change(lambda x: logp(x)[1], x, axis, guess=1.0)[i])
@@ -340,15 +339,15 @@ def _by_axis(logp: Density, x: Floats) -> Callable[[Floats], Floats]:
 def _newton_step(
     slope: Callable[[Floats], Floats],
     x: Floats,
-    here: Floats,
+    gradient: Floats,
     inverse: Callable[[Floats], Floats],
 ) -> tuple[Floats, bool]:
-    """Solve ``-H p = here`` by conjugate gradients; `inverse` is about the inverse of -H.
+    """Solve ``-H p = gradient`` by conjugate gradients, preconditioned by `inverse`.
 
-    Returns p, and whether H curves downwards along all directions tried. If it does not, p is the
-    solution so far, or that direction.
+    Returns p, and whether H is negative in all directions tried. If not, p is the solution so far,
+    or the offending direction if there is none yet.
     """
-    step, left = np.zeros_like(x), here.copy()
+    step, left = np.zeros_like(x), gradient.copy()
     along = inverse(left)
     size = left @ along
     enough = RESIDUAL**2 * size
@@ -375,9 +374,9 @@ def gradient_change(
     along: Floats,
     guess: float = 1.0,
 ) -> Floats:
-    """Multiply the Hessian and a direction, whose curvature is about the `guess`."""
+    """Multiply the Hessian and a direction; `guess` is its approximate curvature."""
     step = STEP / math.sqrt(guess)
-    for _ in range(5):  # until it is about that many standard deviations in that direction
+    for _ in range(5):  # until the step is about STEP standard deviations in this direction
         change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
         curvature = float(abs(along @ change))
         if not 0.01 * guess < curvature < 100 * guess and curvature > 0:
@@ -387,18 +386,18 @@ def gradient_change(
     return change
 
 
-_within: list[Any] = []  # of every context that was entered: what the first one has set
+_within: list[Any] = []  # one entry for each active context: the limit that the first one set
 _entering = threading.Lock()
-# From threadpoolctl 3.8 on, a thread that sets the number keeps others from doing so.
+# From threadpoolctl 3.8 on, a thread that sets the limit prevents others from setting it.
 _let_others_set = getattr(OpenBLASController, "clear_controlling_thread", lambda: None)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra to one thread, as a context: several would wait busily for each other.
+    """Limit BLAS to one thread within a context: several threads would wait busily for each other.
 
-    The number belongs to the process. If contexts of several threads overlap, the first one sets
-    it, and the last one restores it.
+    The limit belongs to the process. If contexts of several threads overlap, the first one sets the
+    limit, and the last one restores it.
     """
     with _entering:
         if _within:
@@ -419,7 +418,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @functools.cache
 def _pools() -> Any:
-    """Find the thread pools, which takes as long as a small search: once."""
+    """Find the thread pools once, because this takes as long as a small search."""
     return ThreadpoolController()
 
 
@@ -431,24 +430,25 @@ def adam(
     learning_rate: float = 0.05,
     after: Callable[[int, Floats], bool] | None = None,
 ) -> Floats:
-    """Climb by Adam, with a noisy gradient, as from a minibatch.
+    """Climb by Adam, with a noisy gradient, such as that from a minibatch.
 
     Parameters
     ----------
     slope : callable
-        From a point, (n,), to an estimate of the gradient there, (n,). Called once per step.
+        From a point, (n,), to an estimate of the gradient, (n,). Called once per step.
     start : array, (n,)
     n_steps : int
     learning_rate : float
         Positive: about how far each coordinate moves in the first step. It falls to zero along a
         half cosine, so that the noise dies out.
     after : callable, optional
-        Called after every step with its number and its end; true to stop there.
+        Called after every step with its number and the new point. The search stops if it returns
+        true.
 
     Returns
     -------
     array, (n,)
-        The end of the last step.
+        The last point.
 
     References
     ----------
@@ -465,7 +465,7 @@ def adam(
         gradient = slope(x)
         mean += 0.1 * (gradient - mean)
         square += 0.001 * (gradient**2 - square)
-        # both start at zero, which the powers make good
+        # both start at zero, and the powers correct for it
         m, v = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.999 ** (step + 1))
         rate = learning_rate * (1 + math.cos(math.pi * step / n_steps)) / 2
         x += rate * m / (np.sqrt(v) + 1e-8)
@@ -475,7 +475,7 @@ def adam(
 
 
 def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
-    """Return the observations and data of a model, as groups of the DataTree of its posterior."""
+    """Return the observations and data of a model, as groups for the DataTree of its posterior."""
     coords, dims = coords_and_dims_for_inferencedata(model)
     groups = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
     groups = {name: group for name, group in groups.items() if group}
@@ -486,7 +486,7 @@ def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
 def compile_values(model: pm.Model, **options: Any) -> Callable[[Any], dict[str, NDArray[Any]]]:
     """Compile a function from a point to the free variables and deterministics, by name."""
     names = {rv.name for rv in model.unobserved_RVs}
-    shown = [x for x in model.unobserved_value_vars if x.name in names]  # without transformed ones
+    shown = [x for x in model.unobserved_value_vars if x.name in names]  # no transformed ones
     compiled = model.compile_fn(shown, inputs=model.value_vars, point_fn=True, **options)
     return lambda point: {
         str(x.name): np.asarray(value) for x, value in zip(shown, compiled(point), strict=True)
@@ -504,7 +504,7 @@ def converter(
     """Compile a function that turns unconstrained draws into the model's variables.
 
     Each call takes further draws, (chains * draws, n), and returns all draws so far by name,
-    (chain, draw, ...). There are at most `most` draws of each chain.
+    (chain, draw, ...). A chain has at most `most` draws.
     """
     values_of = compile_values(model)
     values: dict[str, Any] = {}

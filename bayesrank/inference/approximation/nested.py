@@ -1,18 +1,18 @@
-r"""Nested Laplace approximation (INLA): a quick posterior of models that learn scales.
+r"""Nested Laplace approximation (INLA): a fast posterior for models that learn scales.
 
-A normal around the joint mode is wrong if a model learns a scale, such as that of a utility that
-varies by judge: the joint mode has a scale of zero, or the one that its prior allows. So the
-hyperparameters (logarithms of scales) are kept apart from the latent variables:
+A normal around the joint mode is wrong if a model learns a scale, such as the standard deviation of
+a utility over judges. At the joint mode, the scale is zero, or as small as its prior allows. INLA
+therefore separates the hyperparameters (logarithms of scales) from the latent variables:
 
-* `inner_gaussian`: given the hyperparameters the latent variables are about normal around their
-  inner mode, which gives the marginal of the hyperparameters by Laplace's approximation;
-* `hyper_marginal`: the mode of that marginal, and weighted nodes around it;
-* `nested_draws`: draws from the mixture over the nodes, corrected by importance sampling if the
-  model is small.
+* `inner_gaussian` approximates the latent variables given the hyperparameters by a normal around
+  their mode. Laplace's approximation then gives the marginal of the hyperparameters.
+* `hyper_marginal` finds the mode of this marginal, and places weighted nodes around it.
+* `nested_draws` draws from the mixture over the nodes. Importance sampling corrects the draws of
+  small models.
 
-Of more than eight hyperparameters, nodes lie along the eight directions that are known least. If
-the data determine the hyperparameters, their mode is the only node. If judges have parameters of
-their own, time is linear in the judges (`block_precision`).
+With more than eight hyperparameters, nodes lie along the eight most uncertain directions. If the
+data determine the hyperparameters, their mode is the only node. If each judge has parameters, time
+is linear in the number of judges (`block_precision`).
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -56,8 +56,8 @@ __all__ = ["fit_inla", "learned_scales"]
 
 Floats = NDArray[np.float64]
 
-MOST_HYPER = 12  # hyperparameters: differences at their mode grow with the square of the number
-FIRST_LOOK = 250  # draws of a chain after which `enough` is asked first
+MOST_HYPER = 12  # hyperparameters: the cost of differences at their mode is quadratic in the number
+FIRST_LOOK = 250  # draws per chain before the first call of `enough`
 
 
 def fit_inla(
@@ -69,55 +69,61 @@ def fit_inla(
     random_seed: int | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
 ) -> xr.DataTree:
-    """Approximate the posterior by its mode and curvature, in seconds where NUTS takes minutes.
+    """Approximate the posterior by nested Laplace, in seconds where NUTS takes minutes.
 
     Parameters
     ----------
     model : pm.Model
         With continuous free variables only.
     scales : sequence of str, optional
-        Free variables, such as scales, on which the spread of others depends: up to twelve numbers,
-        which are integrated over nodes. By default those that `learned_scales` finds; none for a
-        plain Laplace approximation around the joint mode.
+        Free variables, such as scales, on which the spread of others depends. They may hold up to
+        twelve numbers, and nodes integrate over them. By default, the variables that
+        `learned_scales` finds. An empty sequence gives a plain Laplace approximation around the
+        joint mode.
     draws : int
-        Number of draws of each chain, at most.
+        Largest number of draws per chain.
     chains : int
-        Draws are independent, so chains differ by chance only; several make diagnostics work.
+        Number of chains. Draws are independent, so chains differ only by chance; diagnostics need
+        several.
     random_seed : int, optional
         Seed of the draws.
     enough : callable, optional
-        From the posterior so far to whether it suffices, as in `bayesrank.inference.sample`. It is
-        asked when every chain has 250 draws, 500, 1,000 and so on.
+        Takes the posterior so far and returns whether it suffices, as in
+        `bayesrank.inference.sample`. It is called when every chain has 250 draws, 500, 1,000 and so
+        on.
 
     Returns
     -------
     DataTree
-        As from `pymc.sample`: ``posterior``, ``observed_data``, ``constant_data``, and in
-        ``sample_stats`` the node of every draw and its log weight. The attribute ``approximation``
-        names the method.
+        Groups ``posterior``, ``observed_data`` and ``constant_data`` as from `pymc.sample`. The
+        group ``sample_stats`` holds the node of every draw and its log weight. The attribute
+        ``approximation`` names the method.
 
     Raises
     ------
     ValueError
         If a variable is discrete, there are too many scales, or the log posterior does not curve
-        downwards around a mode: an improper prior, a scale that the data leave open.
+        downwards around a mode. The last happens with improper priors, and with scales that the
+        data do not determine.
 
     Notes
     -----
-    Means of utilities are off by up to 0.2 posterior standard deviations, and standard deviations
+    Means of utilities are off by up to 0.2 posterior standard deviations. Their standard deviations
     are 0.85 to 1.05 times the exact ones. Judges' parameters and learned scales are less accurate:
-    means are off by up to one standard deviation where five or more scales are learned.
+    with five or more learned scales, means are off by up to one standard deviation.
 
-    Small models, with at most 30 free numbers and no parameters in blocks, are corrected by
-    importance sampling unless they are about normal given the scales or the Pareto k of the weights
-    is 0.7 or more. ``approximation`` then ends with "with importance sampling".
+    Importance sampling corrects small models (at most 30 free parameters, none of them in blocks).
+    It is skipped if the posterior is nearly normal given the scales, or if the Pareto k of the
+    weights is 0.7 or more. Where it is used, ``approximation`` ends with "with importance
+    sampling".
 
-    In larger models the utilities are normal given the scales. Use `pm.sample` if few data or an
-    item that nearly always wins make them skewed, or if judges are nearly deterministic.
+    In larger models, the approximation is normal given the scales. Use `pm.sample` if utilities are
+    skewed, because data are few or an item nearly always wins, or if judges are nearly
+    deterministic.
 
     See Also
     --------
-    bayesrank.inference.approximation.laplace_draws : A normal around the joint mode.
+    bayesrank.inference.approximation.laplace_draws : Draw from a normal around the joint mode.
     bayesrank.inference.approximation.inner_gaussian : References.
     """
     names = learned_scales(model) if scales is None else list(scales)
@@ -127,20 +133,20 @@ def fit_inla(
     with one_blas_thread():
         try:
             return _approximate(*_by_blocks(model, names), names, **settings)
-        except BlocksMeetError:  # the graph does not tell whether they do
+        except BlocksMeetError:  # the graph did not reveal the link
             return _approximate(model, [], names, **settings)
 
 
 def _joint(
     model: pm.Model, logp: Any, start: Any, names: Sequence[str], blocks: Sequence[str]
 ) -> Joint:
-    """Make the joint log density, whose hyperparameters and blocks are variables with names."""
+    """Make the joint log density, with hyperparameters and blocks given by variable names."""
     hyper = _places(start, names)
     if hyper.size > MOST_HYPER:
         raise ValueError(
-            f"The model learns {hyper.size} scales, {', '.join(names)}; up to {MOST_HYPER} "
-            "numbers can be integrated over. Name the most important ones with `scales`, or sample "
-            "with pm.sample."
+            f"Expected at most {MOST_HYPER} learned scales; the model learns {hyper.size} "
+            f"({', '.join(names)}). Name the most important ones in `scales`, or sample with "
+            "pm.sample."
         )
     products = many_products(model, logp)
     if not blocks:
@@ -160,7 +166,7 @@ def _approximate(
     random_seed: int | None,
     enough: Callable[[xr.Dataset], bool] | None,
 ) -> xr.DataTree:
-    """Find the quick posterior; labels of `blocks`, variables with a common dim, do not meet."""
+    """Approximate the posterior; no term links two labels of `blocks`, variables with one dim."""
     logp, start = objective(model)
     joint = _joint(model, logp, start, names, blocks)
     nodes = hyper_nodes(joint, names)
@@ -192,7 +198,7 @@ def _approximate(
 
 
 def learned_scales(model: pm.Model) -> list[str]:
-    """Name the free variables on which the spread of others depends.
+    """List the free variables on which the spread of others depends.
 
     Parameters
     ----------
@@ -201,8 +207,8 @@ def learned_scales(model: pm.Model) -> list[str]:
     Returns
     -------
     list of str
-        Variables with bounds (positive, or in an interval) that are a parameter of another free
-        variable, or multiply one, alone or together with others of them.
+        Bounded variables (positive, or in an interval) that are a parameter of another free
+        variable. Also bounded variables that multiply one, alone or with others.
 
     Examples
     --------
@@ -235,7 +241,7 @@ def learned_scales(model: pm.Model) -> list[str]:
 
 
 def _bounded(model: pm.Model, rv: Variable) -> bool:
-    """Whether a variable has a transformation that acts on each of its numbers."""
+    """Return whether the transformation of a variable acts elementwise."""
     transform = model.rvs_to_transforms.get(rv)
     return transform is not None and getattr(transform, "ndim_supp", 1) == 0
 
@@ -247,12 +253,12 @@ def _multiplies(op: Any) -> bool:
 
 
 def _reached(inputs: Sequence[Variable], free: Sequence[Variable]) -> set[Variable]:
-    """Free variables that are first on the way back from `inputs`."""
+    """Return the free variables that `inputs` depend on directly."""
     return set(ancestors(inputs, blockers=free)) & set(free)
 
 
 def _places(start: Any, names: Sequence[str]) -> NDArray[np.int64]:
-    """Positions of variables, by their names without that of the transformation, in `start`."""
+    """Find positions of variables in `start`, by names without the transformation's suffix."""
     first, places, known = 0, {}, []
     for name, _, size, _ in start.point_map_info:
         plain = name.rsplit("_", 3)[0] if name.endswith("__") else name
@@ -270,11 +276,11 @@ def _sums_to_zero(rv: Variable) -> bool:
 
 
 def _by_blocks(model: pm.Model, scales: Sequence[str]) -> tuple[pm.Model, list[str]]:
-    """Find the dim whose labels have variables that do not meet those of other labels.
+    """Find a dim for which no term links the variables of different labels.
 
-    A likelihood names such inputs (`separate`). Returned are the model without transforms of sums
-    to zero, and the names of the variables of the dim with most numbers; without such a dim, or if
-    most numbers are others, the model and no names.
+    A likelihood names such inputs (`separate`). If there are several dims, take the one with most
+    parameters. Returns the model without zero-sum transforms, and the names of the dim's variables.
+    If these are less than half of all parameters, returns the model as it is and no names.
     """
     logp = rewrite_pregrad(model.logp())
     together: set[Any] = set()

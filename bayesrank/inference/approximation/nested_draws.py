@@ -1,9 +1,12 @@
-"""Draws of nested Laplace: from the mixture over the nodes, and corrected by importance sampling.
+"""Draws of nested Laplace: from the mixture over the nodes, corrected by importance sampling.
 
 Given the hyperparameters, latent variables with few data are skewed. In small models, importance
-sampling corrects this: proposals come from the nodes, with the tails of a t distribution, and are
-resampled by the exact density over that of the mixture (Vehtari, Simpson, Gelman, Yao & Gabry,
-Pareto smoothed importance sampling, JMLR 25, 2024).
+sampling corrects this. Proposals come from the nodes, with the tails of a t distribution. They are
+resampled with weights proportional to the exact density divided by the proposal density.
+
+References
+----------
+Vehtari, Simpson, Gelman, Yao & Gabry, Pareto smoothed importance sampling, JMLR 25, 2024.
 """
 
 from typing import cast
@@ -25,16 +28,17 @@ __all__ = ["mixture_draws", "resampled_draws"]
 Floats = NDArray[np.float64]
 Draws = tuple[Floats, NDArray[np.int64]]  # (n_draws, n), and the node of each
 
-AT_ONCE = 64  # draws made together, which bounds the memory
-# The variance of log weights grows with the variables: in large models few draws have all weight.
+AT_ONCE = 64  # draws made together, which bounds memory
+# The variance of log weights grows with the number of variables: in large models, a few draws
+# would carry all weight.
 MOST_WEIGHED = 30  # variables
-PILOT = 200  # draws at the heaviest node, which show whether the posterior is skewed there
-NORMAL = 0.1  # standard deviation of log weights: no mean is off by more than that share of an sd
-PROPOSALS = 4  # for each draw
-TAIL = 4  # degrees of freedom of proposals, whose tails must be heavier than those of the posterior
-WIDE = 1.2  # standard deviations of proposed latent variables, in those of the inner Gaussian
+PILOT = 200  # draws at the heaviest node, to detect skewness
+NORMAL = 0.1  # sd of log weights below which draws need none: no mean is off by more than 0.1 sd
+PROPOSALS = 4  # proposals per draw
+TAIL = 4  # degrees of freedom of proposals: tails must be heavier than the posterior's
+WIDE = 1.2  # standard deviation of proposed latent variables, relative to the inner Gaussian
 JITTER_SCALE = 6.0  # variance of proposed hyperparameters around a node, relative to the jitter
-GOOD_K = 0.7  # Pareto k from which weights cannot be trusted
+GOOD_K = 0.7  # Pareto k from which weights are unreliable
 
 
 def mixture_draws(nodes: HyperNodes, joint: Joint, n_draws: int, rng: np.random.Generator) -> Draws:
@@ -50,7 +54,7 @@ def _draws_at(
     hyper: Floats, nodes: HyperNodes, joint: Joint, root: Floats, n_draws: int,
     rng: np.random.Generator, *, heavy: bool = False,
 ) -> Draws:  # fmt: skip
-    """Draw around `hyper`, (n_nodes, n_hyper): normals, or t distributions with `heavy` tails."""
+    """Draw around `hyper`, (n_nodes, n_hyper), from normals or, if `heavy`, t distributions."""
     node = node_of_draws(nodes.log_weight, n_draws, rng)
     at_once = n_draws if heavy else AT_ONCE
     found = np.empty((n_draws, joint.start.size))
@@ -77,8 +81,8 @@ def resampled_draws(
 ) -> Draws | None:
     """Draw from the posterior by importance sampling.
 
-    Returns None if the posterior is about normal given the hyperparameters, has too many variables
-    or blocks, or if the weights are too uneven.
+    Returns None if the posterior is nearly normal given the hyperparameters, has blocks or too many
+    variables, or if the weights are too uneven.
     """
     if joint.blocks is not None or joint.start.size > MOST_WEIGHED or joint.latent.size == 0:
         return None
@@ -100,7 +104,7 @@ def resampled_draws(
 
 
 def _is_normal(nodes: HyperNodes, joint: Joint, rng: np.random.Generator) -> bool:
-    """Whether draws at the heaviest node hardly need weights."""
+    """Return whether draws at the heaviest node hardly need weights."""
     heaviest = nodes.inner[int(nodes.log_weight.argmax())]
     pilot = joint.draw(heaviest, PILOT, rng)
     z = (pilot - heaviest.x)[:, joint.latent] @ cast(Dense, heaviest.precision).factor
@@ -108,12 +112,12 @@ def _is_normal(nodes: HyperNodes, joint: Joint, rng: np.random.Generator) -> boo
 
 
 def _t_divisor(n: int, rng: np.random.Generator) -> Floats:
-    """Draw what a normal is divided by to be one of a t distribution, (n, 1)."""
+    """Draw the divisors, (n, 1), that turn normals into t variables."""
     return np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
 
 
 def _log_proposal(nodes: HyperNodes, joint: Joint, root: Floats, points: Floats) -> Floats:
-    """Log density of the proposals, up to a constant."""
+    """Compute the log density of the proposals, up to a constant."""
     out = np.empty((len(nodes.inner), len(points)))
     for k, inner in enumerate(nodes.inner):
         moved = points[:, joint.hyper] - nodes.hyper[k]
@@ -128,7 +132,7 @@ def _log_proposal(nodes: HyperNodes, joint: Joint, root: Floats, points: Floats)
 
 
 def _log_density(joint: Joint, points: Floats) -> Floats:
-    """Log density at each point; minus infinity where it cannot be computed."""
+    """Compute the log density at each point, minus infinity where it is not a number."""
     with np.errstate(all="ignore"):
         found = np.array([float(joint.logp(x)[0]) for x in points])
     return np.where(np.isnan(found), -np.inf, found)

@@ -1,7 +1,8 @@
-"""Weighted nodes over a few numbers with a known log density, such as logarithms of scales.
+"""Weighted nodes for a few parameters with a known log density, such as logarithms of scales.
 
-The nodes are laid around the mode and weighed by importance, so that a mixture over them integrates
-over the numbers: scales in `fit_inla`, hyperparameters of a dynamics in `fit_dynamic`.
+The nodes lie around the mode and have importance weights, so a mixture over them integrates over
+the parameters. `fit_inla` uses them for scales, and `fit_dynamic` for the hyperparameters of a
+dynamics.
 """
 
 import itertools
@@ -17,30 +18,30 @@ __all__ = ["KNOWN", "MOST_TIMES", "Laid", "curvature_of", "node_of_draws", "weig
 
 Floats = NDArray[np.float64]
 
-MOST_AXES = 8  # axes with nodes: those that are known least
+MOST_AXES = 8  # axes with nodes, the most uncertain ones
 NODES = {1: 8, 2: 16}  # number of nodes by number of axes; 32 for more axes
-WIDER = 1.2  # standard deviations of the nodes, in those of the approximation around the mode
-MOST = 2.0  # largest ratio by which a side is wider or narrower than the approximation
-ASIDE = 0.3  # deviations between the mean and the middle of the nodes, from which more are laid
-SPREAD = 1.4  # ratio of the deviation and that of the nodes, from which more are laid
-MOST_TIMES = 6  # rounds of nodes
+WIDER = 1.2  # standard deviation of the nodes, relative to the approximation around the mode
+MOST = 2.0  # largest ratio of a side and the approximation, in either direction
+ASIDE = 0.3  # add nodes if the mean is further than this (in sd) from their centre
+SPREAD = 1.4  # add nodes if the ratio of the sd and the nodes' sd is larger
+MOST_TIMES = 6  # largest number of rounds of nodes
 LEAST = 1e-3  # weight below which a node is dropped
-STEP = 0.2  # of differences in logarithms of scales: far above the noise of log densities
-KNOWN = 0.06  # deviation of all logarithms of scales at which one node, their mode, is enough
+STEP = 0.2  # step of differences of log scales, far above the noise of log densities
+KNOWN = 0.06  # if every log scale has a smaller sd, one node at the mode is enough
 
 
 class Laid(NamedTuple):
-    """Density of nodes in coordinates along axes: half a normal on either side of a centre."""
+    """Density of nodes in coordinates along axes: half-normals on both sides of a centre."""
 
     centre: Floats  # (n_axes,)
-    sides: Floats  # (2, n_axes) deviations below and above it
+    sides: Floats  # (2, n_axes) standard deviations below and above it
 
     def points(self, z: Floats) -> Floats:
         """Transform standard normals."""
         return self.centre + z * np.where(z < 0, self.sides[0], self.sides[1])
 
     def log_density(self, at: Floats) -> Floats:
-        """Log density of the points, up to a constant; each side has half of them."""
+        """Compute the log density of points, up to a constant; each side has half the mass."""
         off = at - self.centre
         side = np.where(off < 0, self.sides[0], self.sides[1])
         return np.asarray(-((off / side / WIDER) ** 2 / 2 + np.log(side)).sum(axis=1))
@@ -55,29 +56,28 @@ def weighted_nodes(
     *,
     rounds: int = MOST_TIMES,
 ) -> tuple[Floats, Floats, list[Any], Floats]:
-    """Lay nodes around the mode, and weigh them.
+    """Place weighted nodes around the mode.
 
-    Scales near zero have a long tail in logarithms, so each side of each axis of the covariance has
-    a deviation of its own, from the fall of the log density. If the weights show that the nodes are
-    off-centre, too close or too far apart, more are laid accordingly. All are weighed by the
-    density over the mean of the densities they are laid by (Cornuet, Marin, Mira & Robert, Adaptive
-    multiple importance sampling, Scandinavian Journal of Statistics 39, 2012).
+    Logarithms of scales near zero have a long tail. Each side of each axis of the covariance
+    therefore has a separate standard deviation, fitted to the fall of the log density. If the
+    weights show that the nodes are off-centre, too close or too far apart, more nodes are added. A
+    weight is the density divided by the mean of the densities from which nodes were placed.
 
     Parameters
     ----------
     peak : array, (n,)
         The mode.
     covariance : array, (n, n)
-        Of the normal approximation there.
+        Covariance of the normal approximation at the mode.
     top : float
         The log density at the mode, up to a constant.
     height : callable
-        The log density elsewhere, up to the same constant.
+        Computes the log density elsewhere, up to the same constant.
     found_at : callable
-        From the numbers at a node and the result at the nearest node so far, or None, to a result
-        with the attribute ``log_marginal``, the log density there.
+        Takes the parameters at a node, and the result at the nearest node so far or None. Returns a
+        result whose attribute ``log_marginal`` is the log density.
     rounds : int
-        Most rounds of nodes.
+        Largest number of rounds of nodes.
 
     Returns
     -------
@@ -87,6 +87,11 @@ def weighted_nodes(
         The result of `found_at` for each node.
     rest : array, (n, n)
         Covariance along the axes without nodes, if there are more than eight.
+
+    References
+    ----------
+    Cornuet, Marin, Mira & Robert, Adaptive multiple importance sampling, Scandinavian Journal of
+    Statistics 39, 2012.
     """
     values, vectors = np.linalg.eigh(covariance)
     axes = vectors * np.sqrt(values)  # the longest last
@@ -122,7 +127,7 @@ def weighted_nodes(
         spread = np.clip(deviation / wide, 1 / MOST, MOST)
         if aside.max() < ASIDE and abs(np.log(spread)).max() < math.log(SPREAD):
             break
-        # of nodes that are all to one side few have weight, which does not tell how wide it is
+        # if all nodes are to one side, few have weight, which says nothing about the width
         wide *= np.where(aside < ASIDE, spread, np.maximum(spread, 1.0))
         laid = Laid(mean, np.tile(wide, (2, 1)))
     return peak + at @ axes.T, log_weight, found, rest @ rest.T

@@ -1,1 +1,1 @@
-"""Strengths that change with time: the solver, the fit and forward validation."""
+"""Utilities that change with time: the solver, the fit and forward validation."""

@@ -1,16 +1,16 @@
 r"""Kalman filter and Rauch-Tung-Striebel smoother of many chains of states, in numba.
 
-A *chain* is an item, and a *node* one of the times at which it is seen. The nodes of a chain are
-adjacent and in the order of time. The state at a node is F times the state at the node before it,
-plus noise of covariance Q. At the first node of a chain F is zero and Q is the prior covariance,
-so chains are independent. Given the precision :math:`w_k \ge 0` of an observation of the utility at
-every node, `rts_smooth` multiplies vectors over nodes by
+A *chain* is an item, and a *node* is one of the times at which it is observed. The nodes of a chain
+are adjacent and in the order of time. The state at a node is F times the state at the previous
+node, plus noise with covariance Q. At the first node of a chain, F is zero and Q is the prior
+covariance, so chains are independent. Given the precision :math:`w_k \ge 0` of an observation of
+the utility at every node, `rts_smooth` multiplies vectors over nodes by
 
 .. math:: S = (K^{-1} + \operatorname{diag} w)^{-1},
 
-where K is the prior covariance of the utilities at the nodes. Time is linear in the nodes. No
-covariance is inverted, so times may be arbitrarily close and parts may have no noise. With w = 0
-the product is that with K.
+where K is the prior covariance of the utilities at the nodes. Time is linear in the number of
+nodes. No covariance is inverted, so times may be arbitrarily close and parts may have no noise.
+With w = 0, S equals K.
 
 References
 ----------
@@ -49,9 +49,9 @@ def kalman_filter(F, Q, readout, weight):  # type: ignore[no-untyped-def]
     Returns
     -------
     gain : ndarray, (n_nodes, d)
-        Covariance of the state and the utility, before the node's observation.
+        Covariance of state and utility, before the observation at the node.
     shrink : ndarray, (n_nodes,)
-        1 / (1 + w v), where v is the variance of the utility then.
+        1 / (1 + w v), where v is the variance of the utility before the observation.
     log_det : float
         log |1 + K diag(w)|.
     """
@@ -83,7 +83,8 @@ def kalman_filter(F, Q, readout, weight):  # type: ignore[no-untyped-def]
 def rts_smooth(F, readout, weight, gain, shrink, b, out, innovation):  # type: ignore[no-untyped-def]
     """Multiply the columns of `b`, (n_nodes, m), by S into `out`.
 
-    The others are those of `kalman_filter`. `innovation`, (n_nodes, m), is overwritten.
+    Other arguments are inputs and outputs of `kalman_filter`. `innovation`, (n_nodes, m), is
+    overwritten.
     """
     n, m = b.shape
     d = readout.size
@@ -105,7 +106,7 @@ def rts_smooth(F, readout, weight, gain, shrink, b, out, innovation):  # type: i
     back[:] = 0.0
     for k in range(n - 1, -1, -1):
         for j in range(m):
-            later = 0.0  # the correction of this utility by the nodes after it
+            later = 0.0  # the correction of this utility by later nodes
             for i in range(d):
                 later += gain[k, i] * back[i, j]
             residual = innovation[k, j] - weight[k] * shrink[k] * later
@@ -125,7 +126,7 @@ def prior_draws(F, noise_root, readout, noise):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     F, readout
-        As in `kalman_filter`.
+        See `kalman_filter`.
     noise_root : ndarray, (n_nodes, d, d)
         Roots of the covariances Q.
     noise : ndarray, (n_nodes, d, m)

@@ -1,23 +1,24 @@
-r"""The normal posterior of many chains of states, given observations of several chains at once.
+r"""The normal posterior of many chains of states, given observations that link chains.
 
-With K the prior covariance of the utilities at the nodes, block by block, and H the curvature of
-the observations, Newton steps, draws and evidence need the matrix :math:`A = K^{-1} + H`. Its
-factors are dense where many items play each other, so it is never factored. `Information.solve` is
-conjugate gradients, preconditioned by the smoother :math:`S = (K^{-1} + W)^{-1}` of each item by
-itself, where W is the diagonal of H:
+Newton steps, draws and the evidence need the matrix :math:`A = K^{-1} + H`. Here K is the prior
+covariance of the utilities at the nodes, block by block, and H is the curvature of the
+observations. The factors of A are dense if many items play each other, so A is never factored.
+`Information.solve` uses conjugate gradients, preconditioned by the smoother
+:math:`S = (K^{-1} + W)^{-1}` of each single item, where W is the diagonal of H:
 
-* a Newton step towards the mode is one solution;
-* a draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior, one solution;
-* :math:`\log |1 + K H|` is :math:`\log |1 + K W|`, from the filters, plus
-  :math:`\log |1 + R^{1/2} E R^{1/2}|` with :math:`R = W^{1/2} S W^{1/2}` and
-  :math:`E = W^{-1/2} H W^{-1/2} - 1`, by stochastic Lanczos quadrature.
+* A Newton step towards the mode takes one solution.
+* A draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior: one solution.
+* The evidence needs :math:`\log |1 + K H|`, the sum of :math:`\log |1 + K W|`, from the filters,
+  and :math:`\log |1 + R^{1/2} E R^{1/2}|`, by stochastic Lanczos quadrature. Here
+  :math:`R = W^{1/2} S W^{1/2}` and :math:`E = W^{-1/2} H W^{-1/2} - 1`.
 
-All are linear in the nodes and in the observations.
+All costs are linear in the number of nodes and of observations.
 
 References
 ----------
-Papandreou & Yuille, Gaussian sampling by local perturbations, NeurIPS 2010. Ubaru, Chen & Saad,
-Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
+Papandreou & Yuille, Gaussian sampling by local perturbations, NeurIPS 2010.
+
+Ubaru, Chen & Saad, Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
 """
 
 import warnings
@@ -51,16 +52,16 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-MOST_STEPS = 50  # of Newton's method
+MOST_STEPS = 50  # steps of Newton's method
 MOST_SOLVING = 500  # steps of conjugate gradients
 LANCZOS = 12  # steps of Lanczos' method, about as many as solutions need
-AT_ONCE = 16  # draws that are solved for together
+AT_ONCE = 16  # draws per solution
 PAIRS = 32  # antithetic pairs of draws that correct Laplace's approximation
-PROBES = {20_000: 16, np.inf: 4}  # by the most nodes: with many, the evidence is sharper
+PROBES = {20_000: 16, np.inf: 4}  # probes, by the largest number of nodes: large data need fewer
 
 
 class Chains:
-    """The prior: items with a dynamics, then effects that are the same at all times.
+    """The prior: items with a dynamics, then effects that are constant over time.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class Chains:
         The effects, chains of one node each.
     dynamics : Dynamics
     values : array
-        Its hyperparameters.
+        Hyperparameters of the dynamics.
     """
 
     def __init__(self, nodes: Nodes, common: Any, dynamics: Dynamics, values: ArrayLike) -> None:
@@ -85,7 +86,7 @@ class Chains:
         self._prior = self.filtered(np.zeros(self.n))
 
     def filtered(self, weight: Floats) -> "Filtered":
-        """Filter the covariances, given the precision of an observation at every node, (n,)."""
+        """Filter the covariances, given the precision of the observation at every node, (n,)."""
         return Filtered(self, weight, *kalman_filter(self.F, self.Q, self.readout, weight))
 
     def covariance(self, b: Floats) -> Floats:
@@ -93,7 +94,7 @@ class Chains:
         return self._prior.smooth(b)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Draw from the prior, (n, n_draws), and give the noise, (n, size of a state, n_draws)."""
+        """Draw from the prior, (n, n_draws), and return the noise, (n, size of state, n_draws)."""
         noise = rng.standard_normal((self.n, self.readout.size, n_draws))
         return prior_draws(self.F, self._noise_root, self.readout, noise), noise
 
@@ -103,7 +104,7 @@ class Chains:
 
 
 class Filtered(NamedTuple):
-    """Kalman gains given precisions w: what the smoother S = (K^-1 + diag w)^-1 needs."""
+    """Kalman gains given precisions w, for the smoother S = (K^-1 + diag w)^-1."""
 
     chains: Chains
     weight: Floats  # (n,) w
@@ -121,7 +122,7 @@ class Filtered(NamedTuple):
 
 
 def covariance_root(covariance: Floats) -> Floats:
-    """Root of covariances, which rounding may have made a little indefinite."""
+    """Compute roots of covariances, which may be slightly indefinite after rounding."""
     if covariance.shape[-1] == 1:
         return np.sqrt(np.maximum(covariance, 0.0))
     values, vectors = np.linalg.eigh(covariance)
@@ -129,7 +130,7 @@ def covariance_root(covariance: Floats) -> Floats:
 
 
 class Information:
-    """The Fisher information H of the observations, from the `curvature` of `Evaluated`."""
+    """The information H of the observations, from the `curvature` of `Evaluated`."""
 
     def __init__(self, chains: Chains, observations: Observations, curvature: Floats) -> None:
         self.chains, self.observations, self.curvature = chains, observations, curvature
@@ -141,14 +142,14 @@ class Information:
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by preconditioned conjugate gradients.
 
-        It ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x and the
-        product of x and the inverse of K, from known products with the inverse of S: K may be
-        singular.
+        Ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x, and the
+        product of x and the inverse of K. The product follows from products with the inverse of S,
+        so K may be singular.
         """
         w = self.weight[:, None]
         residual = np.array(b)
         x, direction = np.zeros_like(residual), np.zeros_like(residual)
-        # S^-1 times the direction, and times x
+        # S^-1 times the direction, and S^-1 times x
         S_direction, S_x = np.zeros_like(residual), np.zeros_like(residual)
         size, enough = np.zeros(b.shape[1]), None
         for _ in range(MOST_SOLVING):
@@ -194,9 +195,9 @@ def column_dots(a: Floats, b: Floats) -> Floats:
 class Mode(NamedTuple):
     """The mode of the posterior given the hyperparameters."""
 
-    x: Floats  # (n,) utilities at the nodes, then common effects less their means
+    x: Floats  # (n,) utilities at the nodes, then common effects minus their means
     dual: Floats  # (n,) the product of x and the inverse of K
-    logp: float  # of the observations
+    logp: float  # sum over the observations
     information: Information
 
 
@@ -210,9 +211,9 @@ def find_mode(
     chains : Chains
     observations : Observations
     dual : array, optional
-        Where to start: of a mode for other hyperparameters or fewer observations.
+        Start of the search: the dual of a mode for other hyperparameters or fewer observations.
     tolerance : float
-        How much higher in log density the mode may be.
+        Largest accepted gap in log density between the end of the search and the mode.
 
     Returns
     -------
@@ -224,7 +225,7 @@ def find_mode(
         found = o.evaluate(o.rows(x))
         return float(found.logp.sum() - x @ dual / 2), found
 
-    # from the dual of a much narrower prior the search may be further away than from the prior mean
+    # with the dual of a much narrower prior, the prior mean may be a better start
     starts = []
     for start in [np.zeros(chains.n)] if dual is None else [np.zeros(chains.n), dual]:
         x = chains.covariance(start[:, None])[:, 0]
@@ -250,8 +251,8 @@ def find_mode(
             break
     else:
         warnings.warn(
-            f"The search for the mode ends after {MOST_STEPS} steps where the log density may rise "
-            f"by {gain:.2g} or more.",
+            f"The search for the mode did not converge in {MOST_STEPS} steps: the log density may "
+            f"rise by {gain:.2g} or more.",
             stacklevel=2,
         )
     return Mode(x, dual, float(found.logp.sum()), information)
@@ -261,13 +262,13 @@ class Evidence(NamedTuple):
     """Laplace's approximation of the log-probability of the data, given the hyperparameters."""
 
     value: float
-    error: float  # standard error of the part that is estimated from probes
+    error: float  # standard error of the part estimated from probes
 
 
 def log_evidence(
     mode: Mode, *, probes: int | None = None, random_seed: int | None = None
 ) -> Evidence:
-    """Approximate the evidence; equal seeds make the errors of differences much smaller."""
+    """Approximate the evidence; with equal seeds, differences have much smaller errors."""
     information = mode.information
     rng = np.random.default_rng(random_seed)
     if probes is None:
@@ -279,10 +280,11 @@ def log_evidence(
 
 
 def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, random_seed: int | None = None) -> float:
-    r"""Estimate what Laplace's approximation of the log evidence leaves out.
+    r"""Estimate the error of Laplace's approximation of the log evidence.
 
-    With z from the normal around the mode, the log density differs by r(z) from that of the normal,
-    and Laplace leaves out :math:`\log E\, e^{r(z)}`. The mean is over pairs, z and -z.
+    The draws z come from the normal around the mode. If r(z) is the posterior's log density minus
+    the normal's, the error is :math:`\log E\, e^{r(z)}`. The mean is taken over antithetic pairs, z
+    and -z.
     """
     o, rng = mode.information.observations, np.random.default_rng(random_seed)
     centre = o.rows(mode.x)
@@ -300,10 +302,10 @@ def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, random_seed: int | None = 
 
 
 def _log_det_coupling(information: Information, probes: int, rng: np.random.Generator) -> Floats:
-    """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of some probes.
+    """Estimate log |1 + X|, X = R^(1/2) E R^(1/2), from each of several probes.
 
-    A probe v is never formed: its length and its product with R^(1/2), from a draw of the chains,
-    are enough. Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
+    A probe v is never formed. A draw of the chains gives its length and its product with R^(1/2),
+    which are enough. Vectors of Lanczos' method are a v + R^(1/2) c with numbers a and vectors c.
     """
     w = information.weight[:, None]
     root = np.sqrt(w)
@@ -321,8 +323,8 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
     before: Any = None
     diagonal, off_diagonal = [], []
     for step in range(LANCZOS):
-        there = inverse * y
-        E_y = inverse * (information.H @ there - w * there)
+        scaled = inverse * y
+        E_y = inverse * (information.H @ scaled - w * scaled)
         alpha = column_dots(y, E_y)
         diagonal.append(alpha)
         new_a, new_c = -alpha * a, E_y - alpha * c
@@ -341,8 +343,8 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
     T, k = np.zeros((probes, len(diagonal), len(diagonal))), np.arange(len(diagonal))
     T[:, k, k] = np.transpose(diagonal)
     T[:, k[1:], k[:-1]] = np.transpose(off_diagonal[: len(k) - 1]).reshape(probes, len(k) - 1)
-    values, vectors = np.linalg.eigh(T)  # which reads the lower triangle
-    # the trace of X is zero, so that of a probe is noise
+    values, vectors = np.linalg.eigh(T)  # eigh reads the lower triangle
+    # the trace of X is zero, so the estimates of the trace are noise: subtract them
     parts = vectors[:, 0] ** 2 * (np.log1p(np.maximum(values, -1 + 1e-12)) - values)
     return np.asarray(squared * parts.sum(axis=1))
 
@@ -358,9 +360,9 @@ def posterior_draws(
 ) -> Floats:
     """Draw from the normal around the mode, (n_kept, n_draws).
 
-    Only the nodes of `keep` are kept: draws of all nodes may take many gigabytes. `tolerance` is
-    that of `Information.solve`: an error of a hundredth of a draw's distance from the mode changes
-    a variance by a ten thousandth.
+    Only the nodes of `keep` are kept, because draws of all nodes may take many gigabytes.
+    `tolerance` is passed to `Information.solve`. With a relative error of 0.01 in a draw, variances
+    change by a factor of about 1.0001.
     """
     information = mode.information
     out = np.empty((mode.x[keep].size, n_draws))
@@ -382,11 +384,11 @@ def row_moments(
     ----------
     mode : Mode
     ahead : Observations
-        On the same nodes.
+        Later observations on the same nodes.
     at_once : int
-        Rows that are solved for together.
+        Number of rows per solution.
     tolerance : float
-        As of `Information.solve`.
+        See `Information.solve`.
     """
     information, chains = mode.information, mode.information.chains
     Z = ahead.design
@@ -399,7 +401,7 @@ def row_moments(
         K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
         HK = information.H @ K
         x, dual = information.solve(HK, tolerance)
-        # HK' A^-1 HK, in a form whose error is the square of that of the solution
+        # HK' A^-1 HK, in a form whose error is the square of the solution's error
         A_x = dual + information.H @ x
         whole: Any = rows @ K - K.T @ HK + x.T @ HK + HK.T @ x - x.T @ A_x
         covariance += [

@@ -1,21 +1,21 @@
-r"""Strengths that change: the posterior of utilities over time, from data with dates.
+r"""Dynamic models: the posterior of utilities over time, from dated data.
 
-An item has a utility at every time at which it is seen. It changes by a dynamics, a Gaussian
-process such as a random walk (`bayesrank.utility.Dynamics`), and an observation at a time depends
-on the utilities at that time:
+An item has a utility at every time at which it is observed. Utilities follow a dynamics, a Gaussian
+process such as a random walk (`bayesrank.utility.Dynamics`). An observation depends on the
+utilities at its time:
 
 .. math:: u_i(\cdot) \sim \text{dynamics}, \qquad
           y_k \sim \text{Davidson}\bigl(u_{i_k}(t_k) - u_{j_k}(t_k) + \delta, \nu\bigr)
 
 Given the hyperparameters of the dynamics, `fit_dynamic` finds the mode of all utilities by Newton's
-method and takes the normal around it as their posterior (`bayesrank.inference.dynamic.chains`).
-The hyperparameters have a weak prior (`Dynamics.log_prior`). Their mode is found by Laplace's
-approximation of the evidence, and weighted nodes are laid around it (`approximation.nodes`). The
-weight of a node is the evidence, corrected by draws, times the prior. Draws and predictions come
-from the mixture over 8 to 64 nodes, or one where all hyperparameters are given or known well.
+method. The normal around it approximates their posterior (`bayesrank.inference.dynamic.chains`).
+The hyperparameters have a weak prior (`Dynamics.log_prior`). Their mode follows from Laplace's
+approximation of the evidence, and weighted nodes lie around it (`approximation.nodes`). The weight
+of a node is the evidence, corrected by draws, times the prior. Draws and predictions come from the
+mixture over 8 to 64 nodes. One node is enough if all hyperparameters are fixed or well determined.
 
-Time and memory are linear in the matches (in rankings, in their squared lengths) and in the times
-at which items are seen. Predictions take time proportional to the number of nodes.
+Time and memory are linear in the number of matches (of rankings, in their squared lengths), and in
+the number of observation times of items. Predictions take time proportional to the number of nodes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,10 +78,10 @@ FAMILIES: dict[str, Any] = {
     "rao_kupper": RaoKupper,
     RANKINGS_OF: PlackettLuce,
 }
-NEAR = 0.03  # precision of the mode of the log hyperparameters, far below their uncertainty
-MOST_TRIED = 100  # hyperparameters in the search for their mode
-LEAST_BEND = 0.5  # smallest curvature assumed at the mode; about that of the prior
-POINTS = 21  # of the quadrature over the lead of a match, and over ties
+NEAR = 0.03  # tolerance of the mode of the log hyperparameters, far below their uncertainty
+MOST_TRIED = 100  # evaluations in the search for the hyperparameters' mode
+LEAST_BEND = 0.5  # smallest curvature assumed at the mode, about the prior's curvature
+POINTS = 21  # points of the quadrature over the lead of a match, and over ties
 
 
 def fit_dynamic(
@@ -102,28 +102,29 @@ def fit_dynamic(
     Parameters
     ----------
     data : Pairs or Rankings
-        Grouped by time: ``by=`` of `Pairs.from_frame`, or `Rankings.grouped`. All rows of a label,
-        such as a day, are at the same time.
+        Data grouped by time, from `Pairs.from_frame` with ``by=`` or from `Rankings.grouped`. All
+        rows with the same label, such as a day, have the same time.
     time : str
-        The group whose labels are dates, or numbers, which are times as they are.
+        The group whose labels are dates or numbers. Numbers are used as times.
     dynamics : str
-        How utilities change: one of `bayesrank.utility.dynamics.PARTS`, or a sum of some.
+        How utilities change: one of `bayesrank.utility.dynamics.PARTS`, or a sum such as "constant
+        + matern32".
     likelihood : str, optional
-        "davidson", "rao_kupper" or "bradley_terry" of pairs (by default the first if any tie, else
-        the last), "plackett_luce" of rankings.
+        For pairs, "davidson", "rao_kupper" or "bradley_terry"; by default, "davidson" if there are
+        ties and "bradley_terry" otherwise. For rankings, "plackett_luce".
     hyperparameters : mapping of str to float, optional
-        Positive hyperparameters of the dynamics, which are then not learned.
+        Fixed values of hyperparameters of the dynamics, positive. Others are learned.
     unit : str
-        Unit in which dates are counted: "year", "week", "day", "hour" or "second". Lengths are in
-        this unit, and drifts per root of it.
+        Unit of time for dates: "year", "week", "day", "hour" or "second". Lengths are in this unit,
+        and drifts are per square root of the unit.
     order_effect : bool
-        Whether the first item of a pair may have an advantage: Normal(0, 0.5).
+        Whether the first item of a pair may have an advantage, with the prior Normal(0, 0.5).
     newcomers : bool
-        Whether items that enter after the first time, such as promoted teams, have a mean of their
-        own: Normal(0, 1).
+        Whether items that enter after the first time, such as promoted teams, have a separate mean,
+        with the prior Normal(0, 1).
     covariates : mapping of str to array, optional
-        Values that add to the lead of the first item, (n_pairs,), or to the utility in every slot,
-        (n_rankings, n_slots), times a coefficient: Normal(0, 1).
+        Covariates of the lead of the first item, (n_pairs,), or of the utility in every slot,
+        (n_rankings, n_slots). Each has a coefficient with the prior Normal(0, 1).
     random_seed : int, optional
         Seed of the random numbers that estimate the evidence.
 
@@ -134,17 +135,17 @@ def fit_dynamic(
     Raises
     ------
     ValueError
-        If labels are no times, an item is in two matches at the same instant (a time with hours),
-        the data have ties and the likelihood none, a hyperparameter is not positive, a covariate
-        does not fit, or a name is unknown.
+        If labels are not times, or a name is unknown. If an item is in two matches at the same
+        instant (a time with hours). If the data have ties but the likelihood has none, a
+        hyperparameter is not positive, or a covariate has the wrong shape.
 
     Notes
     -----
-    The utility of an item begins where it is first seen, with the prior of the dynamics, whose mean
-    is 0 (or that of newcomers).
+    The utility of an item starts when the item is first observed. It then has the initial
+    distribution of the dynamics, with mean 0 (or the mean of newcomers).
 
-    The posterior averages over the hyperparameters that are not given. Given these it is normal, so
-    intervals are too narrow where nearly all matches are won by the better item.
+    The posterior averages over all hyperparameters that are not fixed. Given the hyperparameters it
+    is normal, so intervals are too narrow if the better item wins nearly all matches.
 
     Examples
     --------
@@ -172,7 +173,7 @@ class Problem:
     data: Pairs | Rankings
     group: str
     unit: str
-    times: Floats  # of the labels of the group
+    times: Floats  # times of the labels of the group
     likelihood: str
     order_effect: bool
     newcomers: bool
@@ -193,28 +194,27 @@ class Problem:
             raise TypeError(f"Expected Pairs or Rankings; got {type(data).__name__}.")
         if group not in data.groups:
             raise ValueError(
-                f"There is no group {group!r}; the data are grouped by "
-                f"{quoted(data.groups) or 'nothing'}. Name its column in `by` of from_frame, or "
-                f"add it with Rankings.grouped."
+                f"`time` is {group!r}; the data are grouped by {quoted(data.groups) or 'nothing'}. "
+                "Name the column of times in `by` of from_frame, or add it with Rankings.grouped."
             )
         times = label_times(data.groups[group].labels, group, unit)
         likelihood = _checked_likelihood(likelihood, data)
-        noun = "pair" if isinstance(data, Pairs) else "ranking"
+        row = "pair" if isinstance(data, Pairs) else "ranking"
         shape = (data.n_pairs,) if isinstance(data, Pairs) else data.ranks.shape
         read = {}
         for name, values in covariates.items():
-            x = read[name] = float_array(per_row(values, {noun: data.labels}, name), name)
+            x = read[name] = float_array(per_row(values, {row: data.labels}, name), name)
             if x.shape != shape or not np.isfinite(x).all():
                 raise ValueError(
-                    f"The covariate {name!r} must be finite numbers of the shape {shape}; it has "
-                    f"the shape {x.shape}."
+                    f"The covariate {name!r} must be finite numbers of shape {shape}; its shape is "
+                    f"{x.shape}."
                 )
         problem = cls(data, group, unit, times, likelihood, order_effect, newcomers, read)
         problem._refuse_two_at_once()
         return problem
 
     def _refuse_two_at_once(self) -> None:
-        """Raise for an item in two matches at an instant; on a day there may be two."""
+        """Raise if an item is in two matches at one instant; two matches on one day are fine."""
         data = self.data
         labels = data.groups[self.group].labels
         if not isinstance(data, Pairs) or not are_instants(labels, self.group):
@@ -228,7 +228,7 @@ class Problem:
             item, at = data.items[twice["item"].iloc[0]], labels[twice["when"].iloc[0]]
             raise ValueError(
                 f"Item {label_repr(item)} is in two matches at {at}, against different items. "
-                "Correct the time, or give days, on which an item may be in several matches."
+                "Correct the time, or use days as times: an item may play several matches a day."
             )
 
     @property
@@ -237,14 +237,14 @@ class Problem:
         return self.times[self.data.groups[self.group].idx]
 
     def observations(self, also: tuple[Any, Floats] | None = None) -> Observations:
-        """Lay out the design matrix, with nodes of further items and times."""
+        """Build the design matrix, with nodes for further items and times."""
         return observations_of(
             self.data, self.time, self.likelihood, order_effect=self.order_effect,
             newcomers=self.newcomers, covariates=self.covariates, also=also,
         )  # fmt: skip
 
     def read_times(self, at: Any) -> tuple[Floats, pd.Index]:
-        """Read one time or several, by default the last one: numbers and labels."""
+        """Read one time or several, by default the last one; return numbers and labels."""
         if at is None:
             group = self.data.groups[self.group]
             at = group.labels[group.idx[np.argmax(self.time)]]
@@ -256,32 +256,32 @@ class Problem:
         """Raise unless these are the names of the covariates."""
         if set(names) != set(self.covariates):
             raise ValueError(
-                f"The data have the covariates {quoted(self.covariates) or 'none'}; got "
-                f"{quoted(names) or 'none'}. Give the same ones."
+                f"Expected the covariates of the data, {quoted(self.covariates) or 'none'}; got "
+                f"{quoted(names) or 'none'}."
             )
 
 
 def _is_one(at: Any) -> bool:
-    """Whether this is one time, and not a sequence of them."""
+    """Return whether this is one time and not a sequence."""
     return at is None or isinstance(at, str) or np.ndim(at) == 0
 
 
 def _checked_likelihood(likelihood: str | None, data: Pairs | Rankings) -> str:
-    """Return the likelihood, or the default one; raise if the data cannot have it."""
+    """Return the likelihood or its default; raise if it does not suit the data."""
     if isinstance(data, Rankings):
-        noun, possible, default, ties = "rankings", [RANKINGS_OF], RANKINGS_OF, False
+        rows, possible, default, ties = "rankings", [RANKINGS_OF], RANKINGS_OF, False
     else:
         ties = bool(data.counts[:, 2].any())
-        noun, possible, default = "pairs", [*TIES], "davidson" if ties else "bradley_terry"
+        rows, possible, default = "pairs", [*TIES], "davidson" if ties else "bradley_terry"
     likelihood = likelihood or default
     if likelihood not in possible:
         raise ValueError(
-            f"`likelihood` of {noun} is {likelihood!r}; it must be one of {quoted(possible)}."
+            f"`likelihood` for {rows} is {likelihood!r}; it must be one of {quoted(possible)}."
         )
     if ties and likelihood == "bradley_terry":
         raise ValueError(
-            "The pairs have ties, and bradley_terry has none: take davidson or rao_kupper, or "
-            "pairs.split_ties()."
+            "The pairs have ties, but bradley_terry allows none. Use davidson or rao_kupper, or "
+            "pass pairs.split_ties()."
         )
     return likelihood
 
@@ -302,7 +302,7 @@ class Node(NamedTuple):
     """Values of the hyperparameters, and the mode of the utilities given them."""
 
     values: Floats  # (n_hyperparameters,)
-    log_marginal: float  # of the logarithms of the hyperparameters, up to a constant
+    log_marginal: float  # log density of the log hyperparameters, up to a constant
     dual: Floats
 
 
@@ -317,13 +317,13 @@ class Learned(NamedTuple):
     def few(self) -> tuple[list[Node], Floats]:
         """Return at most two nodes per hyperparameter, and their weights.
 
-        The logarithms of their hyperparameters have the mean and the covariance of all nodes. The
-        search for the mode at each starts from the mode of the nearest node.
+        The logarithms of their hyperparameters have the same mean and covariance as all nodes. At
+        each, the search for the mode starts from the mode of the nearest node.
         """
         x, weight = np.log([node.values for node in self.nodes]), np.exp(self.log_weight)
         mean = weight @ x
         values, vectors = np.linalg.eigh(((x - mean).T * weight) @ (x - mean))
-        free = values > 1e-9  # given hyperparameters do not vary
+        free = values > 1e-9  # fixed hyperparameters do not vary
         n = int(free.sum())
         if len(self.nodes) <= max(1, 2 * n):
             return list(self.nodes), weight
@@ -340,17 +340,17 @@ class Learned(NamedTuple):
 def learned(
     problem: Problem, dynamics: Dynamics, given: Mapping[str, float], random_seed: int | None
 ) -> Learned:
-    """Find the hyperparameters of the highest density, and nodes around them.
+    """Find the posterior mode of the hyperparameters, and nodes around it.
 
-    The log density of their logarithms is the evidence and the prior. Given hyperparameters are the
-    same in all nodes.
+    The log density of their logarithms is the log evidence plus the log prior. Fixed
+    hyperparameters are the same in all nodes.
     """
     observations = problem.observations()
     span = float(np.ptp(observations.time)) or 1.0
     medians = dynamics.medians(span)
     start = np.log([given.get(name, m) for name, m in zip(dynamics.names, medians, strict=True)])
     free = np.array([name not in given for name in dynamics.names])
-    last: Floats | None = None  # the dual of the last mode, where the next search starts
+    last: Floats | None = None  # the dual of the last mode, from which the next search starts
 
     def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode]:
         x = start.copy()
@@ -373,9 +373,8 @@ def learned(
         return Node(np.exp(x), value, mode.dual)
 
     peak, top = start[free], 0.0
-    if (
-        free.any()
-    ):  # by a quadratic model, which the noise of a thousandth of a nat does not mislead
+    if free.any():
+        # COBYQA's quadratic model is robust to noise of a thousandth of a nat
         options = {"initial_tr_radius": 0.5, "final_tr_radius": NEAR, "maxfev": MOST_TRIED}
         found: Any = minimize(  # type: ignore[call-overload]
             lambda part: -log_density(part), peak, method="COBYQA", options=options
@@ -404,9 +403,9 @@ class DynamicFit:
     ----------
     dynamics : Dynamics
     hyperparameters : dict
-        Hyperparameters of the dynamics: the best ones, or the given ones.
+        Hyperparameters of the dynamics: their mode, or the fixed values.
     mode : Mode
-        The utilities at all times at which items are seen, given these hyperparameters.
+        Mode of the utilities at all times at which items are observed, given these hyperparameters.
     """
 
     _problem: Problem
@@ -431,26 +430,26 @@ class DynamicFit:
     def log_evidence(self) -> float:
         """Laplace's approximation of the log-probability of the data, given the hyperparameters.
 
-        It is that of the outcomes in the order in which they came.
+        The outcomes are taken in the order in which they came.
         """
         return log_evidence(self.mode, random_seed=self._seed).value
 
     @property
     def observations(self) -> Observations:
-        """How the data depend on the utilities."""
+        """The observations and their design matrix."""
         return self.mode.information.observations
 
     @property
     def nodes(self) -> pd.DataFrame:
-        """Hyperparameters over which draws and predictions average, and the weight of each.
+        """Hyperparameters that draws and predictions average over, and their weights.
 
-        There is one row where all are given, or where the data know them well.
+        There is only one row if all hyperparameters are fixed or well determined.
         """
         table = pd.DataFrame([node.values for node in self._nodes], columns=self.dynamics.names)
         return table.rename_axis("node").assign(weight=np.exp(self._log_weight))
 
     def __repr__(self) -> str:
-        """Say what was fitted."""
+        """Describe the fit."""
         n_nodes = self.observations.nodes.item.size
         learned = ", ".join(f"{name} {value:.3g}" for name, value in self.hyperparameters.items())
         return (
@@ -473,31 +472,32 @@ class DynamicFit:
         Parameters
         ----------
         at : date or number, or a sequence of them, optional
-            When; by default at the last time of the data.
+            One time or several; by default, the last time of the data.
         since : date or number, optional
-            Leave out items that were last seen before.
+            Leave out items last observed before this time.
         draws, chains : int
-            Draws are independent; chains differ by chance only.
+            Numbers of draws per chain and of chains. Draws are independent, so chains differ only
+            by chance.
         random_seed : int, optional
             Seed of the draws.
         log_likelihood : bool
             Whether to add the log-likelihood of every pair or ranking and the observed data, for
-            `br.compare` with other models of the same data. This keeps all utilities in memory: 8
-            bytes for each draw of every item at every time at which it is seen.
+            `br.compare`. This keeps all utilities in memory: 8 bytes for each draw of every item at
+            every time at which it is observed.
 
         Returns
         -------
         DataTree
-            Its posterior has ``utility`` (chain, draw, item), or with the dim of the times before
-            the last if `at` is a sequence, centred over the items in each draw; and the effects
-            that are the same at all times. Items that enter after the (last) time are left out; the
-            utility is NaN at times before an item enters. Its sample_stats have ``node``: the row
-            of `nodes` whose hyperparameters a draw has.
+            The group ``posterior`` holds ``utility`` (chain, draw, item), centred over the items in
+            each draw, and the effects that are constant over time. If `at` is a sequence,
+            ``utility`` also has the dim of the times. Items that enter after the last time are left
+            out, and utilities before an item enters are NaN. The group ``sample_stats`` holds
+            ``node``, the row of `nodes` that a draw comes from.
 
         Raises
         ------
         ValueError
-            If no item is there at the time.
+            If no item has entered at this time.
         """
         p = self._problem
         times, labels = p.read_times(at)
@@ -506,11 +506,12 @@ class DynamicFit:
         if since is not None:
             items = items[last[items] >= p.read_times(since)[0][0]]
         if not len(items):
-            raise ValueError(f"No item is there at {quoted(labels[[int(np.argmax(times))]])}.")
+            latest = quoted(labels[[int(np.argmax(times))]])
+            raise ValueError(f"No item has entered at {latest}; give a later `at`.")
         item, when = np.repeat(items, len(times)), np.tile(times, len(items))
-        there = when >= entry[item]
-        wider = p.observations((item[there], when[there]))
-        places = wider.nodes.places(item[there], when[there])
+        entered = when >= entry[item]
+        wider = p.observations((item[entered], when[entered]))
+        places = wider.nodes.places(item[entered], when[entered])
         n_common = len(wider.common)
         keep: Any = np.append(places, wider.nodes.item.size + np.arange(n_common))
         x, node = self._draw(
@@ -519,7 +520,7 @@ class DynamicFit:
         kept = x[keep] if log_likelihood else x
 
         utility: Any = np.full((item.size, draws * chains), np.nan)
-        utility[there] = kept[: len(places)]
+        utility[entered] = kept[: len(places)]
         utility = utility.reshape(len(items), len(times), -1).transpose(2, 1, 0)
         utility -= np.nanmean(utility, axis=2, keepdims=True)
         values = {"utility": utility[:, 0] if _is_one(at) else utility}
@@ -545,7 +546,7 @@ class DynamicFit:
     def _draw(
         self, wider: Observations, n_draws: int, random_seed: int | None, keep: Any
     ) -> tuple[Floats, NDArray[np.int64]]:
-        """Draw the unknowns of `keep` from the mixture, (n_kept, n_draws), and the node of each."""
+        """Draw the unknowns in `keep` from the mixture, (n_kept, n_draws), with their nodes."""
         rng = np.random.default_rng(random_seed)
         node = node_of_draws(self._log_weight, n_draws, rng)
         found = np.empty((np.arange(wider.n)[keep].size, n_draws))
@@ -557,7 +558,7 @@ class DynamicFit:
         return found, node
 
     def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
-        """Add the groups that `pymc.compute_log_likelihood` would, from utilities at all nodes."""
+        """Add the groups that `pymc.compute_log_likelihood` adds, from utilities at all nodes."""
         data = self.data
         logp = np.stack([o.evaluate(o.rows(draw)).logp for draw in x.T])
         if isinstance(data, Pairs):  # the outcomes of a pair in any order
@@ -582,18 +583,18 @@ class DynamicFit:
     def with_data(
         self, data: Pairs | Rankings, *, covariates: Mapping[str, ArrayLike] | None = None
     ) -> "DynamicFit":
-        """Observe other data, such as those of today in addition, with the same hyperparameters.
+        """Condition on other data, such as data that include today, with the same hyperparameters.
 
-        Nodes keep their weights. The search for the mode of each starts from the mode before, so a
-        further day takes a step or two.
+        Nodes keep their weights. Each search starts from the previous mode, so one more day takes
+        one or two steps.
 
         Parameters
         ----------
         data : Pairs or Rankings
-            All that is known now, of the same type and grouped by the same times. There may be new
-            items and new times; what is left out is forgotten.
+            All current data, of the same type and grouped by the same times. They replace the
+            earlier data, and may contain new items and new times.
         covariates : mapping of str to array, optional
-            Values for all of them, under the same names.
+            Values for all of the data, under the same names.
 
         Returns
         -------
@@ -602,15 +603,14 @@ class DynamicFit:
         Raises
         ------
         ValueError
-            As `fit_dynamic`, or if covariates have other names.
+            As for `fit_dynamic`, or if covariates have other names.
         TypeError
             If the data have another type.
         """
         p = self._problem
         if not isinstance(data, type(p.data)):
             raise TypeError(
-                f"The history is of {type(p.data).__name__}, and cannot observe "
-                f"{type(data).__name__}."
+                f"Expected {type(p.data).__name__}, as fitted; got {type(data).__name__}."
             )
         p.check_covariates(covariates or {})
         problem = Problem.read(
@@ -642,32 +642,35 @@ class DynamicFit:
         first, second : sequence of labels
             The items that meet.
         at : date or number, or a sequence of them, optional
-            When; by default at the last time of the data.
+            One time or several; by default, the last time of the data.
         covariates : mapping of str to array, (n,), optional
-            Values of the covariates of the data.
+            Values of the covariates that the data have.
 
         Returns
         -------
         DataFrame
-            A row per match: first, second, the time, p_first, p_second and, in models of ties,
-            p_tie, and the mean and sd of the lead of the first item. All are averages over the
-            posterior, which is wider the longer an item was not seen.
+            One row per match. Its columns are first, second, the time, p_first, p_second, p_tie (in
+            models with ties), lead and lead_sd. The last two are the mean and standard deviation of
+            the first item's lead. All are posterior averages. The posterior of an item is wider the
+            longer the item was not observed.
 
         Raises
         ------
         ValueError
-            If an item is unknown, the lengths differ, or the data are rankings: of these take
+            If an item is unknown, the lengths differ, or the data are rankings. For rankings, use
             `draws` at the time, and `place_probability`.
         """
         p = self._problem
         if not isinstance(p.data, Pairs):
             raise ValueError(
-                "These are rankings, not matches: br.place_probability(fit.draws(at=...)) has the "
-                "probabilities of places."
+                "`predict` expects a fit of matches; the data are rankings. For probabilities of "
+                "places, call br.place_probability(fit.draws(at=...))."
             )
         n = len(first)
         if len(second) != n:
-            raise ValueError(f"`first` has {n} items and `second` {len(second)}.")
+            raise ValueError(
+                f"`first` has {n} items, but `second` has {len(second)}; give equal lengths."
+            )
         columns = [first, second, at, *(covariates or {}).values()]
         indexes = [x.index for x in columns if isinstance(x, pd.Series)]
         if not all(indexes[0].equals(index) for index in indexes):
@@ -677,7 +680,9 @@ class DynamicFit:
             )
         times, labels = p.read_times(at)
         if not _is_one(at) and len(labels) != n:
-            raise ValueError(f"`at` has {len(labels)} times for {counted(n, 'match')}.")
+            raise ValueError(
+                f"`at` has {len(labels)} times for {counted(n, 'match')}; give one for each."
+            )
         one, other = (
             locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second)
         )
@@ -696,7 +701,7 @@ class DynamicFit:
         return table
 
     def _seen(self) -> tuple[Floats, Floats]:
-        """Return the first and last time of every item; infinite for one that is never there."""
+        """Return the first and last time of every item, infinite for items never observed."""
         nodes = self.observations.nodes
         first, last = np.full(self.data.n_items, np.inf), np.full(self.data.n_items, -np.inf)
         np.minimum.at(first, nodes.item, nodes.time)
@@ -704,7 +709,7 @@ class DynamicFit:
         return first, last
 
     def _moved(self, node: Node, wider: Observations) -> Mode:
-        """Put the mode of a node on more times of items."""
+        """Extend the mode of a node to more times of items."""
         chains = Chains(wider.nodes, wider.common, self.dynamics, node.values)
         dual = moved_dual(self.observations, node.dual, wider)
         x = chains.covariance(dual[:, None])[:, 0]
@@ -715,9 +720,9 @@ class DynamicFit:
 def moved_dual(
     old: Observations, dual: Floats, other: Observations, item: NDArray[Any] | None = None
 ) -> Floats:
-    """Put numbers of nodes on other nodes: those of new ones are 0.
+    """Map values at nodes to other nodes; new nodes get 0.
 
-    If the items are others, `item` gives the new code of each old one, -1 for none.
+    If the items differ, `item` gives the new code of each old item, -1 for none.
     """
     out = np.zeros(other.n)
     n = old.nodes.item.size
@@ -734,7 +739,7 @@ def moved_dual(
 def _with_matches(
     p: Problem, first: Any, second: Any, times: Floats, covariates: Mapping[str, ArrayLike]
 ) -> Problem:
-    """Add matches that nobody won, which carry no information."""
+    """Add matches without an outcome, which carry no information."""
     pairs: Any = p.data
     n = len(first)
     p.check_covariates(covariates)
@@ -755,11 +760,11 @@ def _with_matches(
     return replace(p, data=grown, times=distinct, covariates=more)
 
 
-Moments = tuple[Floats, list[Floats]]  # of the rows of matches to come, from `row_moments`
+Moments = tuple[Floats, list[Floats]]  # moments of the rows of future matches, from `row_moments`
 
 
 def _lead_moments(moments: Sequence[Moments], weight: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the leads of matches, over the nodes: (n,) each."""
+    """Compute mean and standard deviation of the leads of matches over the nodes, (n,) each."""
     n = len(moments[0][1])
     lead = np.stack([mean.reshape(n, -1)[:, 0] if n else mean for mean, _ in moments])
     variance = np.array([[block[0, 0] for block in blocks] for _, blocks in moments])
@@ -769,24 +774,24 @@ def _lead_moments(moments: Sequence[Moments], weight: Floats) -> tuple[Floats, F
 
 def mixed_probabilities(moments: Sequence[Moments], weight: Floats, likelihood: str) -> Floats:
     """Average the probabilities of outcomes over the nodes, (n, 2) or (n, 3)."""
-    each = [match_probabilities(mean, blocks, likelihood) for mean, blocks in moments]
-    return np.tensordot(weight, np.stack(each), 1)
+    by_node = [match_probabilities(mean, blocks, likelihood) for mean, blocks in moments]
+    return np.tensordot(weight, np.stack(by_node), 1)
 
 
 def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: str) -> Floats:
-    """Average the probabilities of outcomes over normal leads and ties, by quadrature.
+    """Average the probabilities of outcomes over normal leads and tie parameters, by quadrature.
 
     Parameters
     ----------
     mean : array, (n * rows,)
-        Lead and, in models of ties, their parameter.
+        Lead and, in models with ties, the tie parameter.
     covariance : sequence of array, (rows, rows)
     likelihood : str
 
     Returns
     -------
     array, (n, 2) or (n, 3)
-        Of the first, the second and a tie.
+        Probabilities of a first win, a second win and a tie.
     """
     n = len(covariance)
     if not n:

@@ -1,8 +1,8 @@
-r"""Forward validation: learn from the past, predict what comes next, and go on.
+r"""Forward validation: learn from the past, predict the next outcomes, and move on.
 
-The first part of the data, in the order of time, gives the hyperparameters. Then, day after day,
-the matches of the day are predicted from all matches before it, the mode is found again from the
-last one, and the day joins the past. The score is that of a forecaster:
+The first part of the data, in the order of time, determines the hyperparameters. Then, day after
+day, all earlier matches predict the matches of the day. The day joins the past, and the search for
+the new mode starts from the last one. The score is the usual score of a forecaster:
 
 .. math:: \text{log loss} = -\frac1n \sum_k \log \int p(y_k \mid \theta)\,
           p(\theta \mid \text{data before the day of } k)\, \mathrm d\theta
@@ -36,7 +36,7 @@ __all__ = ["ForwardValidation", "forward_validation"]
 
 Floats = NDArray[np.float64]
 
-DRAWS = 200  # of the utilities in a ranking to come
+DRAWS = 200  # draws of the utilities in a future ranking
 OUTCOMES = ("first", "second", "tie")
 
 
@@ -47,11 +47,12 @@ class ForwardValidation:
     Attributes
     ----------
     predictions : DataFrame
-        A row per match or ranking, in the order of time. Matches have first, second, the time,
-        p_first, p_second, p_tie (in models of ties), outcome, count and log_p. Rankings have the
-        label, the time, log_p and at_random, the log-probability if all orders were as probable.
+        One row per match or ranking, in the order of time. Columns for matches: first, second,
+        time, p_first, p_second, p_tie (in models with ties), outcome, count and log_p. Columns for
+        rankings: ranking, time, log_p, and at_random, the log-probability if all orders were
+        equally likely.
     hyperparameters : dict
-        Hyperparameters of the dynamics, from the first part.
+        Hyperparameters of the dynamics, learned from the first part.
     """
 
     predictions: pd.DataFrame
@@ -59,12 +60,12 @@ class ForwardValidation:
 
     @property
     def log_loss(self) -> float:
-        """Mean of minus the log-probability of a match or a ranking."""
+        """Mean negative log-probability of a match or ranking."""
         return -float(np.average(self.predictions["log_p"], weights=self._counts))
 
     @property
     def error(self) -> float:
-        """Standard error of the log loss, as if days were independent of each other."""
+        """Standard error of the log loss, assuming independent days."""
         n = float(self._counts.sum())
         off = (-self.predictions["log_p"] - self.log_loss) * self._counts
         days = off.groupby(self.predictions["time"]).sum()
@@ -72,13 +73,13 @@ class ForwardValidation:
 
     @property
     def accuracy(self) -> float:
-        """Share of matches whose most probable outcome came."""
-        probability, came = self._of_matches()
+        """Share of matches whose most probable outcome occurred."""
+        probability, came = self._match_probabilities()
         right = probability.to_numpy().argmax(axis=1) == came
         return float(np.average(right, weights=self._counts))
 
     def calibration(self, bins: int = 10) -> pd.DataFrame:
-        """Compare predicted probabilities with the shares of outcomes that came.
+        """Compare predicted probabilities with observed frequencies of outcomes.
 
         Parameters
         ----------
@@ -88,11 +89,11 @@ class ForwardValidation:
         Returns
         -------
         DataFrame
-            A row per bin with the mean of the probabilities, the share of those that came, its
-            standard error if the probabilities are right, and their number; every outcome of every
-            match is a prediction.
+            One row per bin. ``predicted`` is the mean probability, and ``came`` is the observed
+            share. ``error`` is the standard error of this share if the probabilities are right.
+            ``n`` is the number of predictions: every possible outcome of every match is one.
         """
-        probability, came = self._of_matches()
+        probability, came = self._match_probabilities()
         n_outcomes = probability.shape[1]
         p, n = probability.to_numpy().ravel(), np.repeat(self._counts.to_numpy(), n_outcomes)
         is_outcome = (came[:, None] == np.arange(n_outcomes)).ravel()
@@ -109,17 +110,20 @@ class ForwardValidation:
             return self.predictions["count"]
         return pd.Series(1.0, index=self.predictions.index)
 
-    def _of_matches(self) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    def _match_probabilities(self) -> tuple[pd.DataFrame, NDArray[np.int64]]:
         names = [f"p_{outcome}" for outcome in OUTCOMES if f"p_{outcome}" in self.predictions]
         if not names:
-            raise ValueError("These are predictions of rankings, which have a log loss alone.")
+            raise ValueError(
+                "Expected predictions of matches; predictions of rankings have only a log loss."
+            )
         came = pd.Index(OUTCOMES).get_indexer(pd.Index(self.predictions["outcome"]))
         return self.predictions[names], came
 
     def __repr__(self) -> str:
-        """Say how good the predictions are."""
+        """Describe the quality of the predictions."""
         n = int(self._counts.sum())
-        return f"ForwardValidation: log loss {self.log_loss:.4f} ± {self.error:.4f} of {n}"
+        loss = f"{self.log_loss:.4f} ± {self.error:.4f}"
+        return f"ForwardValidation: log loss {loss} for {n} predictions"
 
 
 def forward_validation(
@@ -137,19 +141,20 @@ def forward_validation(
     covariates: Mapping[str, ArrayLike] | None = None,
     random_seed: int | None = None,
 ) -> ForwardValidation:
-    """Predict what comes next, day after day, from all that was before.
+    """Predict matches or rankings day after day, from all earlier data.
 
     Parameters
     ----------
     data, time, dynamics, likelihood, hyperparameters, unit
-        As in `fit_dynamic`; hyperparameters are learned from the data before `start`. Predictions
-        average over two values for each of them.
+        See `fit_dynamic`. Hyperparameters are learned from the data before `start`. Predictions
+        average over two values of each hyperparameter.
     start : float below 1, or date
-        The share of the matches or rankings in the first part, or the first time to predict.
+        Share of the matches or rankings in the first part, or the first time to predict.
     step : float
-        Predict this long at a time, in units of time; by default from one label to the next.
+        Length of the predicted periods, in units of time; by default, each label of `time` is one
+        period.
     order_effect, newcomers, covariates, random_seed
-        As in `fit_dynamic`.
+        See `fit_dynamic`.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def forward_validation(
     Raises
     ------
     ValueError
-        As `fit_dynamic`, or if nothing is before or after the start.
+        As for `fit_dynamic`, or if no data are before or after the start.
 
     Examples
     --------
@@ -201,7 +206,7 @@ def forward_validation(
 
 
 def _taken(problem: Problem, rows: NDArray[Any]) -> Problem:
-    """Keep some of the rows, in this order."""
+    """Take rows, in this order."""
     data: Any = problem.data
     if isinstance(data, Pairs):
         names = ("first", "second", "counts", "weight", "judge_idx")
@@ -214,7 +219,7 @@ def _taken(problem: Problem, rows: NDArray[Any]) -> Problem:
 
 
 def _first_part(problem: Problem, start: Any) -> int:
-    """Count what is before the start."""
+    """Count the rows before the start."""
     when = problem.time
     if isinstance(start, float) and 0 < start < 1:
         begin = when[int(start * len(when))]
@@ -223,8 +228,8 @@ def _first_part(problem: Problem, start: Any) -> int:
     n = int(np.searchsorted(when, begin))
     if not 0 < n < len(when):
         raise ValueError(
-            f"`start` is {start!r}: nothing is {'before' if n == 0 else 'at or after'} it. Give a "
-            "share between 0 and 1, or a time in the midst of the data."
+            f"`start` is {start!r}; no data are {'before' if n == 0 else 'at or after'} it. Give a "
+            "share between 0 and 1, or a time within the data."
         )
     return n
 
@@ -242,12 +247,12 @@ def _predicted(
     ranks, mask = data.ranks[n:], data.mask[n:]
     node = node_of_draws(np.log(weight), DRAWS, rng)
     ends, log_p = np.append(0, mask.sum(axis=1).cumsum()), []
-    for k, (here, row) in enumerate(zip(mask, ranks, strict=True)):
+    for k, (used, row) in enumerate(zip(mask, ranks, strict=True)):
         utility = np.zeros((DRAWS, len(row)))
         for number, (mean, covariance) in enumerate(moments):
             root = covariance_root(covariance[k][None])[0]
             noise = rng.normal(size=((node == number).sum(), len(root)))
-            utility[np.ix_(node == number, here)] = mean[ends[k] : ends[k + 1]] + noise @ root.T
+            utility[np.ix_(node == number, used)] = mean[ends[k] : ends[k + 1]] + noise @ root.T
         found, _ = per_slot_kernel(utility, np.tile(row.astype(np.int64), (DRAWS, 1)))
         log_p.append(logsumexp(found) - np.log(DRAWS))
     sizes = data.block_sizes[n:]

@@ -1,10 +1,10 @@
 """Matches and rankings as observations of utilities over time.
 
-Every observation has *rows* of a design matrix: the lead and the parameter of ties of a match, or
-the utilities in the slots of a ranking. The columns are the unknowns: the utilities at the *nodes*,
-an item at a time at which it is seen, and the effects that are *common* to all times, such as the
-order effect. The log-probability of an observation is a function of its rows, with a gradient and a
-curvature, a small matrix for each observation.
+Every observation has *rows* of a design matrix: the lead and tie parameter of a match, or the
+utilities in a ranking's slots. The columns are the unknowns: utilities at *nodes*, and effects
+*common* to all times, such as the order effect. A node is an item at a time at which it is
+observed. The log-probability of an observation is a function of its rows. Its curvature is a small
+matrix for each observation.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,18 +26,18 @@ Ints = NDArray[np.int64]
 
 
 class Common(NamedTuple):
-    """An effect that is the same at all times, with a normal prior."""
+    """An effect that is constant over time, with a normal prior."""
 
     name: str
     mean: float
     sd: float
-    value: Callable[[Any], Any] = lambda x: x  # of the parameter in the results
+    value: Callable[[Any], Any] = lambda x: x  # transformation to the parameter in the results
 
 
 ORDER = Common("order_effect", 0.0, 0.5)
 NEWCOMER = Common("newcomer", 0.0, 1.0)
-STEP = 1e-4  # of differences of gradients, whose errors are then below 1e-7
-TIES = {  # by likelihood
+STEP = 1e-4  # step of differences of gradients, for errors below 1e-7
+TIES = {  # tie parameter by likelihood
     "bradley_terry": None,
     "davidson": Common("nu", 0.0, 1.0, np.exp),
     "rao_kupper": Common("theta", -0.5, 1.0, lambda x: np.exp(np.exp(x))),
@@ -45,31 +45,31 @@ TIES = {  # by likelihood
 
 
 class Nodes(NamedTuple):
-    """Items at times: chain after chain, and in each the times in order."""
+    """Items at times: chain after chain, each in the order of time."""
 
     item: Ints  # (n_nodes,)
     time: Floats  # (n_nodes,)
 
     @property
     def start(self) -> Ints:
-        """First node of every chain, and where the last one ends; an item is a chain."""
+        """First node of every chain, and the end of the last chain; an item is a chain."""
         return np.append(np.flatnonzero(np.diff(self.item, prepend=-1)), self.item.size)
 
     @property
     def gap(self) -> Floats:
-        """Time since the node before, 0 for the first of a chain."""
+        """Time since the previous node, 0 for the first node of a chain."""
         gap = np.diff(self.time, prepend=0.0)
         gap[self.start[:-1]] = 0.0
         return gap
 
     def places(self, item: Ints, time: Floats) -> Ints:
-        """Find where items at times are among them; -1 of what is not there."""
+        """Find positions of items at times among the nodes, -1 if missing."""
         mine = pd.MultiIndex.from_arrays([self.item, self.time])
         return mine.get_indexer(pd.MultiIndex.from_arrays([item, time])).astype(np.int64)
 
 
 def nodes_of(item: Ints, time: Floats) -> tuple[Nodes, Ints]:
-    """List the distinct ones in order, and which of them each is."""
+    """Make sorted distinct nodes, and return the position of each item and time."""
     times, code = np.unique(time, return_inverse=True)
     key, place = np.unique(item * times.size + code, return_inverse=True)
     return Nodes(key // times.size, times[key % times.size]), place
@@ -80,7 +80,7 @@ class Evaluated(NamedTuple):
 
     logp: Floats  # (n_observations,)
     slope: Floats  # (n_rows,)
-    curvature: Floats  # minus the second derivatives: a small matrix for each observation, raveled
+    curvature: Floats  # minus the second derivatives: a ravelled matrix for each observation
 
 
 class Observations(NamedTuple):
@@ -91,7 +91,7 @@ class Observations(NamedTuple):
     design: csr_array  # (n_rows, n)
     first_row: Ints  # (n_observations + 1,)
     time: Floats  # (n_observations,)
-    evaluate: Callable[..., Evaluated]  # from the rows, (n_rows,), of some observations
+    evaluate: Callable[..., Evaluated]  # takes the rows, (n_rows,), of some observations
 
     def head(self, n: int) -> "Observations":
         """Keep the first n observations, and all nodes."""
@@ -103,7 +103,7 @@ class Observations(NamedTuple):
         )
 
     def tail(self, n: int) -> "Observations":
-        """Leave out the first n observations; log-probabilities of the others are not known."""
+        """Drop the first n observations; log-probabilities of the others are not available."""
         return self._replace(
             design=self.design[self.first_row[n] :],
             first_row=self.first_row[n:] - self.first_row[n],
@@ -112,7 +112,7 @@ class Observations(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Count the unknowns."""
+        """Number of unknowns."""
         return self.nodes.item.size + len(self.common)
 
     @property
@@ -121,11 +121,11 @@ class Observations(NamedTuple):
         return np.append(np.zeros(self.nodes.item.size), [one.mean for one in self.common])
 
     def rows(self, x: Floats) -> Floats:
-        """Compute the rows at x, the unknowns less their prior means."""
+        """Compute the rows at x, the unknowns minus their prior means."""
         return np.asarray(self.design @ (x + self.means))
 
     def block_diagonal(self, blocks: Floats) -> csr_array:
-        """Make a matrix of one block for the rows of each observation, raveled in `blocks`."""
+        """Make a block-diagonal matrix with one block per observation, ravelled in `blocks`."""
         sizes = np.diff(self.first_row)
         per_row = np.repeat(sizes, sizes)
         ends = np.append(0, per_row.cumsum())
@@ -144,16 +144,16 @@ def observations_of(
     covariates: Mapping[str, Floats] | None = None,
     also: tuple[Ints, Floats] | None = None,
 ) -> Observations:
-    """Lay out the design matrix and the log-probabilities.
+    """Build the design matrix and the log-probabilities.
 
     Parameters
     ----------
     data : Pairs or Rankings
     time : array, (n_pairs,) or (n_rankings,)
     likelihood, order_effect, newcomers, covariates
-        As in `fit_dynamic`.
+        See `fit_dynamic`.
     also : tuple of array, optional
-        Further items and times that are nodes.
+        Items and times of further nodes.
     """
     item, sign, when = _rows_of_items(data, time)
     extra_item, extra_time = also or (np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -180,7 +180,7 @@ def observations_of(
         add(tie, 1.0)
     column, value = np.concatenate(columns, axis=1), np.concatenate(values, axis=1)
     pointer = np.arange(len(item) + 1) * column.shape[1]
-    if tie is not None:  # the last entry is a row of its own
+    if tie is not None:  # the last entry is a separate row
         pointer = np.append(np.stack([pointer[:-1], pointer[1:] - 1], axis=1), column.size)
     shape = (pointer.size - 1, nodes.item.size + len(common))
     design = csr_array((value.ravel(), column.ravel(), pointer), shape=shape)
@@ -193,7 +193,7 @@ def observations_of(
 
 
 def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Any, Floats, Floats]:
-    """Return the items in every lead or slot, (n, 2) or (n, 1), their signs, and the times."""
+    """Return the items of every lead or slot, (n, 2) or (n, 1), their signs, and the times."""
     if isinstance(data, Pairs):
         return np.stack([data.first, data.second], axis=1), np.array([1.0, -1.0]), time
     row, _ = np.nonzero(data.mask)
@@ -203,10 +203,10 @@ def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Any, Floats, F
 def _evaluate_pairs(pairs: Pairs, n_rows: int, davidson: bool) -> Callable[..., Evaluated]:
     counts = pairs.counts * pairs.weight[:, None]
 
-    def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
+    def evaluate(rows: Floats, some: Any = slice(None)) -> Evaluated:
         parts = rows.reshape(-1, n_rows)
         tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
-        logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[of], davidson)
+        logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[some], davidson)
         return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 
     return evaluate
@@ -215,30 +215,30 @@ def _evaluate_pairs(pairs: Pairs, n_rows: int, davidson: bool) -> Callable[..., 
 def _evaluate_rankings(rankings: Rankings) -> Callable[..., Evaluated]:
     mask = rankings.mask
 
-    def evaluate(rows: Floats, of: Any = slice(None)) -> Evaluated:
-        here, weight = mask[of], rankings.weight[of]
-        # numba compiles anew for arrays that are locked, and for other integers
-        ranks = np.array(rankings.ranks[of], dtype=np.int64)
-        utility = np.zeros(here.shape)
-        utility[here] = rows
+    def evaluate(rows: Floats, some: Any = slice(None)) -> Evaluated:
+        used, weight = mask[some], rankings.weight[some]
+        # numba would compile again for read-only arrays and other integer types
+        ranks = np.array(rankings.ranks[some], dtype=np.int64)
+        utility = np.zeros(used.shape)
+        utility[used] = rows
         logp, slope = per_slot_kernel(utility, ranks)
-        hessian = np.empty((*here.shape, here.shape[1]))
-        for j in range(here.shape[1]):
-            step = np.zeros(here.shape)
-            step[:, j] = STEP * here[:, j]
+        hessian = np.empty((*used.shape, used.shape[1]))
+        for j in range(used.shape[1]):
+            step = np.zeros(used.shape)
+            step[:, j] = STEP * used[:, j]
             ahead, behind = (
                 per_slot_kernel(at, ranks)[1] for at in (utility + step, utility - step)
             )
             hessian[:, :, j] = (ahead - behind) / (2 * STEP)
         curvature = -weight[:, None, None] * (hessian + hessian.transpose(0, 2, 1)) / 2
-        both = here[:, :, None] & here[:, None, :]
-        return Evaluated(weight * logp, (slope * weight[:, None])[here], curvature[both])
+        both = used[:, :, None] & used[:, None, :]
+        return Evaluated(weight * logp, (slope * weight[:, None])[used], curvature[both])
 
     return evaluate
 
 
 def _late(nodes: Nodes) -> NDArray[np.bool_]:
-    """Return which items are not there at the first time."""
+    """Return which items enter after the first time."""
     entry = nodes.start[:-1]
     late = np.zeros(nodes.item.max() + 1, dtype=bool)
     late[nodes.item[entry]] = nodes.time[entry] > nodes.time.min()

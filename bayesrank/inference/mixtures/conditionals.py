@@ -1,16 +1,14 @@
 r"""The conditional distribution of a consensus that is a parameter, given everything else.
 
-A step method of a consensus and the EM algorithm both need it. The graph of the model says which
-rankings depend on each row of the variable; their sufficient statistics are read once. Under a
-mixture the component of a ranking is unknown: a step draws components with their probabilities, and
-EM takes these as weights.
+The step method for a consensus and the EM algorithm both use it. The graph of the model shows which
+rankings depend on each row of the variable, and their sufficient statistics are read once. In a
+mixture, the component of a ranking is unknown: a step draws components with their probabilities,
+and EM uses these probabilities as weights.
 
-=============================  ==================================================================
-`Statistics`                   the rankings that depend on one row
-`Conditional`                  the distribution of that row, given concentrations and weights
-`MallowsData`, `MixtureData`   an observed variable: the statistics of all its rows, and the graphs
-                               of its concentrations
-=============================  ==================================================================
+* `Statistics` holds the rankings that depend on one row.
+* `Conditional` is the distribution of this row, given concentrations and weights.
+* `MallowsData` and `MixtureData` hold an observed variable: the statistics of all rows, and the
+  graphs of its concentrations.
 """
 
 import functools
@@ -60,9 +58,10 @@ NONE = np.zeros(0)
 class Statistics:
     """Sufficient statistics of the rankings around one row of a variable.
 
-    `ranks` (n_rankings, n_slots) are dense from 1, and 0 of empty slots; `item` is which item of
-    the consensus each slot has. Both are by item if costs are known, so that `cost_type` is not
-    None. `distance` is a position in `DISTANCES`. `n_stages` is 0, except in generalised models.
+    `ranks` (n_rankings, n_slots) are dense from 1, and 0 in empty slots. `item` maps each slot to
+    an item of the consensus. Both are in the order of the items if `cost_type` is not None, which
+    means that costs are known. `distance` is a position in `DISTANCES`. `n_stages` is 0, except in
+    generalised models.
     """
 
     ranks: Ints
@@ -77,15 +76,15 @@ class Statistics:
             return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
         used = weight != 0
         ranks, weight, n = self.ranks[used], weight[used], self.ranks.shape[1]
-        if self.cost_type == PAIRS:  # how often an item is ranked before another
-            return np.array([[weight @ (own[:, None] < ranks) for own in ranks.T]])
+        if self.cost_type == PAIRS:  # number of times an item is ranked before another
+            return np.array([[weight @ (rank[:, None] < ranks) for rank in ranks.T]])
         cell = np.arange(n) * n + ranks - 1
         often = np.bincount(cell.ravel(), np.repeat(weight, n), n * n).reshape(n, n)
         apart = abs(np.subtract.outer(np.arange(n), np.arange(n)))
         return (often @ apart ** (1 + self.distance))[None]  # footrule 0, Spearman 1
 
     def conditional(self, row: int, t: Any, weight: Floats) -> "Conditional":
-        """Return the conditional, given the costs of a step: one, by ranking or by stage."""
+        """Return the conditional, given the cost of a unit step: common, by ranking or by stage."""
         if self.n_stages:
             return Conditional(row, self, NONE, NONE, np.tensordot(t, self.costs(weight), 1))
         by_ranking = np.broadcast_to(t, weight.shape)
@@ -98,22 +97,22 @@ class Conditional(NamedTuple):
 
     row: int
     statistics: Statistics
-    t: Floats  # (n_rankings,) what a step of distance costs each, unless `cost` says all
-    weight: Floats  # (n_rankings,) how often each counts
-    cost: Floats | None  # (n, n) of the consensus, if it is a sum over items or pairs
+    t: Floats  # (n_rankings,) cost of a unit step of distance; unused if `cost` is complete
+    weight: Floats  # (n_rankings,) number of times that each ranking counts
+    cost: Floats | None  # (n, n) cost of the consensus, if it is a sum over items or pairs
 
     def sweep(self, rho: Ints, leap: int, rng: np.random.Generator) -> float:
-        """Change a consensus by a sweep of steps, in place; the share that was taken."""
+        """Update a consensus by a sweep of steps, in place, and return the acceptance rate."""
         if self.cost is None:
             return metropolis_sweep(rho, self.log_likelihood, leap, rng, exchanges=True)
         seed = int(rng.integers(0, 2**62))
         return float(consensus_sweep_kernel(self.cost, self.statistics.cost_type, rho, leap, seed))
 
     def climb(self, rho: Ints) -> None:
-        """Change a consensus to one around which the rankings are most probable, in place.
+        """Change a consensus to a mode of the probability of the rankings, in place.
 
-        Under costs of places that is the best of all; otherwise of those that a leap of one item,
-        or, where there are no costs, an exchange of two leads to.
+        With costs of places, the mode is global. Otherwise it is local: no leap of one item and,
+        without costs, no exchange of two items is better.
         """
         if self.cost is None:
             climb(rho, self.log_likelihood)
@@ -122,14 +121,14 @@ class Conditional(NamedTuple):
         else:
             item, place = linear_sum_assignment(self.cost)
             least, now = self.cost[item, place].sum(), self.cost[item, rho - 1].sum()
-            if least < now * (1 - 1e-12):  # of equally good ones stay
+            if least < now * (1 - 1e-12):  # keep the current order if it is equally good
                 rho[item] = place + 1
 
     def log_likelihood(self, rho: Ints) -> float:
-        """Log-likelihood of all rankings around a consensus, without normalisers."""
-        used, own = self.weight > 0, self.statistics
-        ranks, consensus = own.ranks[used], rho[own.item[used]]
-        terms, _ = completions_kernel(self.t[used], ranks, consensus, rho.size, own.distance)
+        """Return the log-likelihood of all rankings given a consensus, without normalisers."""
+        used, data = self.weight > 0, self.statistics
+        ranks, consensus = data.ranks[used], rho[data.item[used]]
+        terms, _ = completions_kernel(self.t[used], ranks, consensus, rho.size, data.distance)
         return float(self.weight[used] @ terms)
 
 
@@ -147,11 +146,12 @@ def combined(conditionals: Sequence[Conditional], n: int) -> Conditional:
 
 @dataclass(frozen=True)
 class MallowsData:
-    """An observed variable of rankings around one that is random.
+    """An observed variable of rankings whose consensus is a random variable.
 
-    `graphs` is its concentration: of each ranking, of all, or (n_stages,) of a generalised model.
-    `rows` are the row of the random variable, the rankings around it, and their statistics;
-    `weight` is how often each ranking counts, and `n` the number of items.
+    `graphs` holds its concentration: by ranking, common to all, or (n_stages,) in a generalised
+    model. Each of `rows` holds the row of the random variable, the positions of its rankings, and
+    their statistics. `weight` is the number of times each ranking counts, and `n` is the number of
+    items.
     """
 
     graphs: list[Any]
@@ -161,39 +161,39 @@ class MallowsData:
 
     @property
     def statistics(self) -> list[Statistics]:
-        """All rankings, by row."""
+        """Statistics of all rankings, by row."""
         return [statistics for *_, statistics in self.rows]
 
     @functools.cached_property
     def _costs(self) -> list[Any]:
-        """By row, for concentrations of one."""
+        """Costs by row, for concentrations of one."""
         return [
-            None if own.cost_type is None else own.costs(self.weight[which]) / self.n
-            for _, which, own in self.rows
+            None if data.cost_type is None else data.costs(self.weight[which]) / self.n
+            for _, which, data in self.rows
         ]
 
     def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
-        """Return the conditional of every row, given concentrations, the values of the graphs."""
+        """Return the conditional of every row, given the concentrations (values of the graphs)."""
         alpha = np.atleast_1d(np.asarray(values[0], dtype=np.float64))
         found = []
-        for (row, which, own), costs in zip(self.rows, self._costs, strict=True):
+        for (row, which, data), costs in zip(self.rows, self._costs, strict=True):
             if costs is not None and len(alpha) == len(costs):
                 cost = np.tensordot(alpha, costs, 1)
-                found.append(Conditional(row, own, NONE, NONE, cost))
+                found.append(Conditional(row, data, NONE, NONE, cost))
             else:
                 t = np.broadcast_to(alpha / self.n, self.weight.shape)[which]
-                found.append(own.conditional(row, t, self.weight[which]))
+                found.append(data.conditional(row, t, self.weight[which]))
         return found
 
 
 @dataclass(frozen=True)
 class MixtureData:
-    """A mixture of which components lie around a variable that is random.
+    """A mixture in which a random variable is the consensus of components.
 
-    `graphs` are the log-probability of each unit with each component, and the concentrations of the
-    components. `rows` are the row of the random variable, the component, its part of the
-    concentrations, and the rankings. `unit` (n_rankings,) is whose each ranking is, `weight`
-    (n_units,) how often a unit counts, and `n` the number of items.
+    `graphs` holds the log-probability of each unit with each component, and the concentrations of
+    the components. Each of `rows` holds the row of the random variable, the component, its slice of
+    the concentrations, and the statistics. `unit` (n_rankings,) is the unit of each ranking,
+    `weight` (n_units,) is the number of times a unit counts, and `n` is the number of items.
     """
 
     graphs: list[Any]
@@ -204,16 +204,16 @@ class MixtureData:
 
     @property
     def statistics(self) -> list[Statistics]:
-        """All rankings, by row."""
+        """Statistics of all rankings, by row."""
         return [statistics for *_, statistics in self.rows]
 
     @property
     def is_counted(self) -> bool:
-        """Whether weights are how many units said the same, of which each is of a component."""
+        """Return whether weights are counts of identical units, each with its own component."""
         return bool((self.weight == np.round(self.weight)).all())
 
     def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
-        """As `MallowsData`, given components drawn with their probabilities."""
+        """Return conditionals as `MallowsData` does, given random draws of the components."""
         joint, alpha = values[0], np.concatenate([np.ravel(x) for x in values[1:]])
         share = np.exp(joint - joint.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
@@ -221,10 +221,10 @@ class MixtureData:
         return self.weighted(members, alpha)
 
     def weighted(self, members: Floats, alpha: Floats) -> list[Conditional]:
-        """As `conditionals`, given memberships (n_units, n_components) and concentrations."""
+        """Return conditionals, given memberships (n_units, n_components) and concentrations."""
         return [
-            own.conditional(row, alpha[which] / self.n, members[self.unit, component])
-            for row, component, which, own in self.rows
+            data.conditional(row, alpha[which] / self.n, members[self.unit, component])
+            for row, component, which, data in self.rows
         ]
 
 
@@ -232,10 +232,10 @@ ConsensusData = MallowsData | MixtureData
 
 
 def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
-    """Return what depends on a variable of full rankings; None if that is not all known.
+    """Find the data that depend on a variable of full rankings, or None if some are unknown.
 
-    It is None if the rankings are not equally likely a priori, or if anything but rankings around
-    them depends on them.
+    Returns None if the rankings are not equally likely a priori, or if anything except observed
+    rankings depends on them.
     """
     if not is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
         return None
@@ -255,15 +255,15 @@ def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
 
 
 def is_flat(variable: Any) -> bool:
-    """Whether all full rankings are equally likely a priori."""
+    """Return whether all full rankings are equally likely a priori."""
     op, inputs = variable.owner.op, variable.owner.inputs[2:]
     if getattr(op, "name", None) != "plackett_luce" or len(inputs) != 4:
         return False
-    utility, where, sizes, _ = inputs
+    utility, mask, sizes, _ = inputs
     if _is_random(utility):
         return False
-    u, used, of_blocks = (x.eval(mode=MODE) for x in (utility, where, sizes))
-    return bool(used.all() and (of_blocks == 1).all() and (u == u[..., :1]).all())
+    u, used, block_sizes = (x.eval(mode=MODE) for x in (utility, mask, sizes))
+    return bool(used.all() and (block_sizes == 1).all() and (u == u[..., :1]).all())
 
 
 def _mallows_data(rv: Any, variable: Any) -> MallowsData | None:
@@ -273,22 +273,22 @@ def _mallows_data(rv: Any, variable: Any) -> MallowsData | None:
     entry = _entries(p.consensus, variable)
     if entry is None or variable in set(ancestors([p.alpha, p.ranks, p.weight])):
         return None
-    if p.alpha.ndim > 1:  # stages, by ranking
+    if p.alpha.ndim > 1:  # concentrations by stage and by ranking
         return None
     ranks, weight = (x.eval(mode=MODE) for x in (p.ranks, p.weight))
     n = _length(variable)
     row, item = divmod(np.broadcast_to(entry, ranks.shape), n)
     n_stages = p.alpha.type.shape[-1] if op.by_stage else 0
     rows = []
-    for own in np.unique(row[:, 0]):
-        which = np.flatnonzero(row[:, 0] == own)
+    for number in np.unique(row[:, 0]):
+        which = np.flatnonzero(row[:, 0] == number)
         statistics = _statistics(ranks[which], item[which], int(p.distance.data), n, n_stages)
-        rows.append((int(own), which, statistics))
+        rows.append((int(number), which, statistics))
     return MallowsData([p.alpha], rows, np.asarray(weight, dtype=np.float64), n)
 
 
 def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None:
-    """Rankings of a mixture in which each component has a row of the variable as its consensus."""
+    """Read a mixture in which the consensus of each component is a row of the variable."""
     op = rv.owner.op
     p = op.named(rv.owner.inputs[2:])
     n = _length(variable)
@@ -298,27 +298,29 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
     alphas: list[Any] = []
     rows: list[tuple[int, int, slice, Statistics]] = []
     first = which = 0
-    for family, own in op.components(p):
-        of_items = getattr(own, family.of_items)
-        n_components = int(of_items.shape[0].eval(mode=MODE))
-        here = [name for name, x in vars(own).items() if variable in set(ancestors([x]))]
-        if here:
-            entry = _entries(own.consensus, variable) if here == ["consensus"] else None
+    for family, parameters in op.components(p):
+        utilities = getattr(parameters, family.of_items)
+        n_components = int(utilities.shape[0].eval(mode=MODE))
+        dependent = [
+            name for name, x in vars(parameters).items() if variable in set(ancestors([x]))
+        ]
+        if dependent:
+            entry = _entries(parameters.consensus, variable) if dependent == ["consensus"] else None
             if entry is None or not issubclass(family, WITH_CONSENSUS):
                 return None
             row, places = divmod(entry, n)
-            n_stages = own.alpha.type.shape[1] if own.alpha.ndim > 1 else 0
+            n_stages = parameters.alpha.type.shape[1] if parameters.alpha.ndim > 1 else 0
             size = max(n_stages, 1)
-            distance = DISTANCES.index("kendall") if n_stages else int(own.distance.data)
+            distance = DISTANCES.index("kendall") if n_stages else int(parameters.distance.data)
             for g in range(n_components):
                 item_of = places[g][item]
                 statistics = _statistics(ranks, item_of, distance, n, n_stages)
                 rows.append((int(row[g, 0]), first + g, slice(which, which + size), statistics))
                 which += size
-            alphas.append(own.alpha)
+            alphas.append(parameters.alpha)
         first += n_components
     if len({row for row, *_ in rows}) < len(rows):
-        return None  # components that share a consensus
+        return None  # several components share a consensus
     (terms,) = model.logp(vars=[rv], sum=False, jacobian=False)
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
@@ -338,7 +340,7 @@ def _statistics(ranks: Any, item: Any, distance: int, n: int, n_stages: int) -> 
 
 
 def _entries(consensus: Any, variable: Any) -> Ints | None:
-    """Which entries of a variable a consensus takes, if it does nothing else to them."""
+    """Find the entries of a variable that a consensus takes unchanged; None if it changes them."""
     if _is_random(consensus, but=variable):
         return None
     shape = tuple(int(x.eval(mode=MODE)) for x in variable.shape)
@@ -355,7 +357,7 @@ def _length(variable: Any) -> int:
 
 
 def _is_random(x: Any, but: Any = None) -> bool:
-    """Whether a graph has random variables in it, but for one and what that is of."""
+    """Return whether a graph contains random variables, except one and its ancestors."""
     above = ancestors([x], blockers=None if but is None else [but])
     made = [y.owner.op for y in above if y is not but and y.owner is not None]
     return any(isinstance(op, MeasurableOp) for op in made)

@@ -1,18 +1,19 @@
-r"""Mixtures: the best mode from many starts by EM, and the component of each ranker.
+r"""Mixtures: the best of many modes found by EM, and the component of each ranker.
 
-The posterior of a mixture has many modes: permutations of the components, which say the same, and
-others, which are worse. A sampler stays in the one where it begins. Given the responsibilities
+The posterior of a mixture has many modes. Some are permutations of the components, which are
+equivalent; others are worse. A sampler stays in the mode where it begins. Given the
+responsibilities
 
-.. math:: r_{ug} = P(\text{u is of component g} \mid y_u, \theta)
+.. math:: r_{ug} = P(\text{u belongs to component g} \mid y_u, \theta),
 
-the M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, with
-:math:`\ell` of `bayesrank.likelihoods.mixture`, by a few steps of L-BFGS. Each raises the log
+the M-step climbs :math:`Q(\theta) = \log p(\theta) + \sum_{ug} r_{ug} \ell_{ug}(\theta)`, by a few
+steps of L-BFGS, with :math:`\ell` from `bayesrank.likelihoods.mixture`. Each step raises the log
 posterior (Dempster, Laird & Rubin 1977). Near a mode, where EM is slow, L-BFGS climbs the log
-posterior itself (Redner & Walker 1984).
+posterior directly (Redner & Walker 1984).
 
 The consensus of a Mallows component has no gradient. Given responsibilities, the best order of each
-component is found by itself (Murphy & Martin 2003). At the end neighbours in an order are exchanged
-wherever that raises the log posterior.
+component is found separately (Murphy & Martin 2003). At the end, neighbours in an order are
+exchanged wherever this raises the log posterior.
 """
 
 import functools
@@ -40,20 +41,20 @@ from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, name_of
 
 __all__ = ["MixtureFit", "MixtureWarning", "component_probabilities", "fit_mixture"]
 
-SAME = 0.01  # log posteriors this close are those of one mode
-EMPTY = 0.5  # units: a component that is expected to have fewer has none
-NEAREST = 0.8  # membership of the nearest centre at the start, above an equal share of the rest
-GAIN = 1e-3  # of an EM step, per unit, below which L-BFGS climbs on by itself
-EM_STEPS, M_STEPS = 500, 3  # at most: of EM, and of L-BFGS in each of them
-FURTHER = 30  # iterations beyond the end, to see whether it was one
-SMALL = "FAST_COMPILE"  # of graphs in which nothing is to be compiled
-RESTARTS = 5  # of L-BFGS at most, which stops early where its memory misleads it
+SAME = 0.01  # log posteriors this close belong to one mode
+EMPTY = 0.5  # a component with a smaller expected number of units counts as empty
+NEAREST = 0.8  # initial membership of the nearest centre, on top of an equal share
+GAIN = 1e-3  # gain of an EM step, per unit, below which only L-BFGS continues
+EM_STEPS, M_STEPS = 500, 3  # largest numbers: of EM steps, and of L-BFGS steps in each
+FURTHER = 30  # iterations beyond the end, to check convergence
+SMALL = "FAST_COMPILE"  # for small graphs, which need no compilation
+RESTARTS = 5  # largest number of runs of L-BFGS, which may stop early because of its memory
 
 Floats = NDArray[np.float64]
 
 
 class MixtureWarning(UserWarning):
-    """The best mode of a mixture was reached once, or has components that nobody is of."""
+    """The best mode of a mixture was reached only once, or has empty components."""
 
 
 @dataclass(frozen=True)
@@ -63,23 +64,24 @@ class MixtureFit:
     Attributes
     ----------
     mode : DataTree
-        Variables and deterministics of the model there, as a posterior of one draw.
+        Variables and deterministics of the model at the mode, as a posterior with one draw.
     initvals : dict
         Values of the free variables, for ``pm.sample(initvals=...)``.
     point : dict
-        The same in the space of the sampler, for `bayesrank.inference.approximation.laplace_draws`.
+        The same values in the space of the sampler, for
+        `bayesrank.inference.approximation.laplace_draws`.
     log_posterior : array, (n_starts,)
-        Where the starts ended, best first, up to a constant.
+        Log posterior at the end of each start, best first, up to a constant.
     n_reached : int
-        How many of them ended at the best mode.
+        Number of starts that ended at the best mode.
     share : DataArray
-        Expected share of the units that are of each component.
+        Expected share of the units that belong to each component.
     log_likelihood : float
-        Of all data of the mixture, at the mode.
+        Log-likelihood of all data of the mixture at the mode.
     n_parameters : int
-        Number of free variables, less those that constraints fix; a consensus counts as one.
+        Number of free parameters, without those fixed by constraints; a consensus counts as one.
     n_units : float
-        Number of rankings or rankers; evidence weights count.
+        Number of rankings or rankers, weighted by evidence weights.
     """
 
     mode: Any
@@ -96,7 +98,7 @@ class MixtureFit:
     def bic(self) -> float:
         r"""Schwarz's criterion, :math:`-2 \log L + k \log n`: the lower the better.
 
-        At the posterior mode in the place of the maximum of the likelihood: priors should be wide.
+        It uses the posterior mode instead of the maximum likelihood, so priors should be wide.
         """
         return -2 * self.log_likelihood + self.n_parameters * float(np.log(self.n_units))
 
@@ -120,53 +122,56 @@ def fit_mixture(
 ) -> MixtureFit:
     """Find the best mode of a mixture from many starts, by EM.
 
-    A start gives every unit to the nearest of some centres by the mean places of the items. Centres
-    are units, drawn with a probability proportional to the squared distance from the nearest centre
-    so far (k-means++).
+    A start assigns every unit to the nearest of several centres, by the mean places of the items.
+    Centres are units, drawn with probability proportional to the squared distance from the nearest
+    centre so far (k-means++).
 
     Parameters
     ----------
     model : pm.Model
-        With a `Mixture` that observes `Rankings`. Free variables are continuous, or rankings, all
-        equally likely: the consensus of a `Mallows` or `GeneralizedMallows` component.
+        A model with a `Mixture` that observes `Rankings`. Free variables must be continuous, or the
+        consensus of a `Mallows` or `GeneralizedMallows` component with a uniform prior.
     var : str
-        The mixture.
+        Name of the mixture.
     n_starts : int
-        How many starts, 1 or more.
+        Number of starts, 1 or more.
     random_seed : int, optional
         Seed of the starts.
     mode : str, optional
-        Of compilation, as in PyTensor.
+        PyTensor's compilation mode.
 
     Returns
     -------
     MixtureFit
-        The best mode, where the posterior density of the variables as they are (not as the sampler
-        sees them) is highest. The order of the components means nothing.
+        The best mode: the maximum of the posterior density on the original scale of the variables,
+        not in the space of the sampler. The order of the components is arbitrary.
 
     Raises
     ------
     ValueError
-        If the model has no such mixture or other discrete variables, or there are more components
-        than units.
+        If the model has no such mixture or has other discrete variables, or if there are more
+        components than units.
 
     Warns
     -----
     MixtureWarning
-        If only one of several starts reached the best mode, a component is empty there, all units
-        are the same, or the climb to the best mode had not ended.
+        If only one of several starts reached the best mode, or the search for it did not converge.
+        If a component is empty at the best mode, or all units are equal.
 
     Notes
     -----
-    Sample components of Mallows models from the mode on with NUTS and `LeapAndShift`, and relabel
-    them by their consensus: ``br.relabel_components(posterior, found.mode, var="consensus")``.
+    With Mallows components, start NUTS and `LeapAndShift` from the mode, and relabel the components
+    by their consensus: ``br.relabel_components(posterior, found.mode, var="consensus")``.
 
     References
     ----------
     Dempster, Laird & Rubin, Maximum likelihood from incomplete data via the EM algorithm, Journal
-    of the Royal Statistical Society B 1977; Arthur & Vassilvitskii, k-means++, SODA 2007; Murphy &
-    Martin, Mixtures of distance-based models for ranking data, Computational Statistics & Data
-    Analysis 2003.
+    of the Royal Statistical Society B 1977.
+
+    Arthur & Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
+
+    Murphy & Martin, Mixtures of distance-based models for ranking data, Computational Statistics &
+    Data Analysis 2003.
 
     Examples
     --------
@@ -213,30 +218,31 @@ def fit_mixture(
 def component_probabilities(
     model: pm.Model, data: xr.DataTree, *, var: str = "y", predicted: bool = False
 ) -> Any:
-    r"""Probability that each ranker, or ranking, is of each component.
+    r"""Compute the probability that each ranker, or ranking, belongs to each component.
 
-    .. math:: P(\text{u is of component g} \mid y) = \frac1S \sum_s
+    .. math:: P(\text{u belongs to component g} \mid y) = \frac1S \sum_s
               \frac{\pi_g^{(s)} P_g(y_u \mid \theta^{(s)})}
                    {\sum_h \pi_h^{(s)} P_h(y_u \mid \theta^{(s)})}
 
     Parameters
     ----------
     model : pm.Model
-        With a `Mixture` that observes `Rankings`.
+        A model with a `Mixture` that observes `Rankings`.
     data : DataTree
-        Its posterior, relabelled by `bayesrank.relabel_components`, or a mode.
+        The posterior of the model, relabelled by `bayesrank.relabel_components`, or a mode.
     var : str
-        The mixture.
+        Name of the mixture.
     predicted : bool
-        Draw by draw, of the observed rankings and of those in the group posterior_predictive,
-        which `bayesrank.component_checks` compares.
+        Whether to return probabilities of every draw, for the observed rankings and for the
+        rankings in the group ``posterior_predictive``. `bayesrank.component_checks` compares the
+        two.
 
     Returns
     -------
     DataArray, (n_units, n_components)
-        With the dims of the units, ranker or ranking, and of the components; every row sums to one.
-        With `predicted` a Dataset of two with the dims chain and draw as well, observed and
-        predicted.
+        Its dims are the dim of the units (ranker or ranking) and the dim of the components; every
+        row sums to one. With `predicted`, a Dataset with the variables ``observed`` and
+        ``predicted``, which also have the dims chain and draw.
 
     Examples
     --------
@@ -279,12 +285,12 @@ def component_probabilities(
 
 
 def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: str) -> Any:
-    """Find predicted rankings, (chain, draw, ...), and that the draws are in the posterior."""
+    """Find predicted rankings, (chain, draw, ...); raise unless the posterior has their draws."""
     groups = data.children
     name = model.name_for(var)
     if "posterior_predictive" not in groups or name not in groups["posterior_predictive"].dataset:
         raise ValueError(
-            f"There are no predictions of {var!r}; make them with the model by "
+            f"The data have no predictions of {var!r}. Within the model, call "
             "pm.sample_posterior_predictive(posterior, extend_inferencedata=True)."
         )
     new = groups["posterior_predictive"].dataset[name]
@@ -292,8 +298,8 @@ def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: s
     for dim in ("chain", "draw"):
         if not set(new[dim].to_numpy()) <= set(posterior[dim].to_numpy()):
             raise ValueError(
-                f"The predictions of {var!r} are of draws that the posterior does not have: "
-                "predict from this posterior."
+                f"The predictions of {var!r} come from draws that the posterior does not have. "
+                "Predict from this posterior."
             )
     return new
 
@@ -310,13 +316,13 @@ class _Mixture(NamedTuple):
 
 
 def _mixture(model: pm.Model, var: str) -> _Mixture:
-    """Find a mixture, and what its units say of the items."""
+    """Find a mixture, and the mean places of the items by unit."""
     name = model.name_for(var)
     if name_of(name, COMPONENTS) not in model.named_vars:
         known = sorted(rv.name for rv in model.observed_RVs)
         raise ValueError(
-            f"The model has no Mixture of observed Rankings that is called {var!r}; it observes "
-            f"{known}."
+            f"The model has no Mixture named {var!r} that observes Rankings; it observes {known}. "
+            "Name the mixture in `var`."
         )
     (dim,) = model.named_vars_to_dims[name_of(name, COMPONENTS)]
     labels = np.asarray(model.coords[dim])
@@ -325,7 +331,7 @@ def _mixture(model: pm.Model, var: str) -> _Mixture:
 
     item, ranks = (model[name_of(name, part)].get_value() for part in (ITEM, RANKS))
     used, n = ranks > 0, (ranks > 0).sum(axis=1, keepdims=True)
-    # items above less items below, a tie being neither
+    # number of items above minus number of items below, without ties
     above = (ranks[:, :, None] > ranks[:, None, :]) & used[:, None, :]
     below = (ranks[:, :, None] < ranks[:, None, :]) & used[:, None, :]
     score = (below.sum(axis=2) - above.sum(axis=2)) / np.maximum(n - 1, 1)
@@ -339,7 +345,7 @@ def _mixture(model: pm.Model, var: str) -> _Mixture:
 
 
 def _memberships(scores: Floats, n_components: int, rng: np.random.Generator) -> Floats:
-    """Memberships to start from: of the nearest of centres that are far from each other."""
+    """Draw initial memberships: each unit belongs to the nearest of several distant centres."""
     n_units = len(scores)
     centre = scores[rng.integers(n_units)]
     distance = np.empty((n_units, n_components))
@@ -348,7 +354,7 @@ def _memberships(scores: Floats, n_components: int, rng: np.random.Generator) ->
         far = distance[:, : g + 1].min(axis=1)
         chance = far / far.sum() if far.sum() > 0 else None
         centre = scores[rng.choice(n_units, p=chance)]
-    distance += 1e-9 * rng.random(distance.shape)  # equally near ones by lot
+    distance += 1e-9 * rng.random(distance.shape)  # break ties at random
     out = np.full((n_units, n_components), (1 - NEAREST) / n_components)
     out[np.arange(n_units), distance.argmin(axis=1)] += NEAREST
     return out
@@ -360,7 +366,7 @@ def _memberships(scores: Floats, n_components: int, rng: np.random.Generator) ->
 
 
 class _Orders(NamedTuple):
-    """Where in the free variables, ravelled, there is a consensus by row, and what lies around."""
+    """A consensus by row: its slice of the ravelled free variables, and its mixture."""
 
     where: slice
     shape: tuple[int, ...]
@@ -369,27 +375,27 @@ class _Orders(NamedTuple):
 
     @property
     def n_redundant(self) -> int:
-        """Numbers beyond one for each row, which constraints fix."""
+        """Number of entries fixed by constraints: all but one per row."""
         return (self.where.stop - self.where.start) // self.shape[-1] * (self.shape[-1] - 1)
 
     def start(self, x: Floats, members: Floats, scores: Floats) -> None:
-        """Begin with items by their mean places in each component."""
+        """Start with the items in the order of their mean places in each component."""
         ranks = self._ranks(x)
         for row, component, *_ in self.components.rows:
-            score = np.zeros(self.shape[-1])  # of items after the last that somebody ranked, too
+            score = np.zeros(self.shape[-1])  # includes items after the last ranked one
             score[: scores.shape[1]] = members[:, component] @ scores
             ranks[row, np.argsort(-score, kind="stable")] = np.arange(1, len(score) + 1)
         x[self.where] = ranks.ravel()
 
     def climb(self, x: Floats, members: Floats) -> None:
-        """Put the best order for the members of each component in the place of its consensus."""
+        """Replace each consensus by the best order for the members of its component."""
         ranks = self._ranks(x)
         for conditional in self.components.weighted(members, np.asarray(self.alpha(x))):
             conditional.climb(ranks[conditional.row])
         x[self.where] = ranks.ravel()
 
     def exchange(self, x: Floats, height: Callable[[Floats], float]) -> bool:
-        """Exchange neighbours in an order wherever that is higher, and say whether any was."""
+        """Exchange neighbours in an order wherever this gains, and return whether any did."""
         ranks, best, gained = self._ranks(x), height(x), False
         for row in ranks:
             order = np.argsort(row)
@@ -411,28 +417,28 @@ class _Orders(NamedTuple):
 
 
 class _EM(NamedTuple):
-    """The two steps, compiled as one function of the free variables, ravelled, (n,).
+    """The two steps, compiled as one function of the ravelled free variables, (n,).
 
-    Ranks among them have a slope of zero, and stay where L-BFGS climbs.
+    Ranks among them have gradient zero, so L-BFGS does not change them.
     """
 
     start: Any  # RaveledVars
-    both: Any  # memberships, whether to take those at x instead, x -> what the two steps give
+    both: Any  # memberships, whether to use memberships at x instead, x -> both steps' results
     orders: list[_Orders]
     nobody: Floats  # memberships of zero
 
     def e_step(self, x: Floats) -> tuple[Any, Floats, Any, Floats]:
-        """Log posterior, its gradient, log likelihood, weighted memberships."""
+        """Return the log posterior, its gradient, the log-likelihood and weighted memberships."""
         height, _, slope, log_likelihood, members = self.both(self.nobody, True, x)
         return height, slope, log_likelihood, members
 
     def m_step(self, members: Floats, x: Floats) -> tuple[Any, Floats]:
-        """Q of these memberships and its gradient."""
+        """Return Q of these memberships, and its gradient."""
         _, q, slope, _, _ = self.both(members, False, x)
         return q, slope
 
     def climb(self, members: Floats, scores: Floats) -> Floats:
-        """Climb to a mode from memberships, and what units say of the items."""
+        """Climb to a mode from memberships and the items' mean places."""
         x = self.start.data.copy()
         for orders in self.orders:
             orders.start(x, members, scores)
@@ -464,22 +470,22 @@ class _EM(NamedTuple):
         return climb(step, x, max_iterations=n_steps, tolerance=np.inf)
 
     def height(self, x: Floats) -> tuple[Any, Floats]:
-        """Log posterior and its gradient."""
+        """Return the log posterior and its gradient."""
         value, slope, _, _ = self.e_step(x)
         return value, slope
 
     def missing(self, x: Floats) -> float:
-        """How much higher L-BFGS still comes from where a climb ended.
+        """Compute how much L-BFGS still gains from the end of a search.
 
-        The curvature cannot tell: the weight of an empty component falls for ever, where the
-        density is flat.
+        The curvature does not show this: the weight of an empty component decreases for ever in a
+        flat region of the density.
         """
         after = climb(self.height, x, max_iterations=FURTHER, least_gain=0.0, tolerance=np.inf)
         return float(self.height(after)[0] - self.height(x)[0])
 
 
 def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
-    """Compile the log posterior of the variables as they are, and Q."""
+    """Compile Q and the log posterior of the variables on their original scale."""
     y = model[model.name_for(var)]
     discrete = [rv for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     dependent = [(rv, _consensus_data(model, rv, y)) for rv in discrete]
@@ -487,22 +493,22 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
     (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
     prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
     joint = joint_of(terms)
-    given, are_own = pt.dmatrix("members"), pt.bscalar("are_own")
+    given, at_x = pt.dmatrix("members"), pt.bscalar("at_x")
     log_likelihood = pt.sum(terms)
     weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
-    # with the memberships at x the gradient of Q is that of the log posterior
-    members = stop_gradient(pt.switch(are_own, weighted, given))
+    # with the memberships at x, the gradients of Q and of the log posterior are equal
+    members = stop_gradient(pt.switch(at_x, weighted, given))
 
     point = model.initial_point()
     alphas = [pt.concatenate([x.ravel() for x in data.graphs[1:]]) for _, data in dependent]
     outputs = [prior + log_likelihood, prior + _expected(members, joint)]
     outputs += [log_likelihood, weighted, *model.replace_rvs_by_values(alphas)]
     outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
-    x = pt.dvector("x")  # where all are ranks, too
+    x = pt.dvector("x")  # float, also if all variables are ranks
     outputs = clone_replace(outputs, {joined: pt.cast(x, joined.dtype)}, rebuild_strict=False)
     height, q, log_likelihood, weighted, *alphas = outputs
     found = [height, q, pytensor.grad(q, x), log_likelihood, weighted]
-    both = pytensor.function([given, are_own, x], found, mode=mode)
+    both = pytensor.function([given, at_x, x], found, mode=mode)
     order = [value.name for value in model.value_vars]
     start = DictToArrayBijection.map({name: point[name] for name in order})
 
@@ -522,7 +528,7 @@ def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
 
 
 def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
-    """Find what lies around a discrete variable; raise if it is no consensus of the mixture."""
+    """Find the mixture of a discrete variable; raise unless it is a consensus of the mixture."""
     found = depending(model, rv) if rv.ndim else None
     if found is not None and len(found) == 1 and isinstance(found[0], MixtureData):
         return found[0]
@@ -534,13 +540,13 @@ def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
 
 
 def _expected(members: Any, joint: Any) -> Any:
-    """Sum the log-likelihood by memberships; what nobody can be of counts nothing."""
-    there = members > 0
-    return pt.sum(pt.switch(there, members * pt.switch(there, joint, 0.0), 0.0))
+    """Sum the log-likelihood weighted by memberships; memberships of zero contribute nothing."""
+    positive = members > 0
+    return pt.sum(pt.switch(positive, members * pt.switch(positive, joint, 0.0), 0.0))
 
 
 def _doubts(found: MixtureFit, mixture: _Mixture, var: str, missing: float) -> Iterator[str]:
-    """Say why the best mode may not be what was looked for."""
+    """Yield reasons to doubt the best mode."""
     n_starts, rows = len(found.log_posterior), mixture.rows
     if (mixture.scores == mixture.scores[0]).all() and found.share.size > 1:
         yield (
@@ -558,10 +564,10 @@ def _doubts(found: MixtureFit, mixture: _Mixture, var: str, missing: float) -> I
         label = found.share[found.share.dims[0]].to_numpy().tolist()[g]
         yield (
             f"Component {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
-            f"{found.n_units:g} {rows}s are expected to be of it. Fewer components say the same."
+            f"{found.n_units:g} {rows}s are expected to belong to it. Use fewer components."
         )
     if missing > SAME:
         yield (
-            f"The climb to the best mode of {var!r} had not ended: the log posterior is "
-            f"{missing:.2g} higher a few steps on. Priors that say more make modes sharper."
+            f"The search for the best mode of {var!r} did not converge: the log posterior is "
+            f"{missing:.2g} higher a few steps on. Use more informative priors."
         )

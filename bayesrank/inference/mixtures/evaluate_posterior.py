@@ -1,4 +1,4 @@
-"""What a model's log-likelihood is made of, at every draw of a posterior."""
+"""Evaluate parts of a model's log-likelihood at every draw of a posterior."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,16 +27,17 @@ def at_draws(
     var : str
         The observed variable.
     of : callable
-        From the graph of the terms, one per row, to the graph that is wanted; default the terms.
+        Takes the graph of the terms, one per row, and returns the graph to evaluate; by default,
+        the terms.
     value : DataArray, (chain, draw, ...), optional
-        Other values of the variable, one for each draw; default the observed ones.
+        Other values of the variable, one for each draw; by default, the observed values.
 
     Returns
     -------
     callable
-        From a posterior, to the value in one draw after the other, chain by chain.
+        Takes a posterior, and yields the value of one draw after another, chain by chain.
     """
-    # a posterior holds values as they are, not as the sampler sees them
+    # a posterior holds values on their original scale, not in the space of the sampler
     plain = remove_value_transforms(model)
     inputs = list(plain.value_vars)
     names = [plain.values_to_rvs[x].name for x in inputs]

@@ -1,8 +1,8 @@
 """A step method for a ranking among the parameters of a model, such as a consensus.
 
-NUTS samples what is continuous, and PyMC's Metropolis, which adds whole numbers to ranks, never
-proposes another ranking. Where only full rankings around it depend on the variable, the data reduce
-to a matrix of costs, and a compiled step redraws windows of places exactly.
+NUTS samples only continuous variables. PyMC's Metropolis adds integers to ranks and never proposes
+another ranking. If only full rankings depend on the variable, the data reduce to a matrix of costs,
+and a compiled step redraws windows of places exactly.
 """
 
 from typing import Any, ClassVar
@@ -29,29 +29,30 @@ MODE = "FAST_COMPILE"
 
 
 class LeapAndShift(ArrayStepShared):
-    r"""Metropolis steps of a full ranking: an item leaps, the items between shift.
+    r"""Metropolis steps for a full ranking: an item leaps, the items between shift.
 
-    Each of the n items is proposed in turn a leap of 1 to `leap` places up or down, both equally
-    likely, which is refused if it ends beyond the first or the last place. A step is accepted with
-    probability :math:`\min(1, p(\rho') / p(\rho))`. It takes n + 1 evaluations of the
-    log-probability of the model, and microseconds where only full rankings of a Mallows model
-    depend on it.
+    Each of the n items in turn proposes a leap of 1 to `leap` places, up or down with equal
+    probability. Leaps beyond the first or the last place are rejected. A step is accepted with
+    probability :math:`\min(1, p(\rho') / p(\rho))`. A sweep takes n + 1 evaluations of the model's
+    log-probability. It takes microseconds if only full rankings of a Mallows model depend on the
+    variable.
 
     Parameters
     ----------
     vars : list of variables
         One variable whose last axis holds the ranks 1 to n.
     leap : int, optional
-        The longest leap; default a fifth of the items.
+        The longest leap; by default, a fifth of the number of items.
     model : pm.Model, optional
-        Default the model in context.
+        By default, the model in context.
     initial_point, compile_kwargs, blocked, rng
         Parameters of PyMC's step methods.
 
     Notes
     -----
-    Steps are local: check R-hat and the effective sample size of the ranks. Up to 22 items
-    `Mallows` without a consensus needs no such chain. Make the step anew where data are replaced.
+    Steps are local, so check R-hat and the effective sample size of the ranks. Up to 22 items,
+    `Mallows` can marginalise its consensus and needs no such step. Create a new step after
+    replacing data.
 
     References
     ----------
@@ -92,28 +93,28 @@ class LeapAndShift(ArrayStepShared):
         values = get_value_vars_from_user_vars(vars, model)
         if len(values) != 1:
             raise ValueError(
-                f"LeapAndShift takes one variable; got {[v.name for v in values]}. Give each a "
-                "step of its own."
+                f"LeapAndShift takes one variable; got {[v.name for v in values]}. Create "
+                "one step for each."
             )
         (value,) = values
         first = np.atleast_1d(start[value.name])
         n = first.shape[-1]
         if (np.sort(first, axis=-1) != np.arange(1, n + 1)).any() or value.dtype[0] not in "iu":
             raise ValueError(
-                f"{value.name!r} begins with {np.array2string(first, threshold=6)}, which is no "
-                "full ranking: LeapAndShift is for variables of the ranks 1 to n, such as a "
+                f"LeapAndShift expects a full ranking, the ranks 1 to n; {value.name!r} starts "
+                f"with {np.array2string(first, threshold=6)}. Use it for variables such as a "
                 "PlackettLuce that is not observed."
             )
         self.leap = max(1, n // 5) if leap is None else leap
         if self.leap < 1:
-            raise ValueError(f"`leap` is {leap}; an item leaps by one place at least.")
+            raise ValueError(f"`leap` is {leap}; it must be 1 or more.")
         self.shape = first.shape
         shared = make_shared_replacements(start, values, model)
         self.parts = _compiled(model, value)
         graphs = [x for part in self.parts or () for x in part.graphs]
         outputs = model.replace_rvs_by_values(graphs) if graphs else [model.logp()]
         outputs, flat = join_nonshared_inputs(start, outputs, values, shared)
-        # of concentrations a small graph, in which nothing is to be compiled
+        # the graph of concentrations is small and needs no compilation
         small = self.parts is not None and not any(isinstance(x, MixtureData) for x in self.parts)
         options = {"mode": MODE} if small else {}
         options |= {"on_unused_input": "ignore", **(compile_kwargs or {})}
@@ -122,7 +123,7 @@ class LeapAndShift(ArrayStepShared):
         super().__init__(values, shared, blocked=blocked, rng=rng)
 
     def astep(self, q0: RaveledVars) -> tuple[RaveledVars, list[dict[str, float]]]:
-        """Give every item a chance to leap."""
+        """Propose a leap for every item."""
         if self.parts is None:
             return self._by_logp(q0)
         ranks = q0.data.reshape(-1, self.shape[-1]).astype(np.int64)
@@ -133,13 +134,13 @@ class LeapAndShift(ArrayStepShared):
             conditionals += part.conditionals(values[:n], self.rng)
             values = values[n:]
         for row, rho in enumerate(ranks):
-            of_row = [x for x in conditionals if x.row == row]
-            taken.append(combined(of_row, self.shape[-1]).sweep(rho, self.leap, self.rng))
+            same_row = [x for x in conditionals if x.row == row]
+            taken.append(combined(same_row, self.shape[-1]).sweep(rho, self.leap, self.rng))
         flat = ranks.ravel().astype(q0.data.dtype)
         return RaveledVars(flat, q0.point_map_info), [{"accepted": float(np.mean(taken))}]
 
     def _by_logp(self, q0: RaveledVars) -> tuple[RaveledVars, list[dict[str, float]]]:
-        """Leap by the log-probability of the model."""
+        """Propose leaps, and accept them by the log-probability of the model."""
         flat = q0.data.copy()
         rows = flat.reshape(-1, self.shape[-1])  # views
         taken = [
@@ -150,15 +151,15 @@ class LeapAndShift(ArrayStepShared):
 
     @staticmethod
     def competence(var: Any, has_grad: bool) -> Competence:
-        """Leave it to the user: not every variable of whole numbers is a ranking."""
+        """Leave the choice to the user: not every integer variable is a ranking."""
         return Competence.INCOMPATIBLE
 
 
 def _compiled(model: pm.Model, value: Any) -> list[ConsensusData] | None:
-    """Find what depends on a variable, if a step of it can be compiled."""
+    """Find the data that depend on a variable; None if its step cannot be compiled."""
     parts = depending(model, model.values_to_rvs[value])
     if parts is None or any(isinstance(x, MixtureData) and not x.is_counted for x in parts):
         return None
-    # several add up if their costs have the same type
+    # costs of several observed variables add up if they have the same type
     cost_types = {statistics.cost_type for part in parts for statistics in part.statistics}
     return parts if len(parts) < 2 or (len(cost_types) == 1 and None not in cost_types) else None

@@ -1,7 +1,7 @@
 """The consensus of a model that marginalises it: draws, places, predictions.
 
-`Mallows` without a consensus sums over all orders of the items, which leaves its concentration to
-the sampler. Given a draw of that, the consensus has an exact posterior over the same sums.
+`Mallows` without a consensus sums over all orders of the items, so only its concentration is
+sampled. Given a draw of the concentration, the same sums give the exact posterior of the consensus.
 """
 
 import functools
@@ -36,23 +36,23 @@ from bayesrank.schema import Kept
 
 __all__ = ["consensus_log_likelihood", "sample_consensus"]
 
-MODE = "FAST_COMPILE"  # the Ops are kernels in any mode, and the rest is small
-TOLERANCE = 1e-10  # of the last coefficients of interpolated log-probabilities
-DEGREES = (16, 32, 64)  # of their Chebyshev series
+MODE = "FAST_COMPILE"  # the Ops are compiled in any mode, and the rest is small
+TOLERANCE = 1e-10  # for the last coefficients of interpolated log-probabilities
+DEGREES = (16, 32, 64)  # degrees of their Chebyshev series
 Floats = NDArray[np.float64]
 
 
-class _SummedOut:
-    """A consensus that is summed out: the rankings, and the draws of their concentrations."""
+class _Marginalised:
+    """A marginalised consensus: the rankings, and the draws of their concentrations."""
 
     def __init__(self, data: xr.DataTree, var: str, model: pm.Model | None) -> None:
         model = pm.modelcontext(model)
         node: Any = getattr(model.named_vars.get(var), "owner", None)
         if not isinstance(getattr(node, "op", None), ObservedSummedOutRV):
             raise ValueError(
-                f"{var!r} is no Mallows model of the model that observes Rankings and sums its "
-                "consensus out. Name it with var=; a consensus that is a parameter is among the "
-                "draws of the posterior."
+                f"{var!r} is not a Mallows variable of the model that observes Rankings and "
+                "marginalises its consensus. Name it in `var`. If the consensus is a parameter, "
+                "the posterior contains its draws."
             )
         p = node.op.named(node.inputs[2:])
         self.by_stage = node.op.by_stage
@@ -74,7 +74,7 @@ class _SummedOut:
             if model.coords.get(dim) is not None
         }
         self.posterior = _posterior(data)
-        # (n_draws, 1 or n_rankings), or by stage (n_draws, n_stages)
+        # (n_draws, 1 or n_rankings); by stage, (n_draws, n_stages)
         self.alpha = self._draws(model, p.alpha)
 
     def _draws(self, model: pm.Model, alpha: Any) -> Floats:
@@ -83,8 +83,8 @@ class _SummedOut:
         missing = [rv.name for rv in inputs if rv.name not in self.posterior]
         if missing:
             raise ValueError(
-                f"The posterior has no variable {missing[0]!r}, of which the concentration is; it "
-                f"has {sorted(map(str, self.posterior.data_vars))}."
+                f"The posterior has no variable {missing[0]!r}, on which the concentration "
+                f"depends; it has {sorted(map(str, self.posterior.data_vars))}."
             )
         f = pm.compile(inputs, alpha, mode=MODE, on_unused_input="ignore")
         stacked = [
@@ -99,7 +99,7 @@ class _SummedOut:
 
     @functools.cached_property
     def costs(self) -> Floats:
-        """What each ranking adds for concentrations of one, (n_rankings, 1 or n_stages, n, n)."""
+        """Costs of each ranking for concentrations of one, (n_rankings, 1 or n_stages, n, n)."""
         if self.by_stage:
             stages = np.zeros(self.alpha.shape[1])
             rows = zip(self.by_item[:, None], self.weight[:, None], strict=True)
@@ -125,13 +125,13 @@ class _SummedOut:
         return np.tensordot(self.alpha, costs, 1)
 
     def log_ratios(self, total: Floats, costs: Floats) -> list[float]:
-        """Log ratios of the sums over orders with all rankings and without each."""
+        """Return log ratios of the sums over orders with all rankings and without each one."""
         most = log_total_of_orders(total, self.cost_type)
         rest = np.maximum(total - costs, 0.0)
         return [most - log_total_of_orders(cost, self.cost_type) for cost in rest]
 
     def log_z(self) -> Floats:
-        """Log normalisers of the rankings in each draw, (n_draws, 1 or n_rankings)."""
+        """Return log normalisers of the rankings in each draw, (n_draws, 1 or n_rankings)."""
         alpha = pt.tensor("alpha", dtype="float64", shape=self.alpha.shape[1:])
         if self.by_stage:
             log_z = log_normaliser_of_stages(alpha, self.n, n_chosen(self.by_item))
@@ -142,22 +142,22 @@ class _SummedOut:
         return np.array([f(x) for x in self.alpha])
 
     def shaped(self, values: NDArray[Any], dims: tuple[str, ...]) -> xr.DataArray:
-        """Give draws their names."""
+        """Return draws as an array with dims and coords."""
         shape = (self.posterior.sizes["chain"], self.posterior.sizes["draw"])
         coords = {d: self.posterior[d] for d in ("chain", "draw") if d in self.posterior.coords}
-        own = {dim: labels for dim, labels in self.coords.items() if dim in dims}
+        labels_of_dims = {dim: labels for dim, labels in self.coords.items() if dim in dims}
         return xr.DataArray(
             values.reshape(*shape, *values.shape[1:]),
             dims=("chain", "draw", *dims),
-            coords=coords | own,
+            coords=coords | labels_of_dims,
         )
 
 
 def _posterior(data: xr.DataTree) -> xr.Dataset:
     if "posterior" not in data.children:
         raise ValueError(
-            f"The DataTree has no posterior; it has {sorted(map(str, data.children))}. Pass what "
-            "pm.sample() returned."
+            f"The DataTree has no posterior; it has {sorted(map(str, data.children))}. Pass the "
+            "result of pm.sample()."
         )
     return data["posterior"].to_dataset()
 
@@ -165,21 +165,21 @@ def _posterior(data: xr.DataTree) -> xr.Dataset:
 def sample_consensus(
     data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None, random_seed: Any = None
 ) -> xr.Dataset:
-    r"""Draw the consensus that a Mallows model has marginalised: exact, one for each draw.
+    r"""Draw the consensus that a Mallows model has marginalised, exactly, for each posterior draw.
 
     .. math:: P(\rho \mid \alpha, \pi_1, \dots, \pi_N) \propto
               \exp\Bigl(-\sum_m \frac{\alpha_m}{n} d(\pi_m, \rho)\Bigr)
 
-    At 20 items a draw takes 0.1 s; take every tenth where the draws are many.
+    With 20 items, a draw takes 0.1 s. Thin the posterior if it has many draws.
 
     Parameters
     ----------
     data : DataTree
-        What `pm.sample` returned.
+        The result of `pm.sample`.
     var : str
         The variable that observes the rankings, a `Mallows` without a consensus.
     model : pm.Model, optional
-        Default the model in context.
+        By default, the model in context.
     random_seed : optional
         Seed of the draws.
 
@@ -189,11 +189,11 @@ def sample_consensus(
         With the dims chain and draw:
 
         consensus (item)
-            Ranks of the items, 1 = first. Summaries of ranks take what is highest first, so give
-            them its negative: ``br.rank_summary(-found["consensus"])``.
+            Ranks of the items, 1 = first. Summaries expect high values for good items, so pass the
+            negative: ``br.rank_summary(-found["consensus"])``.
         place_probability (item, place)
-            Exact probability of every place given that draw's concentration; its mean over the
-            draws is the posterior probability.
+            Exact probabilities given the draw's concentration. The mean over the draws is the
+            posterior probability.
 
     Examples
     --------
@@ -208,23 +208,30 @@ def sample_consensus(
             [0.639, 0.274, 0.087],
             [0.806, 0.18 , 0.015]]])
     """
-    of = _SummedOut(data, var, model)
-    seeds = np.random.default_rng(random_seed).integers(0, 2**62, size=of.n_draws).astype(np.uint64)
-    ranks, places = np.empty((of.n_draws, of.n), np.int64), np.empty((of.n_draws, of.n, of.n))
+    consensus = _Marginalised(data, var, model)
+    seeds = (
+        np.random.default_rng(random_seed)
+        .integers(0, 2**62, size=consensus.n_draws)
+        .astype(np.uint64)
+    )
+    ranks, places = (
+        np.empty((consensus.n_draws, consensus.n), np.int64),
+        np.empty((consensus.n_draws, consensus.n, consensus.n)),
+    )
     before = table = reduced = None
-    for draw, cost in enumerate(of.total_costs):
+    for draw, cost in enumerate(consensus.total_costs):
         if before is not None and np.array_equal(cost, before):
             places[draw] = places[draw - 1]
         else:
-            table, reduced, _ = table_of_sets(cost, of.cost_type)
-            places[draw] = places_of_orders(cost, of.cost_type)
+            table, reduced, _ = table_of_sets(cost, consensus.cost_type)
+            places[draw] = places_of_orders(cost, consensus.cost_type)
         before = cost
-        draw_order_kernel(table, reduced, of.cost_type, seeds[draw : draw + 1], ranks[draw])
-    probability = of.shaped(places, (of.item, "place"))
+        draw_order_kernel(table, reduced, consensus.cost_type, seeds[draw : draw + 1], ranks[draw])
+    probability = consensus.shaped(places, (consensus.item, "place"))
     return xr.Dataset(
         {
-            "consensus": of.shaped(ranks + 1, (of.item,)),
-            "place_probability": probability.assign_coords(place=np.arange(1, of.n + 1)),
+            "consensus": consensus.shaped(ranks + 1, (consensus.item,)),
+            "place_probability": probability.assign_coords(place=np.arange(1, consensus.n + 1)),
         }
     )
 
@@ -232,29 +239,32 @@ def sample_consensus(
 def consensus_log_likelihood(
     data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None
 ) -> xr.DataTree:
-    r"""Add the log-probability of every ranking given all the others, the consensus marginalised.
+    r"""Add the log-probability of every ranking given all others, with the consensus marginalised.
 
     .. math:: \log P(\pi_m \mid \pi_{-m}, \alpha) =
               \log \frac{\sum_\rho e^{-\sum_l t_l d(\pi_l, \rho)}}
                         {\sum_\rho e^{-\sum_{l \ne m} t_l d(\pi_l, \rho)}} - \log Z_n(t_m),
               \qquad t_m = \alpha_m / n
 
-    Without a consensus rankings depend on each other, and `pymc.compute_log_likelihood` finds one
-    number for all. This is the predictive probability which `arviz.loo` and `compare` take.
+    Without a consensus, rankings depend on each other, and `pymc.compute_log_likelihood` computes
+    one number for all. This function adds the predictive probabilities that `arviz.loo` and
+    `compare` need.
 
     Parameters
     ----------
     data, var, model
-        As in `sample_consensus`. The data are not changed.
+        See `sample_consensus`. The data are not changed.
 
     Returns
     -------
     DataTree
-        The same with `var` in the group log_likelihood, (chain, draw, ranking).
+        The data with `var` in the group ``log_likelihood``, (chain, draw, ranking).
 
-    Notes ----- Where all rankings have one concentration, this is a smooth function of it, which is
-    computed at Chebyshev nodes and interpolated to 1e-9. Each takes one sum over orders for every
-    distinct ranking.
+    Notes
+    -----
+    If all rankings share one concentration, this is a smooth function of it. The function is
+    computed at Chebyshev nodes and interpolated with an error below 1e-9. Each node takes one sum
+    over orders for every distinct ranking.
 
     References
     ----------
@@ -266,27 +276,27 @@ def consensus_log_likelihood(
     >>> idata = br.consensus_log_likelihood(idata, model=model)  # doctest: +SKIP
     >>> az.loo(idata)  # doctest: +SKIP
     """
-    of = _SummedOut(data, var, model)
-    if of.alpha.shape[1] == 1:
-        rows = np.column_stack([of.by_item, of.weight])
+    consensus = _Marginalised(data, var, model)
+    if consensus.alpha.shape[1] == 1:
+        rows = np.column_stack([consensus.by_item, consensus.weight])
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        total, own = of.costs.sum(axis=0)[0], of.costs[first, 0]
+        total, costs = consensus.costs.sum(axis=0)[0], consensus.costs[first, 0]
 
         def ratios(alpha: Floats) -> Floats:
-            return np.array([of.log_ratios(a * total, a * own) for a in alpha])
+            return np.array([consensus.log_ratios(a * total, a * costs) for a in alpha])
 
-        each = _interpolated(ratios, of.alpha[:, 0])[:, which.ravel()]
+        ratio = _interpolated(ratios, consensus.alpha[:, 0])[:, which.ravel()]
     else:
-        each = np.array(
+        ratio = np.array(
             [
-                of.log_ratios(total, of.costs_at(alpha))
-                for total, alpha in zip(of.total_costs, of.alpha, strict=True)
+                consensus.log_ratios(total, consensus.costs_at(alpha))
+                for total, alpha in zip(consensus.total_costs, consensus.alpha, strict=True)
             ]
         )
-    found = of.shaped(each - of.weight * of.log_z(), (of.ranking,))
+    found = consensus.shaped(ratio - consensus.weight * consensus.log_z(), (consensus.ranking,))
     out = data.copy()
-    there = "log_likelihood" in out.children
-    present = out["log_likelihood"].to_dataset() if there else xr.Dataset()
+    has_group = "log_likelihood" in out.children
+    present = out["log_likelihood"].to_dataset() if has_group else xr.Dataset()
     out["log_likelihood"] = xr.DataTree(
         present.drop_vars(var, errors="ignore").assign({var: found})
     )
@@ -294,7 +304,7 @@ def consensus_log_likelihood(
 
 
 def _interpolated(f: Callable[[Floats], Floats], x: Floats) -> Floats:
-    """Evaluate a smooth function at many points, from few: (n_points, ...)."""
+    """Evaluate a smooth function at many points, (n_points, ...), by interpolation."""
     low, high = x.min(), x.max()
     distinct, which = np.unique(x, return_inverse=True)
 

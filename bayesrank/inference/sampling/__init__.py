@@ -1,1 +1,1 @@
-"""NUTS, mode finding by minibatches, and models with some variables fixed."""
+"""NUTS, and posterior modes by minibatches."""

@@ -32,7 +32,7 @@ class Divided(NamedTuple):
     data: dict[str, SharedVariable]
     prior: Any  # scalar
     per_row: list[Any]  # log-likelihoods, (n_rows,)
-    summed: list[Any]  # potentials of the data, whatever their shape
+    summed: list[Any]  # potentials that depend on the data, of any shape
     n_rows: int
 
     def rows(self, index: NDArray[np.int64]) -> Batch:
@@ -65,13 +65,13 @@ class Divided(NamedTuple):
 
     @contextmanager
     def _batch_of(self, size: int) -> Iterator[None]:
-        """Name the likely cause if a batch does not fit the rest of the model."""
+        """Name the likely cause if a batch does not match the rest of the model."""
         try:
             yield
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"A batch of {size} cannot be evaluated: {error} All data of the {self.n_rows} "
-                f"labels of {self.dim!r} must be pm.Data with that dim first."
+                f"A batch of {size} cannot be evaluated: {error} All data along {self.dim!r}, with "
+                f"its {self.n_rows} labels, must be pm.Data with this dim first."
             ) from error
 
     def compile_score(
@@ -90,7 +90,7 @@ class Divided(NamedTuple):
     def _as_function(
         self, outputs: list[Any], size: int, at: RaveledVars
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """Make variables and data inputs of known shapes, as JAX wants them."""
+        """Turn variables and data into inputs of known shape, as JAX requires."""
         values = {value.name: value for value in self.model.value_vars}
         point = {
             values[name]: pt.tensor(name, dtype=x.dtype, shape=x.shape)
@@ -111,20 +111,20 @@ class Divided(NamedTuple):
 
 
 def divided(model: pm.Model, dim: str) -> Divided:
-    """Take the log posterior apart."""
+    """Split the log posterior into a prior and terms of the divided data."""
     if dim not in model.coords:
         raise ValueError(f"The model has no dim {dim!r}; it has {sorted(model.coords)}.")
     dims = {name: dims or (None,) for name, dims in model.named_vars_to_dims.items()}
-    own = [rv.name for rv in model.free_RVs if dim in dims.get(rv.name, ())]
-    if own:
+    free = [rv.name for rv in model.free_RVs if dim in dims.get(rv.name, ())]
+    if free:
         raise ValueError(
-            f"{own[0]!r} has the dim {dim!r}: it has a value for each of what is divided into "
-            "batches, and a batch knows nothing of the others. Sample it with pm.sample."
+            f"The free variable {free[0]!r} has the dim {dim!r}, which is divided into batches: a "
+            "batch determines only its own values. Sample the model with pm.sample."
         )
     data = {
         name: model[name]
-        for name, of in dims.items()
-        if of[0] == dim and isinstance(model[name], SharedVariable)
+        for name, axes in dims.items()
+        if axes[0] == dim and isinstance(model[name], SharedVariable)
     }
     observed = [rv for rv in model.observed_RVs if dims.get(rv.name, (None,))[0] == dim]
     others = [rv for rv in model.basic_RVs if rv not in observed]
@@ -132,14 +132,16 @@ def divided(model: pm.Model, dim: str) -> Divided:
     for rv, terms in zip(observed, per_row, strict=True):
         if not set(data.values()) & set(ancestors([terms])):
             raise ValueError(
-                f"The log-likelihood of {rv.name!r} depends on no data of {dim!r}: nothing is "
-                "to divide into batches. With one utility per item, what rankings share is "
-                "evaluated once, and pymc.find_MAP is fast."
+                f"The log-likelihood of {rv.name!r} does not depend on data along {dim!r}, so "
+                "there is nothing to divide into batches. With one utility per item, use "
+                "pymc.find_MAP, which is fast."
             )
     potentials = model.logp(vars=model.potentials, sum=False) if model.potentials else []
     summed = [x for x in potentials if set(data.values()) & set(ancestors([x]))]
     if not per_row and not summed:
-        raise ValueError(f"Nothing that is observed, and no potential, has the dim {dim!r}.")
+        raise ValueError(
+            f"Expected an observed variable or a potential along {dim!r}; there is none."
+        )
     prior = [x.sum() for x in model.logp(vars=others, sum=False, jacobian=False)] if others else []
     prior += [x.sum() for x in potentials if x not in summed]
     used = set(ancestors([*per_row, *summed]))
@@ -149,12 +151,14 @@ def divided(model: pm.Model, dim: str) -> Divided:
 
 
 def _training_mode(mode: str | None) -> Any:
-    return get_mode(mode).register((WalkingGraphRewriter(single_sums), 90.0))  # after all that add
+    return get_mode(mode).register(
+        (WalkingGraphRewriter(single_sums), 90.0)
+    )  # after all rewrites that add sums
 
 
 @node_rewriter([Sum])
 def single_sums(fgraph: FunctionGraph, node: Apply) -> list[Any] | None:
-    """Sum single precision in single precision, because PyTensor does so in double precision."""
+    """Sum float32 in float32; PyTensor would use double precision."""
     (x,), op = node.inputs, node.op
     if x.dtype != "float32" or op.acc_dtype != "float64" or op.dtype != "float32":
         return None

@@ -1,9 +1,9 @@
-"""Models for nutpie whose C functions numba keeps on disk.
+"""Models for nutpie whose C functions numba caches on disk.
 
-nutpie compiles a C function around PyTensor's in every process, which takes half a second for each
-array of data. Here the text of the C function depends on the model alone, so numba can load it from
-disk; the data are behind pointers. This uses a private constructor of nutpie. Where nutpie has
-another version or another constructor, its public function compiles the model: sampling starts
+In every process, nutpie compiles a C function around PyTensor's function, which takes half a second
+for each array of data. Here the source of the C function depends only on the model, and the data
+are behind pointers, so numba can load it from disk. This uses a private constructor of nutpie. With
+another version or constructor, nutpie's public function compiles the model: sampling then starts
 later, and nothing else changes.
 """
 
@@ -31,10 +31,10 @@ from bayesrank.inference.approximation.modes import density_with_slope, join_inp
 __all__ = ["CompiledDensity", "compile_density", "nutpie_model", "shown_variables"]
 
 KNOWN = "0.16."  # versions of nutpie that call C functions with these arguments
-VERSION = 2  # raised when the texts below give other numbers
+VERSION = 2  # increase when the sources below change results
 
-# `tables` are the addresses of two tables, which hold the addresses and shapes of the data of the
-# density and of the values. nutpie takes a positive code for a point that cannot be reached.
+# `tables` holds the addresses of two tables, with the addresses and shapes of the data of the
+# density and of the values. A positive return code tells nutpie that a point is invalid.
 DENSITY = """
 def compiled(size, x, slope, density, tables):
     try:
@@ -93,7 +93,7 @@ def nutpie_model(
             arguments = _arguments(model, initvals, density or compile_density(model))
             try:
                 return CompiledPyMCModel(**arguments)
-            except TypeError:  # it has other arguments
+            except TypeError:  # the constructor has other arguments
                 pass
     return nutpie.compile_pymc_model(
         model,
@@ -119,49 +119,49 @@ def compile_density(model: pm.Model) -> "CompiledDensity":
 
 
 def shown_variables(model: pm.Model) -> list[Any]:
-    """Return the values of free variables and deterministics, without transformed ones."""
+    """Return the values of free variables and deterministics, without transformed variables."""
     names = {rv.name for rv in model.unobserved_RVs}
     return [x for x in model.unobserved_value_vars if x.name in names]
 
 
 class CFunction:
-    """A function of a vector as nutpie calls it, in several threads at a time.
+    """A function of a vector that nutpie can call in several threads at a time.
 
     Parameters
     ----------
     at : TensorVariable
         The vector.
     outputs : list of TensorVariable
-        What depends on it and on data.
+        Outputs that depend on the vector and on data.
     text : str
         `DENSITY` or `VALUES`.
     """
 
     def __init__(self, at: Any, outputs: list[Any], text: str) -> None:
-        # numba inlines differently in a process that loads, so products and sums may not be
-        # contracted: draws would differ
+        # numba inlines differently in a process that loads from the cache. Without contraction of
+        # products and sums, draws are the same
         with pytensor.config.change_flags(numba__fastmath=False):
             function = pm.compile([at], outputs, mode="NUMBA", trust_input=True)
             data = [np.array(x.get_value(), order="C") for x in function.get_shared()]
             self.compiled = _compile(function.vm.jit_fn, text, data)
-        self.data = data  # kept, because the table points at them
+        self.data = data  # keep a reference, because the table points to the arrays
         addresses = [number for x in data for number in (x.ctypes.data, *x.shape)]
         self.table = np.array(addresses, dtype=np.uintp)
 
     @property
     def address(self) -> int:
-        """Where the machine code is, as nutpie asks."""
+        """Address of the machine code, which nutpie reads."""
         return int(self.compiled.address)
 
 
 class CompiledDensity(CFunction):
     """The log density with its gradient, called with the variables in the sampler's space, (n,).
 
-    It returns minus infinity and NaN where one of the two is not finite.
+    It returns minus infinity and NaN if the density or its gradient is not finite.
     """
 
     def __call__(self, x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Evaluate both."""
+        """Evaluate the log density and its gradient."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         slope, density = np.empty_like(x), np.empty(1)
         tables = np.array([self.table.ctypes.data, 0], dtype=np.uintp)
@@ -172,7 +172,7 @@ class CompiledDensity(CFunction):
 
 
 def _compile(inner: Any, text: str, data: Sequence[NDArray[Any]]) -> Any:
-    """Compile a C function around PyTensor's, with a key that holds in all processes."""
+    """Compile a C function around PyTensor's, with a cache key that all processes share."""
     caller, types = _caller(data), {f"type{k}": x.dtype for k, x in enumerate(data)}
     known = {
         "__name__": __name__, "np": np, "carray": numba.carray, "pointer": _pointer,
@@ -188,7 +188,7 @@ def _compile(inner: Any, text: str, data: Sequence[NDArray[Any]]) -> Any:
 
 
 def _caller(data: Sequence[NDArray[Any]]) -> str:
-    """Write a function that calls `inner` with a vector and the data behind a table."""
+    """Write a function that calls `inner` with a vector and the data of a table."""
     given, begin = ["at"], 0
     for k, x in enumerate(data):
         shape = "".join(f"np.int64(table[{begin + 1 + d}]), " for d in range(x.ndim))
@@ -203,7 +203,7 @@ def _caller(data: Sequence[NDArray[Any]]) -> str:
 
 @numba.extending.intrinsic
 def _pointer(_: Any, address: Any) -> Any:
-    """Take a number for an address."""
+    """Turn an integer into a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.inttoptr(values[0], cgutils.voidptr_t)
@@ -214,7 +214,7 @@ def _pointer(_: Any, address: Any) -> Any:
 def _arguments(
     model: pm.Model, initvals: Mapping[str, Any], density: CompiledDensity
 ) -> dict[str, Any]:
-    """Return what nutpie's constructor takes."""
+    """Return the arguments of nutpie's constructor."""
     point, shown = model.initial_point(), shown_variables(model)
     names = [x.name for x in shown]
     shapes = [tuple(map(int, shape)) for shape in _shapes(model, shown, point)]
@@ -231,7 +231,9 @@ def _arguments(
     return {
         "_n_dim": sum(np.size(point[x.name]) for x in model.value_vars),
         "dims": dims,
-        "_coords": {dim: pd.RangeIndex(n) for dim, n in lengths.items()},  # `sample` has labels
+        "_coords": {
+            dim: pd.RangeIndex(n) for dim, n in lengths.items()
+        },  # `sample` sets the labels
         "_shapes": dict(zip(names, shapes, strict=True)),
         "compiled_logp_func": density,
         "compiled_expand_func": expand,
@@ -247,12 +249,12 @@ def _arguments(
 
 
 def _jittered(model: pm.Model, initvals: Mapping[str, Any]) -> set[Any]:
-    """Return the variables that chains start at random."""
+    """Return the variables with random starting values."""
     return {rv for rv in model.free_RVs if rv.name not in initvals}
 
 
 def _start(model: pm.Model, initvals: Mapping[str, Any]) -> Callable[[int], NDArray[np.float64]]:
-    """Return a function from a seed to where a chain starts."""
+    """Return a function from a seed to the starting point of a chain."""
     initial = make_initial_point_fn(
         model=model,
         overrides=dict(initvals),
@@ -260,7 +262,7 @@ def _start(model: pm.Model, initvals: Mapping[str, Any]) -> Callable[[int], NDAr
         jitter_rvs=_jittered(model, initvals),
         return_transformed=True,
     )
-    lock = threading.Lock()  # compiled functions hold what they compute
+    lock = threading.Lock()  # compiled functions store their results
 
     def start(seed: int) -> NDArray[np.float64]:
         with lock:

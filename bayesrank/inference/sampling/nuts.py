@@ -1,7 +1,7 @@
-"""NUTS that is compiled once: by nutpie, of functions that numba keeps on disk.
+"""NUTS by nutpie, compiled once: numba caches the functions on disk.
 
-`pymc.sample` compiles a C function for nutpie in every process. `sample` does so in the first one
-only (`bayesrank.inference.sampling.nutpie_model`), and can end when the draws suffice.
+`pymc.sample` compiles a C function for nutpie in every process. `sample` compiles it only in the
+first process (`bayesrank.inference.sampling.nutpie_model`), and can stop when the draws suffice.
 
 >>> import pymc as pm
 >>> with pm.Model():
@@ -34,7 +34,7 @@ from bayesrank.inference.sampling.nutpie_model import (
 
 __all__ = ["nuts_seconds", "sample"]
 
-GLANCE = 0.02  # seconds between looks at how far the chains are
+GLANCE = 0.02  # seconds between checks of the chains' progress
 
 
 def sample(
@@ -60,40 +60,41 @@ def sample(
     Parameters
     ----------
     draws, tune : int
-        Draws of each chain, at most, and steps of tuning before them.
+        Largest number of draws per chain, and number of tuning steps.
     chains : int
-        How many chains.
+        Number of chains.
     cores : int, optional
-        Chains at a time; default one for each core, and all with `enough` or `watch`.
+        Number of chains at a time. By default, one per core; with `enough` or `watch`, all.
     random_seed : int, optional
         Seed of the draws.
     nuts : mapping, optional
         Settings of the sampler, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
     initvals : mapping, optional
-        Values of free variables at which all chains start, such as a mode of `fit_mixture`. Other
+        Starting values of free variables for all chains, such as a mode from `fit_mixture`. Other
         variables start at random, near the centre of their prior.
     enough : callable, optional
-        Given the posterior so far, whether it suffices. It is asked when every chain has 250 draws,
-        500, 1,000 and so on; the chains may end there.
+        Takes the posterior so far and returns whether it suffices. It is called when every chain
+        has 250 draws, 500, 1,000 and so on, and sampling stops when it returns true.
     watch : callable, optional
-        Called with the steps that all chains have made, and how many there may be.
+        Called with the number of steps that the chains have made together, and the largest possible
+        number.
     progressbar : bool
-        Whether to show how far the chains are.
+        Whether to show the progress of the chains.
     model : pm.Model, optional
-        Default the model in context.
+        By default, the model in context.
     density : CompiledDensity, optional
         From `compile_density(model)`, if it is compiled already.
 
     Returns
     -------
     DataTree
-        As `pymc.sample` returns it: the groups posterior, sample_stats, constant_data and
-        observed_data. After an interrupt (Ctrl-C) it has the draws that all chains have made.
+        The groups ``posterior``, ``sample_stats``, ``constant_data`` and ``observed_data``, as from
+        `pymc.sample`. After an interrupt (Ctrl-C), it contains the draws that all chains have made.
 
     Raises
     ------
     ValueError
-        If variables are discrete, which NUTS cannot sample.
+        If a variable is discrete.
     KeyboardInterrupt
         If an interrupt comes before every chain has a draw.
 
@@ -109,7 +110,7 @@ def sample(
     model = pm.modelcontext(model)
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     if discrete:
-        raise ValueError(f"NUTS cannot sample {discrete}, which are discrete; pm.sample can.")
+        raise ValueError(f"NUTS cannot sample {discrete}, which are discrete. Use pm.sample.")
     start = time.perf_counter()
     sizes = {"draws": draws, "tune": tune, "chains": chains, "cores": cores}
     options = {**sizes, "seed": random_seed, "save_warmup": False, "progress_bar": progressbar}
@@ -119,7 +120,7 @@ def sample(
         tree = nutpie.sample(compiled, **options)
     else:
         tree = _until(enough or _never, watch or _unseen, compiled, options)
-    # Interrupted chains end in different places, and nutpie fills the shorter ones with NaN.
+    # Interrupted chains have different lengths, and nutpie fills the shorter ones with NaN.
     made = int(np.isfinite(tree["sample_stats"]["step_size"]).all("chain").sum())
     if made == 0:
         raise KeyboardInterrupt
@@ -137,12 +138,12 @@ def sample(
     )
 
 
-# Gradients of a transition in tuning and after it, by whether the target of acceptance is above
-# SHORT: typical numbers for rankings and matches
+# Gradients per transition, during tuning and after it, by whether the target acceptance rate is
+# above SHORT: typical numbers for rankings and matches
 STEPS = {False: (20, 15), True: (40, 18)}
 SHORT = 0.9
-CALL = 3e-6  # seconds that nutpie adds to a gradient
-TIMED = 0.1  # seconds for which gradients are timed
+CALL = 3e-6  # seconds that nutpie adds per gradient
+TIMED = 0.1  # seconds spent on timing gradients
 
 
 def nuts_seconds(
@@ -155,23 +156,23 @@ def nuts_seconds(
     nuts: Mapping[str, Any] | None = None,
     density: CompiledDensity | None = None,
 ) -> float:
-    """Estimate how long `sample` would take at most, from the time of a gradient.
+    """Estimate the run time of `sample` from the time of a gradient.
 
-    A posterior that is much longer in one direction than in others takes several times as long.
+    A posterior that is much wider in one direction than in others takes several times as long.
 
     Parameters
     ----------
     model : pm.Model
-        Its log density is compiled.
+        The function compiles its log density.
     draws, tune, chains, cores, nuts
-        As in `sample`.
+        See `sample`.
     density : CompiledDensity, optional
         From `compile_density(model)`, if it is compiled already.
 
     Returns
     -------
     float
-        Wall seconds without compilation, on free processors.
+        Wall time in seconds on idle processors, without compilation.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def _gradient_seconds(model: pm.Model, density: CompiledDensity) -> float:
     """Time the log density with its gradient."""
     point = model.initial_point()
     at = np.concatenate([np.ravel(point[x.name]) for x in model.value_vars]).astype(np.float64)
-    density(at)  # loads
+    density(at)  # load the compiled function
     times: list[float] = []
     while sum(times) < TIMED or len(times) < 3:
         start = time.perf_counter()
@@ -214,7 +215,7 @@ def _until(
     compiled: Any,
     options: Any,
 ) -> xr.DataTree:
-    """Sample until the draws are enough, or all there may be."""
+    """Sample until the draws suffice, or until the largest number of draws."""
     n_chains, tune, most = options["chains"], options["tune"], options["draws"]
     steps = n_chains * (tune + most)
     done = [-tune] * n_chains
@@ -224,7 +225,7 @@ def _until(
 
     watch(0, steps)
 
-    # all chains at a time, or else some are over before others begin
+    # all chains at a time, or else some would end before others begin
     options = options | {"cores": n_chains, "blocking": False}
     sampler = nutpie.sample(compiled, progress_callback=count, progress_rate=20, **options)
     n = FIRST_LOOK
@@ -237,7 +238,7 @@ def _until(
                 so_far = sampler.inspect()["posterior"].to_dataset().isel(draw=slice(n))
                 if enough(so_far):
                     return sampler.abort().isel(draw=slice(n))
-            else:  # it has failed, and says why
+            else:  # sampling has failed; `wait` raises the error
                 break
             n *= 2
         while not _is_over(sampler):
@@ -254,5 +255,5 @@ def _until(
 def _is_over(sampler: Any) -> bool:
     try:
         return bool(sampler.is_finished)
-    except TimeoutError:  # it is busy
+    except TimeoutError:  # the sampler is busy
         return False

@@ -1,12 +1,12 @@
-r"""Training: the posterior mode by Adam on batches of rankings, for models of many weights.
+r"""Training: the posterior mode by Adam on minibatches, for models with many weights.
 
-A model declared with all its data is maximised on a few rankings at a time,
+The log posterior of a model with all data is maximised on a few rankings at a time. The objective
 
-.. math:: \frac1N \log p(\theta) + \frac1{|B|} \sum_{n \in B} \log p(y_n \mid \theta),
+.. math:: \frac1N \log p(\theta) + \frac1{|B|} \sum_{n \in B} \log p(y_n \mid \theta)
 
-an unbiased estimate of the log posterior divided by N. Every `pm.Data` whose first dim is that of
-the rankings is divided into batches, and becomes an input of one compiled function. Predictions of
-held-back rankings decide when to stop, and which epoch was the best.
+is an unbiased estimate of the log posterior divided by N. Every `pm.Data` whose first dim is the
+dim of the rankings is divided into batches, and becomes an input of one compiled function.
+Predictions of held-out rankings decide when to stop, and which epoch is the best.
 """
 
 import importlib.util
@@ -49,47 +49,49 @@ def fit_minibatch(
     Parameters
     ----------
     model : pm.Model
-        With continuous free variables without `dim`. The data of rankings are `pm.Data` with `dim`
-        as their first dim. It is not changed.
+        A model whose free variables are continuous and do not have `dim`. The data of rankings must
+        be `pm.Data` with `dim` as their first dim. The model is not changed.
     dim : str
         The dim that is divided into batches.
     batch_size : int
-        Rankings in a batch; all in one if there are fewer.
+        Number of rankings per batch, at most all of them.
     epochs : int
-        Passes through the data, at most. The learning rate falls to zero along a half cosine.
+        Largest number of passes through the data. The learning rate falls to zero along a half
+        cosine.
     learning_rate : float
-        Of the first step, positive.
+        Learning rate of the first step, positive.
     validation : float or array of int
-        The held-back share of the rankings, in [0, 1), or their positions. With 0 the last epoch
-        is taken.
+        Share of held-out rankings, in [0, 1), or their positions. With 0, the result is the last
+        epoch.
     patience : int
-        Stop after this many epochs without better predictions of the held-back rankings.
+        Stop after this many epochs without better predictions of the held-out rankings.
     augment : callable, optional
-        From a random generator and a batch, a dict of arrays by the names of the data, to arrays
-        that replace them in that step, for symmetries of the problem that the model does not have.
+        Takes a random generator and a batch, a dict of arrays by the names of the data. Returns
+        arrays that replace some of these in this step. Use it for symmetries of the problem that
+        the model does not have.
     start : dict, optional
-        Unconstrained values of free variables to start from. The others start from a draw of their
+        Unconstrained starting values of free variables. Other variables start from a draw of their
         prior, because a network has a saddle at its mean.
     random_seed : int, optional
         Seed of the start, the split, the batches and the augmentation.
     mode : str, optional
-        PyTensor mode; default "JAX" if it is installed, else PyTensor's own default.
+        PyTensor mode. By default, "JAX" if it is installed, else PyTensor's default.
     progressbar : bool
-        Show epochs and the held-back log-likelihood.
+        Whether to show epochs and the held-out log-likelihood.
 
     Returns
     -------
     DataTree
-        ``posterior`` with a single draw: the mode of the unconstrained variables without the
-        Jacobian of the transformations, as in `pymc.find_MAP`. ``training`` with the mean log
-        posterior of the batches and the mean held-back log-likelihood by epoch; its attribute
-        ``best_epoch`` is the one taken.
+        The group ``posterior`` has a single draw: the mode of the unconstrained variables without
+        the Jacobian of the transformations, as in `pymc.find_MAP`. The group ``training`` has the
+        mean log posterior of the batches and the mean held-out log-likelihood by epoch. Its
+        attribute ``best_epoch`` is the epoch of the result.
 
     Raises
     ------
     ValueError
-        If there is nothing to divide into batches, a free variable has `dim`, the likelihood of
-        `dim` does not depend on its data, or an argument is out of range.
+        If there is nothing to divide into batches, or a free variable has `dim`. If the likelihood
+        along `dim` does not depend on data along it, or an argument is out of range.
     FloatingPointError
         If the log posterior is no longer finite.
 
@@ -113,7 +115,7 @@ def fit_minibatch(
     problem = divided(model, dim)
     random_seed = fixed_seed(random_seed)
     rng = np.random.default_rng(random_seed)
-    training, held_back = _split(problem.n_rows, validation, rng)
+    training, held_out = _split(problem.n_rows, validation, rng)
     size = min(_whole("batch_size", batch_size), len(training))
     n_batches = len(training) // size
     n_epochs, patience = _whole("epochs", epochs), _whole("patience", patience)
@@ -121,8 +123,8 @@ def fit_minibatch(
 
     at = _start(model, start, random_seed)
     climb = problem.compile_slope(size, len(training), at, mode)
-    score = problem.compile_score(len(held_back), at, mode) if len(held_back) else None
-    left_out = problem.rows(held_back)
+    score = problem.compile_score(len(held_out), at, mode) if len(held_out) else None
+    left_out = problem.rows(held_out)
     batches = _batches(training, size, rng)
     log = _Log(patience)
 
@@ -141,7 +143,7 @@ def fit_minibatch(
             if (step + 1) % n_batches:
                 return False
             stop = log.epoch(x, None if score is None else score(x, left_out))
-            bar.update(task, advance=1, description=log.said)
+            bar.update(task, advance=1, description=log.description)
             return stop
 
         adam(slope, at.data, n_steps=n_epochs * n_batches, learning_rate=learning_rate, after=after)
@@ -151,7 +153,7 @@ def fit_minibatch(
 
 
 class _Log:
-    """What happened in every epoch, and where it was best."""
+    """The scores of every epoch, and the best epoch."""
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
@@ -164,12 +166,12 @@ class _Log:
     def value(self, value: float) -> None:
         if not np.isfinite(value):
             raise FloatingPointError(
-                f"The log posterior is {value} in epoch {len(self.means)}: lower the learning rate."
+                f"The log posterior is {value} in epoch {len(self.means)}: lower `learning_rate`."
             )
         self.values.append(value)
 
     def epoch(self, x: NDArray[np.float64], score: float | None) -> bool:
-        """Close an epoch; whether it is time to stop."""
+        """Close an epoch, and return whether to stop."""
         self.means.append(float(np.mean(self.values)))
         self.values.clear()
         self.scores.append(np.nan if score is None else score)
@@ -179,21 +181,21 @@ class _Log:
         return now - self.best_epoch >= self.patience
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         if np.isnan(self.scores[-1]):
             return f"Training, log posterior {self.means[-1]:.4f}"
-        return f"Training, held back {self.scores[-1]:.4f}, best {self.scores[self.best_epoch]:.4f}"
+        return f"Training, held out {self.scores[-1]:.4f}, best {self.scores[self.best_epoch]:.4f}"
 
     def dataset(self, **attributes: Any) -> xr.Dataset:
         return xr.Dataset(
-            {"log_posterior": ("epoch", self.means), "held_back": ("epoch", self.scores)},
+            {"log_posterior": ("epoch", self.means), "held_out": ("epoch", self.scores)},
             coords={"epoch": np.arange(len(self.means))},
             attrs={"best_epoch": self.best_epoch, **attributes},
         )
 
 
 def _start(model: pm.Model, start: Point | None, random_seed: int | None) -> RaveledVars:
-    """Draw the free variables from their prior, but for those that are given."""
+    """Draw the free variables from their prior, except for given values."""
     draw = make_initial_point_fn(model=model, default_strategy="prior", return_transformed=True)
     point = {value.name: draw(random_seed)[value.name] for value in model.value_vars}
     unknown = set(start or ()) - set(point)
@@ -206,28 +208,30 @@ def _start(model: pm.Model, start: Point | None, random_seed: int | None) -> Rav
 def _split(
     n_rows: int, validation: float | ArrayLike, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the rows to train on, and of those that are held back."""
+    """Return positions of the rows to train on, and of the held-out rows."""
     if np.ndim(validation):
-        held_back = np.unique(np.asarray(validation))
-        known = np.isin(held_back, np.arange(n_rows)).all()
-        if held_back.dtype.kind not in "iu" or not known or not 0 < len(held_back) < n_rows:
+        held_out = np.unique(np.asarray(validation))
+        known = np.isin(held_out, np.arange(n_rows)).all()
+        if held_out.dtype.kind not in "iu" or not known or not 0 < len(held_out) < n_rows:
             raise ValueError(
-                f"`validation` holds {held_back.tolist()}; it names some, not all, of the "
-                f"{n_rows} rankings by position, 0 to {n_rows - 1}, or is a share of them."
+                f"`validation` is {held_out.tolist()}; it must be a share, or the positions, 0 to "
+                f"{n_rows - 1}, of some but not all of the {n_rows} rankings."
             )
     else:
         share = np.asarray(validation, dtype=np.float64).item()
         if not 0 <= share < 1:
-            raise ValueError(f"`validation` is {share}; a share lies in [0, 1).")
+            raise ValueError(
+                f"`validation` is {share}; it must be a share in [0, 1), or positions."
+            )
         n_held = round(share * n_rows)
-        held_back = np.sort(rng.permutation(n_rows)[:n_held])
-    return np.setdiff1d(np.arange(n_rows), held_back), held_back
+        held_out = np.sort(rng.permutation(n_rows)[:n_held])
+    return np.setdiff1d(np.arange(n_rows), held_out), held_out
 
 
 def _batches(
     training: NDArray[np.int64], size: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.int64]]:
-    """Go through the rows in a new order every time; what is left over waits for another epoch."""
+    """Yield batches of rows in a new order every epoch; the remainder is skipped."""
     while True:
         order = rng.permutation(training)
         yield from order[: len(order) // size * size].reshape(-1, size)
@@ -235,5 +239,5 @@ def _batches(
 
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or value % 1 or value < 1:
-        raise ValueError(f"`{name}` is {value!r}; it is a whole number, 1 or more.")
+        raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
     return int(value)

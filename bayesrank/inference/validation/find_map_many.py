@@ -1,7 +1,7 @@
-"""Many small problems, one compiled model: posterior modes of queries, days, folds or simulations.
+"""Posterior modes of many small problems (queries, days, folds, simulations), compiling once.
 
-Each fit starts where the model starts, and not where another fit ended, so results do not depend on
-the process that fitted a problem.
+Each fit starts at the model's initial point, not where another fit ended, so results do not depend
+on the process that fitted a problem.
 """
 
 import warnings
@@ -26,7 +26,7 @@ __all__ = ["FitWarning", "find_MAP_many"]
 
 
 class FitWarning(UserWarning):
-    """Some of the problems could not be fitted, or were not."""
+    """Some problems have no fit."""
 
 
 def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
@@ -41,60 +41,62 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     tolerance: float = 1e-6,
     progressbar: bool = True,
 ) -> xr.Dataset:
-    """Find the posterior mode for each of many data sets, compiling once in every process.
+    """Find the posterior mode for each of many data sets, compiling once per process.
 
     Parameters
     ----------
     model : pm.Model
-        It observes one of them, or other data on the same items. It is not changed.
+        A model that observes one of the data sets, or other data on the same items. It is not
+        changed.
     problems : mapping of label to data, or sequence of data
         The data that `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
-        `PairCounts` or `Interactions` on the model's items. Or a dict of values for data variables
-        of the model, as for `pm.set_data`, with new data under the name of `var` in all problems or
-        in none. A sequence has the labels 0, 1, ...
+        `PairCounts` or `Interactions` on the model's items. Alternatively, a dict of values for the
+        model's data variables, as for `pm.set_data`. It contains new data under the name of `var`
+        in all problems or in none. A sequence has the labels 0, 1, ...
     var : str
         The observed variable.
     done : Dataset, optional
-        Result of an earlier call. Problems with a fit there are not fitted again.
+        Result of an earlier call. Problems that it fitted are not fitted again.
     n_jobs, client
-        As in `on_workers`.
+        See `on_workers`.
     max_iterations, tolerance
-        As in `posterior_modes`.
+        See `posterior_modes`.
     progressbar : bool
-        Whether to show one, on a terminal.
+        Whether to show a progress bar, on a terminal only.
 
     Returns
     -------
     Dataset
-        The free variables and deterministics of the model at the mode, with the dim problem before
-        their own; ``log_density``, of the mode in the space of the sampler; and ``failed``, empty,
-        or the reason why a problem has no fit and its values are NaN.
+        The free variables and deterministics of the model at the mode, with ``problem`` as their
+        first dim. ``log_density`` is the log density at the mode, in the space of the sampler.
+        ``failed`` is empty, or says why a problem has no fit; its values are then NaN.
 
     Raises
     ------
     ValueError
         If there are no problems, or only some of them have data for `var`.
     Exception
-        Any error before the first fit, such as that of a model that does not compile.
+        Any error before the first fit, such as a model that does not compile.
 
     Warns
     -----
     FitWarning
-        If some problems have no fit: the data do not fit the model, the search does not converge, a
-        variable has another shape than in the first problem, a worker process died, or the call
-        was interrupted. All other fits are returned.
+        If some problems have no fit. Possible reasons: data do not match the model, the search does
+        not converge, or a variable has another shape than in the first problem. A worker process
+        may also die, or the call may be interrupted. All other fits are returned.
 
     Notes
     -----
-    Results do not depend on the number of processes. A worker imports and compiles first, which
-    takes some ten seconds, so one process is as fast for up to some thousands of small problems.
+    Results do not depend on the number of processes. A worker first imports and compiles, which
+    takes about ten seconds. One process is therefore as fast for up to a few thousand small
+    problems.
 
-    If a worker process dies, such as for lack of memory, its problems are tried once more, one at a
-    time, after all others.
+    If a worker process dies, for example for lack of memory, its problems are tried once more, one
+    at a time, after all others.
 
     See Also
     --------
-    posterior_modes : For settings of one model, each search from where the last one ended.
+    posterior_modes : Find modes for several settings of one model.
 
     Examples
     --------
@@ -117,7 +119,12 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     n_before, rest = len(fits), ""
     try:
         for some in on_workers(
-            fitter, wanted, n_jobs=n_jobs, client=client, what="Fitting", progressbar=progressbar
+            fitter,
+            wanted,
+            n_jobs=n_jobs,
+            client=client,
+            description="Fitting",
+            progressbar=progressbar,
         ):
             fits |= some
     except KeyboardInterrupt:
@@ -134,7 +141,7 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
 
 
 class _Fit(NamedTuple):
-    """One mode: values by name and its log density, or why there is none."""
+    """One mode: values by name and its log density, or the reason for a failure."""
 
     values: dict[str, NDArray[Any]]
     log_density: float
@@ -146,7 +153,7 @@ class _Fit(NamedTuple):
 
 
 class _Fitter:
-    """A model in a worker: its log density, and a function from points to values."""
+    """A model in a worker, with its log density and a function from points to values."""
 
     def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
         self.model, self.var = model, var
@@ -168,18 +175,18 @@ class _Fitter:
         try:
             pm.set_data(values, model=self.model)
             return self._climb()
-        finally:  # the next problem may leave these as the model has them
+        finally:  # the next problem may not set these
             pm.set_data(before, model=self.model)
 
     def _climb(self) -> _Fit:
         start: RaveledVars = DictToArrayBijection.map(self.model.initial_point())
         if start.data.shape != self.start.data.shape:
             raise ValueError(
-                f"the model has {start.data.size} free numbers with these data, and "
-                f"{self.start.data.size} with those that it observes"
+                f"the model has {start.data.size} free parameters with these data, but "
+                f"{self.start.data.size} with the data that it observes"
             )
         with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of a search that did not arrive
+            warnings.simplefilter("error", UserWarning)  # from a search that did not converge
             mode = climb(
                 self.logp, start.data, max_iterations=self.max_iterations, tolerance=self.tolerance
             )
@@ -188,9 +195,9 @@ class _Fitter:
 
 
 def _check_problems(problems: Mapping[Hashable, Any], var: str) -> None:
-    """Raise where there is nothing to fit, or a problem would keep the data of another."""
+    """Raise if there are no problems, or if a problem would keep the data of another one."""
     if not problems:
-        raise ValueError("There are no problems to fit.")
+        raise ValueError("Expected at least one problem to fit; `problems` is empty.")
     without = [
         label for label, data in problems.items() if isinstance(data, Mapping) and var not in data
     ]
@@ -202,7 +209,7 @@ def _check_problems(problems: Mapping[Hashable, Any], var: str) -> None:
 
 
 def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
-    """Read the fits of an earlier call, those that did not fail."""
+    """Read the successful fits of an earlier call."""
     if done is None:
         return {}
     names = [str(name) for name in done.data_vars if name not in ("failed", "log_density")]
@@ -221,7 +228,7 @@ def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
 def _dataset(
     model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, _Fit], rest: str
 ) -> xr.Dataset:
-    """Stack all fits; problems without one are NaN, for the reason `rest`."""
+    """Stack all fits; problems without a fit are NaN, for the reason `rest`."""
     rows = [fits.get(label, _Fit.failure(f"not fitted: {rest}")) for label in problems]
     shapes: dict[str, tuple[int, ...]] = {}
     for k, row in enumerate(rows):
@@ -229,30 +236,30 @@ def _dataset(
             shape = shapes.setdefault(name, x.shape)
             if x.shape != shape:
                 rows[k] = _Fit.failure(
-                    f"{name!r} has shape {x.shape} in this problem, and {shape} in the first one: "
-                    "fit this problem with a model of its own"
+                    f"{name!r} has shape {x.shape} in this problem but {shape} in the first one; "
+                    "fit this problem with a separate model"
                 )
     coords, dims = coords_and_dims_for_inferencedata(model)
     out = xr.Dataset(coords={"problem": _labels(problems)})
     for name, shape in (shapes or _shapes(model)).items():
         stacked = np.stack([row.values.get(name, np.full(shape, np.nan)) for row in rows])
-        own = dims.get(name) or [f"{name}_dim_{k}" for k in range(len(shape))]
-        of_dims = {d: coords[d] for d in own if d in coords}
-        out[name] = xr.DataArray(stacked, dims=("problem", *own), coords=of_dims)
+        value_dims = dims.get(name) or [f"{name}_dim_{k}" for k in range(len(shape))]
+        value_coords = {d: coords[d] for d in value_dims if d in coords}
+        out[name] = xr.DataArray(stacked, dims=("problem", *value_dims), coords=value_coords)
     out["log_density"] = ("problem", np.array([row.log_density for row in rows]))
     out["failed"] = ("problem", np.array([row.failed for row in rows], dtype=object))
     return out
 
 
 def _shapes(model: pm.Model) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of variables in the model itself, for want of a fit."""
+    """Return the shapes of variables in the model itself, if there is no fit."""
     variables = model.unobserved_RVs
     shapes = compile_pytensor([], [x.shape for x in variables], mode="FAST_COMPILE")()
     return {x.name: tuple(shape) for x, shape in zip(variables, shapes, strict=True)}
 
 
 def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:
-    """Return labels as an axis; tuples are labels too."""
+    """Return labels as an axis, also if they are tuples."""
     labels = np.empty(len(problems), dtype=object)
     labels[:] = list(problems)
     is_plain = {type(label) for label in problems} in ({int}, {str})

@@ -1,14 +1,14 @@
-r"""K-fold cross-validation: predict left-out data by refitting; one model, compiled once.
+r"""K-fold cross-validation: predict left-out data by refitting a model that compiles once.
 
 .. math:: \widehat{\mathrm{elpd}} = \sum_u \log \frac1S \sum_s
-          p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr)
+          p\bigl(y_u \mid \theta^{(s)}_{-f(u)}\bigr).
 
-where a unit :math:`u` is a ranking, or all rankings of a ranker, and :math:`\theta_{-f}` are draws
-of the posterior given all units but those of fold :math:`f`.
+Here a unit :math:`u` is a ranking, or all rankings of a ranker. The draws :math:`\theta_{-f}` come
+from the posterior given all units outside fold :math:`f`.
 
 The log posterior masks the left-out units, so every fold has the same parameters, shapes and
 compiled code. The parameters of a ranker without other rankings come from their prior. A consensus
-parameter has no gradient: there left-out rankings have weight zero, and `LeapAndShift` makes steps.
+parameter has no gradient, so left-out rankings have weight zero, and `LeapAndShift` samples it.
 """
 
 import warnings
@@ -59,7 +59,7 @@ WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
 
 
 class FoldWarning(UserWarning):
-    """A fold's chains disagree, so its part of the result is not reliable."""
+    """The chains of a fold disagree, so its part of the result is unreliable."""
 
 
 def kfold(
@@ -84,61 +84,63 @@ def kfold(
     Parameters
     ----------
     model : pm.Model
-        It observes rankings, pairs or counts as `var`, by a distribution of bayesrank or one that
-        `declare_outcomes` labelled. All other variables are continuous, or full rankings, such as
-        the consensus of a `Mallows`. It is not changed.
+        A model in which `var` observes rankings, pairs or counts, by a distribution of bayesrank or
+        one labelled by `declare_outcomes`. All other variables are continuous, or full rankings,
+        such as the consensus of a `Mallows`. The model is not changed.
     var : str
         The observed variable.
     by : str, optional
-        Units that are left out together: "ranker", "judge", or a group of the `Pairs`. Default each
-        row that has a log-likelihood: a ranking, a pair or the counts of a ranker.
+        Label of the units: "ranker", "judge", or a group of the `Pairs`. All rows of a unit are
+        left out together. By default, each row with a log-likelihood is a unit: a ranking, a pair
+        or the counts of a ranker.
     k : int
-        Number of folds, 2 or more. With as many folds as units this is exact leave-one-out.
+        Number of folds, 2 or more. With as many folds as units, this is exact leave-one-out.
     folds : array of int, (n_units,), optional
-        The fold of every unit, 0, 1, ...; default k random ones of equal size, up to one. With
-        `by`, units are in the order of the group's labels, without those that have no data.
+        The fold of every unit, 0, 1, ...; by default, `k` random folds whose sizes differ by at
+        most one. With `by`, units are in the order of the group's labels, without labels that have
+        no data.
     draws, tune, chains : int
-        For every fold, as in `pm.sample`.
+        Sampler settings for every fold, as in `pm.sample`.
     random_seed : int, optional
         Seed of the folds and of the sampler. By default the folds are always the same, because
         `bayesrank.compare` requires the same folds for all models.
     initvals : dict, optional
-        Starting values, as in `pm.sample`: for a mixture ``fit_mixture(model).initvals``, so that
-        all chains climb the same mode.
+        Starting values, as in `pm.sample`. For a mixture, pass ``fit_mixture(model).initvals``, so
+        that all chains find the same mode.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or to
         `pm.NUTS` if rankings are among the parameters.
     n_jobs, client
-        As in `find_MAP_many`; they do not change results. Default one process, with the chains of a
-        fold side by side.
+        See `find_MAP_many`; they do not change results. By default, folds run in one process, with
+        the chains of a fold in parallel.
     progressbar : bool
-        Show the progress of the sampler or, with several processes, of the folds.
+        Whether to show the progress of the sampler or, with several processes, of the folds.
 
     Returns
     -------
     ELPDDataLOOKFold
-        ArviZ's result: elpd, its standard error and ``elpd_i`` by unit, for `bayesrank.compare`,
-        with the coords content (what was observed, in words) and those of the groups. The effective
-        number of parameters `p` is NaN: it would need a fit to all data.
+        ArviZ's result for `bayesrank.compare`: elpd, its standard error and ``elpd_i`` by unit. The
+        coord ``content`` describes each observation, and other coords hold its groups. The
+        effective number of parameters `p` is NaN, because it would need a fit to all data.
 
     Raises
     ------
     ValueError
-        If there is no such observed variable or group, if `k` or `folds` do not fit the units, or
-        if a parameter is discrete and not a ranking.
+        If there is no such observed variable or group, or if a discrete parameter is not a ranking.
+        If `k` or `folds` do not match the units.
 
     Warns
     -----
     FoldWarning
         If the chains of a fold disagree. Chains of a mixture are compared by their log-likelihoods,
-        because its components may have different numbers in each.
+        because components may be numbered differently in each chain.
 
     Notes
     -----
-    This takes k fits and one compilation. Compare K-fold with K-fold only, because each fit has
-    fewer data than in leave-one-out.
+    This takes `k` fits and one compilation. Compare K-fold results only with each other, because
+    each fit uses less data than in leave-one-out.
 
-    A `Mallows` model with its consensus summed out makes rankings dependent. Use
+    A `Mallows` model that marginalises its consensus makes rankings dependent. Use
     `bayesrank.consensus_log_likelihood` for LOO, or make the consensus a parameter.
 
     References
@@ -164,10 +166,10 @@ def kfold(
     n_folds = int(fold.max()) + 1
     alone = n_workers(n_jobs, client) == 1
     settings = {"draws": draws, "tune": tune, "chains": chains, "initvals": initvals}
-    if not alone:  # processes side by side, and chains one after the other
+    if not alone:  # processes in parallel, chains one after the other
         settings["cores"] = 1
     sampler = _Sampler(settings, nuts or {}, progressbar and alone)
-    prepare = partial(_Folds, model, var, units.of_row, sampler)
+    prepare = partial(_Folds, model, var, units.unit_of_row, sampler)
     problems = {f: (f, fold == f, random_seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
@@ -177,7 +179,7 @@ def kfold(
         problems,
         n_jobs=n_jobs,
         client=client,
-        what="Folds",
+        description="Folds",
         progressbar=progressbar and not alone,
     ):
         for f, found in some.items():
@@ -188,12 +190,12 @@ def kfold(
         warnings.warn(_disagree(bad, n_folds), FoldWarning, stacklevel=2)
 
     dim = by or units.rows
-    beside = {name: (dim, labels) for name, labels in units.beside.items()}
-    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels, **beside}, name="elpd_i")
+    coords = {name: (dim, labels) for name, labels in units.coords.items()}
+    pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels, **coords}, name="elpd_i")
     pointwise.attrs = {"outcome": units.outcome, "folds": fold.tolist()}
     return ELPDDataLOOKFold(
         elpd=float(elpd_i.sum()),
-        se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo has it
+        se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo does
         p=np.nan,
         n_samples=draws * chains,
         n_data_points=len(elpd_i),
@@ -207,31 +209,31 @@ def kfold(
 
 class _Units(NamedTuple):
     labels: NDArray[Any]  # (n_units,)
-    of_row: NDArray[np.int64]  # (n_rows,)
-    rows: str  # dim of what one log-likelihood is of
+    unit_of_row: NDArray[np.int64]  # (n_rows,)
+    rows: str  # dim of one log-likelihood
     outcome: str
-    beside: dict[str, NDArray[Any]]  # their contents and groups, if known
+    coords: dict[str, NDArray[Any]]  # the units' contents and groups, if known
 
 
 def _units(model: pm.Model, var: str, by: str | None) -> _Units:
-    """Find what is left out and predicted as one."""
+    """Find the units that are left out and predicted together."""
     name = model.name_for(var)
     observed = [rv.name for rv in model.observed_RVs]
     if name not in observed:
         raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
     if name_of(name, OUTCOMES) not in model.named_vars:
         raise ValueError(
-            f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank: "
-            "kfold does not know what to leave out. Of a mixture of ours it knows after "
-            f"br.declare_outcomes({var!r})."
+            f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank, "
+            "so kfold does not know what to leave out. If it is a pm.Mixture of our distributions, "
+            f"call br.declare_outcomes({var!r}) first."
         )
     kept = _kept(model, name)
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
 
-    def of_group(labels: Any, codes: Any, of_row: Any, dim: str) -> _Units:
+    def of_group(labels: Any, codes: Any, unit_of_row: Any, dim: str) -> _Units:
         content = {} if contents is None else {CONTENT: joined(contents, codes, len(labels))}
-        return _Units(labels, of_row, dim, outcome, content)
+        return _Units(labels, unit_of_row, dim, outcome, content)
 
     by = None if by == rows else by
     axes = groups_of(name, model.named_vars_to_dims, rows)
@@ -242,21 +244,21 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         labels = kept.labels(group)
         return of_group(labels, kept.codes(group), np.arange(len(labels)), dim)
     if by is None:
-        beside = {group: kept.labels(group)[kept.codes(group)] for group in axes}
+        coords = {group: kept.labels(group)[kept.codes(group)] for group in axes}
         if contents is not None:
-            beside[CONTENT] = contents
+            coords[CONTENT] = contents
         if kept.items is not None and FIRST in kept:
-            beside[FIRST] = kept.items.to_numpy()[kept[FIRST].to_numpy()]
-        return _Units(labels, np.arange(len(labels)), rows, outcome, beside)
+            coords[FIRST] = kept.items.to_numpy()[kept[FIRST].to_numpy()]
+        return _Units(labels, np.arange(len(labels)), rows, outcome, coords)
     if by not in axes:
-        there = f"there is {', '.join(map(repr, axes))}" if axes else "it has no groups"
-        raise ValueError(f"{name!r} is not grouped by {by!r}: {there}.")
-    present, of_row = np.unique(kept.codes(by), return_inverse=True)
-    return of_group(kept.labels(by)[present], of_row, of_row, rows)
+        known = f"it is grouped by {', '.join(map(repr, axes))}" if axes else "it has no groups"
+        raise ValueError(f"{name!r} is not grouped by {by!r}; {known}.")
+    present, unit_of_row = np.unique(kept.codes(by), return_inverse=True)
+    return of_group(kept.labels(by)[present], unit_of_row, unit_of_row, rows)
 
 
 def _kept(model: pm.Model, name: str) -> Kept:
-    """Read what the model keeps of the data, as its results will have it."""
+    """Read the data that the model keeps, in the form that its results will have."""
     coords, _ = coords_and_dims_for_inferencedata(model)
     items = {ITEM: coords[ITEM]} if ITEM in coords else {}
     return Kept(
@@ -272,7 +274,7 @@ def _folds(
     if folds is None:
         if isinstance(k, bool) or k % 1 or not 2 <= k <= n:
             raise ValueError(
-                f"`k` is {k!r}; it is a whole number of folds from 2 to the {n} units ({what})."
+                f"`k` is {k!r}; it must be a whole number from 2 to the {n} units ({what})."
             )
         dealt = np.empty(n, dtype=np.int64)
         dealt[_sorted(units)] = np.random.default_rng(random_seed).permutation(
@@ -282,31 +284,31 @@ def _folds(
     given = np.asarray(per_row(folds, {what: pd.Index(units.labels)}, "folds"))
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(
-            f"`folds` has shape {given.shape} and dtype {given.dtype}; it is one whole number for "
-            f"each of the {n} units ({what})."
+            f"`folds` has shape {given.shape} and dtype {given.dtype}; it must be one whole number "
+            f"for each of the {n} units ({what})."
         )
     n_folds = given.max() + 1
     if n_folds < 2 or not np.array_equal(np.unique(given), np.arange(n_folds)):
         raise ValueError(
             f"`folds` has the numbers {np.unique(given).tolist()}; they must be 0, 1, ... without "
-            "a gap, two or more."
+            "a gap, and at least two."
         )
     return given.astype(np.int64)
 
 
 def _sorted(units: _Units) -> NDArray[np.intp]:
     """Order units by their contents and labels, whatever the order of the data."""
-    groups = [units.beside[name] for name in sorted(units.beside.keys() - {CONTENT})]
-    contents = units.beside.get(CONTENT, np.zeros(len(units.labels)))
+    groups = [units.coords[name] for name in sorted(units.coords.keys() - {CONTENT})]
+    contents = units.coords.get(CONTENT, np.zeros(len(units.labels)))
     keys = [contents, *(x for x in (*groups, units.labels) if not are_numbers(x))]
-    codes = [np.unique([label_text(each) for each in x], return_inverse=True)[1] for x in keys]
+    codes = [np.unique([label_text(label) for label in x], return_inverse=True)[1] for x in keys]
     return np.lexsort(codes[::-1])
 
 
 class _Fold(NamedTuple):
-    """Result of a fold."""
+    """The result of one fold."""
 
-    elpd_i: NDArray[np.float64]  # of its units
+    elpd_i: NDArray[np.float64]  # elpd of its units
     worst_rhat: float  # NaN with one chain
 
 
@@ -316,25 +318,25 @@ class _Sampler(NamedTuple):
     progressbar: bool
 
 
-# from the rows left out, (n_rows,), and a seed to a posterior
+# from the left-out rows, (n_rows,), and a seed to a posterior
 Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
 
 
 class _Folds:
-    """A model in a worker: fitted without a fold, it predicts the fold."""
+    """A model in a worker that is fitted without a fold and predicts it."""
 
     def __init__(
-        self, model: pm.Model, var: str, of_row: NDArray[np.int64], sampler: _Sampler
+        self, model: pm.Model, var: str, unit_of_row: NDArray[np.int64], sampler: _Sampler
     ) -> None:
-        self.var, self.of_row, self.chains = var, of_row, sampler.settings["chains"]
+        self.var, self.unit_of_row, self.chains = var, unit_of_row, sampler.settings["chains"]
         method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
-        self.fit_without = method(model, var, len(of_row), sampler)
+        self.fit_without = method(model, var, len(unit_of_row), sampler)
         self.are_components = name_of(model.name_for(var), COMPONENTS) in model.named_vars
         self.log_likelihood = at_draws(model, var)
 
     def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
         f, inside, random_seed = fold
-        left_out = inside[self.of_row]
+        left_out = inside[self.unit_of_row]
         fit = self.fit_without(left_out, random_seed)
         logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
@@ -342,7 +344,7 @@ class _Folds:
                 f"The log-likelihood of {self.var!r} is NaN in fold {f}. Check the model."
             )
         per_unit = np.zeros((len(logp), len(inside)))
-        np.add.at(per_unit.T, self.of_row, logp.T)
+        np.add.at(per_unit.T, self.unit_of_row, logp.T)
         elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
         if self.chains == 1:
             return _Fold(elpd_i, np.nan)
@@ -351,7 +353,7 @@ class _Folds:
 
 
 def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
-    """Fit continuous parameters by nutpie: one function for all folds."""
+    """Fit continuous parameters by nutpie, with one compiled function for all folds."""
     training = _training_model(model, var, n_rows)
     settings = dict(sampler.settings)
     compiled = nutpie.compile_pymc_model(
@@ -370,14 +372,14 @@ def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
 
 
 def _by_steps(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
-    """Fit by NUTS, compiled once, and steps of the rankings among the parameters."""
+    """Fit by NUTS, compiled once, and by steps for the rankings among the parameters."""
     name = model.name_for(var)
     _check_rankings(model, name)
-    training = clone_model(model)  # its own data
+    training = clone_model(model)  # a copy with separate data
     rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
     others = [rv for rv in training.free_RVs if not _is_discrete(rv)]
     weight = training[name_of(name, WEIGHT)].get_value()
-    # of each ranking, which of the rows it is in
+    # for each ranking, the row it belongs to
     by_ranker = name_of(name, TURNS) in training.named_vars
     row = training[name_of(name, RANKER)].get_value() if by_ranker else np.arange(n_rows)
     with training:
@@ -401,19 +403,19 @@ def _by_steps(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
 
 
 def _check_rankings(model: pm.Model, name: str) -> None:
-    """Raise if a discrete parameter is no ranking, or what is left out has no evidence weight."""
+    """Raise if a discrete parameter is not a ranking, or the left-out data have no weights."""
     start = model.initial_point()
     for rv in filter(_is_discrete, model.free_RVs):
         first = np.atleast_1d(start[model.rvs_to_values[rv].name])
         if (np.sort(first, axis=-1) != np.arange(1, first.shape[-1] + 1)).any():
             raise ValueError(
-                f"{rv.name!r} is discrete and no ranking: kfold samples by NUTS and, of full "
-                "rankings among the parameters, by LeapAndShift. Sum it out, or fix it."
+                f"{rv.name!r} is discrete and not a ranking. kfold samples continuous parameters "
+                "by NUTS and full rankings by LeapAndShift. Marginalise it, or fix it."
             )
     if name_of(name, RANKS) not in model.named_vars:
         raise ValueError(
-            f"The model has rankings among its parameters, and {name!r} does not observe Rankings: "
-            "kfold leaves out of those alone there. Give observed= a br.Rankings."
+            f"The model has rankings among its parameters, so {name!r} must observe a br.Rankings: "
+            "kfold can leave out only those. Pass one as observed=."
         )
 
 
@@ -422,7 +424,7 @@ def _is_discrete(rv: Any) -> bool:
 
 
 def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
-    """Return the model with a potential in the place of `var`: its terms that are not masked."""
+    """Return the model with a potential instead of `var`: the terms that are not masked."""
     copy = clone_model(model)
     name = copy.name_for(var)
     rv = copy.named_vars.pop(name)
@@ -440,7 +442,7 @@ def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
 def _without_names(
     logp: NDArray[np.float64], left_out: NDArray[np.bool_], fit: xr.Dataset
 ) -> xr.Dataset:
-    """Return numbers of draws that do not depend on the order of the components."""
+    """Return statistics of draws that do not depend on the order of the components."""
     shape = fit.sizes["chain"], fit.sizes["draw"]
     parts = {"left out": left_out, "rest": ~left_out}
     sums = {name: logp[:, rows].sum(axis=1).reshape(shape) for name, rows in parts.items()}
@@ -451,6 +453,6 @@ def _disagree(bad: dict[int, float], n_folds: int) -> str:
     worst = max(bad, key=bad.__getitem__)
     return (
         f"The chains disagree in {len(bad)} of {n_folds} folds (largest R-hat {bad[worst]:.3f} in "
-        f"fold {worst}, should be at most {WORST_RHAT}): raise the number of tuning steps and "
-        "draws before the result is trusted."
+        f"fold {worst}, should be at most {WORST_RHAT}). Do not trust the result; increase `tune` "
+        "and `draws`."
     )

@@ -1,7 +1,7 @@
-"""Many problems on processes of this machine or of a cluster, each compiling once.
+"""Solve many problems on processes of this machine or of a cluster, each compiling once.
 
-The function that prepares is pickled and sent with every few problems. A worker recognises it by a
-digest of the pickle and prepares once. Workers are joblib's, or those of a dask cluster.
+The preparing function is pickled and sent with every batch of problems. A worker recognises it by a
+digest of the pickle and runs it once. Workers belong to joblib or to a dask cluster.
 
 >>> import math
 >>> from functools import partial
@@ -33,24 +33,26 @@ __all__ = ["WorkersDiedError", "n_workers", "on_workers"]
 Solve = Callable[[Any], Any]
 _Attempt = Generator[dict[Hashable, Any], None, tuple[list[Hashable], Exception | None]]
 
-MOST_DEATHS = 10  # of processes in one call: more are no accident, and each costs a start
+MOST_DEATHS = (
+    10  # deaths of processes in one call: more are not an accident, and each costs a start
+)
 
 
 class WorkersDiedError(RuntimeError):
-    """Processes died before they had solved some of the problems.
+    """Worker processes died before they had solved some of the problems.
 
     Attributes
     ----------
     lost : dict
-        From the labels of those problems to the errors.
+        The errors, by the labels of these problems.
     """
 
     def __init__(self, lost: dict[Hashable, Exception]) -> None:
         self.lost = lost
         label, error = next(iter(lost.items()))
         super().__init__(
-            f"Worker processes died, or could not read what they were sent, at {len(lost)} of the "
-            f"problems, the first of them {label_repr(label)}: {type(error).__name__}: {error}"
+            f"Worker processes died on {len(lost)} problems, or could not read them. The first is "
+            f"{label_repr(label)}: {type(error).__name__}: {error}"
         )
 
 
@@ -60,7 +62,7 @@ def on_workers(
     *,
     n_jobs: int | None = None,
     client: Any = None,
-    what: str = "Solving",
+    description: str = "Solving",
     progressbar: bool = False,
 ) -> Iterator[dict[Hashable, Any]]:
     """Solve problems, a few at a time, in the next free process.
@@ -68,32 +70,32 @@ def on_workers(
     Parameters
     ----------
     prepare : callable
-        Called once in every process: it compiles, and returns a function of a problem. Workers
-        import it, or get it by cloudpickle.
+        Called once in every process. It compiles, and returns a function of a problem. Workers
+        import it, or receive it by cloudpickle.
     problems : mapping of label to problem
     n_jobs : int, optional
-        Number of processes: 1 for this one only, -1 for one per core. Default the setting of
-        `joblib.parallel_config`, or else this process only.
+        Number of processes: 1 for only this process, -1 for one per core. The default is the
+        setting of `joblib.parallel_config`, or else 1.
     client : dask.distributed.Client, optional
-        Solve on the workers of its cluster, which need bayesrank and one thread each (PyTensor does
-        not compile in several threads at a time).
-    what : str
+        Solve on the workers of this client's cluster. Each needs bayesrank, and only one thread,
+        because PyTensor cannot compile in several threads at a time.
+    description : str
         Text of the progress bar.
     progressbar : bool
-        Whether to show one, on a terminal.
+        Whether to show a progress bar, on a terminal only.
 
     Yields
     ------
     dict
-        From some of the labels to the results of the function, as they come in.
+        Results by label, a few at a time, as they come in.
 
     Raises
     ------
     WorkersDiedError
-        If processes died, or could not read what they were sent. All other problems are solved
-        first, and the affected ones are tried once more, one at a time.
+        If processes died, or could not read their problems. All other problems are solved first,
+        and the affected problems are tried once more, one at a time.
     Exception
-        Any error of the function, which ends the rest.
+        Any error of the function; the remaining problems are not solved.
     """
     pickled = cloudpickle.dumps(prepare)
     digest = hashlib.sha256(pickled).hexdigest()
@@ -102,7 +104,7 @@ def on_workers(
     parts = [labels[k : k + size] for k in range(0, len(labels), size)]
 
     def until_one_dies(waiting: deque[list[Hashable]]) -> _Attempt:
-        """Solve what waits; if a process dies, return the labels under way, and the error."""
+        """Solve waiting problems; if a process dies, return the pending labels and the error."""
         under_way: dict[Hashable, None] = {}
 
         def tasks() -> Iterator[Any]:
@@ -140,7 +142,9 @@ def on_workers(
             raise WorkersDiedError(lost)
 
     with _backend(client):
-        yield from track(attempts(), what, len(parts), transient=True, disable=not progressbar)
+        yield from track(
+            attempts(), description, len(parts), transient=True, disable=not progressbar
+        )
 
 
 def n_workers(n_jobs: int | None, client: Any) -> int:
@@ -153,18 +157,18 @@ def _backend(client: Any) -> Any:
     return joblib.parallel_config("dask", client=client) if client else nullcontext()
 
 
-_prepared: dict[str, Solve] = {}  # in a worker, by digest: one, the last
+_prepared: dict[str, Solve] = {}  # in a worker, by digest: only the last one
 
 
 def _solve_some(
     digest: str, pickled: bytes, problems: list[tuple[Hashable, Any]]
 ) -> dict[Hashable, Any]:
-    """Solve a handful of problems, in whatever process this is."""
+    """Solve a few problems in the current process."""
     if digest not in _prepared:
         _prepared.clear()
         _prepared[digest] = cloudpickle.loads(pickled)()
     solve = _prepared[digest]
-    with one_blas_thread():  # once: entering it costs as much as a fit
+    with one_blas_thread():  # entered once, because entering it costs as much as a fit
         return {label: solve(problem) for label, problem in problems}
 
 
