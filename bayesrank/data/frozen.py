@@ -130,7 +130,7 @@ class Frozen:
         >>> r.align(pd.Series({"Ann": 41, "Bo": 27}), "ranker")
         array([27, 41])
         """
-        return align(values, self._axes(), dim, _noun(self).lower())
+        return align(values, self._axes(), dim, _rows_name(self).lower())
 
     def reindex(self, axes: Mapping[str, Labels]) -> Self:
         """Move items, rankers, groups and so on to other axes, such as those of a model.
@@ -160,8 +160,8 @@ class Frozen:
         for name, labels in axes.items():
             if name not in known:
                 raise ValueError(
-                    f"{_noun(self)} have no axis {label_repr(name)} to relabel; their axes are "
-                    f"{quoted(known)}."
+                    f"{_rows_name(self)} have no axis {label_repr(name)} to relabel; their axes "
+                    f"are {quoted(known)}."
                 )
             if name in groups:
                 axis, place = on_axis(labels, *groups[name], name)
@@ -171,13 +171,13 @@ class Frozen:
             axis, place = on_axis(labels, vars(self)[attribute], self._used(name), name)
             values[attribute] = axis
             values |= {use: place[getattr(self, use)].astype(np.int32) for use in uses}
-        return self._moved(values | {"groups": groups} if groups else values)
+        return self._on_axes(values | {"groups": groups} if groups else values)
 
     def _used(self, name: str) -> NDArray[Any]:
         """Return the positions on an axis that are in use."""
         return np.concatenate([np.unique(getattr(self, use)) for use in self.AXES[name][1]])
 
-    def _moved(self, values: dict[str, Any]) -> Self:
+    def _on_axes(self, values: dict[str, Any]) -> Self:
         """Return a copy with other axes and positions, sorted again where necessary."""
         return self._with(**values)
 
@@ -199,6 +199,6 @@ def _same(one: Any, other: Any) -> bool:
     return np.array_equal(one, other)
 
 
-def _noun(table: Frozen) -> str:
+def _rows_name(table: Frozen) -> str:
     """Name the rows of a table in a sentence."""
     return "Counts" if type(table).__name__ == "PairCounts" else type(table).__name__

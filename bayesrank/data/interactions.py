@@ -125,7 +125,7 @@ class Interactions(Frozen):
         item_idx, item_axis = encode(frame[item], items, item)
         codes = [user_idx, item_idx]
         del frame, user_idx, item_idx
-        return cls._of(user_axis, item_axis, codes)
+        return cls._from_codes(user_axis, item_axis, codes)
 
     @classmethod
     def from_ratings(
@@ -193,7 +193,7 @@ class Interactions(Frozen):
                 f"{at_least:g} or more. They are kept, without items.",
                 UninformativeUserWarning,
             )
-        return cls._of(user_axis, item_axis, [user_idx[high], item_idx[high]])
+        return cls._from_codes(user_axis, item_axis, [user_idx[high], item_idx[high]])
 
     @classmethod
     def from_rankings(cls, rankings: Rankings) -> Self:
@@ -243,10 +243,10 @@ class Interactions(Frozen):
                 )
         row, slot = np.nonzero(rankings.ranks == 1)
         codes = [rankings.ranker_idx[row], rankings.item[row, slot]]
-        return cls._of(rankings.rankers, rankings.items, codes)
+        return cls._from_codes(rankings.rankers, rankings.items, codes)
 
     @classmethod
-    def _of(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
+    def _from_codes(cls, users: pd.Index, items: pd.Index, codes: list[NDArray[Any]]) -> Self:
         """Build the table from the users and items of the interactions, in any order.
 
         The list `codes` is emptied, which frees memory early for large data.
@@ -303,7 +303,7 @@ class Interactions(Frozen):
         """User of each interaction, (n_interactions,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.n_items_of_user)
 
-    def _moved(self, values: dict[str, Any]) -> Self:
+    def _on_axes(self, values: dict[str, Any]) -> Self:
         user_idx = values.pop("user_idx", self.user_idx)
         new = replace(self, **values)
         size = [new.n_items]

@@ -27,10 +27,10 @@ from bayesrank.data.read.count_entries import (
     ONE_PROBLEM,
     ItemAxis,
     OrderedPairs,
+    assign_one_problem,
     check_comparable,
     check_method,
     identify,
-    one_problem,
     ordered_pairs,
     whole_steps,
 )
@@ -171,7 +171,7 @@ class PairCounts(Frozen):
         frame = table_of(frame, "counts", labels=named, numbers=[count])
         if problem is None:
             one, other, labels = two_items(frame, first, second, items)
-            axis = one_problem(labels)
+            axis = assign_one_problem(labels)
         else:
             for column in (first, second, problem):
                 factorize(frame[column], column)  # an error about a missing label names the column
@@ -186,7 +186,7 @@ class PairCounts(Frozen):
         else:
             who, rankers = factorize(frame[ranker], ranker)
         pairs = OrderedPairs(who, one, other, amount)
-        return cls.summed(axis, axis_index(rankers, "rankers"), pairs)
+        return cls.from_pairs(axis, axis_index(rankers, "rankers"), pairs)
 
     @classmethod
     def from_dask(
@@ -265,7 +265,7 @@ class PairCounts(Frozen):
         position, axis = identify(frame[item], where, items)
         who, rankers = factorize(frame[ranker], ranker)
         rankers = axis_index(rankers, "rankers")
-        return cls.of_ratings(axis, rankers, who, position, value, method)
+        return cls.from_rating_arrays(axis, rankers, who, position, value, method)
 
     @classmethod
     def from_matrix(
@@ -306,12 +306,12 @@ class PairCounts(Frozen):
         require_one_each(who, len(table), "`rankers`", "ranker", where=" in `counts`")
         ranker, one, other = (k.astype(np.int32) for k in np.nonzero(table))
         pairs = OrderedPairs(ranker, one, other, table[ranker, one, other])
-        return cls.of_pairs(one_problem(axis), who, pairs)
+        return cls.from_sorted_pairs(assign_one_problem(axis), who, pairs)
 
     # Internal constructors, also used by `Rankings`
 
     @classmethod
-    def of_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+    def from_sorted_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
         """Convert entries that are sorted, unique, whole and positive."""
         check_comparable(axis)
         return cls(
@@ -327,17 +327,17 @@ class PairCounts(Frozen):
         )
 
     @classmethod
-    def summed(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+    def from_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
         """Sum the counts by ranker, better and worse item; leave out zeros."""
         ranker, better, worse, step = pairs
         size = [len(axis.items)] * 2
         cells = distinct_cells(ranker, (better, worse), size, len(rankers), step)
         who = np.repeat(np.arange(len(rankers), dtype=np.int32), np.diff(cells.start))
         one, other = (column.astype(np.int32, copy=False) for column in cells.columns)
-        return cls.of_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
+        return cls.from_sorted_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
 
     @classmethod
-    def of_ratings(
+    def from_rating_arrays(
         cls,
         axis: ItemAxis,
         rankers: pd.Index,
@@ -359,9 +359,11 @@ class PairCounts(Frozen):
             )
         pairs = ordered_pairs(ranker_idx, item, value, axis.problem_idx)
         if method == "binary":
-            return cls.of_pairs(axis, rankers, pairs._replace(step=np.ones(len(pairs.step))))
+            return cls.from_sorted_pairs(
+                axis, rankers, pairs._replace(step=np.ones(len(pairs.step)))
+            )
         whole = whole_steps(pairs, axis.items, rankers)
-        return cls.of_pairs(axis, rankers, pairs._replace(step=whole))
+        return cls.from_sorted_pairs(axis, rankers, pairs._replace(step=whole))
 
     # Coordinates and tables
 
@@ -428,21 +430,21 @@ class PairCounts(Frozen):
             return super()._used(name)
         return np.arange(len(vars(self)[f"{name}s"]))  # all, with or without counts
 
-    def _moved(self, values: dict[str, Any]) -> Self:
+    def _on_axes(self, values: dict[str, Any]) -> Self:
         new = replace(self, **values)
-        for noun, axis, old in (
+        for unit, axis, old in (
             ("item", new.items, self.items),
             ("ranker", new.rankers, self.rankers),
         ):
             if len(axis) != len(old):
                 raise ValueError(
-                    f"The new axis of {noun}s has {counted(len(axis), 'label')}, but the counts "
-                    f"have {counted(len(old), noun)}. Give the same labels in another order."
+                    f"The new axis of {unit}s has {counted(len(axis), 'label')}, but the counts "
+                    f"have {counted(len(old), unit)}. Give the same labels in another order."
                 )
         item, ranker = self.items.get_indexer(new.items), self.rankers.get_indexer(new.rankers)
         within = ItemAxis(new.items, new.problems, new.problem_idx[item])
         pairs = OrderedPairs(new.ranker_idx, new.first, new.second, new.count)
-        table = self.summed(within, new.rankers, pairs)
+        table = self.from_pairs(within, new.rankers, pairs)
         groups = {name: group.take(ranker) for name, group in new.groups.items()}
         return replace(table, weight=self.weight[ranker], groups=groups)
 
@@ -673,13 +675,13 @@ class PairCounts(Frozen):
         )
 
 
-def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, noun: str) -> NDArray[np.bool_]:
+def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, unit: str) -> NDArray[np.bool_]:
     """Mark the selected labels of an axis; all by default."""
     if labels is None:
         return np.ones(len(axis), dtype=bool)
-    wanted = locate(axis_index(labels, f"{noun}s"), axis, noun)
+    wanted = locate(axis_index(labels, f"{unit}s"), axis, unit)
     if not len(wanted):
-        raise ValueError(f"No {noun} is selected: counts need at least one.")
+        raise ValueError(f"No {unit} is selected: counts need at least one.")
     stays = np.zeros(len(axis), dtype=bool)
     stays[wanted] = True
     return stays

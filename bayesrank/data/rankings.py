@@ -36,7 +36,12 @@ from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import entries
-from bayesrank.data.read.count_entries import check_method, of_problems, one_problem, ordered_pairs
+from bayesrank.data.read.count_entries import (
+    assign_one_problem,
+    assign_problems,
+    check_method,
+    ordered_pairs,
+)
 from bayesrank.data.read.entries import Features
 from bayesrank.data.read.formats import read_letor, read_preflib
 from bayesrank.data.read.labels import (
@@ -234,7 +239,9 @@ class Rankings(Frozen):
                [1, 2, 0]], dtype=int32)
         """
         columns = entries.Columns(ranker, item, ranking, weight, by)
-        return cls._of(entries.from_table(frame, rating, "rating", columns, items, features))
+        return cls._from_entries(
+            entries.from_table(frame, rating, "rating", columns, items, features)
+        )
 
     @classmethod
     def from_long_ranks(
@@ -272,7 +279,8 @@ class Rankings(Frozen):
         array([[1, 2, 2]], dtype=int32)
         """
         columns = entries.Columns(ranker, item, ranking, weight, by)
-        return cls._of(entries.from_table(frame, rank, "rank", columns, items, features))
+        table = entries.from_table(frame, rank, "rank", columns, items, features)
+        return cls._from_entries(table)
 
     @classmethod
     def from_orderings(
@@ -323,7 +331,7 @@ class Rankings(Frozen):
                [1, 2, 3, 3]], dtype=int32)
         """
         listed = entries.from_orderings(orderings, rest, items, rankers, weight, features)
-        return cls._of(listed)
+        return cls._from_entries(listed)
 
     @classmethod
     def from_ranks(
@@ -365,7 +373,7 @@ class Rankings(Frozen):
                [1, 2, 0]], dtype=int32)
         """
         table = entries.from_wide(frame, rest, rankers, weight, features)
-        return cls._of(table, must_be_dense=True)
+        return cls._from_entries(table, must_be_dense=True)
 
     @classmethod
     def from_preferences(
@@ -426,7 +434,7 @@ class Rankings(Frozen):
         3    ann    d     3
         """
         listed = read_preferences(preferences, better, worse, ranker)
-        return cls._of(weak_orders(listed, presented, items, features))
+        return cls._from_entries(weak_orders(listed, presented, items, features))
 
     @classmethod
     def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
@@ -449,7 +457,7 @@ class Rankings(Frozen):
         ValueError
             If the file is empty, has no qid, or cannot be parsed.
         """
-        return cls._of(entries.from_judged(read_letor(path, n_features=n_features)))
+        return cls._from_entries(entries.from_judged(read_letor(path, n_features=n_features)))
 
     @classmethod
     def from_preflib(
@@ -586,7 +594,7 @@ class Rankings(Frozen):
     def _used(self, name: str) -> NDArray[Any]:
         return self.item[self.mask] if name == "item" else super()._used(name)
 
-    def _moved(self, values: dict[str, Any]) -> Self:
+    def _on_axes(self, values: dict[str, Any]) -> Self:
         if "item" in values:  # within a block, items follow the order of their axis
             row, slot = np.nonzero(self.mask)
             moved, ranks = values["item"][row, slot], self.ranks[row, slot]
@@ -636,7 +644,7 @@ class Rankings(Frozen):
         covariates = None
         if self.features is not None:
             covariates = entries.Covariates(self.features[row, slot], self.feature_names)
-        return self._of(
+        return self._from_entries(
             entries.Entries(
                 np.searchsorted(rankings, row),
                 new[self.item[row, slot]],
@@ -873,7 +881,11 @@ class Rankings(Frozen):
                [0., 0., 0.]])
         """
         check_method(method)
-        axis = one_problem(self.items) if problem is None else of_problems(self.items, problem)
+        axis = (
+            assign_one_problem(self.items)
+            if problem is None
+            else assign_problems(self.items, problem)
+        )
         row, slot = np.nonzero(self.mask)
         item, among = self.item[row, slot], axis.problem_idx
         stray = among[item] != among[self.item[row, 0]]
@@ -890,9 +902,9 @@ class Rankings(Frozen):
         amount = self.weight[pairs.ranker] * (1.0 if method == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking per ranker, already sorted
-            counts = PairCounts.of_pairs(axis, self.rankers, pairs)
+            counts = PairCounts.from_sorted_pairs(axis, self.rankers, pairs)
         else:
-            counts = PairCounts.summed(axis, self.rankers, pairs)
+            counts = PairCounts.from_pairs(axis, self.rankers, pairs)
         counts = counts.grouped(self._groups_of_rankers())
         broken = np.flatnonzero(counts.count % 1)
         if len(broken):
@@ -953,7 +965,7 @@ class Rankings(Frozen):
     # Internal constructors
 
     @classmethod
-    def _of(cls, given: entries.Entries, *, must_be_dense: bool = False) -> Self:
+    def _from_entries(cls, given: entries.Entries, *, must_be_dense: bool = False) -> Self:
         self = object.__new__(cls)
         self.__setstate__(arrange(given, must_be_dense=must_be_dense))
         return self

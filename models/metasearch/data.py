@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 from bayesrank.data import PairCounts, Rankings
 from bayesrank.data.read import (
     Entries,
+    assign_problems,
     axis_index,
     label_repr,
     numbers,
-    of_problems,
     plain_index,
     require_columns,
     row_name,
@@ -201,8 +201,8 @@ def metasearch_counts(
     PairCounts: 1 ordered pair of 2 items by 1 ranker, 1 in all
     """
     places = _places(table, unlisted)
-    axis = of_problems(places.items, places.queries)
-    return PairCounts.of_ratings(
+    axis = assign_problems(places.items, places.queries)
+    return PairCounts.from_rating_arrays(
         axis, places.engines, places.engine, places.item, -places.rank, kind
     )
 
@@ -245,7 +245,7 @@ def metasearch_rankings(table: pd.DataFrame, *, unlisted: Literal["missing", "la
     ranking, row = np.unique(key, return_inverse=True)
     who = ranking // len(queries)
     names = zip(places.engines.take(who), queries.take(ranking % len(queries)), strict=True)
-    return Rankings._of(
+    return Rankings._from_entries(
         Entries(
             row,
             places.item,

@@ -20,7 +20,7 @@ from bayesrank.data.read.columns import (
     require_names,
     text_numbers,
 )
-from bayesrank.data.read.count_entries import of_problems
+from bayesrank.data.read.count_entries import assign_problems
 from bayesrank.data.read.entries import Entries, per_row
 from bayesrank.data.read.formats import (
     read_letor,
@@ -53,6 +53,7 @@ __all__ = [
     "Entries",
     "Group",
     "are_instants",
+    "assign_problems",
     "axis_index",
     "content",
     "coord_values",
@@ -63,7 +64,6 @@ __all__ = [
     "label_times",
     "locate",
     "numbers",
-    "of_problems",
     "per_row",
     "plain_index",
     "quoted",

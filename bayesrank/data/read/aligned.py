@@ -21,11 +21,11 @@ def has_labels(values: Any) -> bool:
     return _is_data_array(values) and bool(len(values.indexes))
 
 
-def align(values: Any, axes: Mapping[str, pd.Index], dim: str, noun: str) -> NDArray[Any]:
+def align(values: Any, axes: Mapping[str, pd.Index], dim: str, unit: str) -> NDArray[Any]:
     """Sort labelled values into the order of the axis `dim`; see `Rankings.align`."""
     if dim not in axes:
         raise ValueError(
-            f"`dim` must be one of {quoted(axes)}, the axes of the {noun}; got {label_repr(dim)}."
+            f"`dim` must be one of {quoted(axes)}, the axes of the {unit}; got {label_repr(dim)}."
         )
     if _is_data_array(values) and (dim not in values.dims or dim not in values.indexes):
         raise ValueError(
@@ -44,27 +44,27 @@ def align(values: Any, axes: Mapping[str, pd.Index], dim: str, noun: str) -> NDA
     return aligned(values, {dim: axes[dim]}, "values", way_out)
 
 
-def aligned(values: Any, axes: Mapping[str, pd.Index], what: str, way_out: str) -> NDArray[Any]:
-    """Sort labelled values into the order of an axis; `what` names the values in messages."""
+def aligned(values: Any, axes: Mapping[str, pd.Index], name: str, way_out: str) -> NDArray[Any]:
+    """Sort labelled values into the order of an axis; messages call the values `name`."""
     is_data_array = _is_data_array(values)
-    dim = _dim(values, axes, what) if is_data_array else ""
-    given = _index(values, dim, what)
+    dim = _dim(values, axes, name) if is_data_array else ""
+    given = _index(values, dim, name)
     found: dict[str, NDArray[np.intp]] = {}
-    for noun, axis in axes.items():
+    for unit, axis in axes.items():
         wanted = pd.Index(coord_values(axis)) if is_data_array else plain_index(axis)
         if same_axis(given, wanted):
-            found[noun] = np.arange(len(wanted))
+            found[unit] = np.arange(len(wanted))
         elif wanted.is_unique and given.is_unique and len(wanted) == len(given):
             place = given.get_indexer(wanted)
             if (place >= 0).all():
-                found[noun] = place
+                found[unit] = place
     if not found:
-        _refuse(given, axes, what, way_out)
+        _refuse(given, axes, name, way_out)
     one, *others = found.values()
     if any(not np.array_equal(one, other) for other in others):
         raise ValueError(
-            f"The labels of `{what}`, {quoted(given)}, are ambiguous: they may name the "
-            f"{' or the '.join(f'{noun}s' for noun in found)}, in different orders. {way_out}"
+            f"The labels of `{name}`, {quoted(given)}, are ambiguous: they may name the "
+            f"{' or the '.join(f'{unit}s' for unit in found)}, in different orders. {way_out}"
         )
     if isinstance(values, Mapping):
         listed = pd.Series(list(values.values()), dtype=object).infer_objects()
@@ -79,39 +79,39 @@ def _is_data_array(values: Any) -> bool:
     return hasattr(values, "dims") and hasattr(values, "indexes") and hasattr(values, "isel")
 
 
-def _dim(values: Any, axes: Mapping[str, pd.Index], what: str) -> Any:
+def _dim(values: Any, axes: Mapping[str, pd.Index], name: str) -> Any:
     if len(values.dims) == 1 and len(values.indexes) == 1:
         return values.dims[0]
-    dim = next((noun for noun in axes if noun in values.indexes and noun in values.dims), None)
+    dim = next((unit for unit in axes if unit in values.indexes and unit in values.dims), None)
     if dim is None:
         raise ValueError(
-            f"`{what}` has the dims {quoted(values.dims)} and coords for {quoted(values.indexes)}; "
+            f"`{name}` has the dims {quoted(values.dims)} and coords for {quoted(values.indexes)}; "
             f"it must have a dim with coords called {' or '.join(map(repr, axes))}."
         )
     return dim
 
 
-def _index(values: Any, dim: Any, what: str) -> pd.Index:
+def _index(values: Any, dim: Any, name: str) -> pd.Index:
     if isinstance(values, Mapping):
-        return plain_index(pd.Index(list(values), tupleize_cols=False), what)
-    return plain_index(values.index if dim == "" else values.indexes[dim], what)
+        return plain_index(pd.Index(list(values), tupleize_cols=False), name)
+    return plain_index(values.index if dim == "" else values.indexes[dim], name)
 
 
-def _refuse(given: pd.Index, axes: Mapping[str, pd.Index], what: str, way_out: str) -> None:
+def _refuse(given: pd.Index, axes: Mapping[str, pd.Index], name: str, way_out: str) -> None:
     """Raise an error that names missing, unknown and repeated labels."""
-    noun, axis = next(iter(axes.items()))
+    unit, axis = next(iter(axes.items()))
     twice, missing = given[given.duplicated()], axis[~axis.isin(given)]
     unknown = given[~given.isin(axis)]
     faults = []
     if len(twice):
         faults.append(f"{quoted(twice.unique())} twice")
     if len(missing):
-        faults.append(f"no value for {noun} {quoted(missing)}")
+        faults.append(f"no value for {unit} {quoted(missing)}")
     if len(unknown):
-        faults.append(f"the labels {quoted(unknown)}, which no {noun} has")
+        faults.append(f"the labels {quoted(unknown)}, which no {unit} has")
     if not faults:
         faults.append("the labels in another order")
     raise ValueError(
-        f"`{what}` must have one value for each {' or '.join(axes)}, by label; it has "
+        f"`{name}` must have one value for each {' or '.join(axes)}, by label; it has "
         f"{', and '.join(faults)}. {way_out}"
     )

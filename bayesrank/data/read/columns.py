@@ -38,16 +38,16 @@ def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
             raise ValueError(f"{where} has {times} columns called {column!r}; rename them.")
 
 
-def finite_numbers(frame: pd.DataFrame, column: str, what: str) -> NDArray[Any]:
+def finite_numbers(frame: pd.DataFrame, column: str, quantity: str) -> NDArray[Any]:
     """Return a column of finite numbers, whole numbers as integers."""
     require_columns(frame, [column])
-    array = numbers(frame[column], what)
+    array = numbers(frame[column], quantity)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
         fault = "is missing" if np.isnan(array[n]) else f"has {array[n]}"
         raise ValueError(
-            f"A {what} must be a finite number; column {column!r} {fault} in "
-            f"{row_name(frame.index, n)}. Remove rows without a {what}."
+            f"A {quantity} must be a finite number; column {column!r} {fault} in "
+            f"{row_name(frame.index, n)}. Remove rows without a {quantity}."
         )
     return array
 
@@ -63,25 +63,25 @@ def refuse_rows(broken: NDArray[np.bool_], values: pd.Series, must: str, way_out
         )
 
 
-def amounts(frame: pd.DataFrame, column: str, what: str = "count") -> NDArray[np.float64]:
+def amounts(frame: pd.DataFrame, column: str, quantity: str = "count") -> NDArray[np.float64]:
     """Read a column of nonnegative numbers, such as counts."""
-    amount = finite_numbers(frame, column, what).astype(np.float64)
+    amount = finite_numbers(frame, column, quantity).astype(np.float64)
     way_out = "Correct the row, or remove it."
-    refuse_rows(amount < 0, frame[column], f"A {what} must not be negative", way_out)
+    refuse_rows(amount < 0, frame[column], f"A {quantity} must not be negative", way_out)
     return amount
 
 
-def check_weights(values: NDArray[np.float64], labels: pd.Index, noun: str, way_out: str) -> None:
-    """Check that weights are positive and finite; `noun` names their unit, such as a ranking."""
+def check_weights(values: NDArray[np.float64], labels: pd.Index, unit: str, way_out: str) -> None:
+    """Check that weights, one per `unit` (such as a ranking), are positive and finite."""
     bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
     if len(bad):
         raise ValueError(
-            f"A weight must be positive and finite; {noun} {label_repr(labels[bad[0]])} has "
+            f"A weight must be positive and finite; {unit} {label_repr(labels[bad[0]])} has "
             f"{values[bad[0]]}. {way_out}"
         )
 
 
-def numbers(values: pd.Series, what: str) -> NDArray[Any]:
+def numbers(values: pd.Series, quantity: str) -> NDArray[Any]:
     """Return the numbers of a column; missing values become NaN."""
     given = values
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -95,7 +95,7 @@ def numbers(values: pd.Series, what: str) -> NDArray[Any]:
     if array.dtype == object and all(isinstance(v, _NUMBERS) for v in array[~missing]):
         array = np.where(missing, np.nan, array).astype(np.float64)
     if array.dtype.kind not in "biuf":
-        _refuse(given, missing, what)
+        _refuse(given, missing, quantity)
     return array
 
 
@@ -105,7 +105,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
 def text_numbers(
-    values: pd.Series, what: str, *, decimal: Literal[".", ","] | None = None
+    values: pd.Series, quantity: str, *, decimal: Literal[".", ","] | None = None
 ) -> tuple[pd.Series, bool]:
     """Read numbers written as text, and return whether they use decimal commas.
 
@@ -113,10 +113,10 @@ def text_numbers(
     """
     given = values.dropna()
     if not all(isinstance(value, str) for value in given):
-        return pd.Series(numbers(values, what), values.index, name=values.name), False
+        return pd.Series(numbers(values, quantity), values.index, name=values.name), False
     code, distinct = pd.factorize(values)
     texts = [text.strip().replace("\N{MINUS SIGN}", "-") for text in distinct]
-    commas = _decimal_commas(values, texts, what) if decimal is None else decimal == ","
+    commas = _decimal_commas(values, texts, quantity) if decimal is None else decimal == ","
     if commas:
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
     wrong = [n for n, text in enumerate(texts) if not _DECIMAL.fullmatch(text)]
@@ -128,10 +128,10 @@ def text_numbers(
             else f"Correct the {counted(int(at.sum()), 'row')} without a number, or remove "
             f"{'it' if at.sum() == 1 else 'them'}."
         )
-        refuse_rows(at, values, f"A {what} must be a finite number", way_out)
+        refuse_rows(at, values, f"A {quantity} must be a finite number", way_out)
     exact = [_exact(text) for text in texts]
     beyond = [n for n, x in enumerate(exact) if not np.isfinite(float(x)) or (x and not float(x))]
-    must = f"The absolute value of a {what} must be between 1e-308 and 1e308, or 0"
+    must = f"The absolute value of a {quantity} must be between 1e-308 and 1e308, or 0"
     refuse_rows(np.isin(code, beyond[:1]), values, must, "Correct it, or remove the row.")
     whole = all(x == x.to_integral_value() and abs(x) < 2**62 for x in exact)
     read = np.array([int(x) if whole else float(x) for x in exact])
@@ -142,7 +142,7 @@ def text_numbers(
             if seen.setdefault(x, number) != number:
                 raise ValueError(
                     f"Column {values.name!r} has the numbers {label_repr(str(seen[x]))} and "
-                    f"{label_repr(str(number))}, which agree in the first 16 digits. A {what} "
+                    f"{label_repr(str(number))}, which agree in the first 16 digits. A {quantity} "
                     "may have at most 16 digits; round the numbers."
                 )
     if missing:
@@ -158,7 +158,7 @@ def _exact(text: str) -> Decimal:
         return Decimal("Infinity")
 
 
-def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
+def _decimal_commas(values: pd.Series, texts: list[str], quantity: str) -> bool:
     """Return whether texts use decimal commas; raise an error if these may separate thousands."""
     commas = [text for text in texts if _COMMA.fullmatch(text)]
     if any("." in text for text in texts if _DECIMAL.fullmatch(text)) or not commas:
@@ -167,48 +167,48 @@ def _decimal_commas(values: pd.Series, texts: list[str], what: str) -> bool:
         row = int((values == commas[0]).to_numpy().argmax())
         text = commas[0]
         raise ValueError(
-            f"A {what} must be unambiguous; column {values.name!r} has {text!r} in "
+            f"A {quantity} must be unambiguous; column {values.name!r} has {text!r} in "
             f"{row_name(values.index, row)}, which may mean {text.replace(',', '')} or "
             f"{text.replace(',', '.')}. Remove the comma, or write a decimal point."
         )
     return True
 
 
-def float_array(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Copy an array of numbers; `what` names the argument in messages."""
-    _refuse_labels(values, what)
+def float_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Copy an array of numbers; messages call the argument `name`."""
+    _refuse_labels(values, name)
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{what}` must be an array of numbers: {error}.") from error
+        raise ValueError(f"`{name}` must be an array of numbers: {error}.") from error
 
 
-def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
-    """Copy an array of integers; `what` names the argument in messages."""
-    _refuse_labels(values, what)
+def whole_numbers(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Copy an array of integers; messages call the argument `name`."""
+    _refuse_labels(values, name)
     try:
         array = np.asarray(values)
     except ValueError:
         raise ValueError(
-            f"`{what}` must be an array of integers with rows of equal length. Pad short rows, "
+            f"`{name}` must be an array of integers with rows of equal length. Pad short rows, "
             f"and write 0 in `ranks` for an empty slot."
         ) from None
     if array.size and array.dtype.kind not in "iu":
-        raise ValueError(f"`{what}` must be integers; got {array.dtype}.")
+        raise ValueError(f"`{name}` must be integers; got {array.dtype}.")
     return array.astype(np.int64)
 
 
-def _refuse_labels(values: Any, what: str) -> None:
+def _refuse_labels(values: Any, name: str) -> None:
     if has_labels(values):
         type_name = type(values).__name__
         raise ValueError(
-            f"`{what}` is a {type_name}, whose labels would be ignored. Sort it into the order of "
+            f"`{name}` is a {type_name}, whose labels would be ignored. Sort it into the order of "
             "the axes and pass an array"
-            + ("." if type_name == "dict" else f", such as {what}.to_numpy().")
+            + ("." if type_name == "dict" else f", such as {name}.to_numpy().")
         )
 
 
-def _refuse(values: pd.Series, missing: NDArray[np.bool_], what: str) -> NoReturn:
+def _refuse(values: pd.Series, missing: NDArray[np.bool_], quantity: str) -> NoReturn:
     """Raise an error for the first value that is not a number.
 
     Values that cannot be converted come before values that can.
@@ -227,7 +227,7 @@ def _refuse(values: pd.Series, missing: NDArray[np.bool_], what: str) -> NoRetur
     else:
         way_out = "Convert the column with pandas.to_numeric."
     raise ValueError(
-        f"A {what} must be a finite number; column {values.name!r} has {label_repr(value)} in "
+        f"A {quantity} must be a finite number; column {values.name!r} has {label_repr(value)} in "
         f"{row_name(values.index, n)}. {way_out}"
     )
 

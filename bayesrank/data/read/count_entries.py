@@ -51,12 +51,12 @@ class OrderedPairs(NamedTuple):
 # Axes
 
 
-def one_problem(items: pd.Index) -> ItemAxis:
+def assign_one_problem(items: pd.Index) -> ItemAxis:
     """Assign all items to one problem."""
     return ItemAxis(items, ONE_PROBLEM, np.zeros(len(items), dtype=np.int32))
 
 
-def of_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
+def assign_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
     """Assign items to problems: by aligned labels, or by a Series or mapping by item."""
     if isinstance(problem, Mapping):
         problem = pd.Series(
@@ -85,7 +85,7 @@ def identify(
     """
     if problem is None:
         position, axis = encode(item, items, str(item.name))
-        return position, one_problem(axis)
+        return position, assign_one_problem(axis)
 
     # The items are the pairs (problem, item) that occur, sorted by problem and item.
     which, problems = sorted_axis(problem, str(problem.name))
@@ -104,7 +104,7 @@ def identify(
                 f"With problems, the labels of `items` must be tuples (problem, item); got "
                 f"{label_repr(label)}."
             )
-    named = of_problems(axis, [label[0] for label in axis])
+    named = assign_problems(axis, [label[0] for label in axis])
     return locate(found, axis, "item")[position], named
 
 

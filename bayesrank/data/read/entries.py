@@ -160,7 +160,7 @@ class Columns(NamedTuple):
 def from_table(
     source: Source,
     value: str,
-    what: Literal["rating", "rank"],
+    quantity: Literal["rating", "rank"],
     columns: Columns,
     items: Labels | None,
     features: Features | Sequence[str] | None,
@@ -172,8 +172,8 @@ def from_table(
     more = features if isinstance(features, list | tuple) else ()
     numeric = [value, weight, *(name for name in more if isinstance(name, str))]
     frame = table_of(source, "rankings", labels=[ranker, item, ranking, *by], numbers=numeric)
-    cost = finite_numbers(frame, value, what)
-    if what == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
+    cost = finite_numbers(frame, value, quantity)
+    if quantity == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
         cost = -cost if cost.dtype.kind == "f" else ~cost
     position, axis = encode(frame[item], items, item)
     row: NDArray[Any]
@@ -325,13 +325,13 @@ def _read_orderings(orderings: Any) -> Listed:
     return Listed(labels, places, lengths)
 
 
-def _refuse_lengths(lengths: list[int], what: str) -> None:
+def _refuse_lengths(lengths: list[int], source: str) -> None:
     """Raise an error if lists have different lengths; an empty list has a separate error."""
     named = [n for n, length in enumerate(lengths) if length]
     other = next((n for n in named if lengths[n] != lengths[named[0]]), None)
     if other is not None:
         raise ValueError(
-            f"{what} leave out items and differ in length: number {named[0]} has "
+            f"{source} leave out items and differ in length: number {named[0]} has "
             f"{counted(lengths[named[0]], 'item')}, and number {other} has {lengths[other]}. Use "
             "rest='items' if all items were presented and those left out come last. Use rest=() "
             "if only the listed items were presented."
@@ -399,25 +399,25 @@ def from_judged(letor: Letor) -> Entries:
 # Shared helpers
 
 
-def _check_positions(what: str, values: NDArray[np.int64], axis: pd.Index) -> None:
+def _check_positions(name: str, values: NDArray[np.int64], axis: pd.Index) -> None:
     outside = values[(values < 0) | (values >= len(axis))]
     if len(outside):
         raise ValueError(
-            f"`{what}` must be between 0 and {len(axis) - 1}, a position on its axis of labels; "
+            f"`{name}` must be between 0 and {len(axis) - 1}, a position on its axis of labels; "
             f"got {outside[0]}."
         )
 
 
-def per_row(values: Any, rows: Mapping[str, pd.Index], what: str) -> Any:
+def per_row(values: Any, rows: Mapping[str, pd.Index], name: str) -> Any:
     """Sort labelled values into the order of the rows; return other values unchanged."""
     if not has_labels(values):
         return values
-    array = f"list({what}.values())" if isinstance(values, Mapping) else f"{what}.to_numpy()"
+    array = f"list({name}.values())" if isinstance(values, Mapping) else f"{name}.to_numpy()"
     way_out = (
         "Give it an index with these labels. If it is already in this order, pass an array, "
         f"such as {array}."
     )
-    return aligned(values, rows, what, way_out)
+    return aligned(values, rows, name, way_out)
 
 
 def _rows(orderings: Any, rankers: Any, n: int) -> dict[str, pd.Index]:
@@ -457,7 +457,7 @@ def _group_of_rankings(frame: pd.DataFrame, column: str, row: NDArray[Any], n: i
 def _per_ranking(
     frame: pd.DataFrame,
     column: str,
-    what: str,
+    quantity: str,
     values: NDArray[Any],
     row: NDArray[Any],
     n: int,
@@ -475,8 +475,8 @@ def _per_ranking(
         two = [values[k], per_ranking[row[k]]]
         one, other = two if labels is None else map(label_repr, labels.take(two))
         raise ValueError(
-            f"The {what} of a ranking must be the same in all of its rows. Column {column!r} has "
-            f"{one} in {row_name(frame.index, k)} and {other} in another row of the ranking. "
+            f"The {quantity} of a ranking must be the same in all of its rows. Column {column!r} "
+            f"has {one} in {row_name(frame.index, k)} and {other} in another row of the ranking. "
             "Name the column that identifies rankings with ranking=."
         )
     return per_ranking
@@ -486,17 +486,17 @@ def grouped(
     groups: Mapping[str, Any],
     who: NDArray[Any],
     rankers: pd.Index,
-    noun: str = "ranking",
+    unit: str = "ranking",
     taken: Collection[str] = RANKING_NAMES,
 ) -> dict[str, Group]:
-    """Encode labels of groups, given per ranking (or other `noun`) or by ranker."""
-    check_names(list(groups), taken, f"{noun}s")
+    """Encode labels of groups, given per ranking (or other `unit`) or by ranker."""
+    check_names(list(groups), taken, f"{unit}s")
     coded = {}
     for name, labels in groups.items():
         if has_labels(labels):
             way_out = (
                 "Labels are aligned by ranker: check their spelling and type, or pass an array "
-                f"with one for each {noun}, in order."
+                f"with one for each {unit}, in order."
             )
             if isinstance(labels, Mapping):  # it may include other rankers
                 labels = {label: labels[label] for label in rankers if label in labels}
@@ -505,7 +505,7 @@ def grouped(
         else:
             listed = labels if isinstance(labels, pd.Categorical) else plain_index(labels, name)
             more = ", or a mapping by ranker"
-            require_one_each(listed, len(who), f"The group {name!r}", noun, more=more)
+            require_one_each(listed, len(who), f"The group {name!r}", unit, more=more)
         codes, axis = sorted_axis(pd.Series(listed), name)
         coded[name] = Group(axis, codes.astype(np.int32))
     return coded

@@ -36,9 +36,9 @@ PAIR_NAMES = ("item", "pair", "result", "judge", "first", "second", "outcome", "
 # Words for messages
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun: ``1 ranking``, ``2 rankings``."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def counted(n: int, unit: str) -> str:
+    """Return a number with its unit: ``1 ranking``, ``2 rankings``."""
+    return f"{n} {unit}" if n == 1 else f"{n} {unit}s"
 
 
 def label_repr(label: Any) -> str:
@@ -54,12 +54,12 @@ def quoted(labels: Iterable[Any], limit: int = 5) -> str:
 
 
 def require_one_each(
-    labels: Any, n: int, what: str, noun: str, *, where: str = "", more: str = ""
+    labels: Any, n: int, name: str, unit: str, *, where: str = "", more: str = ""
 ) -> None:
-    """Check that there are `n` labels; `noun` names their unit, such as a ranking."""
+    """Check that there are `n` labels, one per `unit`, such as a ranking."""
     if len(labels) != n:
         raise ValueError(
-            f"{what} has {counted(len(labels), 'label')} for {counted(n, noun)}{where}; give one "
+            f"{name} has {counted(len(labels), 'label')} for {counted(n, unit)}{where}; give one "
             f"for each{more}."
         )
 
@@ -80,51 +80,51 @@ def warn(message: str, category: type[UserWarning] = UserWarning) -> None:
 # Axes
 
 
-def plain_index(labels: Iterable[Any], what: str = "labels") -> pd.Index:
+def plain_index(labels: Iterable[Any], name: str = "labels") -> pd.Index:
     """Make an index without names or levels; categories become plain labels."""
     if isinstance(labels, str | bytes):
-        raise ValueError(f"`{what}` must be a list of labels; write [{labels!r}].")
+        raise ValueError(f"`{name}` must be a list of labels; write [{labels!r}].")
     if not isinstance(labels, Iterable):
-        raise ValueError(f"`{what}` must be a list of labels; got {label_repr(labels)}.")
+        raise ValueError(f"`{name}` must be a list of labels; got {label_repr(labels)}.")
     if hasattr(labels, "to_index"):  # a DataArray with coords
         labels = labels.to_index()
     if isinstance(labels, pd.MultiIndex):
         return labels.to_flat_index()
     if isinstance(labels, pd.CategoricalIndex):
-        return plain_index(labels.astype(object), what)
+        return plain_index(labels.astype(object), name)
     if isinstance(labels, pd.Index):
         return _of_python(labels).infer_objects(copy=False).rename(None)
     if isinstance(labels, pd.Series | np.ndarray | pd.api.extensions.ExtensionArray):
-        return plain_index(pd.Index(labels, tupleize_cols=False), what)
+        return plain_index(pd.Index(labels, tupleize_cols=False), name)
     listed = np.empty(len(labels := list(labels)), dtype=object)
     for n, label in enumerate(labels):  # np.array of lists would have two dimensions
         listed[n] = label
     return pd.Index(listed, tupleize_cols=False).infer_objects(copy=False)
 
 
-def axis_index(labels: Iterable[Any], what: str) -> pd.Index:
-    """Make an axis of distinct labels, in the given order; `what` names it in messages."""
-    index = plain_index(labels, what)
+def axis_index(labels: Iterable[Any], name: str) -> pd.Index:
+    """Make an axis of distinct labels, in the given order; messages call it `name`."""
+    index = plain_index(labels, name)
     if index.dtype == object:
-        _check_hashable(index, what)
-        _check_booleans(index, what)
+        _check_hashable(index, name)
+        _check_booleans(index, name)
     if index.hasnans:
-        raise ValueError(f"`{what}` has a missing label at position {index.isna().argmax()}.")
+        raise ValueError(f"`{name}` has a missing label at position {index.isna().argmax()}.")
     twice = index[index.duplicated()]
     if len(twice):
-        raise ValueError(f"`{what}` must be distinct, but {label_repr(twice[0])} occurs twice.")
+        raise ValueError(f"`{name}` must be distinct, but {label_repr(twice[0])} occurs twice.")
     if index.inferred_type in ("string", "integer", "floating"):
         return index  # labels of one type have distinct strings
     alike = index[pd.Index(coord_values(index)).duplicated(keep=False)]
     if len(alike):
         raise ValueError(
-            f"Labels of `{what}` must be distinct as strings; {quoted(alike, 2)} are not. "
+            f"Labels of `{name}` must be distinct as strings; {quoted(alike, 2)} are not. "
             f"Give them the same type."
         )
     return index
 
 
-def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int32], pd.Index]:
+def factorize(values: pd.Series | pd.Index, name: str) -> tuple[NDArray[np.int32], pd.Index]:
     """Encode labels by first appearance; raise an error for a missing label."""
     codes: NDArray[Any]
     distinct: pd.Index
@@ -134,12 +134,12 @@ def factorize(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[np.int32
         try:
             codes, distinct = pd.factorize(values, sort=False)
         except TypeError:
-            _check_hashable(values, what)
+            _check_hashable(values, name)
             raise
-    _check_booleans(values, what)
+    _check_booleans(values, name)
     if (codes < 0).any():
         n = int((codes < 0).argmax())
-        raise ValueError(f"{_name(values, what)} has a missing label {_place(values, n)}.")
+        raise ValueError(f"{_name(values, name)} has a missing label {_place(values, n)}.")
     labels = _of_python(pd.Index(distinct, tupleize_cols=False))
     return codes.astype(np.int32, copy=False), labels
 
@@ -191,7 +191,7 @@ class Group(NamedTuple):
         return self._replace(idx=self.idx[rows])
 
 
-def check_names(by: Sequence[str], taken: Collection[str], noun: str) -> None:
+def check_names(by: Sequence[str], taken: Collection[str], unit: str) -> None:
     """Check that names of groups are distinct and not reserved."""
     for n, name in enumerate(by):
         if not isinstance(name, str):
@@ -201,12 +201,12 @@ def check_names(by: Sequence[str], taken: Collection[str], noun: str) -> None:
         if name in taken:
             way_out = f" or pass the column as {name}=" if name in ("judge", "ranker") else ""
             raise ValueError(
-                f"`by` cannot name a column {name!r}: {noun} already have an axis or a column of "
+                f"`by` cannot name a column {name!r}: {unit} already have an axis or a column of "
                 f"that name. Rename it{way_out}."
             )
 
 
-def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[Any], pd.Index]:
+def sorted_axis(values: pd.Series | pd.Index, name: str) -> tuple[NDArray[Any], pd.Index]:
     """Encode labels on a sorted axis.
 
     Categories keep their order. Labels that cannot be sorted keep their order of appearance.
@@ -214,15 +214,15 @@ def sorted_axis(values: pd.Series | pd.Index, what: str) -> tuple[NDArray[Any], 
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories: Any = values.array
         if _all_used(categories):
-            return categories.codes, axis_index(categories.categories, what)
-    codes, distinct = factorize(values, what)
+            return categories.codes, axis_index(categories.categories, name)
+    codes, distinct = factorize(values, name)
     try:
         order = np.asarray(distinct.argsort())
     except TypeError:  # labels of mixed types cannot be sorted
         order = np.arange(len(distinct))
     position = np.empty(len(order), dtype=np.int32)
     position[order] = np.arange(len(order))
-    return looked_up(position, codes), axis_index(distinct.take(order), what)
+    return looked_up(position, codes), axis_index(distinct.take(order), name)
 
 
 def _all_used(categories: Any) -> bool:
@@ -234,45 +234,45 @@ def _all_used(categories: Any) -> bool:
 
 
 def encode(
-    values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, what: str, noun: str = "item"
+    values: pd.Series | pd.Index, axis: Iterable[Hashable] | None, name: str, unit: str = "item"
 ) -> tuple[NDArray[Any], pd.Index]:
-    """Encode labels on the given axis, or on a sorted one; `noun` names them in messages."""
+    """Encode labels on the given axis, or on a sorted one; messages call a label `unit`."""
     if axis is None:
-        return sorted_axis(values, what)
-    given = axis_index(axis, f"{noun}s")
-    codes, distinct = factorize(values, what)
-    position = locate(plain_index(distinct), given, noun).astype(np.int32)
+        return sorted_axis(values, name)
+    given = axis_index(axis, f"{unit}s")
+    codes, distinct = factorize(values, name)
+    position = locate(plain_index(distinct), given, unit).astype(np.int32)
     return looked_up(position, codes), given
 
 
-def locate(values: pd.Index, axis: pd.Index, what: str) -> NDArray[np.int64]:
+def locate(values: pd.Index, axis: pd.Index, unit: str) -> NDArray[np.int64]:
     """Return the positions of labels on an axis; raise an error for an unknown label."""
     position = axis.get_indexer(values)
     if (position < 0).any():
         unknown = values[position < 0].unique()
         raise ValueError(
-            f"Unknown {what} {quoted(unknown)}: the {what}s are {quoted(axis)}. "
+            f"Unknown {unit} {quoted(unknown)}: the {unit}s are {quoted(axis)}. "
             f"Check the spelling and the type of the labels."
         )
     return position.astype(np.int64)
 
 
 def on_axis(
-    labels: Iterable[Any], old: pd.Index, used: NDArray[Any], what: str
+    labels: Iterable[Any], old: pd.Index, used: NDArray[Any], unit: str
 ) -> tuple[pd.Index, NDArray[np.int64]]:
     """Return a new axis, and the position on it of each used label of the old one, or -1.
 
     Labels may be written as in coords, for example dates as text.
     """
-    axis = axis_index(labels, f"{what}s")
+    axis = axis_index(labels, f"{unit}s")
     known = set(old)
     if not known.issuperset(axis):
         by_coord = dict(zip(coord_values(old).tolist(), old, strict=True))
         named = [label if label in known else by_coord.get(label, label) for label in axis]
-        axis = axis_index(named, f"{what}s")
+        axis = axis_index(named, f"{unit}s")
     in_use = np.unique(used)
     place = np.full(len(old), -1)
-    place[in_use] = locate(old.take(in_use), axis, what)
+    place[in_use] = locate(old.take(in_use), axis, unit)
     return axis, place
 
 
@@ -298,16 +298,16 @@ def _of_python(labels: pd.Index) -> pd.Index:
     return pd.Index(listed, dtype=object, tupleize_cols=False).infer_objects(copy=False)
 
 
-def _check_hashable(values: pd.Series | pd.Index, what: str) -> None:
+def _check_hashable(values: pd.Series | pd.Index, name: str) -> None:
     for n, label in enumerate(values):
         if not pd.api.types.is_hashable(label):
             raise ValueError(
-                f"{_name(values, what)} has {label_repr(label)} {_place(values, n)}, which cannot "
+                f"{_name(values, name)} has {label_repr(label)} {_place(values, n)}, which cannot "
                 f"be a label. Write labels as text or numbers."
             )
 
 
-def _check_booleans(values: pd.Series | pd.Index, what: str) -> None:
+def _check_booleans(values: pd.Series | pd.Index, name: str) -> None:
     """Refuse labels with both True and 1, or False and 0, which are equal in Python."""
     if not pd.api.types.infer_dtype(values, skipna=True).startswith("mixed"):
         return
@@ -315,13 +315,13 @@ def _check_booleans(values: pd.Series | pd.Index, what: str) -> None:
     for label in values:
         if not isinstance(label, bool | np.bool_) and label in booleans:
             raise ValueError(
-                f"{_name(values, what)} has the labels {label_repr(bool(label))} and "
+                f"{_name(values, name)} has the labels {label_repr(bool(label))} and "
                 f"{label_repr(label)}, which are equal in Python. Write labels as text."
             )
 
 
-def _name(values: pd.Series | pd.Index, what: str) -> str:
-    return f"Column {what!r}" if isinstance(values, pd.Series) else f"`{what}`"
+def _name(values: pd.Series | pd.Index, name: str) -> str:
+    return f"Column {name!r}" if isinstance(values, pd.Series) else f"`{name}`"
 
 
 def _place(values: pd.Series | pd.Index, n: int) -> str:

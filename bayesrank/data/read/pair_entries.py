@@ -175,39 +175,39 @@ def distinct_rows(
 def square_axis(
     table: ArrayLike | pd.DataFrame,
     items: Iterable[Hashable] | None,
-    what: str,
+    name: str,
     dims: Collection[int] = (2,),
 ) -> pd.Index:
     """Return the item axis of a square table, or of one table per ranker."""
-    shape = table.shape if isinstance(table, pd.DataFrame) else float_array(table, what).shape
+    shape = table.shape if isinstance(table, pd.DataFrame) else float_array(table, name).shape
     if len(shape) not in dims or shape[-1] != shape[-2] or not math.prod(shape):
         several = " or (n_rankers, n_items, n_items)" if 3 in dims else ""
-        raise ValueError(f"`{what}` must have shape (n_items, n_items){several}; got {shape}.")
+        raise ValueError(f"`{name}` must have shape (n_items, n_items){several}; got {shape}.")
     if isinstance(table, pd.DataFrame):
         if items is not None:
             raise ValueError(
-                f"`items` names the rows of an array, but `{what}` is a DataFrame, whose index "
+                f"`items` names the rows of an array, but `{name}` is a DataFrame, whose index "
                 "names them. Remove `items`."
             )
-        return axis_index(table.index, f"{what}.index")
+        return axis_index(table.index, f"{name}.index")
     axis = axis_index(range(shape[-1]) if items is None else items, "items")
-    require_one_each(axis, shape[-1], "`items`", "item", where=f" in `{what}`")
+    require_one_each(axis, shape[-1], "`items`", "item", where=f" in `{name}`")
     return axis
 
 
 def square_counts(
-    table: ArrayLike | pd.DataFrame, what: str, axis: pd.Index, way_out: str = _NOT_WHOLE
+    table: ArrayLike | pd.DataFrame, name: str, axis: pd.Index, way_out: str = _NOT_WHOLE
 ) -> NDArray[np.float64]:
     """Read a square table of counts, or one table per ranker."""
     if isinstance(table, pd.DataFrame):
         must = f"Rows and columns must have the same items, {quoted(axis)}."
-        rows = aligned(table, {"item": axis}, f"{what}.index", must)
+        rows = aligned(table, {"item": axis}, f"{name}.index", must)
         columns = pd.DataFrame(rows.T, index=table.columns)
-        table = aligned(columns, {"item": axis}, f"{what}.columns", must).T
-    cells = float_array(table, what)
+        table = aligned(columns, {"item": axis}, f"{name}.columns", must).T
+    cells = float_array(table, name)
     n = len(axis)
     if cells.shape[-2:] != (n, n):
-        raise ValueError(f"`{what}` must have the shape of `wins`, ({n}, {n}); got {cells.shape}.")
+        raise ValueError(f"`{name}` must have the shape of `wins`, ({n}, {n}); got {cells.shape}.")
     diagonal = np.eye(n, dtype=bool)
     for broken, must, why in (
         (~np.isfinite(cells), "must be finite", ""),
@@ -218,7 +218,7 @@ def square_counts(
         if broken.any():
             cell = tuple(np.argwhere(broken)[0])
             raise ValueError(
-                f"A count {must}; `{what}` has {cells[cell]:g} in the row of "
+                f"A count {must}; `{name}` has {cells[cell]:g} in the row of "
                 f"{label_repr(axis[cell[-2]])} and the column of {label_repr(axis[cell[-1]])}.{why}"
             )
     return cells

@@ -49,7 +49,7 @@ _BROKEN = (pa.ArrowException, OSError, ValueError)
 
 def table_of(
     source: Source,
-    noun: str,
+    unit: str,
     *,
     labels: Iterable[str | None],
     numbers: Iterable[str | None] = (),
@@ -60,7 +60,7 @@ def table_of(
     fsspec supports, such as ``s3://bucket/ratings/``. Files of a folder must have the same suffix;
     they are read in the order of their names. A part ``season=2025`` of a path becomes a column.
     Labels become categories, sorted unless the file defines an order. Messages call the rows
-    `noun`.
+    `unit`.
     """
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
@@ -69,7 +69,7 @@ def table_of(
         frame = _table(source, label_names, number_names)
     require_columns(frame, [*label_names, *number_names])
     if not len(frame):
-        raise ValueError(f"There are no {noun}: give at least one row.")
+        raise ValueError(f"There are no {unit}: give at least one row.")
     return frame
 
 

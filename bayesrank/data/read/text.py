@@ -220,7 +220,7 @@ def separator_of(text: str, usual: str) -> str:
     return found
 
 
-class _Bare(dict[str, Any]):
+class _CellCache(dict[str, Any]):
     """Cells without surrounding spaces, each stored once; an empty cell becomes NaN."""
 
     spaces = 0  # cells with spaces around them
@@ -249,7 +249,7 @@ def cells(text: str, separator: str, columns: Collection[str] | None = None) -> 
     out. The index is the first line of each row in the text. If `columns` are given, only these are
     kept while reading, so a wide text takes little memory.
     """
-    known = _Bare({"": np.nan})
+    known = _CellCache({"": np.nan})
     names: list[str] = []
     kept: list[Any] = []  # one flat list: a list per row would slow down garbage collection
     lines: list[int] = []
