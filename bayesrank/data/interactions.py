@@ -139,7 +139,7 @@ class Interactions(Frozen):
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Read a table of ratings, in which ratings above a threshold are interactions.
+        """Read a table of ratings; a rating of at least `at_least` is an interaction.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Interactions(Frozen):
         if len(lost):
             warn(
                 f"{counted(len(lost), 'user')} ({quoted(lost, 3)}) gave no rating of "
-                f"{at_least:g} or more. They are kept, without items.",
+                f"{at_least:g} or more. Such users are kept without items.",
                 UninformativeUserWarning,
             )
         return cls._from_codes(user_axis, item_axis, [user_idx[high], item_idx[high]])

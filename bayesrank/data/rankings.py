@@ -632,7 +632,10 @@ class Rankings(Frozen):
         row, slot = np.nonzero(self.mask & stays[self.item])
         rankings = np.unique(row)
         if not len(rankings):
-            raise ValueError("Every ranking contains dropped items only: nothing would be left.")
+            raise ValueError(
+                "Every ranking contains dropped items only, so nothing would be left. Drop fewer "
+                "items."
+            )
         gone = np.setdiff1d(np.arange(self.n_rankings), rankings)
         if len(gone):
             warn(

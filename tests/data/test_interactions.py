@@ -75,7 +75,7 @@ def test_a_user_who_has_everything_is_kept_with_a_warning():
 
 
 def test_ratings_from_the_threshold_on_are_interactions():
-    message = r"^1 user \(8\) gave no rating of 4 or more\. They are kept, without items\.$"
+    message = r"^1 user \(8\) gave no rating of 4 or more\. Such users are kept without items\.$"
     with pytest.warns(UninformativeUserWarning, match=message):
         have = stars()
     assert (have.users.tolist(), have.items.tolist()) == ([7, 8, 9], ["a", "b", "c"])

@@ -311,7 +311,7 @@ def test_a_subset_may_go_by_ranker_and_is_only_as_wide_as_it_must():
         ({"index": [False] * 3}, "No ranking is selected"),
         ({"index": []}, "No ranking is selected"),
         ({"index": ["Ann"]}, "use labels= for names"),
-        ({"index": [0, 3]}, "`index` must hold positions of the 3 rankings; got 3"),
+        ({"index": [0, 3]}, "`index` must contain positions of the 3 rankings; got 3"),
         ({"index": [0, -3]}, "`index` selects a ranking twice"),
         ({"labels": [7]}, r"Unknown ranking 7: the rankings are 0, 1, 2\."),
         ({"labels": [0, 0]}, "`labels` must be distinct, but 0 occurs twice"),

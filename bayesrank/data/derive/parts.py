@@ -24,7 +24,7 @@ def positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
     outside = array[(array < -n) | (array >= n)]
     if len(outside):
         raise ValueError(
-            f"`index` must hold positions of the {counted(n, 'ranking')}; got {outside[0]}."
+            f"`index` must contain positions of the {counted(n, 'ranking')}; got {outside[0]}."
         )
     array = array.astype(np.int64) % n
     if len(np.unique(array)) < len(array):

@@ -112,7 +112,7 @@ def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str
     if len(named) < len(features):
         raise ValueError(f"`features` names a column twice: {quoted(features)}.")
     if named and "feature" in taken:
-        raise ValueError("`by` cannot name a column 'feature' where there are features. Rename it.")
+        raise ValueError("`by` cannot name a column 'feature' if there are features. Rename it.")
     columns = {}
     for name, source in named.items():
         sides = (source,) if isinstance(source, str) else tuple(source)

@@ -169,8 +169,8 @@ def _warn_of_losses(row: Ints, lost: NDArray[np.bool_], better: Ints, n_rankers:
         losing = len(np.unique(row[better[lost]]))
         warn(
             f"The weak orders lose {lost.sum()} of {counted(len(lost), 'preference')}, in {losing} "
-            f"of {counted(n_rankers, 'ranking')}: both items are in one block, which also contains "
-            f"items that are not comparable. Use `Pairs` to keep every preference.",
+            f"of {counted(n_rankers, 'ranking')}: both items are in one block, because some of its "
+            f"items are not comparable. Use `Pairs` to keep every preference.",
             LostPreferenceWarning,
         )
 

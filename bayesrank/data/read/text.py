@@ -164,7 +164,9 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
         try:
             return data.decode(encoding), encoding
         except LookupError:
-            raise ValueError(f"there is no encoding {encoding!r}.") from None
+            raise ValueError(
+                f"there is no encoding {encoding!r}. Use 'latin-1', for example."
+            ) from None
     for mark, file_format in _NOT_TEXT.items():
         if data.startswith(mark):
             raise ValueError(
