@@ -31,7 +31,7 @@ from bayesrank.data.read import label_times
 __all__ = ["matern", "random_walk", "trend"]
 
 JITTER = 1e-10  # jitter of correlations, because times may be arbitrarily close
-ROOTS = {0.5: 1.0, 1.5: 3**0.5, 2.5: 5**0.5}  # by twice the smoothness
+ROOTS = {0.5: 1.0, 1.5: 3**0.5, 2.5: 5**0.5}  # square roots of twice the smoothness
 
 
 def random_walk(
