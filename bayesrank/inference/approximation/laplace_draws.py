@@ -36,7 +36,7 @@ def laplace(
     Parameters
     ----------
     model : pm.Model
-        With continuous free variables only.
+        A model whose free variables are all continuous.
     mode : dict, optional
         Unconstrained values of the free variables at the mode, as `posterior_modes` returns them;
         by default, the mode is found first.

@@ -74,7 +74,7 @@ def fit_inla(
     Parameters
     ----------
     model : pm.Model
-        With continuous free variables only.
+        A model whose free variables are all continuous.
     scales : sequence of str, optional
         Free variables, such as scales, on which the spread of others depends. They may hold up to
         twelve numbers, and nodes integrate over them. By default, the variables that
