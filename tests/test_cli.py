@@ -263,7 +263,7 @@ def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatc
     before = signal.getsignal(signal.SIGINT)
     result = run(*SMALL, "--full", "--tune", 10_000_000, "--save", "d.nc")
     assert result.exit_code == 130, result.output
-    assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
+    assert result.stderr.splitlines()[-1] == "Interrupted. Nothing was written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -559,7 +559,7 @@ def test_what_killed_runs_left_is_told_and_removed_if_it_is_of_no_use(folder, li
         f"Removed {old.relative_to(folder)}, which a killed run left without a pos" in result.stderr
     )
     posterior = (saved / "posterior.nc").relative_to(folder)
-    assert f"or make its report: bayesrank report '{posterior}'\n" in result.stderr
+    assert f"or write its report: bayesrank report '{posterior}'\n" in result.stderr
     assert sorted(path for path in hidden.parent.iterdir() if path.is_dir()) == [saved, young]
 
     assert run("report", posterior).exit_code == 0
@@ -616,7 +616,7 @@ def test_ctrl_c_at_any_time_ends_with_130(folder, monkeypatch):
     monkeypatch.setattr(inference, "sample", interrupted)
     result = run("quickstart", "--full")
     assert result.exit_code == 130
-    assert result.stderr.splitlines()[-1] == "Interrupted: nothing is written."
+    assert result.stderr.splitlines()[-1] == "Interrupted. Nothing was written."
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
 
 
@@ -641,7 +641,7 @@ def test_an_interrupt_that_a_c_library_ignores_ends_the_run_all_the_same(capsys,
     with pytest.raises(SystemExit) as end:
         said_by(ignore)
     assert end.value.code == 128 + number
-    assert capsys.readouterr().err == "Interrupted: nothing is written.\n"
+    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
     assert sys.unraisablehook is hook
 
 
@@ -655,7 +655,7 @@ def test_an_interrupt_that_a_library_takes_for_its_own_ends_the_run_at_the_next_
     with pytest.raises(SystemExit) as end:
         said_by(ignore)
     assert end.value.code == 128 + signal.SIGTERM
-    assert capsys.readouterr().err == "Interrupted: nothing is written.\n"
+    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
 
 
 def test_draws_made_before_an_interrupt_are_kept(folder, light, monkeypatch):
@@ -670,11 +670,11 @@ def test_draws_made_before_an_interrupt_are_kept(folder, light, monkeypatch):
         result = run(*SMALL)
     assert result.exit_code == 128 + signal.SIGTERM
     posterior = left(folder) / "posterior.nc"
-    note = "Sampling was interrupted when each chain had 30 draws."
+    note = "Sampling was interrupted after 30 draws."
     assert result.stderr.splitlines()[-3:] == [
         f"Note: {note}",
         "Interrupted.",
-        f"The posterior is saved. To go on: bayesrank report '{posterior}'",
+        f"The posterior is saved. To continue: bayesrank report '{posterior}'",
     ]
     assert run("report", posterior).exit_code == 0
     page = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
@@ -701,7 +701,7 @@ def test_a_signal_while_code_is_compiled_ends_the_run(tmp_path, command, number,
         process.send_signal(number)
         said += process.stderr.read()
     assert process.returncode == 128 + number, said
-    assert said.splitlines()[-1] == "Interrupted: nothing is written."
+    assert said.splitlines()[-1] == "Interrupted. Nothing was written."
     assert "Exception ignored" not in said
     assert not (tmp_path / "out").exists()
 
@@ -741,7 +741,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     assert isinstance(result.exception, RuntimeError)
     assert "mean rank" in result.stdout  # the table comes first
     posterior = left(folder) / "posterior.nc"
-    assert f"The posterior is saved. To go on: bayesrank report '{posterior}'" in result.stderr
+    assert f"The posterior is saved. To continue: bayesrank report '{posterior}'" in result.stderr
     assert [path.name for path in (folder / "beers-ranks").iterdir()] == [posterior.parent.name]
 
     result = run("report", posterior)
@@ -1142,7 +1142,7 @@ def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypat
     result = run(*SMALL, "--quick")
     assert len(light) == 1
     note = notes(result)[-1]
-    assert note.endswith("so the full one is sampled. The data leave the scales open.")
+    assert note.endswith("for this model, so the command samples. The data leave the scales open.")
     assert "Quick answer" not in result.output
     light[0]["watch"](0, 6000)
     said = result.stderr + capsys.readouterr().err

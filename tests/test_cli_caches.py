@@ -99,7 +99,7 @@ def test_compiling_is_said_once_and_not_where_nothing_is_kept(capsys, monkeypatc
     tripled = kept(lambda x: 3 * x)
     with compiling_said(talk.compiling):
         assert doubled(1) + tripled(1) == 5
-    assert capsys.readouterr().err.count("Compiling, once: later runs will find it done") == 1
+    assert capsys.readouterr().err.count("Compiling once; later runs skip this step") == 1
     with compiling_said(lambda: pytest.fail("there was nothing to compile")):
         assert doubled(2) == 4
     with compiling_said(lambda: pytest.fail("the next run will compile it again")):

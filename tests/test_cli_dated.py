@@ -135,7 +135,7 @@ def test_the_audit_finds_that_strengths_change_as_the_model_knows(folder):
     part = match_sections.audit_of_dated(pairs, order=True)
     assert part.table.loc["Drift", "Found"] == "in the model"
     assert "moved most" in part.table.loc["Drift", "In words"]
-    assert part.paragraphs[1].endswith("In this model strengths change.")
+    assert part.paragraphs[1].endswith("The strengths of this model change over time.")
     assert not part.notes
 
 
@@ -258,7 +258,7 @@ def test_rankings_to_come_are_forecast(folder, races):
     far = found[found["ranking"] == "far"]
     np.testing.assert_allclose(far["mean_rank"], 2 - far["p_first"])  # of two
     # an independent route: orders drawn by the model at the last date but one
-    drawn = said.history.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"]["utility"]
+    drawn = said.dynamic_fit.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"]["utility"]
     noise = np.random.default_rng(1).gumbel(size=(2, 1000, 3))
     order = (-(drawn.sel(item=[*"abd"]).to_numpy() + noise)).argsort(axis=2)
     share = (order[..., 0] == np.arange(3)[:, None, None]).mean(axis=(1, 2))
@@ -283,7 +283,7 @@ def test_changes_and_forecasts_are_those_of_the_history(folder):
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.011)
     assert shares["First wins"].iloc[1] > 0.7
     # what is known of a strength of today before the data
-    nodes = said.history.nodes
+    nodes = said.dynamic_fit.nodes
     wanted = np.sqrt(nodes["scale"] ** 2 + nodes["drift"] ** 2 * 690 / 365.25)
     sd = posterior["posterior"]["utility_scale"].to_numpy()
     np.testing.assert_allclose(sd, wanted.to_numpy()[posterior["sample_stats"]["node"]], rtol=1e-3)

@@ -199,7 +199,7 @@ def test_a_judge_who_may_decide_alone_is_noted_where_judges_have_no_opinions(
 ):
     monkeypatch.setattr(leaderboard, "MOST_OPINIONS", 3)
     (found,) = notes(run("matches", "m.csv", *ALL))
-    assert found.startswith("'ann' has 56 % of the matches, and decides alone if that judge is")
+    assert found.startswith("'ann' has 56 % of the matches, and may decide the ranks alone.")
     assert "judge_deviation" not in sampler[-1]["model"].named_vars
     assert notes(run("matches", "m.csv", *ALL, "--group", "who", "--force")) == []
     assert "judge_deviation" in sampler[-1]["model"].named_vars
@@ -211,7 +211,7 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     frame.to_csv("m.csv", index=False)
     assert notes(run("matches", "m.csv", *COUNTED, "--judge", "who")) == []
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert "The table has the 100 least adherent of 130 judges; see the file." in page
+    assert "The table shows the 100 least adherent of 130 judges; see the file." in page
     assert page.count("<td>judge ") == 100
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
     assert sampler[-1]["nuts"] == {}
@@ -307,7 +307,7 @@ def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):
     found = part.table["Found"].to_dict()
     assert found == {"Order": "in the model", "Clusters": "look at this", "Cycles": "look at this"}
     assert part.paragraphs[1:] == [
-        "Far off. This model has such an effect.", "Far off.", "Far off."
+        "Far off. The model includes this effect.", "Far off.", "Far off."
     ]  # fmt: skip
     assert part.notes == ["Far off.", "Far off."]
     assert part.data["audit"]["in_model"].to_dict() == {
@@ -339,13 +339,13 @@ def test_judges_of_families_are_counted(folder, sampler):
     assert 2 <= kin["effective_judges"] <= 4
     assert kind["effective_judges"] is None  # all judges are in each of these
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert f"the 4 judges are worth {kin['effective_judges']:.1f} of their own minds" in page
+    assert f"the 4 judges count like {kin['effective_judges']:.1f} independent judges" in page
     assert "From and To with probability 0.5" in page  # of adherences
 
 
 @pytest.mark.parametrize(
     ("ale", "sentence"),
-    [(0.04, "None moves by a tenth of a rank"), (0.26, "ale moves the most, by 0.3 ranks")],
+    [(0.04, "No item moves by a tenth of a rank"), (0.26, "ale moves the most, by 0.3 ranks")],
 )
 def test_an_item_that_does_not_move_is_not_said_to(ale, sentence):
     said = texts.sentence("as_they_are", item="ale", most=ale, least=match_sections.LEAST_MOVE)
@@ -390,7 +390,7 @@ def test_ties_of_items_and_of_strength_are_told(folder, sampler):
     times = np.exp(tied_effect := {row["item"]: row["mean"] for row in said["ties"]}["ale"])
     assert tied_effect != 0
     assert f"<td>ale</td><td>0.17</td><td>{times:.2f}</td>" in page
-    assert "among themselves than the weak do." in page
+    assert "often with each other than weak items do." in page
     # the table by the lower end, the verdict by mean rank
     low = (draws["utility"] - draws["utility"].mean("item")).quantile(0.03, ("chain", "draw"))
     assert [row["item"] for row in said["ranks"]] == list(low["item"][(-low).argsort()].values)
@@ -409,7 +409,7 @@ def test_the_lower_end_may_be_that_of_elo(folder, sampler):
     table = pd.read_csv(OUT / "ranks.csv")
     assert table["lower"].tolist() == table["elo_low"].tolist() == sorted(table["elo_low"])[::-1]
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert "<b>Lower</b>: the lower end of the interval" in page
+    assert "<b>Lower</b> is the lower end of the" in page
     shown = re.findall("<tr[^>]*><td>(ale|bock|cider)</td>", page)[:3]
     assert shown == table["item"].tolist()
 
@@ -436,17 +436,17 @@ def test_tied_leaders_are_to_meet_and_how_often():
     assert part.table.to_dict("records") == [
         {"Against": "i1", "Of the next 10": "10", "P(item better)": "0.56"}
     ]
-    assert said.startswith("The leader is tied with one other now. How many more matches leave it")
+    assert said.startswith("The leader is tied with one other item now. To separate the leader")
     settled = part.data["settling"]["p_settled"]
     assert (settled["tied"] >= settled["all"] - 0.1).all()
     assert said.count("more than 100,000") + said.count("about") >= 2
-    assert "10 matches that are expected to tell most of who the leader is" in said
+    assert "10 matches that are expected to tell most about the leader" in said
     assert "next.csv" in part.files
 
 
 def test_where_the_leader_is_known_the_best_three_are_sought():
     said, part = next_of([3.0, 2.0, 1.0, 0.98, -1.0])
-    assert said.startswith("Who leads is known: no more matches are needed for that. The table has")
+    assert said.startswith("The leader is known, so no more matches are needed for that. The table shows")
     assert "of who the best 3 are" in said
     assert set(part.data) == {"next_matches"}
     (pair,) = part.data["next_matches"].itertuples()
@@ -455,11 +455,11 @@ def test_where_the_leader_is_known_the_best_three_are_sought():
 
 def test_where_all_is_known_there_is_nothing_to_play():
     said, part = next_of([3.0, 2.0, 1.0, 0.0])
-    assert said.endswith("So is who the best 3 are: each item's place among them, or not, is sure.")
+    assert said.endswith("The best 3 are certain: the place of each item inside or outside this group is sure.")
     assert (part.table, part.file, part.files, part.data) == (None, "", {}, {})
     # of three items all are among the best three
     said, part = next_of([3.0, 2.0, 1.0])
-    assert said == "Who leads is known: no more matches are needed for that."
+    assert said == "The leader is known, so no more matches are needed for that."
 
 
 def test_of_many_items_those_in_doubt_are_chosen_from():
@@ -479,10 +479,10 @@ def test_of_many_items_those_in_doubt_are_chosen_from():
 def test_a_plan_supposes_typical_judges_where_there_are_judges():
     posterior, summary = board([1.0, 0.98, 0.0])
     said = next_matches.coming(posterior, summary, 3, []).text()
-    assert "it supposes matches as they were so far." in said
+    assert "It assumes no change in the match-ups." in said
     posterior["posterior"]["adherence"] = ("judge", [1.0])
     said = next_matches.coming(posterior, summary, 3, []).text()
-    assert "it supposes typical judges and matches as they were so far." in said
+    assert "It assumes typical judges and no change in the match-ups." in said
 
 
 def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
@@ -494,4 +494,4 @@ def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
 
 def test_matches_that_go_together_are_left_out_of_the_plan():
     part = next_matches.coming(*board([1.0, 0.98, 0.0]), 3, ["prompt", "user"])
-    assert "and leaves out that those of one prompt or user go together." in part.text()
+    assert "and it treats matches with the same prompt or user as independent." in part.text()

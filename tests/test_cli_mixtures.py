@@ -108,7 +108,7 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     (sentence,) = part.failures
     assert sentence.startswith("The model does not fit within the components. 2 of 11 checks fail")
     assert (
-        "The worst: how often new hope is first (component 1): observed 0.90, predicted" in sentence
+        "The largest deviation: how often new hope is first (component 1): observed 0.90, predicted" in sentence
     )
     assert "try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
@@ -141,7 +141,7 @@ def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler
 def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
     def found(reached):
         def fit_mixture(model, **settings):
-            assert settings == {"n_starts": 20, "seed": 7}
+            assert settings == {"n_starts": 20, "random_seed": 7}
             return type("Found", (), {"n_reached": reached, "initvals": {"share": 1}})
 
         return fit_mixture

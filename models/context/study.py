@@ -151,7 +151,7 @@ TRIED: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
 
 
 @functools.cache  # the figure shows fits of the table
-def fit_minibatch(
+def train(
     row: str, problem: str, seed: int, *, n_train: int = N_TRAIN, **settings: Any
 ) -> tuple[xr.DataTree, Network, float]:
     """Fit a row of the table; and the CPU seconds that it took, all that is compiled among them."""
@@ -174,7 +174,7 @@ def judged(
     row: str, problem: str, seed: int, *, n_test: int | None = None, **settings: Any
 ) -> dict[str, float]:
     """Train a row on a problem, and judge it by sets of another seed."""
-    fitted, network, cpu = fit_minibatch(row, problem, seed, **settings)
+    fitted, network, cpu = train(row, problem, seed, **settings)
     new = PROBLEMS[problem].simulate(n_test or N_TEST, seed=1000 + seed)
     found = metrics(predict(fitted, network, features_of(new)), new.ranks)
     return {**found, "CPU s": cpu}
@@ -312,7 +312,7 @@ def of_sizes(how: Run) -> Table:
         names, n_test, options = ("FATE",), 1_000, {"n_train": 500, "epochs": 20}
 
     def compute(problem: str) -> pd.DataFrame:
-        fits = {name: fit_minibatch(name, problem, 1, **options)[:2] for name in names}
+        fits = {name: train(name, problem, 1, **options)[:2] for name in names}
         return by_size(fits, problem, n_test=n_test)
 
     tables = {}

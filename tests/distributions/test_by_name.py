@@ -306,8 +306,8 @@ def test_weights_by_group_are_refused_where_a_ranker_is_in_two_groups():
     rankings = br.Rankings.from_orderings(
         [["a", "b"], ["b", "a"]], rankers=["x", "x"]
     ).grouped({"season": np.array([1, 2])})  # fmt: skip
-    with pm.Model(coords=rankings.coords | {"kind": [0, 1]}):
-        weights = pm.Data("weights", [[0.5, 0.5], [0.1, 0.9]], dims=("season", "kind"))
+    with pm.Model(coords=rankings.coords | {"component": [0, 1]}):
+        weights = pm.Data("weights", [[0.5, 0.5], [0.1, 0.9]], dims=("season", "component"))
         component = br.PlackettLuce.dist(np.zeros((2, 2)))
         with pytest.raises(ValueError, match="rankings of 'x' are in more than one season"):
             br.Mixture("y", weights, component, observed=rankings, unit="ranker")

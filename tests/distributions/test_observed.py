@@ -145,7 +145,7 @@ def test_new_rankings_are_used_by_what_is_compiled():
 def test_no_family_lets_a_part_of_its_data_be_replaced_alone(name):
     family = FAMILIES[name]()
     model = family.observed(family.data)
-    others = {"y_weight", "y_outcomes", "y_kinds"}  # weights may change, the rest is no data
+    others = {"y_weight", "y_outcomes", "y_components"}  # weights may change, the rest is no data
     parts = [x for x in model.data_vars if x.name.startswith("y_") and x.name not in others]
     assert parts
     for part in parts:
@@ -215,7 +215,7 @@ def test_data_that_stand_in_the_model_are_used_and_follow():
 def test_data_of_the_same_name_and_other_values_are_refused():
     with pm.Model(coords=RANKINGS.coords):
         pm.Data("y_weight", np.zeros(6), dims="ranking")
-        with pytest.raises(ValueError, match="a variable 'y_weight' that is not what the rankings"):
+        with pytest.raises(ValueError, match="a variable 'y_weight', but the rankings"):
             br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
 
 

@@ -39,7 +39,7 @@ def taste(n_users=60, n_movies=30, seed=3):
 def six():
     """Six users of five movies each, of eight, and the model with all its parts."""
     ratings = taste(6, 8)
-    (part, _) = split(ratings, [5], at_least=8, random_seed=1)
+    (part, _) = split(ratings, [5], at_least=8, seed=1)
     rankings = to_rankings(part, pd.Index(range(8)))
     return rankings, build(rankings, n_factors=2, beta=0.3, ranker_scale=0.5)
 

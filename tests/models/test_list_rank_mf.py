@@ -49,7 +49,7 @@ def test_the_objective_and_its_gradient_are_the_papers(rng, divide_by, divisor):
 def test_the_mode_of_each_ridge_has_no_slope_and_finds_held_out_tastes():
     ratings = taste()
     items = pd.Index(range(30))
-    train, _ = split(ratings, [20], at_least=30, random_seed=1)
+    train, _ = split(ratings, [20], at_least=30, seed=1)
     rankings = to_rankings(train, items)
     model = build(rankings, n_factors=2, ridge=0.01)
     weak, strong = fit_map(model, [0.003, 10.0], max_iterations=2000)

@@ -126,7 +126,7 @@ def test_items_that_enter_late_are_known_as_if_all_had_been_there():
 
 def test_draws_of_what_is_known_are_those_of_its_normal(followed):
     state = followed[-1]
-    draws = state.draws(4000, random_seed=1)
+    draws = state.draws(4000, seed=1)
     assert dict(draws["utility"].sizes) == {"chain": 1, "draw": 4000, "item": 8}
     back = from_draws(xr.DataTree.from_dict({"posterior": draws}))
     assert abs(apart(back, state)).max() < 4 / np.sqrt(4000)

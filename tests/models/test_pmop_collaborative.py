@@ -55,7 +55,7 @@ def test_minibatches_that_make_up_the_whole_have_its_gradient_on_average(rng):
 
 @pytest.mark.parametrize("likelihood", ["pmop", "plackett_luce"])
 def test_factors_tell_what_item_means_cannot(likelihood):
-    train, test = split(taste(), [20], at_least=30, random_seed=1)
+    train, test = split(taste(), [20], at_least=30, seed=1)
     items = pd.Index(range(30))
     rankings, held_out = to_rankings(train, items), to_rankings(test, items)
     (found,) = fit_map(

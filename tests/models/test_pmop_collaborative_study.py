@@ -12,10 +12,10 @@ from tests.models.rated import TWO, taste
 
 
 def test_a_split_gives_each_user_as_many_and_none_twice():
-    parts = protocol.split(taste(4, 9), [3, 2], at_least=9, random_seed=1)
+    parts = protocol.split(taste(4, 9), [3, 2], at_least=9, seed=1)
     assert [part.groupby("user").size().unique().tolist() for part in parts] == [[3], [2], [4]]
     assert not pd.concat(parts)[["user", "movie"]].duplicated().any()
-    assert all(part.empty for part in protocol.split(taste(4, 9), [3], at_least=10, random_seed=1))
+    assert all(part.empty for part in protocol.split(taste(4, 9), [3], at_least=10, seed=1))
 
 
 def test_the_study_sees_what_the_item_means_do_not():

@@ -103,8 +103,8 @@ def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
     varies = table[(table["low"] < table["high"]) | table["surprising"]]
     title = plot_ranking_checks(data, prob=0.5).viz["legend"].item().get_title().get_text()
     n, out = len(varies), int(table["surprising"].sum())
-    assert title.startswith(f"{out} of {n} checks fail (the observed lies outside the 50% interval")
-    assert title.endswith(f"by chance it would be about {n / 2:.0f} or fewer.")
+    assert title.startswith(f"{out} of {n} checks fail: the observed value lies outside the 50% interval")
+    assert title.endswith(f"About {n / 2:.0f} would fail by chance.")
     assert title == worst_checks(table).said(0.5)  # as the page says it
 
 

@@ -26,7 +26,7 @@ def memberships(p=P, names=("ann", "bob", "cy", "dan"), components=("sweet", "so
 def test_bars_are_probabilities_by_component_the_surest_first_and_the_own_component_at_the_bottom():
     pc = plot_components(memberships())
     assert names_of(axes_of(pc), "x") == ["bob", "cy", "dan", "ann"]
-    sweet, sour = pc.viz["membership"].to_numpy()
+    sweet, sour = pc.viz["probability"].to_numpy()
     tops = {"sweet": sweet.get_data(), "sour": sour.get_data()}
     np.testing.assert_allclose(tops["sweet"].values, [0.9, 0.6, 1.0, 1.0])
     np.testing.assert_allclose(tops["sweet"].baseline, [0.0, 0.0, 1.0, 0.8])
@@ -49,7 +49,7 @@ def test_many_people_have_no_names_and_are_counted():
 def test_names_can_be_read(n):
     names = [f"A ranker with a name that is long, number {i}" for i in range(n)]
     p = np.random.default_rng(1).dirichlet(np.ones(8), size=n)
-    pc = plot_components(memberships(p, names, [f"component {g}" for g in range(8)]))
+    pc = plot_components(memberships(p, names, [f"type {g}" for g in range(8)]))
     ax, figure = axes_of(pc), figure_of(pc)
     found = boxes(ax, "x")
     assert len(found) == n
@@ -64,10 +64,10 @@ def test_what_is_no_membership_raises():
         ("it must have 'taste' and one other", {"dim": "taste"}),
         (
             "it must have 'component' and one other",
-            {"membership": memberships().expand_dims("draw")},
+            {"probabilities": memberships().expand_dims("draw")},
         ),
-        ("There are 9 components", {"membership": memberships(np.eye(4, 9), components=range(9))}),
-        (r"of ranker 'bob' sum to 0.5", {"membership": memberships(P * [[1], [0.5], [1], [1]])}),
+        ("There are 9 components", {"probabilities": memberships(np.eye(4, 9), components=range(9))}),
+        (r"of ranker 'bob' sum to 0.5", {"probabilities": memberships(P * [[1], [0.5], [1], [1]])}),
     ]:
         with pytest.raises(ValueError, match=said):
-            plot_components(**({"membership": memberships()} | arguments))
+            plot_components(**({"probabilities": memberships()} | arguments))

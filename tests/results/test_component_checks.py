@@ -120,9 +120,9 @@ def test_components_that_are_right_pass_and_a_component_of_two_fails():
 
 def test_what_is_not_of_the_same_draws_is_refused():
     data, who, _, model = checked()
-    with pytest.raises(ValueError, match="has no memberships by draw, of observed and of"):
+    with pytest.raises(ValueError, match="must have the variables 'observed' and 'predicted'"):
         br.component_checks(data, br.component_probabilities(model, data))
-    with pytest.raises(ValueError, match="is of other draws than the predictions"):
+    with pytest.raises(ValueError, match="have different draws"):
         br.component_checks(data, who.isel(draw=slice(5)))
     with pytest.raises(
         ValueError, match="The posterior has no variable 'height' by component and item"

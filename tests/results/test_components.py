@@ -68,7 +68,7 @@ def test_components_that_draws_cannot_tell_apart_are_said():
         {"posterior": xr.Dataset({"utility": (("chain", "draw", "component", "item"), draws)})}
     )
     with pytest.warns(
-        LabelWarning, match=r"in \d+% of the draws component [01] is .* most often [01]"
+        LabelWarning, match=r"in \d+% of the draws, component [01] is .* most often [01]"
     ):
         relabel_components(tree, reference(close))
 
@@ -78,7 +78,7 @@ def test_what_is_missing_or_of_another_model_raises():
         relabel_components(posterior(), var="taste")
     with pytest.raises(ValueError, match="has no dim 'cluster'"):
         relabel_components(posterior(), dim="cluster")
-    with pytest.raises(ValueError, match="has 2 components of 3 numbers in 'utility', and the"):
+    with pytest.raises(ValueError, match="has 2 components with 3 values of 'utility'; the"):
         relabel_components(posterior(), reference(TRUTH[:2]))
 
 

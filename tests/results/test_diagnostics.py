@@ -29,7 +29,7 @@ def test_independent_draws_are_good(draws):
     assert 1500 < min(found.ess_bulk, found.ess_tail) < 2500
     assert found.divergences == 0
     assert str(found) == (
-        f"The chains agree (largest R-hat {found.rhat:.3f}) and there are at least "
+        f"The chains agree (largest R-hat {found.rhat:.3f}), with at least "
         f"{min(found.ess_bulk, found.ess_tail):,.0f} effective draws of every utility."
     )
 
@@ -40,8 +40,8 @@ def test_a_chain_elsewhere_is_named_a_disagreement(draws):
     assert not found.ok
     assert found.rhat > 1.3
     assert found.sentences[0] == (
-        f"The chains disagree (largest R-hat {found.rhat:.3f}, should be at most 1.01): do not "
-        "trust the table; raise the number of tuning steps and draws."
+        f"The chains disagree (largest R-hat {found.rhat:.3f}, should be at most 1.01). Do "
+        "not trust the table. Use more tuning steps and draws."
     )
 
 
@@ -69,7 +69,7 @@ def test_divergences_are_counted(draws, n):
     assert found.divergences == n
     assert len(found.sentences) == 1
     assert found.sentences[0].startswith(
-        f"{n} of 2,000 steps of the sampler went astray (diverged)"
+        f"{n} of 2,000 steps of the sampler diverged"
     )
 
 
@@ -87,20 +87,20 @@ def test_a_single_chain_cannot_be_compared(draws):
     assert np.isnan(found.rhat)
     assert found.ess_bulk > 400
     assert found.sentences == (
-        "Only one chain was run, so whether chains agree cannot be checked; use two or more.",
+        "With only one chain, convergence cannot be checked. Use two chains or more.",
     )
 
 
 def test_a_point_is_no_posterior():
     found = convergence(tree([[[0.3, -0.3]]]))
     assert not found.ok
-    assert str(found).startswith("This is one point, such as a MAP estimate, and no posterior:")
+    assert str(found).startswith("This is a single point, such as a MAP estimate, not a posterior.")
 
 
 def test_too_few_draws_to_check_are_said_so(draws):
     found = convergence(tree(draws[:2, :3]))
     assert not found.ok
-    assert str(found) == "There are only 3 draws per chain, too few to check; raise the number."
+    assert str(found) == "There are only 3 draws per chain, too few to check. Use more draws."
 
 
 def test_four_draws_are_checked(draws):
@@ -117,7 +117,7 @@ def test_an_item_that_is_fixed_is_not_checked(draws):
 def test_a_sampler_that_never_moved_is_bad():
     found = convergence(tree(np.ones((4, 100, 2))))
     assert not found.ok
-    assert str(found) == "'utility' is the same in all draws: the sampler did not move."
+    assert str(found) == "'utility' is constant over all draws: the sampler did not move."
 
 
 def test_chains_stuck_in_different_places_disagree():

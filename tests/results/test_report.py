@@ -112,7 +112,7 @@ def test_the_picture_is_the_one_given():
     (source,) = Page(page()).attributes("src")
     assert base64.b64decode(source.split(",")[1]) == PNG
     assert Page(page()).attributes("alt") == [
-        "Mean ranks and rank intervals, best on top: ale 1.2 (1 to 2), bock 1.8 (1 to 2), "
+        "Mean ranks and rank intervals, best first: ale 1.2 (1 to 2), bock 1.8 (1 to 2), "
         "cider 3.0 (3 to 3)"
     ]
 
@@ -174,7 +174,7 @@ def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
 
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "better than all the others, at once, with probability 0.75 or more" in text
+    assert "better than all other items jointly, with probability 0.75 or more" in text
     assert "<b>P(top 2)</b>" in text
     assert Page(text).attributes("class").count("tied") == 0
     assert Page(page()).attributes("class").count("tied") == 1  # at 0.95 bock is tied
@@ -235,7 +235,7 @@ def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
     assert head.split()[-3:] == ["elo", "tier", "standing"]
     assert [row.split()[5:7] for row in rows] == [["1200", "1"], ["1000", "1"], ["800", "2"]]
     assert Page(page(table)).texts["th"][6:9] == ["Elo", "Tier", "Standing"]
-    assert "Inside a tier the order is open." in page(table)
+    assert "The order within a tier is open." in page(table)
     one = table.assign(tier=1)  # which says nothing
     assert "tier" not in table_text(one)
     assert "tier" not in page(one).lower()
@@ -243,7 +243,7 @@ def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
 
 def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
     table = summary()
-    assert "mean rank</b>, by which items are sorted." in page(table)
+    assert "mean rank</b>; the items are sorted by it." in page(table)
     low = table.assign(lower=[-0.5, 0.25, -2.0])
     text = table_text(low)
     assert text.splitlines()[0].split() == [
@@ -272,11 +272,11 @@ def test_close_and_unknown_are_two_words():
     table.loc["cider", "tied_with_leader"] = True
     said = verdict(table)
     assert " One other item is close and may be better: bock." in said
-    assert " One other item may be better, as too little is known of it: cider." in said
+    assert " One other item may be better, because there are too few data: cider." in said
     text = page(table)
     assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [1, 1]
-    assert "took away less than\nhalf of the variance" in text
-    assert "The data say little of the leader" in verdict(table.assign(known=0.2))
+    assert "narrowed their variance by less than half" in text
+    assert "There are few data about the leader" in verdict(table.assign(known=0.2))
 
 
 @pytest.mark.parametrize("nasty", ["a\x1b[31mb", "a\rb", "a\u202eb", "a\x00b"])
@@ -292,8 +292,8 @@ def test_names_cannot_steer_the_terminal(nasty):
 
 def test_the_verdict_names_the_leader_and_who_is_tied():
     assert verdict(summary()) == (
-        "ale leads: mean rank 1.2, best with probability 0.75. One other item cannot be told from "
-        "the leader: bock."
+        "ale leads: mean rank 1.2, best with probability 0.75. One other item cannot be "
+        "separated from the leader: bock."
     )
 
 
@@ -301,7 +301,7 @@ def test_the_verdict_names_some_of_many():
     table = summary(np.random.default_rng(0).normal(size=(100, 9)), names=list("abcdefghi"))
     names = table.index.tolist()
     assert (
-        f" 8 other items cannot be told from the leader: {', '.join(names[1:4])} and 5 more."
+        f" 8 other items cannot be separated from the leader: {', '.join(names[1:4])} and 5 more."
         in (verdict(table, named=3))
     )
     assert verdict(table, named=8).count(" more.") == 0
@@ -310,7 +310,7 @@ def test_the_verdict_names_some_of_many():
 def test_the_verdict_says_when_the_leader_is_alone():
     assert verdict(summary([[2.0, 1.0, 0.0]] * 3), tied_prob=0.9) == (
         "ale leads: mean rank 1.0, best with probability 1.00. It is better than all other items "
-        "at once with probability 0.9 or more."
+        "jointly with probability 0.9 or more."
     )
     assert verdict(summary([[2.0, 1.0]] * 3, names=["ale", "bock"])) == (
         "ale leads: mean rank 1.0, best with probability 1.00. It is better than the other item "
@@ -331,7 +331,7 @@ def test_the_verdict_says_who_is_oftener_the_best_than_the_leader():
     # mean ranks: ale (2 2 2 1 1) 1.6; bock (1 1 1 3 3) 1.8
     assert said.startswith("ale leads: mean rank 1.6, best with probability 0.40.")
     assert said.endswith(
-        " bock is more often the best (probability 0.60), but its mean rank is 1.8: its place is "
-        "less certain."
+        " bock is best with a higher probability (0.60), but its mean rank is 1.8, because its "
+        "place is less certain."
     )
-    assert "more often" not in verdict(summary())
+    assert "higher probability" not in verdict(summary())
