@@ -220,7 +220,7 @@ def _checked(
 ) -> Part:
     """Say what the checks say, the worst first, and whether the model fits."""
     fits = worst_checks(table)
-    count = fits.said(table.attrs["prob"])
+    count = fits.message(table.attrs["prob"])
     rows = fits.worst.head(SURPRISING)
     # of all rankings, of those of some length, or of a component
     which = "component {}" if "component" in table.index.names else "{} items"

@@ -1,8 +1,8 @@
-"""Plots: what posteriors say about ranks, places, wins and models, as pictures.
+"""Plots of ranks, places, wins, checks and model comparisons.
 
-Every function returns the `PlotCollection` of arviz_plots, drawn with matplotlib: it shows itself
-(``show``), goes to a file (``savefig``) and has the axes in ``viz["plot"]``. A variable with
-further dims, such as a category, gets one panel per label.
+Every function returns a `PlotCollection` of arviz_plots, drawn with matplotlib. Use its methods
+``show`` and ``savefig``; its axes are in ``viz["plot"]``. A variable with other dims, such as a
+category, gets one panel per label.
 
 This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and the room results.
 """

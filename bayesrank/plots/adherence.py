@@ -1,4 +1,4 @@
-"""The picture of adherences: who follows the consensus, and who does not."""
+"""Plot of adherences: which rankers follow the consensus, and which do not."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,8 +32,8 @@ __all__ = ["plot_adherence"]
 
 BELOW, ABOVE = WARNING, LEADING
 MARKERS = {BELOW: "v", ABOVE: "^", OTHER: "o"}
-NAME = 0.2  # inches that a row with a name needs
-NARROW = 6.0  # points under which lines and markers of neighbours would run together
+NAME = 0.2  # inches of a row with a name
+NARROW = 6.0  # in rows of fewer points, lines and markers of neighbours would overlap
 
 
 def plot_adherence(
@@ -51,42 +51,42 @@ def plot_adherence(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the adherence of every ranker, highest mean on top.
+    """Plot the adherence of every ranker, highest mean on top.
 
-    A thin line is the interval of probability `prob`, a thick one that of one half, the marker
-    the mean. Rankers who do not follow the consensus, as `adherence_summary` defines it, are
-    coloured and have a triangle pointing down; those far above the median ranker have one
-    pointing up. Dashed and dotted lines are the mean of the median and of `factor` times less or
-    more than it.
+    A thin line is the interval of probability `prob`, a thick line the 50% interval, and the marker
+    the mean. A coloured triangle pointing down marks rankers who do not follow the consensus, as
+    defined in `adherence_summary`. A triangle pointing up marks rankers far above the median. The
+    dashed line is the mean of the median ranker; dotted lines are `factor` times less and more.
 
-    Of more than 40 rankers the first and last ten have names; the rows between are narrower, so
-    that the figure keeps its height. Further dims have one panel per label, each with its own
-    median; rankers are in the same order in all of them, that of the mean over the panels.
+    With more than 40 rankers, only the first and last ten have names, and the other rows are
+    narrower. Other dims get one panel per label, each with its own median. Rankers are sorted by
+    their mean over the panels.
 
     Parameters
     ----------
     data, var, dim
-        Posterior, variable and dim of the rankers, whose name, such as judge, is written.
+        Posterior, variable and dim of the rankers. The plot uses the name of the dim.
     prob : float
         Probability of the thin interval, in (0, 1).
     factor, outlier_prob, relative, contrary
         As in `adherence_summary`.
     rankers : sequence of labels, optional
-        Show these only, from top to bottom; they are still compared with the median of all.
+        Show only these, from top to bottom. They are still compared with the median of all.
     max_rankers : int, optional
-        Show only so many: the highest half and the lowest half; not together with `rankers`.
+        Show at most this number: half of them the highest, half the lowest. Do not combine it with
+        `rankers`.
     plot_collection, **pc_kwargs
         As in `plot_ranks`.
 
     Returns
     -------
     PlotCollection
-        With the legend in ``viz`` on a new figure.
+        A new figure has the legend in ``viz``.
 
     Raises
     ------
     ValueError
-        As `adherence_summary`; if rankers or panels do not fit.
+        As `adherence_summary`; if rankers or panels do not match the data.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def plot_adherence(
         set_up_rows(ax, ticks, names, foot=y[-1] > 0.75 * MANY, named=first)
         for label in ax.get_yticklabels()[named.sum() :]:
             label.set(color="#666666", style="italic")
-        ax.set_xlim(1.03 * left - 0.02 * right, 1.03 * right)  # a marker at 0 is seen whole
+        ax.set_xlim(1.03 * left - 0.02 * right, 1.03 * right)  # room for a marker at 0
     panels.title()
 
     title = f"{len(shown)} of {len(labels)} {dim}s" if n_hidden else ""
@@ -144,7 +144,7 @@ def plot_adherence(
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
     axis = f"Adherence, {_unit_name(relative, dim)}"
     if panels.is_new and not facets:
-        axis += " (0 = nothing to do with the consensus)"
+        axis += " (0 = unrelated to the consensus)"
     colours = pd.concat([table["colour"] for table in tables])
     handles = _handles(colours, dim, factor, outlier_prob, counted=not facets)
     handles += interval_handles(prob, "mean")
@@ -154,7 +154,7 @@ def plot_adherence(
 
 
 def _table(draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float) -> pd.DataFrame:
-    """Summary of the draws of one panel, with the half interval and the colour of each ranker."""
+    """Summarise the draws of one panel, with the 50% interval and the colour of each ranker."""
     table = summarise_adherences(draws, prob, factor, outlier_prob)
     half = summarise_adherences(draws, 0.5, factor, outlier_prob)
     far_above = table["p_far_above"] >= outlier_prob
@@ -165,11 +165,11 @@ def _table(draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float)
 def _rows(
     ranked: pd.Index, rankers: Sequence[Any] | None, max_rankers: int | None
 ) -> tuple[pd.Index, int | None]:
-    """Labels to show, from top to bottom, and before which of them some are left out."""
+    """Return the labels to show, from top to bottom, and the position of a gap, if any."""
     if max_rankers is None:
         return chosen(ranked, rankers, None, "ranker"), None
     if rankers is not None:
-        raise ValueError("Give `rankers` or `max_rankers`, not both.")
+        raise ValueError("`rankers` and `max_rankers` are both given; give only one of them.")
     if max_rankers < 1:
         raise ValueError(f"`max_rankers` is {max_rankers}; it must be 1 or more.")
     if max_rankers >= len(ranked):
@@ -179,7 +179,10 @@ def _rows(
 
 
 def _places(n: int, gap: int | None, room: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Heights of n rows, in names, and which have one: if not all, a quarter of them either end."""
+    """Return the heights of n rows, in units of a named row, and whether each has a name.
+
+    If there is no room for all names, a quarter of the room at either end has names.
+    """
     named = np.full(n, True)
     height = np.ones(n)
     if n + (gap is not None) > room and n > 3:
@@ -188,21 +191,21 @@ def _places(n: int, gap: int | None, room: float) -> tuple[NDArray[np.float64], 
         height[~named] = max(room / 2, 1) / (n - 2 * ends)
         np.minimum(height, 1.0, out=height)
     y = np.cumsum(height) - height / 2 - height[0] / 2
-    y[1:] += 0.4 * np.cumsum(named[1:] != named[:-1])  # air between rows of different height
+    y[1:] += 0.4 * np.cumsum(named[1:] != named[:-1])  # space between rows of different height
     if gap is not None:
         y[gap:] += 1
     return y, named
 
 
 def _inches(ax: Axes) -> float:
-    """Height of a panel."""
+    """Return the height of a panel in inches."""
     return float(ax.get_window_extent().height / ax.figure.dpi)
 
 
 def _draw(
     ax: Axes, y: NDArray[np.float64], named: NDArray[np.bool_], table: pd.DataFrame, narrow: bool
 ) -> None:
-    """Draw rows by colour; those without names may be so narrow that shade replaces width."""
+    """Draw rows by colour; in narrow rows without names, shades replace line widths."""
     for colour, marker in MARKERS.items():
         for some, crowded in ((named, False), (~named, narrow)):
             use = some & (table["colour"] == colour).to_numpy()
@@ -220,7 +223,7 @@ def _draw(
 
 
 def _unit_name(relative: bool | float, dim: str) -> str:
-    """Say what adherences are measured in."""
+    """Return the unit of the adherences."""
     if relative is False:
         return "per unit of score"
     named = {1.0: "largest", 0.5: f"median {dim}'s"}
@@ -230,7 +233,7 @@ def _unit_name(relative: bool | float, dim: str) -> str:
 def _handles(
     colours: pd.Series, dim: str, factor: float, outlier_prob: float, *, counted: bool
 ) -> list[Line2D]:
-    """Legend of the colours that occur, of one panel with how often, and of the lines."""
+    """Return the legend of the colours in use, with counts for a single panel, and of the lines."""
     counts = colours.value_counts()
     others = "other " if {BELOW, ABOVE} & {*counts.index} else ""
     words = {

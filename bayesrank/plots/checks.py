@@ -1,4 +1,4 @@
-"""The picture of predictive checks: what was observed compared with what a model predicts."""
+"""Plots of predictive checks: observed compared with predicted statistics."""
 
 from collections.abc import Callable
 from textwrap import fill
@@ -22,51 +22,51 @@ from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst
 
 __all__ = ["plot_match_checks", "plot_ranking_checks"]
 
-# statistic -> title, what the axis is; in the order of the panels
+# statistic -> title and label of the axis; in the order of the panels
 PANELS = {
-    "Kendall distance": ("Distance to the common order", "Share of pairs that are the other way "
-                         "round (0 = same order, ½ = random)"),
+    "Kendall distance": ("Distance to the common order", "Share of reversed pairs "
+                         "(0 = same order, ½ = random)"),
     "outcome": ("Outcomes", "Share of all matches"),
     "top item": ("Top item", "Share of the lists with the item that put it first"),
-    "points": ("Points", "Share of its matches that the item won, a tie counting half"),
+    "points": ("Points", "Share of its matches that the item won (a tie counts one half)"),
     "pair order": ("Pair orders", "Predicted share of the lists with i above j"),
     "pair": ("Pairs", "Predicted share of their matches that i won against j"),
     "group outcome": ("Outcomes by group", "Predicted share of the matches of a judge or category"),
-    "group points": ("Points by group", "Predicted share of the points of an item there"),
+    "group points": ("Points by group", "Predicted share of the points of an item in the group"),
     "block size": ("Ties", "Share of the blocks of tied items; blocks per item of a list"),
 }  # fmt: skip
-# of panels that may be too large: what is shown first
+# panels that may be too large: description of the rows shown
 FIRST = {
     "top item": "most often on top",
     "points": "with the most points",
     "pair order": "most often presented together",
-    "pair": "most often set against each other",
+    "pair": "most often matched",
 }
-WIDE = {"Kendall distance", "outcome", "block size"}  # panels that have a row of their own
-# panels of points, observed over predicted
+WIDE = {"Kendall distance", "outcome", "block size"}  # panels that span the figure
+# panels of points, observed against predicted
 BY_PAIR = {"pair order", "pair", "group outcome", "group points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
-MOST = 20  # items in their panel, besides surprising ones
-EXTRA = 5  # such surprising ones
-NAMED = 6  # surprising pairs with a name
-NAME = 30  # characters of a name beside a row
+MOST = 20  # most items in their panel, without surprising items
+EXTRA = 5  # most further surprising items
+NAMED = 6  # most surprising pairs with a name
+NAME = 30  # most characters of the name of a row
 ROW = 0.24  # inches of a row
-WIDE_ROW = 0.36  # of a row of a wide panel
-AROUND = 1.2  # inches that a panel needs for its title, and for its scale
-PAIRS = 2.9  # inches of the panel of pairs, at least
+WIDE_ROW = 0.36  # inches of a row of a wide panel
+AROUND = 1.2  # inches for the title and the scale of a panel
+PAIRS = 2.9  # least inches of the panel of pairs
 
 
 def plot_ranking_checks(
     data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
-    """Draw what `ranking_checks` finds: Kendall distances, top items, pair orders, block sizes.
+    """Plot `ranking_checks`: Kendall distances, top items, pair orders and block sizes.
 
-    A line is the interval of the predicted rankings and the bar on it their mean; the marker is
-    what was observed, a coloured triangle where it lies outside its interval. Pairs are points,
-    observed over predicted: on the diagonal the two are equal.
+    A line is the interval of the predicted statistic, with a bar at its mean. The marker is the
+    observed statistic, a coloured triangle if it lies outside the interval. Pairs are points,
+    observed against predicted; the two are equal on the diagonal.
 
-    Of more than 20 items the 20 most often on top are shown, and up to five surprising others.
-    Block sizes have a panel where the model predicts them and there is a tie.
+    At most 20 items are shown, those most often on top, and up to five other surprising items.
+    Block sizes have a panel if the model predicts them and there is a tie.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def plot_ranking_checks(
     figure_kwargs : dict, optional
         Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
     **options
-        Passed to `ranking_checks`; none with a table.
+        Passed to `ranking_checks`; not allowed with a table.
 
     Returns
     -------
     PlotCollection
-        With one panel per statistic: ``pc.get_target("observed", {"statistic": "top item"})`` is
-        an Axes. ``savefig`` and ``show`` work.
+        One panel per statistic: ``pc.get_target("observed", {"statistic": "top item"})`` returns
+        its Axes.
 
     Raises
     ------
@@ -99,19 +99,19 @@ def plot_ranking_checks(
 def plot_match_checks(
     data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
 ) -> PlotCollection:
-    """Draw what `match_checks` finds: outcomes, points of the items, pairs, and groups.
+    """Plot `match_checks`: outcomes, points of the items, pairs, and groups.
 
-    As `plot_ranking_checks`; of more than 20 items those with the most points are shown.
+    The plot is like `plot_ranking_checks`. At most 20 items are shown, those with the most points.
 
     Parameters
     ----------
     data, figure_kwargs, **options
-        As in `plot_ranking_checks`, of `match_checks`.
+        As in `plot_ranking_checks`, but for `match_checks`.
 
     Returns
     -------
     PlotCollection
-        With one panel per statistic.
+        One panel per statistic.
 
     Examples
     --------
@@ -123,40 +123,40 @@ def plot_match_checks(
 def _table(
     checks: Callable[..., pd.DataFrame], data: xr.DataTree | pd.DataFrame, options: dict[str, Any]
 ) -> pd.DataFrame:
-    """Return the table that is given, or make it."""
+    """Return the given table, or compute it."""
     if not isinstance(data, pd.DataFrame):
         return checks(data, **options)
     if options:
         raise TypeError(
-            f"A table of checks is drawn as it is, without {', '.join(map(repr, options))}: give "
-            f"them to {checks.__name__}."
+            f"A table of checks is plotted without options; got {', '.join(map(repr, options))}. "
+            f"Pass them to {checks.__name__} instead."
         )
     return data
 
 
 def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotCollection:
     """Draw a table of checks: wide panels, and the others two in a row."""
-    there = {*table.index.get_level_values("statistic")}
-    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in there}
-    parts = {name: part for name, part in parts.items() if _says_something(name, part)}
+    statistics = {*table.index.get_level_values("statistic")}
+    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in statistics}
+    parts = {name: part for name, part in parts.items() if _is_informative(name, part)}
     rows = {name: _rows(name, part) for name, part in parts.items() if name not in BY_PAIR}
     figure, axes = _panels(parts, rows, figure_kwargs or {})
     for name, ax in axes.items():
-        title, what = PANELS[name]
+        title, axis_label = PANELS[name]
         if name in rows:
             _draw_rows(ax, rows[name])
         else:
             _draw_pairs(ax, parts[name])
-            what = "\n".join(filter(None, [what, _number(ax, parts[name])]))
+            axis_label = "\n".join(filter(None, [axis_label, _number(ax, parts[name])]))
         note = _note(name, len(rows.get(name, parts[name])), len(parts[name]), table)
         ax.set_title(title, fontsize=10, fontweight="bold", loc="left", pad=18 if note else 6)
         look: dict[str, Any] = {"textcoords": "offset points", "xycoords": "axes fraction"}
         ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
-        ax.set_xlabel(what, fontsize=9, parse_math=False)
+        ax.set_xlabel(axis_label, fontsize=9, parse_math=False)
         ax.tick_params(labelsize=8.5)
-    said = worst_checks(table).said(table.attrs["prob"])
-    made = {"figure": figure, "legend": legend_above(figure, _handles(table), said, 4)}
-    viz = {name: xr.DataArray(np.array(artist, dtype=object)) for name, artist in made.items()}
+    message = worst_checks(table).message(table.attrs["prob"])
+    artists = {"figure": figure, "legend": legend_above(figure, _handles(table), message, 4)}
+    viz = {name: xr.DataArray(np.array(artist, dtype=object)) for name, artist in artists.items()}
     viz["plot"] = xr.DataArray([*axes.values()], {"statistic": [*axes]}, "statistic")
     return PlotCollection(xr.Dataset(), xr.DataTree(xr.Dataset(viz)), backend="matplotlib")
 
@@ -164,7 +164,7 @@ def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotColl
 def _panels(
     parts: dict[str, pd.DataFrame], rows: dict[str, pd.DataFrame], figure_kwargs: dict[str, Any]
 ) -> tuple[Figure, dict[str, Axes]]:
-    """Make a figure with a panel per statistic, as high as its rows need."""
+    """Create a figure with one panel per statistic, with room for its rows."""
     lines: list[list[str]] = []  # panels side by side
     for name in parts:
         if lines and len(lines[-1]) == 1 and not WIDE.intersection([name, *lines[-1]]):
@@ -182,8 +182,8 @@ def _panels(
     return figure, {name: found[name] for name in parts}
 
 
-def _says_something(name: str, part: pd.DataFrame) -> bool:
-    """Whether there is something to see: block sizes may be given, or all one."""
+def _is_informative(name: str, part: pd.DataFrame) -> bool:
+    """Return False for block sizes that are given, or always one."""
     if name != "block size":
         return True
     never = (part[["observed", "low"]].iloc[0] == 1).all()
@@ -191,7 +191,7 @@ def _says_something(name: str, part: pd.DataFrame) -> bool:
 
 
 def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
-    """Rows to show of a statistic, from top to bottom, named in the column name."""
+    """Return the rows to show of a statistic, from top to bottom, with the column name."""
     if name in ("top item", "points"):
         part = part.sort_values("observed", ascending=False, kind="stable")
         part = pd.concat([part.iloc[:MOST], _farthest(part.iloc[MOST:], EXTRA)])
@@ -211,7 +211,7 @@ def _length_name(n_items: Any) -> str:
 
 
 def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Surprising rows, those farthest outside their intervals first."""
+    """Return surprising rows, those farthest outside their intervals first."""
     part = part[part["surprising"]]
     beyond = np.maximum(part["low"] - part["observed"], part["observed"] - part["high"])
     width = part["high"] - part["low"] + 0.01  # an interval may have no length
@@ -234,7 +234,7 @@ def _draw_rows(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def _draw_observed(ax: Axes, x: Any, y: Any, odd: NDArray[np.bool_], small: bool = False) -> None:
-    """Draw what was observed: circles, and triangles where it is surprising."""
+    """Draw observed values as circles, or as triangles if they are surprising."""
     share = 0.4 if small else 1.0
     for some, marker, colour, size in ((~odd, "o", LEADING, 26), (odd, "^", WARNING, 46)):
         look: dict[str, Any] = {"c": "white", "edgecolors": colour, "zorder": 4}
@@ -244,7 +244,7 @@ def _draw_observed(ax: Axes, x: Any, y: Any, odd: NDArray[np.bool_], small: bool
 
 
 def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
-    """Draw every pair, observed over predicted."""
+    """Draw every pair, observed against predicted."""
     shares = pairs[["low", "high", "observed"]].to_numpy()
     ends = np.array([shares.min(), shares.max()])
     ends += np.array([-0.04, 0.04]) * max(ends[1] - ends[0], 0.1)
@@ -267,24 +267,24 @@ def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
 
 
 def _note(name: str, n_shown: int, n_checks: int, table: pd.DataFrame) -> str:
-    """Say what a panel leaves out."""
+    """Return a note on the rows that a panel leaves out."""
     n = n_checks if name in ("top item", "points") else table.attrs["n_pairs"]
     if name not in FIRST or n_shown >= n:
         return ""
     if name in BY_PAIR:
-        return f"of {n:,} the {n_shown} {FIRST[name]}"
-    more = f" and {n_shown - MOST} surprising others" if n_shown > MOST else ""
-    return f"of {n} the {MOST} {FIRST[name]}{more}"
+        return f"the {n_shown} of {n:,} {FIRST[name]}"
+    more = f", and {n_shown - MOST} other surprising items" if n_shown > MOST else ""
+    return f"the {MOST} of {n} {FIRST[name]}{more}"
 
 
 def _number(ax: Axes, pairs: pd.DataFrame) -> str:
-    """Write numbers beside the most surprising pairs; return what they are."""
+    """Write numbers next to the most surprising pairs; return the key to the numbers."""
     found = _farthest(pairs, len(pairs))
     apart = 0.06 * (ax.get_xlim()[1] - ax.get_xlim()[0])
     taken: list[tuple[float, float]] = []
     names = []
     for (label, _), x, y in zip(found.index, found["mean"], found["observed"], strict=True):
-        # numbers side by side would read as one
+        # adjacent numbers would read as one
         if any(max(abs(x - x0), abs(y - y0)) < apart for x0, y0 in taken):
             continue
         taken.append((x, y))
@@ -293,18 +293,18 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
         outline = [withStroke(linewidth=2.5, foreground="white")]
         look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": DARK, "zorder": 5}
         look |= {"ha": "center", "va": "center", "path_effects": outline}
-        beside = (side, -side)
-        ax.annotate(str(len(taken)), (x, y), beside, textcoords="offset points", **look)
+        offset = (side, -side)
+        ax.annotate(str(len(taken)), (x, y), offset, textcoords="offset points", **look)
         if len(taken) == NAMED:
             break
     more = len(found) - len(taken)
     names += [f"{more} more"] if more else []
-    # a line ends between names, not inside of them
+    # break lines only between names
     return fill("; ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in names), 48)
 
 
 def _handles(table: pd.DataFrame) -> list[Line2D]:
-    """Legend of all panels."""
+    """Return the legend of all panels."""
     handles = [handle("observed", LEADING, marker="o", mew=1.5)]
     if table["surprising"].any():
         handles.append(handle("outside its interval", WARNING, marker="^", markersize=8, mew=1.5))

@@ -1,4 +1,4 @@
-"""The picture of a comparison of models: who predicts what is left out better, and how surely."""
+"""Plot of a model comparison: differences in expected log predictive density."""
 
 from typing import Any
 
@@ -28,41 +28,41 @@ __all__ = ["plot_compare"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FAR = 5.0  # how many times farther than all better models a model is that is left off the scale
+FAR = 5.0  # a model this many times farther than all better models is off the scale
 
 
 def plot_compare(
     table: pd.DataFrame, *, plot_collection: PlotCollection | None = None, **pc_kwargs: Any
 ) -> PlotCollection:
-    """Draw how much worse than the best model each model predicts what is left out.
+    """Plot how much worse each model predicts left-out observations than the best model.
 
-    The marker is the difference of the expected log predictive density (elpd) from that of the
-    best model, a thick line one standard error of the difference on either side, a thin one two.
-    Models within two standard errors of the best are coloured like it. A triangle marks models
-    of which the table says that leaving out is not reliable (Pareto k).
+    The marker is the difference in expected log predictive density (elpd) from the best model. A
+    thick line is one standard error of the difference on either side, a thin line two. Models
+    within two standard errors of the best have its colour. A triangle marks models for which
+    leave-one-out is not reliable (Pareto k).
 
-    A model five times as far from the best as all better ones, as random ranking often is, would
-    press them together: it stands at the edge, with an arrow and its number.
+    A model five times as far from the best as all better models, often random ranking, would
+    compress the scale. It is drawn at the edge, with an arrow and its number.
 
     Parameters
     ----------
     table : DataFrame
-        From `bayesrank.compare`: a row per model with elpd_diff and dse, best first, and diag_elpd
-        if there is something to say.
+        From `bayesrank.compare`: one row per model with elpd_diff and dse, best first, and
+        optionally diag_elpd.
     plot_collection, **pc_kwargs
         As in `plot_ranks`.
 
     Returns
     -------
     PlotCollection
-        With the legend in ``viz`` on a new figure.
+        A new figure has the legend in ``viz``.
 
     Raises
     ------
     TypeError
-        If `table` is no DataFrame.
+        If `table` is not a DataFrame.
     ValueError
-        If it has no such columns or no rows, or one of the numbers is not finite.
+        If it lacks these columns or has no rows, or a number is not finite.
 
     Examples
     --------
@@ -88,13 +88,13 @@ def plot_compare(
     set_up_rows(ax, np.arange(len(names)), names, foot=False)
     ax.axvline(0, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
     _draw(ax, diff, dse, np.where(near, LEADING, OTHER), doubtful, far)
-    beside = blended_transform_factory(ax.transAxes, ax.transData)
+    right_of_axes = blended_transform_factory(ax.transAxes, ax.transData)
     for row, (gap, error) in enumerate(zip(diff, dse, strict=True)):
         text = "best" if gap == 0 else _in_words(gap, error)
-        ax.text(1.01, row, text, transform=beside, va="center", fontsize=9, color=DARK)
+        ax.text(1.01, row, text, transform=right_of_axes, va="center", fontsize=9, color=DARK)
     ax.set_xlabel(
-        "Expected log predictive density (elpd) minus that of the best model\n"
-        "← the further left, the worse the predictions",
+        "Difference in expected log predictive density (elpd) from the best model\n"
+        "← worse predictions",
         fontsize=9,
     )
     panels.legend(_handles(near, doubtful))
@@ -102,26 +102,26 @@ def plot_compare(
 
 
 def _check(table: pd.DataFrame) -> None:
-    """Raise unless the table has the columns that are drawn."""
+    """Raise unless the table has the columns to plot."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(
-            f"`table` is a {type(table).__name__}; pass the DataFrame that compare returned."
+            f"`table` is of type {type(table).__name__}; pass the DataFrame that compare returned."
         )
     lacking = [name for name in ("elpd_diff", "dse") if name not in table]
     if lacking or table.empty:
-        what = f"no column {lacking[0]!r}" if lacking else "no rows"
-        raise ValueError(f"`table` has {what}; pass the DataFrame that compare returned.")
+        problem = f"no column {lacking[0]!r}" if lacking else "no rows"
+        raise ValueError(f"`table` has {problem}; pass the DataFrame that compare returned.")
     for name, highest in (("elpd_diff", 0.0), ("dse", np.inf)):
         x = table[name].to_numpy(float)
         for row in np.flatnonzero(~(np.isfinite(x) & (x <= highest)))[:1]:
             raise ValueError(
-                f"{name} of {table.index[row]!r} is {x[row]:g}; it must be finite, and differences "
-                "from the best model are 0 or less, as compare returns them."
+                f"{name} of {table.index[row]!r} is {x[row]:g}; it must be finite, and elpd_diff "
+                "must be at most 0. Pass the DataFrame that compare returned."
             )
 
 
 def _far(diff: Floats, dse: Floats) -> Bools:
-    """Whether a model is so far off that a scale with it would show nothing of the others."""
+    """Return whether a model is so far off that it would compress the scale of the others."""
     order = np.argsort(-diff, kind="stable")
     reach = np.maximum.accumulate((2 * dse - diff)[order])
     cut = next((i for i in range(2, len(order)) if -diff[order[i]] > FAR * reach[i - 1]), None)
@@ -133,7 +133,7 @@ def _far(diff: Floats, dse: Floats) -> Bools:
 def _draw(
     ax: Axes, diff: Floats, dse: Floats, colour: NDArray[np.str_], doubtful: Bools, far: Bools
 ) -> None:
-    """Draw the models that are on the scale, and arrows for those that are not."""
+    """Draw the models on the scale, and arrows for models off the scale."""
     y = np.arange(len(diff))
     for some, marker in ((~doubtful, "o"), (doubtful, "^")):
         rows = some & ~far
@@ -154,10 +154,10 @@ def _draw(
 
 
 def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:
-    """Legend of what occurs."""
+    """Return the legend of the colours and markers in use."""
     handles = [handle("within 2 standard errors of the best", LEADING)]
     if not near.all():
-        handles.append(handle("worse by more", OTHER))
+        handles.append(handle("more than 2 standard errors worse", OTHER))
     handles += [
         handle("difference", marker="o"),
         handle("± 1 standard error", linewidth=4.5),
@@ -169,6 +169,6 @@ def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:
 
 
 def _in_words(diff: float, dse: float) -> str:
-    """Write a difference and its error with the digits that are read."""
+    """Write a difference and its error with few digits."""
     digits = 0 if abs(diff) >= 100 else 1
-    return f"{diff:,.{digits}f} ± {dse:,.{digits}f}".replace("-", "−")  # a minus, no hyphen
+    return f"{diff:,.{digits}f} ± {dse:,.{digits}f}".replace("-", "−")  # minus sign, not hyphen

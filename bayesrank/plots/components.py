@@ -1,4 +1,4 @@
-"""The picture of memberships: who is of which component, and how sure that is."""
+"""Plot of component probabilities: which ranker belongs to which component."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from bayesrank.plots.rows import without_box
 
 __all__ = ["plot_components"]
 
-# Okabe-Ito, in an order in which neighbours are far apart, and a grey
+# Okabe-Ito colours, ordered so that neighbours are distinct, and a grey
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8a8a8a")
-NAMED = 40  # units up to which each has a name
-LONGEST = 24  # characters of a name that stands upright
+NAMED = 40  # most units with names
+LONGEST = 24  # most characters of a vertical name
 
 
 def plot_components(
@@ -27,12 +27,12 @@ def plot_components(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the probability of every component for every ranker, side by side.
+    """Plot the probability of every component for every ranker as stacked bars.
 
-    Each ranker is an upright bar of height one, coloured by the probabilities of the components,
-    the most probable one at the bottom. They stand by that component, the surest first: a component
-    whose colour reaches the top is one of people who are certainly of it, and where it falls are
-    those who could be of others. Up to 40 have their names below.
+    Each ranker is a vertical bar, coloured by the probabilities of the components, with the most
+    probable component at the bottom. Rankers are grouped by that component, the most certain first.
+    A colour that reaches the top shows rankers who certainly belong to the component. At most 40
+    rankers have names.
 
     Parameters
     ----------
@@ -40,26 +40,25 @@ def plot_components(
         From `bayesrank.component_probabilities`: the dims of the components and of the rankers or
         rankings.
     dim : str
-        Dim of the components, 8 at most.
+        Dim of the components, at most 8.
     plot_collection, **pc_kwargs
         As in `plot_ranks`.
 
     Returns
     -------
     PlotCollection
-        With the visual "probability" in ``viz``, one per component. The legend of a new figure
-        counts the rankers or rankings that most probably belong to each component.
+        The visual "probability" is in ``viz``, one per component. The legend of a new figure counts
+        the rankers or rankings that most probably belong to each component.
 
     Raises
     ------
     ValueError
-        If there is no such dim or not one other, there are more than 8 components, or the
-        probabilities of a ranker do not sum to one.
+        If `dim` is missing, or there is not exactly one other dim. If there are more than 8
+        components, or the probabilities of a ranker do not sum to one.
 
     References
     ----------
-    Rosenberg et al., Genetic structure of human populations, Science 2002, which drew shares of
-    ancestry so.
+    Rosenberg et al., Genetic structure of human populations, Science 2002.
 
     Examples
     --------
@@ -88,7 +87,7 @@ def plot_components(
     without_box(ax)
     if len(order) > NAMED:
         ax.set_xticks([])
-        ax.set_xlabel(f"{len(names):,} {units}s, by component, the surest first")
+        ax.set_xlabel(f"{len(names):,} {units}s, by component, the most certain first")
     else:
         ax.set_xticks(range(len(names)), names, fontsize=9, rotation=90, parse_math=False)
         ax.tick_params(axis="x", length=0)
@@ -97,13 +96,13 @@ def plot_components(
         Patch(color=colour, label=f"{short_name(label, LONGEST)} ({n:,})")
         for colour, label, n in zip(COLOURS, labels_of(values, dim).tolist(), counts, strict=False)
     ]
-    title = f"{dim} (how many {units}s are most probably of it)"
+    title = f"{dim} (number of {units}s that most probably belong to it)"
     panels.legend(handles, title, min(len(handles), 5))
     return panels.pc
 
 
 def _checked(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return the memberships as units by components."""
+    """Return the checked probabilities, units by components."""
     dims = list(getattr(probabilities, "dims", ()))
     others = [d for d in dims if d != dim]
     if dim not in dims or len(others) != 1:
@@ -122,7 +121,8 @@ def _checked(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
     for row in np.flatnonzero(~np.isclose(total, 1))[:1]:
         label = labels_of(values, others[0]).tolist()[row]
         raise ValueError(
-            f"The probabilities of {others[0]} {label!r} sum to {total[row]:.3g}, not to one."
+            f"The probabilities of {others[0]} {label!r} sum to {total[row]:.3g}; they must sum to "
+            "one. Pass the result of bayesrank.component_probabilities."
         )
     return values
 
@@ -130,10 +130,10 @@ def _checked(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
 def _bars(ax: Axes, probability: NDArray[np.float64]) -> list[StepPatch]:
     """Stack the probabilities (n_units, n_components), the most probable one at the bottom."""
     edges = np.arange(len(probability) + 1) - 0.5
-    own = np.eye(probability.shape[1], dtype=bool)[probability.argmax(axis=1)]
-    others = np.where(own, 0.0, probability)
-    first = np.where(own, probability, 0.0).sum(axis=1, keepdims=True)
-    bottom = np.where(own, 0.0, first + np.cumsum(others, axis=1) - others)
+    largest = np.eye(probability.shape[1], dtype=bool)[probability.argmax(axis=1)]
+    others = np.where(largest, 0.0, probability)
+    first = np.where(largest, probability, 0.0).sum(axis=1, keepdims=True)
+    bottom = np.where(largest, 0.0, first + np.cumsum(others, axis=1) - others)
     return [
         ax.stairs(low + size, edges, baseline=low, fill=True, color=colour)
         for colour, low, size in zip(COLOURS, bottom.T, probability.T, strict=False)

@@ -1,4 +1,4 @@
-"""The picture of strengths that change: how items stand over time, and who was best when."""
+"""Plot of dynamic strengths: utilities, ranks or probabilities to be best over time."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal
@@ -19,10 +19,10 @@ from bayesrank.results.draws import SAMPLE, check_probability, find_variable, ra
 
 __all__ = ["plot_dynamic"]
 
-# Okabe and Ito's, which are apart for every eye, without the yellow that paper does not show
+# Okabe-Ito colours, safe for colour-blind readers, without the yellow, which is faint on paper
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", "--", ":")  # when they come again
-HATCHES = ("", "//", "..")  # of areas
+DASHES = ("-", "--", ":")  # of lines, when colours repeat
+HATCHES = ("", "//", "..")  # of areas, when colours repeat
 OTHERS = "#c8c8c8"
 
 SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability to be best"}
@@ -40,26 +40,26 @@ def plot_dynamic(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw how items stand over time.
+    """Plot items over time.
 
-    A line is a mean, a band the interval of equal tails; or areas on each other are the
-    probabilities to be best. An item is drawn from where it comes in.
+    A line is the mean and a band the equal-tailed interval. With ``show="best"``, stacked areas are
+    the probabilities to be best. Each item is drawn from its first appearance.
 
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        Draws with the dims chain, draw, `dim` and one more, the time, such as those of
-        ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is not there.
+        Draws with the dims chain, draw, `dim` and the time, such as from
+        ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is absent.
     var, dim : str
         The variable, and the dim of the items.
-    show : str
-        "utility", "rank" (among the items that are there at the time), or "best": the probability
-        to be the best of them.
+    show : {"utility", "rank", "best"}
+        The utility, the rank among the items present at the time, or the probability to be the best
+        of them.
     items : sequence of labels, optional
-        Show these only.
+        Show only these.
     max_items : int
-        Show only the first so many: those of the best mean rank at the last time, or of the
-        highest probability to be best at any. The picture says how many there are.
+        Show at most this number of items: those with the best mean rank at the last time, or with
+        the highest probability to be best at any time.
     prob : float
         Probability of the bands, in (0, 1).
     plot_collection, **pc_kwargs
@@ -68,13 +68,13 @@ def plot_dynamic(
     Returns
     -------
     PlotCollection
-        With the visuals lines and bands, or areas, in ``viz``, and legend on a new figure.
+        The visuals lines and bands, or areas, are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
     ValueError
-        If there is not one dim beside chain, draw and the items, or it has fewer than two labels;
-        if `show` or `prob` is not as above; if `items` holds an unknown or repeated label or none.
+        If there is not exactly one dim of times, or it has fewer than two labels. If `show` or
+        `prob` is not as above, or `items` contains unknown or repeated labels or none.
 
     Examples
     --------
@@ -118,37 +118,40 @@ def plot_dynamic(
     if show == "rank":
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()
-    said = [] if show == "best" else [f"mean and {100 * prob:g}% interval"]
-    said += [f"{len(names)} of {len(labels)} {dim}s"] if len(names) < len(labels) else []
-    panels.legend(handles, "; ".join(said), ncols=4)
+    notes = [] if show == "best" else [f"mean and {100 * prob:g}% interval"]
+    notes += [f"{len(names)} of {len(labels)} {dim}s"] if len(names) < len(labels) else []
+    panels.legend(handles, "; ".join(notes), ncols=4)
     if not panels.is_new:
-        ax.legend(handles=handles, title="; ".join(said), fontsize=8, frameon=False)
+        ax.legend(handles=handles, title="; ".join(notes), fontsize=8, frameon=False)
     return panels.pc
 
 
 def _draws(data: Any, var: str, dim: str) -> tuple[xr.DataArray, Hashable]:
-    """Find the draws, (sample, time, item), in the order of time, and the dim of the times."""
+    """Find the draws (sample, time, item), sorted by time, and the dim of the times."""
     draws = find_variable(data, var)
     others = [d for d in draws.dims if d not in (*SAMPLE, dim)]
     if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
-            f"{var!r} has the dims {list(map(str, draws.dims))}; a history has chain, draw, {dim} "
-            "and one more, the time, as br.fit_dynamic(...).draws(at=[...]) returns them."
+            f"{var!r} has the dims {list(map(str, draws.dims))}; it must have chain, draw, {dim} "
+            "and one dim of times. Pass the result of br.fit_dynamic(...).draws(at=[...])."
         )
     (time,) = others
     if draws.sizes[time] < 2:
-        raise ValueError(f"{var!r} has one time; a history needs two or more.")
+        raise ValueError(
+            f"{var!r} has {draws.sizes[time]} time; the plot needs two or more. Pass more times to "
+            "draws(at=[...])."
+        )
     drawn = draws.stack(sample=SAMPLE)  # noqa: PD013
     return drawn.transpose("sample", time, dim).sortby(time), time
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank at every time the items that are there; NaN of the others."""
+    """Rank the items present at each time; absent items get NaN."""
     ranks = np.full(values.shape, np.nan)
     for t in range(values.shape[1]):
-        there = ~np.isnan(values[0, t])
-        if there.any():
-            ranks[:, t, there] = ranks_of(np.ascontiguousarray(values[:, t, there]))
+        present = ~np.isnan(values[0, t])
+        if present.any():
+            ranks[:, t, present] = ranks_of(np.ascontiguousarray(values[:, t, present]))
     return ranks
 
 
@@ -160,12 +163,12 @@ def _lines(
     handles: list[Artist] = []
     for k, name in enumerate(names):
         colour, dash = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
-        there = ~np.isnan(drawn[0, :, k])
-        some = drawn[:, there, k]
+        present = ~np.isnan(drawn[0, :, k])
+        some = drawn[:, present, k]
         low, high = np.quantile(some, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
         look: dict[str, Any] = {"color": colour, "linestyle": dash}
-        bands.append(ax.fill_between(x[there], low, high, color=colour, alpha=0.15, linewidth=0))
-        lines += ax.plot(x[there], some.mean(axis=0), linewidth=1.8, **look)
+        bands.append(ax.fill_between(x[present], low, high, color=colour, alpha=0.15, linewidth=0))
+        lines += ax.plot(x[present], some.mean(axis=0), linewidth=1.8, **look)
         handles.append(Line2D([], [], linewidth=2.5, label=short_name(name, 24), **look))
     panels.keep("lines", lines)
     panels.keep("bands", bands)
@@ -173,7 +176,7 @@ def _lines(
 
 
 def _areas(panels: Panels, ax: Axes, x: Any, shares: Any, names: pd.Index) -> list[Artist]:
-    """Stack the shares (times, items), and the rest; return the legend."""
+    """Stack the shares (times, items) and the remaining share; return the legend."""
     texts = [short_name(name, 24) for name in names]
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
     rest = np.clip(1 - shares.sum(axis=1), 0, 1)
@@ -182,7 +185,7 @@ def _areas(panels: Panels, ax: Axes, x: Any, shares: Any, names: pd.Index) -> li
         texts, colours = [*texts, "all others"], [*colours, OTHERS]
     look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5}
     areas = ax.stackplot(x, shares.T, colors=colours, labels=texts, **look)
-    for k, area in enumerate(areas[: len(names)]):  # colours that come again are hatched
+    for k, area in enumerate(areas[: len(names)]):  # repeated colours are hatched
         area.set_hatch(HATCHES[min(k // len(COLOURS), len(HATCHES) - 1)])
     ax.set_ylim(0, 1)
     panels.keep("areas", areas)

@@ -1,4 +1,4 @@
-"""Fonts: those that have the characters of names, where they are installed."""
+"""Find installed fonts that contain the characters of names."""
 
 import functools
 from collections.abc import Iterable
@@ -15,21 +15,21 @@ from matplotlib.font_manager import (
 
 __all__ = ["use_fonts_for"]
 
-REGULAR = ("400", "normal", "regular", "book")  # weights, which come before bold ones
+REGULAR = ("400", "normal", "regular", "book")  # weights to prefer over bold
 
 
 def use_fonts_for(names: Iterable[Any]) -> list[str]:
-    """Let matplotlib draw characters that its font lacks with others that are installed.
+    """Add installed fonts to matplotlib's font family for characters that it lacks.
 
     Parameters
     ----------
     names : iterable
-        What is to be drawn.
+        Texts to draw.
 
     Returns
     -------
     list of str
-        Characters that no font has.
+        Characters that no installed font contains.
 
     Examples
     --------
@@ -50,22 +50,22 @@ def use_fonts_for(names: Iterable[Any]) -> list[str]:
         if entry.name in seen or entry.style != "normal" or "Last Resort" in entry.name:
             continue
         seen.add(entry.name)
-        has = lacking & _characters(entry.fname)
-        if has:
+        available = lacking & _characters(entry.fname)
+        if available:
             family.append(entry.name)
-            lacking -= has
+            lacking -= available
     mpl.rcParams["font.family"] = family
     return sorted(lacking)
 
 
 def _find_new_fonts() -> None:
-    """Let matplotlib know fonts that were installed after it made its list."""
+    """Add fonts to matplotlib's list that were installed after it was created."""
     known = {entry.fname for entry in fontManager.ttflist}
     for path in findSystemFonts():
         if path not in known:
             try:
                 fontManager.addfont(path)
-            except (OSError, RuntimeError):  # no font that it can read
+            except (OSError, RuntimeError):  # matplotlib cannot read it
                 continue
 
 
@@ -73,5 +73,5 @@ def _find_new_fonts() -> None:
 def _characters(path: str) -> frozenset[str]:
     try:
         return frozenset(chr(int(code)) for code in get_font(path).get_charmap())
-    except (OSError, RuntimeError):  # a font that is listed and gone, or broken
+    except (OSError, RuntimeError):  # the font was removed, or is broken
         return frozenset()

@@ -1,4 +1,4 @@
-"""Matrices, a colour in every cell: the probability of each place, and who is better than whom."""
+"""Heat maps of the probability of each place, and that one item beats another."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -19,18 +19,18 @@ from bayesrank.results import place_probability, win_probability
 
 __all__ = ["plot_places", "plot_wins"]
 
-NUMBERED = 15  # rows and columns up to which the cells have numbers
-NAME = 0.16  # inches that a row with a name needs
-LONGEST = 8.0  # inches of all rows: where that is too little for all names, some have none
-GRID = 60  # rows and columns up to which lines part the cells
-SMALLEST = 6.5  # points of the numbers: where they would be smaller there are none
-PLACES = colormaps["Blues"]  # one hue, from light to dark: in order for every eye and in print
-# Orange below one half, purple above: apart for every eye. An item is not set against itself.
+NUMBERED = 15  # most rows and columns for numbers in the cells
+NAME = 0.16  # inches of a row with a name
+LONGEST = 8.0  # most inches of all rows; if names do not fit, some rows have none
+GRID = 60  # most rows and columns for lines between the cells
+SMALLEST = 6.5  # least points of the numbers; if they do not fit, there are none
+PLACES = colormaps["Blues"]  # one hue, safe for colour-blind readers and in print
+# Orange below one half, purple above, safe for colour-blind readers; grey on the diagonal
 WINS = colormaps["PuOr"].with_extremes(bad="#e4e4e4")
-LONGEST_ABOVE = 24  # characters of a name that stands upright
+LONGEST_ABOVE = 24  # most characters of a vertical name
 LABELS = {
     "utility": "Probability that the row is better than the column",
-    "match": "Probability that the row wins the next match that is decided",
+    "match": "Probability that the row wins the next decided match",
 }
 
 
@@ -44,26 +44,26 @@ def plot_places(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the probability of every place for every item, best mean rank on top.
+    """Plot the probability of every place for every item, best mean rank on top.
 
-    The darker a cell the more probable the place; a place that the item has in no draw is blank.
-    Up to 15 items the cells have numbers. Beyond 50 items some names are left out, which the
-    picture says. Further dims have panels as in `plot_ranks`.
+    Darker cells are more probable; a cell is blank if the item has that place in no draw. With at
+    most 15 items, the cells contain numbers. With more than 50, some names are omitted, with a note
+    in the plot. Other dims get panels as in `plot_ranks`.
 
     Parameters
     ----------
     data, var, dim, items, max_items, plot_collection, **pc_kwargs
-        As in `plot_ranks`. Places that no item shown can have are left out at the right.
+        As in `plot_ranks`. The columns end with the last place of any item shown.
 
     Returns
     -------
     PlotCollection
-        With the visuals places and colour_bar in ``viz``.
+        The visuals places and colour_bar are in ``viz``.
 
     Raises
     ------
     ValueError
-        As `place_probability`; if items or panels do not fit.
+        As `place_probability`; if items or panels do not match the data.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def plot_wins(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the probability that one item beats another, for every pair: row beats column.
+    """Plot the probability that the row's item beats the column's item, for every pair.
 
-    Purple is above one half, orange below, white undecided. Cells, names and panels are as in
+    Purple is above one half, orange below, and white one half. Cells, names and panels are as in
     `plot_places`.
 
     Parameters
@@ -117,17 +117,17 @@ def plot_wins(
     data, var, dim, items, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`.
     of : {"utility", "match"}
-        Which probability, as in `win_probability`: of being better, or of winning the next match.
+        Probability of being better, or of winning the next match, as in `win_probability`.
 
     Returns
     -------
     PlotCollection
-        With the visuals wins and colour_bar in ``viz``.
+        The visuals wins and colour_bar are in ``viz``.
 
     Raises
     ------
     ValueError
-        As `win_probability`; if items or panels do not fit.
+        As `win_probability`; if items or panels do not match the data.
 
     Examples
     --------
@@ -161,10 +161,10 @@ def plot_wins(
 
 
 def _top(found: xr.DataArray) -> float:
-    """End of the scale of colours: a round number that few rows exceed.
+    """Return the end of the colour scale, a round number that few rows exceed.
 
-    The places of the best and the worst are much surer than those in the middle, which would be
-    pale on a scale that reaches up to the highest.
+    The places of the best and worst items are much more certain than those in the middle. On a
+    scale up to the highest probability, the middle would be pale.
     """
     largest = found.max("place")
     needed = float(largest.quantile(0.9 if largest.shape[-1] > NUMBERED else 1.0))
@@ -173,38 +173,38 @@ def _top(found: xr.DataArray) -> float:
 
 
 def _inches(n: int) -> float:
-    """Inches of n rows."""
+    """Return the height of n rows in inches."""
     return min((0.36 if n <= NUMBERED else 0.2) * n, LONGEST)
 
 
 def _step(n: int) -> int:
-    """Of n rows, which have a name: every first, second, third, ..."""
+    """Return k if every k-th of n rows has a name."""
     return max(1, ceil(n * NAME / LONGEST - 1e-9))
 
 
 def _draw(
     panels: Panels,
-    what: str,
+    visual: str,
     values: xr.DataArray,
     names: Sequence[str],
     colours: ScalarMappable,
     label: str,
     n_items: int,
 ) -> None:
-    """Draw a matrix in every panel, its rows from the top, its columns from 1 on."""
+    """Draw a matrix in every panel, with rows from the top and columns from 1."""
     step, images = _step(len(names)), []
     for where, (ax, first) in zip(panels.selections, panels, strict=True):
         images.append(_image(ax, values.sel(where), colours))
-        # A "$" in a name is no mathematics.
+        # A "$" in a name does not start mathematics.
         ax.set_yticks(range(0, len(names), step), names[::step], fontsize=9, parse_math=False)
         ax.tick_params(axis="y", length=0, labelleft=first)
         ax.xaxis.set_label_position("top")
         ax.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
-    panels.keep(what, images, panels.facets)
+    panels.keep(visual, images, panels.facets)
     panels.title()
 
     notes = [f"{len(names)} of {n_items} items"] if len(names) < n_items else []
-    notes += [f"one in {step} is named"] if step > 1 else []
+    notes += [f"one in {step} has a name"] if step > 1 else []
     beyond = "max" if float(values.max()) > colours.get_clim()[1] else "neither"
     air = 0.2 / panels.figure.get_size_inches()[1]
     look: dict[str, Any] = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": air}
@@ -213,7 +213,7 @@ def _draw(
     bar.outline.set_visible(False)
     panels.keep("colour_bar", bar)
     if max(values.shape[-2:]) <= NUMBERED:
-        panels.figure.draw_without_rendering()  # the cells have their sizes from now on
+        panels.figure.draw_without_rendering()  # to compute the sizes of the cells
         for where, (ax, _) in zip(panels.selections, panels, strict=True):
             _write_numbers(ax, values.sel(where), colours)
 
@@ -239,9 +239,9 @@ def _image(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> AxesImage
 
 
 def _write_numbers(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> None:
-    """Write the number into every cell, dark on light and light on dark."""
+    """Write the probability into every cell, dark on light or light on dark."""
     cell = ax.get_window_extent().width / ax.figure.dpi / values.shape[1]
-    size = min(9.0, 72 * cell / 3)  # four characters, and air
+    size = min(9.0, 72 * cell / 3)  # room for four characters
     if size < SMALLEST:
         return
     for i, j in np.argwhere(np.isfinite(values.values)).tolist():
@@ -252,7 +252,7 @@ def _write_numbers(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> N
 
 
 def _cell_text(p: float) -> str:
-    """Probability in four characters at most; 0 and 1 are those of all draws."""
+    """Write a probability in at most four characters; 0 and 1 are exact."""
     if p in (0, 1):
         return str(int(p))
     return "<.01" if p < 0.005 else ">.99" if p >= 0.995 else f"{p:.2f}"

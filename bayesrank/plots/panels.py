@@ -1,4 +1,4 @@
-"""Panels: the `PlotCollection` that a picture is drawn on, one panel per label of further dims."""
+"""Panels of a `PlotCollection`, one per label of the other dims."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
@@ -28,28 +28,28 @@ __all__ = [
     "short_name",
 ]
 
-LONGEST_NAME = 48  # characters; the middle of longer ones is left out
+LONGEST_NAME = 48  # most characters of a name; the middle of longer names is omitted
 
 
 class Panels:
-    """Panels to draw on: those given, or a new figure with one panel per label of `facets`.
+    """Panels to draw on: existing ones, or a new figure with one panel per label of `facets`.
 
     Parameters
     ----------
     values : DataArray
-        What is drawn; its name is that of the variable.
+        Values to draw, with the name of the variable.
     facets : sequence of str
-        Its dims that have panels.
+        Dims with one panel per label.
     given : PlotCollection, optional
-        What to draw on.
+        Existing panels to draw on.
     options : mapping
         Passed to `PlotCollection.wrap` for a new figure.
     names : sequence of str
         Names at the left of the panels.
     width, height, head : float
-        Inches of a panel, the width without names, and of what is above all panels.
+        Inches of a panel, without its names, and of the space above all panels.
     col_wrap : int
-        Panels side by side, unless `options` has another number.
+        Panels per row, unless `options` sets it.
     """
 
     def __init__(
@@ -72,33 +72,33 @@ class Panels:
             return
         n, settings = prod(values.sizes[d] for d in facets), {"col_wrap": col_wrap, **options}
         across = min(n, settings["col_wrap"] or ceil(sqrt(n)))
-        beside = 0.08 * max(map(len, names), default=0) + 0.3
-        inches = max(7.5, beside + max(5.0, width * across)), head + height * ceil(n / across)
+        margin = 0.08 * max(map(len, names), default=0) + 0.3
+        inches = max(7.5, margin + max(5.0, width * across)), head + height * ceil(n / across)
         look = {"figsize": inches, "layout": "constrained", **settings.pop("figure_kwargs", {})}
         backend = settings.pop("backend", "matplotlib")
         if backend != "matplotlib":
-            raise ValueError(f"`backend` is {backend!r}; the pictures are drawn with 'matplotlib'.")
+            raise ValueError(f"`backend` is {backend!r}; only 'matplotlib' is supported.")
         data = values.assign_coords({d: values[d].values for d in facets}).to_dataset()
         self.pc = PlotCollection.wrap(
             data, cols=self.facets, backend=backend, figure_kwargs=look, **settings
         )
 
     def __iter__(self) -> Iterator[tuple[Axes, bool]]:
-        """Yield the axes of every panel, and whether names stand beside them."""
+        """Yield the axes of every panel, and whether the panel has names."""
         for where in self.selections:
-            # of a figure made elsewhere nothing is known: names stand beside every panel
+            # the layout of a given figure may be unknown; then every panel has names
             known = "col_index" in self.pc.viz
             first = not known or self.pc.get_viz("col_index", None, where) == 0
             yield self.pc.get_target(self.values.name, where), bool(first)
 
     @property
     def figure(self) -> Figure:
-        """Figure that the panels are on."""
+        """The figure of the panels."""
         figure: Figure = self.pc.viz["figure"].item()
         return figure
 
     def title(self) -> None:
-        """Write over every panel which label it shows."""
+        """Write the label of every panel above it."""
         labels = product(*(labels_of(self.values, d).astype(str) for d in self.facets))
         for one, (ax, _) in zip(labels, self, strict=True):  # days without hours
             text = ", ".join(f"{d}: {x}" for d, x in zip(self.facets, one, strict=True))
@@ -106,14 +106,14 @@ class Panels:
             ax.set_title(short_name(text), loc="left", **look)
 
     def keep(self, name: str, made: object, dims: Sequence[Hashable] = ()) -> None:
-        """Let one artist be found in ``viz``, or an array of them with some dims of the values."""
+        """Store an artist, or an array of artists with some dims of the values, in ``viz``."""
         held = np.array(made, dtype=object)
         if dims:
             held = held.reshape([self.values.sizes[d] for d in dims])
         self.pc.viz[name] = xr.DataArray(held, {d: self.values[d] for d in dims}, dims or None)
 
     def legend(self, handles: Sequence[Artist], title: str = "", ncols: int = 3) -> None:
-        """Put a legend above the panels of a new figure, where it covers nothing."""
+        """Put a legend above the panels of a new figure."""
         if self.is_new:
             self.keep("legend", legend_above(self.figure, handles, title, ncols))
 
@@ -121,17 +121,18 @@ class Panels:
 def _fitting(
     given: PlotCollection, facets: Sequence[Hashable], options: Mapping[str, Any]
 ) -> PlotCollection:
-    """Return the panels given, if they suit the picture."""
+    """Return the given panels; raise unless they suit the plot."""
     if options:
         raise ValueError(
-            f"Give `plot_collection` or what makes one ({', '.join(options)}), not both."
+            f"`plot_collection` is given together with options for a new one "
+            f"({', '.join(options)}). Give only one of them."
         )
     if given.backend != "matplotlib" or set(given.facet_dims) != set(facets):
         raise ValueError(
             f"`plot_collection` has the backend {given.backend!r} and panels by "
-            f"{sorted(map(str, given.facet_dims))}; the picture needs 'matplotlib' and panels by "
-            f"{sorted(map(str, facets))}, as PlotCollection.wrap(..., cols={list(facets)}) makes "
-            "them."
+            f"{sorted(map(str, given.facet_dims))}; the plot needs 'matplotlib' and panels by "
+            f"{sorted(map(str, facets))}. Create it with "
+            f"PlotCollection.wrap(..., cols={list(facets)})."
         )
     return given
 
@@ -147,22 +148,22 @@ def legend_above(figure: Figure, handles: Sequence[Artist], title: str, ncols: i
 
 
 def selections(values: xr.DataArray, facets: Sequence[Hashable]) -> list[dict[Hashable, Any]]:
-    """List what each panel shows."""
+    """Return the selection of each panel, a label for each facet."""
     labels = product(*(values[d].values for d in facets))
-    return [dict(zip(facets, one, strict=True)) for one in labels]
+    return [dict(zip(facets, combination, strict=True)) for combination in labels]
 
 
 def labels_of(values: xr.DataArray, dim: Hashable) -> pd.Index:
-    """Labels along a dim, or positions where it has none; each must be there once."""
+    """Return the labels along a dim, or positions if it has none; raise if a label is repeated."""
     labels = pd.Index(values[dim].values, name=dim)
     if labels.has_duplicates:
         twice = labels[labels.duplicated()][0]
-        raise ValueError(f"{dim!r} has the label {twice!r} twice; rename one, or they are one.")
+        raise ValueError(f"{dim!r} has the label {twice!r} twice; rename one of them.")
     return labels
 
 
 def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:
-    """Dims that have panels: those besides chain, draw and `dim`."""
+    """Return the dims with panels: all except chain, draw and `dim`."""
     facets = group_dims(values, dim)
     for facet in facets:
         labels_of(values, facet)
@@ -172,9 +173,9 @@ def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:
 def items_shown(
     data: Any, var: str, dim: str, wanted: Sequence[Any] | None, most: int | None
 ) -> tuple[xr.DataArray, list[Hashable], pd.Index]:
-    """Find utilities, the dims that have panels, and the items to show, from top to bottom.
+    """Find utilities, the dims with panels, and the items to show, from top to bottom.
 
-    The order is that of the mean rank, averaged over the panels.
+    Items are sorted by mean rank, averaged over the panels.
     """
     utility = posterior_utilities(data, var, dim).rename(var)
     facets = facets_of(utility, dim)
@@ -184,27 +185,27 @@ def items_shown(
 
 
 def chosen(
-    labels: pd.Index, wanted: Sequence[Any] | None, most: int | None, what: str = "item"
+    labels: pd.Index, wanted: Sequence[Any] | None, most: int | None, unit: str = "item"
 ) -> pd.Index:
-    """Labels to show, from top to bottom: all, or those wanted, of which each must exist once."""
+    """Return the labels to show, from top to bottom: all, or the ones wanted."""
     if most is not None and most < 1:
-        raise ValueError(f"`max_{what}s` is {most}; it must be 1 or more.")
+        raise ValueError(f"`max_{unit}s` is {most}; it must be 1 or more.")
     if wanted is None:
         return labels[:most]
     wanted = list(wanted)
     unknown = [label for label in wanted if label not in labels]
     if unknown:
         some = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-        raise ValueError(f"There is no {what} {unknown[0]!r}; the {len(labels)} {what}s are {some}")
+        raise ValueError(f"There is no {unit} {unknown[0]!r}; the {len(labels)} {unit}s are {some}")
     twice = [label for label in wanted if wanted.count(label) > 1]
     if twice or not wanted:
-        which = f"{twice[0]!r} twice" if twice else "no label"
-        raise ValueError(f"`{what}s` holds {which}; give each {what} to show once.")
+        problem = f"contains {twice[0]!r} twice" if twice else "is empty"
+        raise ValueError(f"`{unit}s` {problem}; name each {unit} to show once.")
     return pd.Index(wanted, dtype=labels.dtype, name=labels.name)[:most]
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
-    """One line of at most `longest` characters, beginning and end kept."""
+    """Shorten a name to one line of at most `longest` characters, with its beginning and end."""
     text = " ".join(str(name).split())
     if len(text) <= longest:
         return text

@@ -1,4 +1,4 @@
-"""The picture of rank posteriors: which items are ahead, and how sure that is."""
+"""Plot of rank intervals: which items lead, and with what certainty."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,12 +46,11 @@ def plot_ranks(
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Draw the rank interval of every item, best on top.
+    """Plot the rank interval of every item, best on top.
 
-    A thin line is the interval of probability `prob`, a thick one that of one half, the circle the
-    mean rank. Items that may be better than the leader are coloured. Further dims, such as a
-    category, have one panel per label; the items are in the same order in all of them, that of
-    the mean rank averaged over the panels.
+    A thin line is the interval of probability `prob`, a thick line the 50% interval, and the circle
+    the mean rank. Items that may be better than the leader are coloured. Other dims, such as a
+    category, get one panel per label. Items are sorted by mean rank, averaged over the panels.
 
     Parameters
     ----------
@@ -62,30 +61,30 @@ def plot_ranks(
     tied_prob : float
         As in `rank_summary`.
     simultaneous : bool
-        Whether intervals hold for all items at once, as in `rank_summary`.
+        Whether intervals hold jointly for all items, as in `rank_summary`.
     items : sequence of labels, optional
-        Show these only, from top to bottom; their ranks are still those among all items.
+        Show only these, from top to bottom. Ranks are still among all items.
     max_items : int, optional
-        Show only the first so many; the picture says how many there are.
+        Show at most this number of items, best first.
     prior_sd : float, optional
-        As in `rank_summary`: items of which too little is known are apart from close ones.
+        As in `rank_summary`. It separates items with too little data from close items.
     seen : Series, optional
-        For each item, how many rankings or matches it is in, which its name says; written at the
-        right of a picture with one panel.
+        Number of rankings or matches of each item, written at the right if there is one panel. Its
+        name is the heading.
     plot_collection : PlotCollection, optional
-        What to draw on, with panels by the further dims; by default a new figure.
+        Draw on these panels, by the other dims; by default on a new figure.
     **pc_kwargs
         Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
 
     Returns
     -------
     PlotCollection
-        With the visuals interval, half and mean in ``viz``, and legend on a new figure.
+        The visuals interval, half and mean are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
     ValueError
-        As `rank_summary`; if items or panels do not fit.
+        As `rank_summary`; if items or panels do not match the data.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def plot_ranks(
     everyone, halves = (rank_summary(utility, prob=p, **options).to_xarray() for p in (prob, 0.5))
     everyone["colour"] = _colours(everyone, dim)
     thin, thick = everyone.sel({dim: shown}), halves.sel({dim: shown})
-    # An interval of one rank has no length: something on either side makes it show.
+    # An interval of one rank has no length; extend it on either side so that it is visible.
     right = max(float(x.max()) for x in (thin["rank_high"], thick["rank_high"], thin["mean_rank"]))
     more = max(0.2, 0.004 * right)
 
@@ -127,10 +126,10 @@ def plot_ranks(
     for name, made in zip(("interval", "half", "mean"), zip(*artists, strict=True), strict=True):
         panels.keep(name, made, facets)
 
-    at_once = ", all items at once" if simultaneous else ""
+    at_once = ", all items jointly" if simultaneous else ""
     handles = _handles_of_tied(everyone, dim)
     if not everyone["tied_with_leader"].all():
-        handles.append(handle(f"worse, all at once, with probability ≥ {tied_prob:g}", OTHER))
+        handles.append(handle(f"worse, jointly with probability ≥ {tied_prob:g}", OTHER))
     handles += interval_handles(prob, "mean rank", at_once)
     n_items = utility.sizes[dim]
     count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""
@@ -140,7 +139,7 @@ def plot_ranks(
 
 
 def _colours(summary: xr.Dataset, dim: str) -> xr.DataArray:
-    """Colour of each item: those of which too little is known are lighter."""
+    """Return the colour of each item; items with too little data are lighter."""
     tied = xr.where(summary["tied_with_leader"], LEADING, OTHER)
     if "known" not in summary:
         return tied
@@ -148,17 +147,17 @@ def _colours(summary: xr.Dataset, dim: str) -> xr.DataArray:
 
 
 def _unknown(summary: xr.Dataset, dim: str) -> xr.DataArray:
-    """Which of the items that may be better are so because too little is known."""
+    """Return which items are tied with the leader because they have too little data."""
     leads = summary["mean_rank"] == summary["mean_rank"].min(dim)
     return summary["tied_with_leader"] & (summary["known"] < LITTLE) & ~leads
 
 
 def _handles_of_tied(summary: xr.Dataset, dim: str) -> list[Line2D]:
-    """Legend of the items that may be better than the leader; of one panel also how many."""
+    """Return the legend of items that may be better than the leader, with counts for one panel."""
     tied = summary["tied_with_leader"]
     if tied.ndim > 1:
-        alone = (tied.sum(dim) == 1).all()
-        words = "the leader" if alone else "not distinguishable from the leader"
+        single = (tied.sum(dim) == 1).all()
+        words = "the leader" if single else "not distinguishable from the leader"
         return [handle(f"{words} of the panel", LEADING)]
     if "known" not in summary:
         n = int(tied.sum())
@@ -168,11 +167,11 @@ def _handles_of_tied(summary: xr.Dataset, dim: str) -> list[Line2D]:
     close = int(tied.sum()) - unknown - 1
     label = f"the leader, and {close} close to it" if close else "the leader"
     handles = [handle(label, LEADING)]
-    return [*handles, handle(f"too little is known ({unknown})", UNKNOWN)] if unknown else handles
+    return [*handles, handle(f"too little data ({unknown})", UNKNOWN)] if unknown else handles
 
 
 def _write_counts(ax: Axes, y: NDArray[np.int_], seen: pd.Series) -> None:
-    """Write at the right of each row how often the item was seen."""
+    """Write the number of rankings or matches at the right of each row."""
     look: dict[str, Any] = {"fontsize": 8.5, "color": "#555555"}
     for row, text in zip([-1, *y], [str(seen.name), *(f"{n:,.0f}" for n in seen)], strict=True):
         ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center", **look)

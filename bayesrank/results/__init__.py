@@ -1,4 +1,4 @@
-"""Results: what posteriors say about ranks, as tables, pictures and a page.
+"""Results: posteriors of ranks as tables, checks, model comparisons and a report page.
 
 This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, jinja2, markupsafe,
 matplotlib, rich, threadpoolctl, schema and the room data.

@@ -1,8 +1,8 @@
-"""Draws of utilities: found in what samplers return, checked, ranked, taken group by group.
+"""Find draws of utilities in results, check them, rank them, and split them into groups.
 
 Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
-or a `DataArray`, with the dims chain and draw, one dim of items, and any others (groups, rankers).
-Each combination of the others is a *group*; its draws are an array (n_draws, n_items).
+or a `DataArray`. They have the dims chain and draw, one dim of items, and perhaps others. Each
+combination of the other dims is a *group*; its draws are an array (n_draws, n_items).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ __all__ = [
 
 SAMPLE = ("chain", "draw")
 CHUNK = 2**17
-"""Numbers ranked at a time: a megabyte, so that what sorting needs stays in the cache."""
+"""Numbers ranked at once: one megabyte, so that sorting stays in the cache."""
 
 
 def find_variable(data: Any, var: str) -> xr.DataArray:
@@ -39,7 +39,7 @@ def find_variable(data: Any, var: str) -> xr.DataArray:
     if isinstance(data, xr.DataTree):
         if "posterior" in data.children:
             data = data["posterior"]
-        elif not data.data_vars:  # a group by itself, such as idata.posterior, has variables
+        elif not data.data_vars:  # a single group, such as idata.posterior, has variables
             raise ValueError(
                 f"The DataTree has no posterior; it has {sorted(map(str, data.children))}. Pass "
                 "what pm.sample() returned."
@@ -64,7 +64,7 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
         ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
-        (dim, "Name the one that is meant with dim=."),
+        (dim, "Name the dim of the items with dim=."),
     ):
         if needed not in data.dims:
             raise ValueError(
@@ -77,19 +77,19 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     bad = int((~per_draw).sum())
     if bad:
         raise ValueError(
-            f"{bad} of {per_draw.size} draws of {var!r} hold NaN or infinite values: the sampler "
-            "has failed, and summaries of them would mean nothing."
+            f"{bad} of {per_draw.size} draws of {var!r} contain NaN or infinite values. The "
+            "sampler failed; check the model and its priors, and sample again."
         )
     return data
 
 
 def single_group(data: Any, var: str, dim: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Draws (n_draws, n_items) of a variable without further dims, and labels of the items."""
+    """Return the draws (n_draws, n_items) of a variable with one group, and item labels."""
     found = posterior_utilities(data, var, dim)
     extra = [str(d) for d in group_dims(found, dim)]
     if extra:
         raise ValueError(
-            f"{var!r} has the further dims {extra}: select one group of each first, such as "
+            f"{var!r} has the additional dims {extra}. Select one label of each first, such as "
             f"idata.posterior[{var!r}].isel({extra[0]}=0)."
         )
     return next(each_group(found, dim)), item_labels(found, dim)
@@ -109,22 +109,22 @@ def check_whole(**values: Any) -> None:
 
 
 def check_tops(top: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the places asked for, one or several; raise unless they are whole, 1 or more."""
+    """Return `top` as a tuple; raise unless it has distinct whole numbers, 1 or more."""
     tops: tuple[Any, ...] = tuple(top) if isinstance(top, Sequence | np.ndarray) else (top,)
     for k in tops:
         check_whole(top=k)
     if not tops or len(set(tops)) < len(tops):
-        raise ValueError(f"`top` is {top!r}; name at least one place, and each of them once.")
+        raise ValueError(f"`top` is {top!r}; give at least one number, and no number twice.")
     return tuple(int(k) for k in tops)
 
 
 def group_dims(utility: xr.DataArray, dim: Hashable) -> list[Hashable]:
-    """Names of the dims beside draws and items."""
+    """Return the names of the dims other than draws and items."""
     return [d for d in utility.dims if d not in (*SAMPLE, dim)]
 
 
 def each_group(utility: xr.DataArray, dim: Hashable) -> Iterator[NDArray[np.float64]]:
-    """Draws (n_draws, n_items) of one group after the other, the last dim fastest."""
+    """Yield the draws (n_draws, n_items) of each group; the last dim varies fastest."""
     groups = group_dims(utility, dim)
     values = utility.transpose(*groups, *SAMPLE, dim).values
     for at in np.ndindex(values.shape[: len(groups)]):
@@ -140,14 +140,15 @@ def by_group(
 ) -> list[xr.DataArray]:
     """Apply a function to the draws (n_draws, n_items) of every group.
 
-    It returns an array, or a tuple of as many as there are `results`: the name of every result, and
-    its dims after those of the groups. `labels` are those of each new dim, or None.
+    The function returns one array, or a tuple with one array per result. `results` maps the name of
+    each result to its dims, which follow those of the groups. `labels` names the labels of each new
+    dim, or None.
     """
     for d in labels:
         if d in utility.dims:
             raise ValueError(
-                f"The draws have a dim {d!r}, and so would the result, for something else: rename "
-                f"it, such as draws.rename({d}=...)."
+                f"The draws have a dim {d!r}, but the result uses this name for a new dim. Rename "
+                f"the dim of the draws, such as draws.rename({d}=...)."
             )
     found = xr.apply_ufunc(
         lambda draws: function(draws.reshape(-1, draws.shape[-1])),
@@ -162,12 +163,12 @@ def by_group(
 
 
 def item_labels(utility: xr.DataArray, dim: Hashable) -> NDArray[Any]:
-    """Names of the items, or their numbers from 0 if they have no names."""
+    """Return the labels of the items, or their numbers from 0."""
     return utility[dim].values
 
 
 def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Rank in every draw (n_draws, n_items), 1 = highest; equal ones share the better rank."""
+    """Rank the items in every draw (n_draws, n_items), 1 = highest; ties share the better rank."""
     ranks = np.empty(utility.shape, np.int32)
     step = max(1, CHUNK // utility.shape[1])
     for start in range(0, len(utility), step):

@@ -1,7 +1,7 @@
 """Predictive checks of mixtures by component.
 
-A mixture may predict all rankings together well, and yet put people into one component who do not
-belong together.
+A mixture may predict all rankings together well, and yet assign people to the same component who do
+not belong together.
 """
 
 from typing import Any
@@ -37,24 +37,24 @@ def component_checks(
 ) -> pd.DataFrame:
     r"""Compare observed rankings with predicted ones, component by component.
 
-    In every draw t each ranking is of component g with a probability :math:`r_{ug}` given its order
-    and the parameters of the draw, its weight in
+    In draw t, each ranking belongs to component g with probability :math:`r_{ug}`, given its order
+    and the parameters. This probability is the weight of the ranking in the statistic
 
     .. math:: T_g(y, \theta_t) = \frac{\sum_u r_{ug}(y_u, \theta_t) \, s(y_u)}
                                       {\sum_u r_{ug}(y_u, \theta_t)}
 
-    The same is computed of the rankings predicted in that draw (a realised discrepancy). The
-    statistics are
+    The same statistic is computed for the rankings predicted in that draw (a realised discrepancy).
+    The statistics are
 
     ==================  ========================================================================
-    share               of the rankings that are of the component
-    top item            share of those of two items or more with an item that put it first; k items
-                        on the first place count 1/k each
-    pair order          share of those with both items that put i above j ("i > j"); a tie counts
-                        one half
-    Kendall distance    share of the pairs of a ranking that are not in the order of the component
-                        in that draw, a tie counting one half: "mean" and standard deviation,
-                        "spread"
+    share               Share of the rankings that belong to the component.
+    top item            Share of the rankings with the item that put it first, among those of two
+                        or more items. If k items share the first place, each counts 1/k.
+    pair order          Share of the rankings with both items that put i above j ("i > j"). A tie
+                        counts one half.
+    Kendall distance    Share of the pairs of a ranking that contradict the order of the component
+                        in that draw. A tie counts one half. Rows: "mean" and "spread" (standard
+                        deviation).
     ==================  ========================================================================
 
     Parameters
@@ -67,13 +67,13 @@ def component_checks(
     var : str
         The mixture.
     order : str, optional
-        A variable of the posterior by component and item, from whose orders distances are taken:
-        ranks if it holds whole numbers, else the highest is first. By default "utility" or
-        "consensus"; without either there are no distances.
+        A variable of the posterior by component and item. Distances are computed to its orders.
+        Integers are ranks; of other numbers, the highest is first. By default "utility" or
+        "consensus"; if neither exists, there are no distances.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Number of pairs to check, those most often presented together.
+        Number of pairs to check: those most often presented together.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def component_checks(
     Raises
     ------
     ValueError
-        If predictions are missing, memberships are of others, or the variable of the orders is not
+        If predictions are missing, `probabilities` has other draws, or `order` is not a variable
         by component and item.
 
     References
@@ -93,7 +93,7 @@ def component_checks(
 
     Examples
     --------
-    >>> table = component_checks(posterior, who)  # doctest: +SKIP
+    >>> table = component_checks(posterior, probabilities)  # doctest: +SKIP
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
     check_probability("prob", prob, 0.0)
@@ -108,11 +108,11 @@ def component_checks(
 
     columns = []
     for k in range(len(components)):
-        of_component = weights[0][..., k], weights[1][..., k]
+        component_weights = weights[0][..., k], weights[1][..., k]
         for statistic in statistics:
-            of_items = [orders[:, k].T] if isinstance(statistic, KendallDistance) else []
+            order_places = [orders[:, k].T] if isinstance(statistic, KendallDistance) else []
             with np.errstate(invalid="ignore", divide="ignore"):
-                columns.append(compared(statistic, found, of_component, *of_items))
+                columns.append(compared(statistic, found, component_weights, *order_places))
     observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
     keys = [
         (s.name, label, component)
@@ -120,7 +120,7 @@ def component_checks(
         for s in statistics
         for label, _ in s.labels
     ]
-    # statistic by statistic, without those of an item that nobody of a component has
+    # sorted by statistic, without items that no ranking of a component contains
     n = len(keys) // len(components)
     known = np.isfinite(observed) & np.isfinite(predicted).all(axis=1)
     rows = [row for row in np.arange(len(keys)).reshape(-1, n).T.ravel() if known[row]]
@@ -131,7 +131,7 @@ def component_checks(
 
 
 class Share:
-    """Share of the rankings that are of a component."""
+    """Share of the rankings that belong to a component."""
 
     name = "share"
     labels = (("of the rankings", "all"),)
@@ -150,7 +150,7 @@ def _weights(
     named = getattr(probabilities, "data_vars", ())
     if not {"observed", "predicted"} <= set(named):
         raise ValueError(
-            "`probabilities` must have the variables 'observed' and 'predicted'. Compute them by "
+            "`probabilities` must have the variables 'observed' and 'predicted'. Compute them with "
             "br.component_probabilities(model, data, predicted=True)."
         )
     *sample, _, component = map(str, probabilities["observed"].dims)
@@ -159,12 +159,12 @@ def _weights(
     if sample != [*SAMPLE] or not same:
         raise ValueError(
             "`probabilities` and the predictions have different draws. Compute both from the same "
-            "data, by br.component_probabilities(model, data, predicted=True)."
+            "data, with br.component_probabilities(model, data, predicted=True)."
         )
     values = [probabilities[x].to_numpy() for x in ("observed", "predicted")]
     flat = [x.reshape(-1, *x.shape[2:]) for x in values]
     kept = Kept(data, var)
-    if TURNS in kept:  # of rankers: what each of their rankings is of
+    if TURNS in kept:  # from rankers to rankings
         flat = [x[:, kept[RANKER].to_numpy()] for x in flat]
     weights = [x.swapaxes(0, 1) * found.weight[:, None, None] for x in flat]
     return weights, probabilities[component].to_numpy().tolist()
@@ -177,7 +177,7 @@ def _orders(
     found: Found,
     components: list[Any],
 ) -> Any:
-    """Return places in the order of every component, (n_draws, n_components, n_items)."""
+    """Return the places of the items in each component, (n_draws, n_components, n_items)."""
     posterior = data["posterior"].dataset
     component = str(probabilities["observed"].dims[-1])
     known = {}

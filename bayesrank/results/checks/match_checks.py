@@ -1,4 +1,4 @@
-"""Posterior predictive checks of matches: whether a model makes matches like the observed."""
+"""Posterior predictive checks of matches: compare predicted with observed matches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
 __all__ = ["match_checks", "predicted_counts"]
 
 OUTCOMES = ("first", "second", "tie")
-AT_ONCE = 2**22  # counts of a block of draws
+AT_ONCE = 2**22  # counts in a block of draws
 
 Array = NDArray[Any]
 
@@ -31,32 +31,32 @@ def match_checks(
     draws: int | None = 1000,
     by: Sequence[str] = (),
 ) -> pd.DataFrame:
-    r"""Compare observed matches with those that the posterior predicts.
+    r"""Compare observed matches with matches that the posterior predicts.
 
-    The observed statistic :math:`T(y)` is placed among the :math:`T(y_t)` of matches drawn with
-    each draw t of the posterior. The statistics are
+    The observed statistic :math:`T(y)` is compared with :math:`T(y_t)`, the statistic of matches
+    predicted in draw t of the posterior. The statistics are
 
     =============  =============================================================================
-    points         of each item: the share of its matches that it won, a tie counting one half
-    pair           of each two items: the share of their matches that i won ("i > j"), a tie
-                   counting one half, whoever stood first, judged, and in whatever category
-    outcome        the shares of all matches that the first won, the second won, and nobody
-    group outcome  the same of the matches of each label of a group ("tie, judge ann")
-    group points   points of each item at each label of a group ("a, judge ann")
+    points         Share of its matches that an item won. A tie counts one half.
+    pair           Share of the matches of two items that i won ("i > j"), over all orders,
+                   judges and categories. A tie counts one half.
+    outcome        Shares of all matches won by the first item, won by the second, and tied.
+    group outcome  Shares of outcomes for each label of a group ("tie, judge ann").
+    group points   Points of each item for each label of a group ("a, judge ann").
     =============  =============================================================================
 
     Parameters
     ----------
     data : DataTree
-        Of a model that observes `Pairs`, with the group posterior_predictive:
+        Results of a model that observes `Pairs`, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
     var : str
         The observed variable.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Number of pairs of items to check, those that met most often; also of labels of a group and
-        of items at a label.
+        Number of pairs of items to check: those that met most often. It also limits the rows of
+        each group.
     draws : int, optional
         Number of draws to use, evenly spaced; None uses all.
     by : sequence of str
@@ -65,13 +65,13 @@ def match_checks(
     Returns
     -------
     DataFrame
-        As `ranking_checks` returns it; in its index n_items is "all".
+        As from `ranking_checks`; n_items in its index is "all".
 
     Raises
     ------
     ValueError
-        If predictions are missing, the variable was not observed as pairs, there is no such group,
-        or `prob`, `max_pairs` or `draws` are out of range.
+        If predictions are missing, the variable was not observed as pairs, or a group does not
+        exist. Also if `prob`, `max_pairs` or `draws` are out of range.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def match_checks(
     for group in by:
         if group not in kept.groups:
             known = ", ".join(map(repr, kept.groups)) or "none"
-            raise ValueError(f"There is no group {group!r} to check by; the groups are {known}.")
+            raise ValueError(f"`by` names the group {group!r}; the groups are {known}.")
     keys, shares, n_pairs = _statistics(kept, by, max_pairs)
     step = max(1, AT_ONCE // max(observed.size, 1))
     blocks = [predicted[start : start + step] for start in range(0, len(predicted), step)]
@@ -108,15 +108,15 @@ def match_checks(
 def predicted_counts(
     data: xr.DataTree, var: str = "y", draws: int | None = None
 ) -> tuple[Kept, NDArray[np.integer]]:
-    """Read what was drawn of every pair from the posterior predictive distribution.
+    """Read the posterior predictive draws of every pair.
 
-    Returns what the results hold of the observed matches, and counts (draw, pair, result).
+    Returns the data of the observed matches, and predicted counts (draw, pair, result).
     """
     kept = Kept(data, var)
     predicted: Any = data["posterior_predictive"] if "posterior_predictive" in data.children else {}
     if COUNTS not in kept or var not in predicted:
         raise ValueError(
-            f"{var!r} must be observed as Pairs and predicted: with the model, "
+            f"{var!r} must be observed as Pairs and predicted. With the model, run "
             "pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
         )
     counts = predicted[var].transpose(*SAMPLE, *kept[COUNTS].dims).values
@@ -127,25 +127,25 @@ def predicted_counts(
 def _statistics(
     kept: Kept, by: Sequence[str], most: int
 ) -> tuple[list[tuple[str, str, str]], csr_array, int]:
-    """Keys of the statistics, their matrix (n_statistics, n_rows * n_outcomes), number of pairs.
+    """Return keys of the statistics, their matrix, and the number of pairs.
 
-    Every statistic is a share of points: the matrix times the counts of a draw.
+    The matrix (n_statistics, n_rows * n_outcomes) times the counts of a draw gives the statistics.
     """
     counts = kept[COUNTS].values
     first, second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
     items = [str(x) for x in item_names(kept, 1 + int(max(first.max(), second.max())))]
     n_items, n_outcomes = len(items), counts.shape[1]
-    mine, theirs = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])[:, :n_outcomes]
+    for_first, for_second = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])[:, :n_outcomes]
     outcomes = list(zip(OUTCOMES, np.eye(n_outcomes), strict=False))
 
     low, high = np.minimum(first, second), np.maximum(first, second)
     codes, pair = np.unique(low * n_items + high, return_inverse=True)
     pairs = [f"{items[i]} > {items[j]}" for i, j in zip(*divmod(codes, n_items), strict=True)]
-    of_low = np.where((first > second)[:, None], theirs, mine)
-    # statistic, names of the cells, and for each side: the cell of every row, points of outcomes
+    for_low = np.where((first > second)[:, None], for_second, for_first)
+    # statistic, names of the cells, and for each side the cell of each row and its points
     tables: list[tuple[str, list[str], list[tuple[Array, Array]]]] = [
-        ("points", items, [(first, mine), (second, theirs)]),
-        ("pair", pairs, [(pair, of_low)]),
+        ("points", items, [(first, for_first), (second, for_second)]),
+        ("pair", pairs, [(pair, for_low)]),
         *(("outcome", [name], [(np.zeros_like(first), points)]) for name, points in outcomes),
     ]
     for group in by:
@@ -154,7 +154,7 @@ def _statistics(
         for outcome, points in outcomes:
             labels = [f"{outcome}, {name}" for name in names]
             tables.append(("group outcome", labels, [(codes, points)]))
-        sides = [(codes * n_items + first, mine), (codes * n_items + second, theirs)]
+        sides = [(codes * n_items + first, for_first), (codes * n_items + second, for_second)]
         labels = [f"{item}, {name}" for name in names for item in items]
         tables.append(("group points", labels, sides))
 
@@ -167,7 +167,7 @@ def _statistics(
         chosen = np.flatnonzero(total > 0)
         if statistic == "pair":
             n_pairs = len(chosen)
-        if statistic not in ("points", "outcome"):  # the largest, pairs in this order
+        if statistic not in ("points", "outcome"):  # keep the largest; sort pairs by size
             chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
             chosen = chosen if statistic == "pair" else np.sort(chosen)
         keys += [(statistic, names[k], "all") for k in chosen]
@@ -176,7 +176,7 @@ def _statistics(
 
 
 def _cells(sides: list[tuple[Array, Array]], shape: tuple[int, ...], n_cells: int) -> csr_array:
-    """Matrix (n_cells, n_rows * n_outcomes) that adds up the points of the rows of every cell."""
+    """Return the matrix (n_cells, n_rows * n_outcomes) that sums points in each cell."""
     n = shape[0] * shape[1]
     points = np.concatenate([np.broadcast_to(x, shape).ravel() for _, x in sides])
     cells = np.concatenate([np.repeat(cell, shape[1]) for cell, _ in sides])

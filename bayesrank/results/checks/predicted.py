@@ -1,6 +1,6 @@
-"""Drawn rankings by item: what predictive draws, which go by slot, say of each item.
+"""Predicted ranks by item, from predictive draws by slot.
 
-Slots are sorted best first by what was observed, so that slot 0 holds another item in every
+Slots are sorted by the observed ranks, best first, so slot 0 holds a different item in each
 ranking.
 """
 
@@ -14,7 +14,7 @@ from bayesrank.schema import ITEM, RANKS, Kept
 
 __all__ = ["item_names", "predicted_ranks", "ranks_in"]
 
-# Groups of results, and what to do without
+# Groups of results, and what to do if they are missing
 GROUPS = {
     "posterior_predictive": (
         "With the model: pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
@@ -28,39 +28,39 @@ GROUPS = {
 def predicted_ranks(
     data: xr.DataTree, var: str = "y", *, group: str = "posterior_predictive"
 ) -> xr.DataArray:
-    r"""Tell the drawn rank of every item, in place of that of every slot.
+    r"""Return predicted ranks by item instead of by slot.
 
     .. math:: \text{rank}_{t,r,i} = y_{t,r,s} \quad\text{where slot } s \text{ of ranking } r
               \text{ holds item } i
 
-    An item that was not in a ranking has NaN there, which means and pictures leave out.
+    An item that is not in a ranking gets NaN, which means and plots skip.
 
     Parameters
     ----------
     data : DataTree
-        Of a model that observes a `Rankings`, with the group, and the data that its rankings were
-        drawn for: constant_data, or predictions_constant_data of predictions.
+        Results of a model that observes a `Rankings`, with `group` and its data: constant_data,
+        or predictions_constant_data for predictions.
     var : str
         The observed variable.
     group : {"posterior_predictive", "prior_predictive", "predictions", "observed_data"}
-        Where the ranks are. Those observed have no dims chain and draw.
+        Group that contains the ranks. Observed ranks have no dims chain and draw.
 
     Returns
     -------
     DataArray of float, (chain, draw, ranking, item)
-        Called `var`; dense ranks from 1, equal ones tied.
+        Dense ranks from 1; equal ranks are ties. Its name is `var`.
 
     Raises
     ------
     ValueError
-        If the group or the variable is missing, the variable does not hold rankings, or the data
-        beside it are not those that it was drawn for.
+        If the group or the variable is missing, the variable does not hold rankings, or it was
+        drawn for other data.
     TypeError
         If `data` is not a DataTree.
 
     Notes
     -----
-    ArviZ draws predictions beside what was observed, if both are in a DataTree:
+    ArviZ plots predicted and observed ranks together if both are in a DataTree:
 
     >>> by_item = xr.DataTree.from_dict({
     ...     group: predicted_ranks(idata, group=group).sel(item="ale").to_dataset()
@@ -89,15 +89,15 @@ def predicted_ranks(
     item, ranks = kept[ITEM], kept[RANKS]
     row, slot = (str(dim) for dim in item.dims)
     if any(y.sizes.get(dim) != item.sizes[dim] for dim in item.dims):
-        other = f"the sizes {dict(y.sizes)}, and the rankings beside it {dict(item.sizes)}"
+        difference = f"the sizes {dict(y.sizes)}, but its data have {dict(item.sizes)}"
     elif row in y.coords and row in item.coords and not np.array_equal(y[row], item[row]):
-        other = f"other {row} labels than the rankings beside it"
+        difference = f"other {row} labels than its data"
     else:
-        other = ""
-    if other:
+        difference = ""
+    if difference:
         raise ValueError(
-            f"{var!r} in {group} has {other}: they are others. Draw new rankings with "
-            "predictions=True, and take group='predictions'."
+            f"{var!r} in {group} has {difference}. It was drawn for other rankings. Predict new "
+            "rankings with predictions=True, and use group='predictions'."
         )
 
     axis = kept.item_axis or "item"
@@ -116,16 +116,16 @@ def predicted_ranks(
 
 
 def _drawn(data: xr.DataTree, var: str, group: str) -> tuple[xr.DataArray, Kept]:
-    """Find ranks of slots, and what says which items the slots hold."""
+    """Find the ranks by slot, and the data that name the items of the slots."""
     if group not in GROUPS:
-        raise ValueError(f"`group` is {group!r}; ranks are in one of {[*GROUPS]}.")
+        raise ValueError(f"`group` is {group!r}; it must be one of {[*GROUPS]}.")
     drawn = ranks_in(data, group, var)
     constant = "predictions_constant_data" if group == "predictions" else "constant_data"
     kept = Kept(data, var, constant)
     if ITEM not in kept or RANKS not in kept:
         raise ValueError(
-            f"{constant} does not say which items the rankings {var!r} are of, as that of a "
-            "distribution with observed=Rankings does."
+            f"{constant} does not name the items of the rankings {var!r}. Observe a Rankings: a "
+            "distribution with observed=Rankings stores its items."
         )
     return drawn, kept
 
@@ -149,6 +149,6 @@ def ranks_in(data: xr.DataTree, group: str, var: str) -> xr.DataArray:
 
 
 def item_names(kept: Kept, n_items: int) -> pd.Index:
-    """Labels of the items, or numbers where the results do not name them."""
+    """Return labels of the items, or numbers if the results do not name them."""
     labels = kept.items
     return pd.Index(range(n_items)) if labels is None or len(labels) < n_items else labels

@@ -1,4 +1,4 @@
-"""Posterior predictive checks of rankings: whether a model makes rankings like the observed."""
+"""Posterior predictive checks of rankings: compare predicted with observed rankings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 GIVEN = "given, not predicted"
-AT_ONCE = 2**22  # ranks of a block of draws, which stay near the cache
-# A difference is not chance beyond this many standard deviations: among thousands of checks, and
-# of the mean distance to the consensus
+AT_ONCE = 2**22  # ranks in a block of draws, small enough for the cache
+# Beyond this many standard deviations a difference is not due to chance: for any of thousands of
+# checks, and for the mean distance to the consensus
 FAR, DISTANCE = 5, 3
-CLOSE = 1e-9  # sums of the same shares in another order differ by less
+CLOSE = 1e-9  # rounding error of sums of shares
 
 Floats = NDArray[np.float64]
 
@@ -52,41 +52,41 @@ def ranking_checks(
     by_length: bool = True,
     draws: int | None = 1000,
 ) -> pd.DataFrame:
-    r"""Compare observed rankings with those that the posterior predicts.
+    r"""Compare observed rankings with rankings that the posterior predicts.
 
-    The observed statistic :math:`T(y)` is placed among the :math:`T(y_t)` of rankings drawn with
-    each draw t of the posterior. The statistics are
+    The observed statistic :math:`T(y)` is compared with :math:`T(y_t)`, the statistic of rankings
+    predicted in draw t of the posterior. The statistics are
 
     ==================  ========================================================================
-    top item            share of the lists with an item that put it in the first block; a first
-                        block of k items counts 1/k for each
-    pair order          share of the lists with both items that put i above j ("i > j"); a tie
-                        counts one half
-    block size          share of the blocks that have "1 item", "2 items", ...; "blocks per item" of
-                        a list, 1 without ties: mean and standard deviation over lists
-    Kendall distance    share of the pairs of a list that are not in the order of the consensus, a
-                        tie counting one half: "mean" and standard deviation ("spread") over lists
+    top item            Share of the lists with the item that put it in the first block. If the
+                        first block has k items, each counts 1/k.
+    pair order          Share of the lists with both items that put i above j ("i > j"). A tie
+                        counts one half.
+    block size          Share of the blocks that have "1 item", "2 items", ... Also "blocks per
+                        item" of a list, 1 without ties: mean and standard deviation over lists.
+    Kendall distance    Share of the pairs of a list that contradict the consensus. A tie counts
+                        one half. Rows: "mean" and "spread" (standard deviation) over lists.
     ==================  ========================================================================
 
-    Lists of one item count for block sizes only. Every list counts with its weight.
+    Lists of one item count only for block sizes. Every list counts with its weight.
 
     Parameters
     ----------
     data : DataTree
-        Of a model that observes a `Rankings`, with the group posterior_predictive:
+        Results of a model that observes a `Rankings`, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
     var : str
         The observed variable.
     consensus : str or sequence of labels, optional
-        The order from which distances are taken: a variable of the posterior by item, in each draw
-        by its order there; or all items, best first. By default "utility" if there is such a
-        variable, else the mean place of items in the predicted lists.
+        Distances are computed to this order. Name a posterior variable by item, to use its order
+        in each draw, or list all items, best first. By default "utility" if it exists, else the
+        mean place of items in the predicted lists.
     prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
-        Number of pairs to check, those most often presented together.
+        Number of pairs to check: those most often presented together.
     by_length : bool
-        Whether to take Kendall distances also by the number of items in a list; more than eight
+        Whether to compute Kendall distances also by the number of items in a list. More than eight
         lengths are put into eight groups.
     draws : int, optional
         Number of draws to use, evenly spaced; None uses all.
@@ -94,28 +94,36 @@ def ranking_checks(
     Returns
     -------
     DataFrame
-        Indexed by statistic, label and n_items ("all", a length or a range such as "5 to 8"),
-        with the columns observed; mean, sd, low and high of the predicted, with the ends of their
-        interval; p, the two-sided tail probability, equal values counting half; surprising, whether
-        the observed lies outside the interval; and note, "given, not predicted" for block sizes
-        that are no part of the outcome, which have no p. Its ``attrs`` are n_draws, prob, consensus
-        (the source of the order) and n_pairs (of all).
+        Indexed by statistic, label and n_items ("all", a length or a range such as "5 to 8"). Its
+        ``attrs`` are n_draws, prob, consensus (the source of the order) and n_pairs (their total
+        number). The columns are
+
+        observed
+            The observed statistic.
+        mean, sd, low, high
+            Mean, standard deviation and interval of the predicted statistic.
+        p
+            Two-sided tail probability; equal values count one half. NaN for given block sizes.
+        surprising
+            Whether the observed statistic lies outside the interval.
+        note
+            "given, not predicted" for block sizes that are not part of the outcome.
 
     Raises
     ------
     ValueError
-        If predictions, observations or the variable are missing, they are not rankings, a
-        predicted one is not a weak order, `consensus` is not an order of the items, or `prob`,
-        `max_pairs` or `draws` are out of range.
+        If predictions, observations or the variable are missing, or are not rankings. If a
+        predicted ranking is not a weak order, or `consensus` is not an order of the items. If
+        `prob`, `max_pairs` or `draws` are out of range.
     TypeError
         If `data` is not a DataTree.
 
     Notes
     -----
-    Distances to the order of a draw are compared in that draw (a realised discrepancy):
-    ``observed`` is their mean over the draws, and ``mean``, ``low`` and ``high`` are that plus the
-    differences in each draw. The model has seen the data it is checked with, so checks of a right
-    model are surprising less often than 1 - `prob`.
+    Distances to the order of a draw are compared within that draw (a realised discrepancy). Then
+    ``observed`` is their mean over the draws; ``mean``, ``low`` and ``high`` add the predicted
+    minus the observed distance of each draw. The model was fitted to the data that check it. So
+    checks of a correct model are surprising less often than 1 - `prob`.
 
     References
     ----------
@@ -154,12 +162,12 @@ def ranking_checks(
 def compared(
     statistic: Callable[..., Floats], found: Found, weights: tuple[Floats, Floats], *places: Any
 ) -> tuple[Floats, Floats]:
-    """Compute a statistic of observed rankings (n_rows,) and of predicted ones (n_rows, n_draws).
+    """Compute a statistic of observed (n_rows,) and predicted rankings (n_rows, n_draws).
 
-    `weights` (n_rankings, n_draws) are those of the observed and of the predicted, `places`
-    (n_items, n_draws) those of the consensus, for a statistic that needs it; with one column if all
-    draws have the same. If they differ by draw, the observed values are means over the draws, and
-    the predicted ones are these plus the differences within each draw.
+    `weights` (n_rankings, n_draws) holds the weights of observed and of predicted rankings;
+    `places` (n_items, n_draws) is the consensus, if the statistic needs one. Arrays that are the
+    same in all draws have one column. If they differ by draw, observed values are means over the
+    draws. Predicted values then add to these the differences within each draw.
     """
     step = max(1, AT_ONCE // max(found.item.size, 1))
 
@@ -181,21 +189,21 @@ def compared(
 
 
 class Fits(NamedTuple):
-    """What checks say of a model altogether.
+    """Overall result of the checks of a model.
 
     Attributes
     ----------
     n, failed : int
-        Checks of numbers that are predicted and are not always the same; those that fail.
+        Number of checks whose predicted values vary, and number of checks that fail.
     by_chance : float
-        How many fail at most on average, if the model is right.
+        Upper bound on the expected number of failures if the model is right.
     worst : DataFrame
-        The failures, those that decide first, then the others by the column far: by how many
-        standard deviations of the predicted values the observed one is away from their mean.
+        The failed checks: decisive ones first, then sorted by the column far. This is the distance
+        of the observed value from the predicted mean, in standard deviations.
     ok : bool
-        False if clearly more checks fail than by chance (by two standard deviations, if they were
-        independent), or the mean distance to the consensus is three standard deviations off, or
-        anything is five off and beyond all that is predicted.
+        False in three cases. The number of failures exceeds `by_chance` by two standard deviations
+        of independent checks. The mean distance to the consensus is three standard deviations off.
+        Another value is five standard deviations off and outside all predictions.
     """
 
     n: int
@@ -204,8 +212,8 @@ class Fits(NamedTuple):
     worst: pd.DataFrame
     ok: bool
 
-    def said(self, prob: float) -> str:
-        """Return how many checks fail, and how many would fail by chance."""
+    def message(self, prob: float) -> str:
+        """Return a sentence with the number of failed checks, and the number expected by chance."""
         chance = f"About {self.by_chance:.0f}" if self.by_chance >= 1 else "None or one"
         return (
             f"{self.failed} of {self.n} checks {'fails' if self.failed == 1 else 'fail'}: the "
@@ -215,7 +223,7 @@ class Fits(NamedTuple):
 
 
 def worst_checks(table: pd.DataFrame) -> Fits:
-    """Count the checks that fail, and put the worst first.
+    """Count failed checks, and sort them by severity.
 
     Parameters
     ----------
@@ -235,9 +243,9 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     worst = worst.assign(far=far)
     distance = worst.index.isin([(KendallDistance.name, "mean", "all")])
     enough = ((far > FAR) & (worst["p"] == 0)) | (distance & (far > DISTANCE))
-    # what says by itself that the model is wrong leads; of many checks some are four deviations
-    # off, and counts, which are skewed, more. What is never predicted has no standard deviation: of
-    # such the largest difference counts
+    # Decisive failures come first. Among many checks, some are off by four standard deviations, and
+    # skewed counts by more. A value that is never predicted has no standard deviation, so these are
+    # sorted by their difference.
     worst = worst.iloc[np.lexsort((-off, -far.clip(upper=1e6), ~enough))]
     n, failed = int(varies.sum()), int(odd.sum())
     by_chance = (1 - float(table.attrs["prob"])) * n
@@ -247,7 +255,7 @@ def worst_checks(table: pd.DataFrame) -> Fits:
 
 
 def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
-    """Index of the rows, each level in its order of appearance, for which rows are sorted."""
+    """Build the index of the rows, with each level in order of appearance."""
     columns = [np.empty(len(keys), dtype=object) for _ in range(3)]
     for column, values in zip(columns, zip(*keys, strict=True), strict=True):
         column[:] = values
@@ -262,9 +270,9 @@ def check_table(
     given: NDArray[np.bool_] | None,
     prob: float,
 ) -> pd.DataFrame:
-    """Place observed values (n_rows,) among predicted ones (n_rows, n_draws).
+    """Compare observed values (n_rows,) with predicted values (n_rows, n_draws).
 
-    `given` says which are no part of what is predicted, none by default.
+    `given` marks rows that the model conditions on instead of predicting, by default none.
     """
     given = np.zeros(len(keys), dtype=bool) if given is None else given
     tail = (1 - prob) / 2
@@ -285,36 +293,36 @@ def check_table(
         },
         index=_index(keys),
     )
-    # no list has such a block, nor could one be drawn
+    # drop block sizes that occur in neither observed nor predicted lists
     never = (observed < CLOSE) & (predicted < CLOSE).all(axis=1)
     return table[~(never & (table.index.get_level_values("statistic") == BlockSizes.name))]
 
 
-# What the checks need of a DataTree: rankings, their predictions and a consensus
+# Reading rankings, their predictions and a consensus from a DataTree
 
 
 def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
-    """Find the rankings of a DataTree, observed and predicted."""
+    """Find the observed and predicted rankings of a DataTree."""
     y, rankings = (ranks_in(data, x, var) for x in ("posterior_predictive", "observed_data"))
     kept = Kept(data, var)
     outcome = kept.outcome or ""
     if ITEM not in kept:
-        what = f"It holds {outcome}" if outcome else "Its items are not known"
+        content = f"It holds {outcome}" if outcome else "Its items are not known"
         raise ValueError(
-            f"{var!r} was not observed as rankings. {what}: these checks are of distributions "
+            f"{var!r} was not observed as rankings. {content}. These checks need a distribution "
             "with observed=Rankings."
         )
     dims = rankings.dims
     if set(y.dims) != {*SAMPLE, *dims} or any(y.sizes[d] != rankings.sizes[d] for d in dims):
         raise ValueError(
-            f"The predictions of {var!r} have the sizes {dict(y.sizes)}, the observed rankings "
-            f"{dict(rankings.sizes)}: predict the rankings that were observed."
+            f"The predictions of {var!r} have the sizes {dict(y.sizes)}, but the observed rankings "
+            f"have {dict(rankings.sizes)}. Predict the rankings that were observed."
         )
     if TURNS in kept:
         y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
     values = y.transpose(*SAMPLE, *rankings.dims).values.reshape(-1, *rankings.shape)
     if not len(values):
-        raise ValueError(f"The predictions of {var!r} hold no draw.")
+        raise ValueError(f"The predictions of {var!r} contain no draws.")
     chosen = evenly(len(values), draws)
     values = values if len(chosen) == len(values) else values[chosen]
     observed, item = rankings.values, kept[ITEM].values.astype(np.int64)
@@ -333,18 +341,18 @@ def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
 
 
 def evenly(n: int, most: int | None) -> NDArray[np.intp]:
-    """Choose at most so many of n draws, evenly spaced."""
+    """Choose at most `most` of n draws, evenly spaced."""
     return np.linspace(0, n - 1, n if most is None else min(n, most)).round().astype(np.intp)
 
 
 def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
-    """Take rankings (..., ranker, turn, slot) in the order of the data, (..., ranking, slot)."""
-    *_, of_ranker, of_turn, slot = map(str, x.dims)
-    ranker = kept[RANKER].drop_vars(of_ranker, errors="ignore")
+    """Reshape rankings (..., ranker, turn, slot) to the order of the data, (..., ranking, slot)."""
+    *_, ranker_dim, turn_dim, slot = map(str, x.dims)
+    ranker = kept[RANKER].drop_vars(ranker_dim, errors="ignore")
     codes = pd.Series(ranker.to_numpy())
     turn = ranker.copy(data=codes.groupby(codes).cumcount())
-    found = x.drop_vars([of_ranker, of_turn], errors="ignore").isel(
-        {of_ranker: ranker, of_turn: turn}
+    found = x.drop_vars([ranker_dim, turn_dim], errors="ignore").isel(
+        {ranker_dim: ranker, turn_dim: turn}
     )
     return found.transpose(..., *ranker.dims, slot)
 
@@ -363,31 +371,32 @@ def _check_weak_orders(values: NDArray[Any], rankings: xr.DataArray, var: str) -
             label = rankings[rankings.dims[0]].values.tolist()[row]
             raise ValueError(
                 f"Predictions of {var!r} must be weak orders of the items presented, with dense "
-                f"ranks; ranking {label!r} has ranks {ranks[draw, row].tolist()} in one draw, "
-                f"where its observed ranks are {observed[row].tolist()}."
+                f"ranks. Ranking {label!r} is predicted as {ranks[draw, row].tolist()} in one "
+                f"draw; its observed ranks are {observed[row].tolist()}."
             )
 
 
 def _consensus(
     data: xr.DataTree, var: str, found: Found, consensus: str | Sequence[Any] | None
 ) -> tuple[NDArray[np.intp], str, NDArray[np.intp] | None]:
-    """Find the place of every item in the consensus, from 0, and where that order comes from.
+    """Return the place of every item in the consensus, from 0, and the source of that order.
 
-    If it comes from a variable, also the places in the draws of the predictions (n_draws, n_items).
+    If the source is a variable, also return the places in each draw of the predictions (n_draws,
+    n_items).
     """
     n_items = len(found.items)
     if consensus is not None and not isinstance(consensus, str):
         place = found.items.get_indexer(pd.Index(consensus))
         if sorted(place) != list(range(n_items)):
             raise ValueError(
-                f"`consensus` must hold each of the {n_items} items once, best first; it holds "
-                f"{len(place)} labels, of which {len(set(place) - {-1})} are different items."
+                f"`consensus` must contain each of the {n_items} items once, best first. It has "
+                f"{len(place)} labels, for {len(set(place) - {-1})} different items."
             )
         return place.argsort(), "as given", None
     utility = consensus or "utility"
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
     dims = [str(d) for d in posterior.get(utility, xr.DataArray(0)).dims if d not in SAMPLE]
-    # labelled as the items are, or numbered
+    # the labels of the items, or numbers
     known = [found.items.tolist(), list(range(n_items))]
     if len(dims) == 1 and posterior[dims[0]].values.tolist() in known:
         ranks = rank_draws(posterior, utility, dim=dims[0]).transpose(*SAMPLE, dims[0])
@@ -397,8 +406,8 @@ def _consensus(
     if consensus is not None:
         raise ValueError(
             f"The posterior has no variable {consensus!r} with one value per item; it has "
-            f"{sorted(map(str, posterior.data_vars))}. Name another one, give the items best "
-            "first, or leave `consensus` out."
+            f"{sorted(map(str, posterior.data_vars))}. Name another variable, list the items best "
+            "first, or omit `consensus`."
         )
     # relative places, since lists have different lengths
     relative = found.predicted.mean(axis=2) / found.used.sum(axis=1, keepdims=True)
@@ -410,12 +419,12 @@ def _consensus(
 
 
 def places(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Places from 0, the lowest value first, along the last axis."""
+    """Return places from 0 along the last axis; the lowest value is first."""
     return values.argsort(axis=-1, kind="stable").argsort(axis=-1)
 
 
 def _places_drawn(y: xr.DataArray, ranks: xr.DataArray, found: Found) -> NDArray[np.intp] | None:
-    """Places of the items in the draws that the predictions are of; None if they are of others."""
+    """Return the places of the items in the predicted draws; None if the draws do not match."""
     try:
         ranks = ranks.sel({d: y[d] for d in SAMPLE})
     except KeyError:

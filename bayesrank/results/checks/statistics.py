@@ -1,10 +1,9 @@
-"""Statistics of rankings for predictive checks, of many draws at a time.
+"""Statistics of rankings for predictive checks, computed for many draws at once.
 
-Ranks here are (n_rankings, n_slots, n_draws), draws last, so that every operation runs along
-contiguous memory. Each class is one statistic, or one for every item, pair or size: `labels` names
-its rows, (label, length of lists). Calling it on ranks and on the weights of the rankings,
-(n_rankings, n_draws), gives (n_rows, n_draws). Weights that are the same in all draws have one
-column.
+Ranks have the shape (n_rankings, n_slots, n_draws), so that operations run along contiguous memory.
+Each class computes one statistic, or one for every item, pair or size. Its `labels` name the rows:
+(label, length of lists). Call it with ranks and the weights of the rankings (n_rankings, n_draws);
+it returns (n_rows, n_draws). Weights that are the same in all draws have one column.
 """
 
 from typing import Any, NamedTuple
@@ -22,9 +21,9 @@ __all__ = [
     "TopItem",
 ]
 
-ALL = "all"  # instead of a length: lists of every length
-LARGEST = 7  # blocks of this size or larger are one row
-LENGTHS = 8  # more lengths than this are put into this many groups
+ALL = "all"  # lists of every length
+LARGEST = 7  # blocks of this size or larger share one row
+LENGTHS = 8  # most rows by length; more lengths are grouped
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -33,14 +32,14 @@ Label = tuple[Any, Any]
 
 
 class Found(NamedTuple):
-    """Rankings in a DataTree, slots in the order they have there."""
+    """Rankings from a DataTree, with slots in their original order."""
 
     item: NDArray[np.int64]  # (n_rankings, n_slots)
     used: NDArray[np.bool_]  # (n_rankings, n_slots)
     weight: Floats  # (n_rankings,)
     observed: NDArray[Any]  # (n_rankings, n_slots)
     predicted: NDArray[Any]  # (n_rankings, n_slots, n_draws)
-    draws: NDArray[np.intp]  # (n_draws,) which they are of all predictions
+    draws: NDArray[np.intp]  # (n_draws,) position among all predictive draws
     items: pd.Index  # labels
     sizes_given: bool
 
@@ -55,14 +54,14 @@ class Found(NamedTuple):
         return (self.length > 1) & (self.weight > 0)
 
     def by_item(self, value: NDArray[Any]) -> csc_array:
-        """Matrix (n_rankings, n_items) of a value per slot, (n_rankings, n_slots)."""
+        """Turn a value per slot (n_rankings, n_slots) into a matrix (n_rankings, n_items)."""
         row, slot = np.nonzero(self.used)
         shape = len(self.item), len(self.items)
         return csc_array((value[row, slot], (row, self.item[row, slot])), shape=shape)
 
 
 class TopItem:
-    """Share of the lists with an item that put it first; k items in the first block: 1/k each."""
+    """Share of the lists with an item that put it first; k tied first items count 1/k each."""
 
     name = "top item"
 
@@ -83,14 +82,14 @@ class TopItem:
 
 
 class PairOrders:
-    """Share of the lists with both items that put the one above the other; a tie is half."""
+    """Share of the lists with both items that put i above j; a tie counts one half."""
 
     name = "pair order"
 
     def __init__(self, found: Found, max_pairs: int) -> None:
         present = found.by_item(np.ones(found.item.shape))
         together = triu(present.T @ present.multiply(found.weight[:, None]), k=1).tocoo()
-        # of equally frequent pairs neighbours in the consensus first: their order is least sure
+        # among equally frequent pairs, neighbours in the consensus come first: they are least sure
         order = np.lexsort((together.row, together.col - together.row, -together.data))
         self.n_pairs = together.nnz
         self.labels: list[Label] = []
@@ -139,8 +138,9 @@ class BlockSizes:
 class KendallDistance:
     """Mean and spread of the distances of lists to the consensus, overall and by length.
 
-    The distance is the share of the pairs of items that a list orders otherwise than the
-    consensus; a tie is half: 0 is the consensus itself, 1/2 the mean of lists made at random.
+    The distance is the share of the pairs of items that a list orders differently from the
+    consensus; a tie counts one half. The consensus itself has distance 0; random lists have a mean
+    distance of 1/2.
     """
 
     name = "Kendall distance"
@@ -155,18 +155,18 @@ class KendallDistance:
         ]
 
     def __call__(self, ranks: Ranks, weight: Floats, places: Places) -> Floats:
-        """Return one row per label; `places` are those of the items, (n_items, n_draws)."""
+        """Return one row per label, given the places of the items (n_items, n_draws)."""
         distance = self._distances(ranks, places)
         rows = [_mean_and_spread(distance[group], weight[group]) for _, group in self._groups]
         return np.stack(rows, axis=1).reshape(len(self.labels), -1)
 
     def _distances(self, ranks: Ranks, places: Places) -> Floats:
-        """Share of the pairs of each list that are the other way round, (n_rankings, n_draws)."""
+        """Compute the share of reversed pairs in each list, (n_rankings, n_draws)."""
         item, used = self._found.item, self._found.used
         order = np.where(used[:, :, None], places[item], len(places))
         ranks = np.take_along_axis(ranks, order.argsort(axis=1, kind="stable"), 1)
         n_slots = ranks.shape[1]
-        # an empty slot stands below all others, so that it adds nothing
+        # empty slots rank below all others, so they add nothing
         slot = np.arange(n_slots)[:, None]
         last = (slot + n_slots + 1).astype(ranks.dtype)
         ranks = np.where(slot < self._length[:, None, None], ranks, last)
@@ -189,20 +189,20 @@ def _block_counts(ranks: Ranks) -> NDArray[np.int64]:
 
 
 def _mean(value: NDArray[Any], weight: Floats) -> Floats:
-    """Weighted mean over the rankings (n_rankings, n_draws), (n_draws,)."""
+    """Compute the weighted mean (n_draws,) over the rankings of values (n_rankings, n_draws)."""
     if weight.shape[1] == 1:
         return weight[:, 0] @ value / weight.sum()
     return (weight * value).sum(axis=0) / weight.sum(axis=0)
 
 
 def _mean_and_spread(value: Floats, weight: Floats) -> Floats:
-    """Weighted mean and standard deviation over the rankings, (2, n_draws)."""
+    """Compute the weighted mean and standard deviation over the rankings, (2, n_draws)."""
     mean = _mean(value, weight)
     return np.stack([mean, np.sqrt(_mean((value - mean) ** 2, weight))])
 
 
 def _both(slots: csc_array, i: int, j: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Rankings that hold both items, and the slots of the one and of the other."""
+    """Find the rankings with both items, and the slots of each item there."""
     one, other = (slice(slots.indptr[k], slots.indptr[k + 1]) for k in (i, j))
     rows, at_i, at_j = np.intersect1d(
         slots.indices[one], slots.indices[other], assume_unique=True, return_indices=True
@@ -213,7 +213,7 @@ def _both(slots: csc_array, i: int, j: int) -> tuple[NDArray[Any], NDArray[Any],
 def _lengths(
     length: NDArray[np.int64], compared: NDArray[np.bool_]
 ) -> list[tuple[Any, NDArray[np.bool_]]]:
-    """Lengths of lists, or ranges of them with about as many lists each."""
+    """Return the lengths of lists, or ranges of lengths with about equal numbers of lists."""
     values = np.unique(length[compared])
     if len(values) < 2:
         return []  # all lists

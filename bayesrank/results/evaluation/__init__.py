@@ -1,1 +1,1 @@
-"""LOO, comparisons of models, and metrics of predictions."""
+"""LOO, model comparison, and metrics of predictions."""

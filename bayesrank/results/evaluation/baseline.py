@@ -1,6 +1,6 @@
-r"""Random ranking: what every observation is worth to someone who knows nothing of the items.
+r"""Random ranking: the log-probability of each observation if all items are alike.
 
-It has no parameters, and it is a model of the same outcomes as those it is compared with:
+It has no parameters. Its outcomes are those of the model that it is compared with:
 
 =========================================  ======================================================
 outcomes                                   random ranking
@@ -15,10 +15,10 @@ counts ... given how often each pair is    the model at adherence zero: either i
 compared                                   with probability 1/2
 =========================================  ======================================================
 
-Under Plackett-Luce, Bradley-Terry and Thurstone's model it is what equal utilities say, and under
-Mallows models a concentration of zero. Under `PMOP` with free sizes it is not: there equal
-utilities make all sets equally likely as the next block. Weak orders that a model makes impossible,
-by the `tie_prevalence` of a largest block, are outcomes all the same.
+Plackett-Luce, Bradley-Terry and Thurstone models reduce to it with equal utilities, and Mallows
+models with a concentration of zero. `PMOP` with free sizes does not: with equal utilities, all sets
+are equally likely as the next block. Weak orders that a model excludes, because `tie_prevalence`
+sets a largest block, still count as outcomes.
 """
 
 from math import log
@@ -37,26 +37,26 @@ Floats = NDArray[np.float64]
 
 
 def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
-    """Log-probability of every observation under random ranking.
+    """Compute the log-probability of every observation under random ranking.
 
     Parameters
     ----------
     data : DataTree
-        Results of a model that observes `Rankings`, `Pairs` or `PairCounts`, or an array of ranks
-        or counts; only the groups constant_data and observed_data are read.
+        Results of a model that observes `Rankings`, `Pairs`, `PairCounts`, or an array of ranks or
+        counts. Only the groups constant_data and observed_data are read.
     var : str
         The observed variable.
 
     Returns
     -------
     DataArray
-        With the dim and the labels of what was observed, times its weight.
+        One value per observation, with its labels, multiplied by its weight.
 
     Raises
     ------
     ValueError
-        If the results do not say what the outcomes are, or random ranking gives them no
-        probability, such as those of a pseudo-likelihood.
+        If the results do not declare their outcomes, or random ranking gives them no probability,
+        as with a pseudo-likelihood.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     outcome = outcome_of(data, var)
     kept = Kept(data, var)
     if not outcome.startswith("nothing"):
-        kept.rows()  # that there are any
+        kept.rows()  # raises if there are none
     if outcome.startswith("weak orders"):
         ranks = kept[RANKS]
         share = _log_share_of_weak_orders if outcome == "weak orders" else _log_share_of_orderings
@@ -88,15 +88,15 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     elif outcome.startswith("counts of ordered pairs"):
         if AT_RANDOM not in kept:
             raise ValueError(
-                f"The results hold the net counts of {var!r} alone, which do not tell how probable "
-                "the counts are at random. Sample the model again with this version, or compare "
-                "with baseline=False."
+                f"The results contain only net counts of {var!r}, which do not determine the "
+                "probability of the counts at random. Sample the model again with this version, "
+                "or compare with baseline=False."
             )
         found = kept[AT_RANDOM]
     else:
         raise ValueError(
-            f"{var!r} describes {outcome}: random ranking gives it no probability. Compare with "
-            "baseline=False."
+            f"{var!r} describes {outcome}, which has no probability under random ranking. Compare "
+            "with baseline=False."
         )
     (dim,) = found.dims
     coords = {dim: kept.constant[dim]} if dim in kept.constant.coords else {}
@@ -104,39 +104,40 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
 
 
 def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
-    """Read what the outcomes of a variable are."""
+    """Read which outcomes a variable describes."""
     outcome = Kept(data, var).outcome
     if outcome is None:
-        silent = "The results do" if whose is None else f"{whose!r} does"
+        subject = "The results do" if whose is None else f"{whose!r} does"
         raise ValueError(
-            f"{silent} not say what the outcomes of {var!r} are: observe a Rankings, Pairs or "
-            "PairCounts with a distribution of bayesrank, ask br.declare_outcomes in a model of a "
-            "mixture of ours, or use arviz.compare and see to it yourself."
+            f"{subject} not declare the outcomes of {var!r}. Observe a Rankings, Pairs or "
+            "PairCounts with a distribution of bayesrank. For a pm.Mixture of these distributions, "
+            "call br.declare_outcomes in the model. Otherwise use arviz.compare, and check that "
+            "the outcomes agree."
         )
     return outcome
 
 
 def _log_share_of_orderings(ranks: NDArray[np.integer[Any]]) -> Floats:
-    """Share of the orderings of the items that the blocks are consistent with."""
+    """Compute the log share of orderings of the items that agree with the blocks."""
     blocks = range(1, int(ranks.max(initial=0)) + 1)
     sizes = np.stack([np.zeros(len(ranks)), *((ranks == k).sum(axis=1) for k in blocks)])
     return gammaln(sizes + 1.0).sum(axis=0) - gammaln(sizes.sum(axis=0) + 1.0)
 
 
 def _log_share_of_weak_orders(ranks: NDArray[np.integer[Any]]) -> Floats:
-    """One among all weak orders of the items."""
+    """Compute the log share of one weak order among all weak orders of the items."""
     n, which = np.unique((ranks > 0).sum(axis=1), return_inverse=True)
     return -np.array([log_n_weak_orders(int(n_items)) for n_items in n])[which]
 
 
 def _log_share_of_pairs(counts: NDArray[Any]) -> Floats:
-    """Multinomial probability of the counts of equally likely outcomes."""
+    """Compute the multinomial log-probability of counts of equally likely outcomes."""
     n, n_outcomes = counts.sum(axis=-1), counts.shape[-1]
     return gammaln(n + 1.0) - gammaln(counts + 1.0).sum(axis=-1) - n * log(n_outcomes)
 
 
 def _log_share_of_counts(tables: NDArray[Any], *, given_sum: bool) -> Floats:
-    """Multinomial probability of each table of counts, or binomial ones of each pair."""
+    """Compute the log-probability of tables of counts: multinomial, or binomial for each pair."""
     n, lower = tables.shape[-1], -gammaln(tables + 1.0).sum(axis=(1, 2))
     if given_sum:
         total = tables.sum(axis=(1, 2))
@@ -146,7 +147,7 @@ def _log_share_of_counts(tables: NDArray[Any], *, given_sum: bool) -> Floats:
 
 
 def log_n_weak_orders(n: int) -> float:
-    r"""Logarithm of the Fubini number a(n) of weak orders of n items.
+    r"""Compute the logarithm of the Fubini number a(n), the number of weak orders of n items.
 
     .. math:: a(n) = \sum_{k=0}^{\infty} \frac{k^n}{2^{k + 1}}
 

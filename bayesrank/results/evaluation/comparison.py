@@ -1,4 +1,4 @@
-"""Comparison of models by cross-validation, if they have the same data and kind of outcome."""
+"""Comparison of models by cross-validation, if they describe the same outcomes of the same data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -30,7 +30,7 @@ __all__ = ["RANDOM", "compare"]
 
 RANDOM = "random ranking"
 """Name of the row of the model without parameters."""
-LEAST_EXP = -700.0  # whose exponential is not yet zero
+LEAST_EXP = -700.0  # the exponential is zero for much lower numbers
 
 Result = Any  # arviz.ELPDData, for which ArviZ has no types
 Model = Any  # DataTree or such a result
@@ -44,29 +44,29 @@ def compare(
     baseline: bool | xr.DataTree = True,
     **kwargs: Any,
 ) -> pd.DataFrame:
-    """Compare models by the expected log predictive density of what is left out.
+    """Compare models by the expected log predictive density of left-out observations.
 
-    That is a ranking, a pair or a ranker's counts; or, with `group`, all that belongs together.
+    An observation is a ranking, a pair or a ranker's counts; with `group`, it is a whole group.
 
     Parameters
     ----------
     models : dict of str to DataTree or ELPDData
-        What `pm.sample` returned, by name, with the group log_likelihood
-        (`pm.compute_log_likelihood`); or what `bayesrank.kfold` returned. Rankings are matched by
-        their labels or, where these differ, by content, in any order. Arrays are matched row by
-        row, unless the dims of both axes have labels. Rankings of two items are the same data as
-        matches that are a pair each.
+        Results of `pm.sample` by model name, with the group log_likelihood
+        (`pm.compute_log_likelihood`), or results of `bayesrank.kfold`. Rankings are matched by
+        label or, if labels differ, by content, in any order. Arrays are matched row by row, unless
+        the dims of both axes have labels. Rankings of two items are the same data as single
+        matches.
     var : str or dict of str to str
-        The observed variable; or that of some models by name, where it is not "y":
+        The observed variable. If it is not "y" in some models, give a dict such as
         ``{"model": "z"}``.
     group : str, optional
         What to leave out together, as in `group_log_likelihood`.
     baseline : bool or DataTree
-        Whether to add a row "random ranking": `baseline_elpd`, which has no parameters. A single
-        model is then compared with it. Results of `bayesrank.kfold` do not hold what was observed:
+        Whether to add a row "random ranking", computed by `baseline_elpd`. A single model is then
+        compared with it. Results of `bayesrank.kfold` do not contain the observations; with these,
         pass results of any model of the same data.
     **kwargs
-        Passed to `arviz.compare`; numbers are not rounded unless `round_to` says so.
+        Passed to `arviz.compare`. Numbers are rounded only if you give `round_to`.
 
     Returns
     -------
@@ -76,21 +76,21 @@ def compare(
     Raises
     ------
     ValueError
-        If the log-likelihood is missing or not finite, the models have different data or outcomes,
-        one of them is a pseudo-likelihood, there is no such group, or predictions of
-        leave-one-out and of K folds, or of different folds, are mixed.
+        If the log-likelihood is missing or not finite, or `group` does not exist. If models have
+        different data or outcomes, or one has a pseudo-likelihood. If leave-one-out and K-fold
+        predictions, or different folds, are mixed.
     TypeError
-        If `models` is no dict of results.
+        If `models` is not a dict of results.
 
     Warns
     -----
     ParetoKWarning
-        For each model that some rankings change too much for importance sampling.
+        For each model in which some rankings are too influential for importance sampling.
 
     Notes
     -----
-    Rankings that have no labels and say the same are matched in order. If a model tells them apart,
-    label them, such as by ``rankers=`` of `Rankings.from_orderings`.
+    Identical rankings without labels are matched in order. If a model distinguishes them, label
+    them, for example with ``rankers=`` of `Rankings.from_orderings`.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def compare(
         return {name: _units(x, vars_[name], named, group) for name, x in models.items()}
 
     if group is not None and all(rows.dim != group for rows in units_by(None).values()):
-        _orders(units_by(None))  # the same data before they are put together
+        _orders(units_by(None))  # check that data agree before they are grouped
     units = units_by(group)
     _orders(units)
     found = {name: _left_out(name, x, vars_[name], group) for name, x in models.items()}
@@ -125,14 +125,14 @@ def compare(
 
 
 def _units(model: Model, var: str, named: bool, group: str | None) -> Units:
-    """Read what was observed, and is left out one at a time or by group."""
+    """Read the units that are left out, one at a time or by group."""
     if isinstance(model, xr.DataTree):
         return units_of(model, var, named=named, group=group)
     return units_of_result(model.elpd_i, named=named)
 
 
 def _left_out(name: str, model: Model, var: str, group: str | None) -> Result:
-    """Leave out what belongs together, or one at a time."""
+    """Leave out one unit or one group at a time."""
     if isinstance(model, az.ELPDData):
         return model
     tree = model if group is None else group_log_likelihood(model, group, var=var)
@@ -140,17 +140,17 @@ def _left_out(name: str, model: Model, var: str, group: str | None) -> Result:
 
 
 def _random(tree: xr.DataTree | bool, like: Result, var: str) -> Result:
-    """Return what random ranking predicts, of the same rankings or groups as `like`."""
+    """Return the result of random ranking for the rankings or groups of `like`."""
     if isinstance(tree, bool):
         raise ValueError(
-            "No model says how probable the observations are at random: pass baseline=, results "
-            "of any model of the same data, or baseline=False."
+            "None of these results contains the observations, which the baseline needs. Pass "
+            "results of any model of the same data as baseline=, or baseline=False."
         )
     elpd_i, (dim,) = baseline_elpd(tree, var=var), like.elpd_i.dims
     if elpd_i.dims != (dim,):
         elpd_i = grouped(elpd_i, tree, str(dim), var=var)
     elpd_i = elpd_i.astype(np.float64).rename("elpd_i")
-    # the kind of result that ArviZ compares with the others
+    # a result that ArviZ can compare with the others
     return replace(
         like, elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=0.0,
         n_samples=1, warning=False, elpd_i=elpd_i, pareto_k=None,
@@ -158,13 +158,13 @@ def _random(tree: xr.DataTree | bool, like: Result, var: str) -> Result:
 
 
 def _orders(units: Mapping[str, Units]) -> dict[str, NDArray[np.intp]]:
-    """Find where the units of the first model stand in the others; raise if data differ."""
+    """Find the positions of the first model's units in the others; raise if data differ."""
     (one, first), *_ = units.items()
-    return {name: matched(one, first, name, each) for name, each in units.items()}
+    return {name: matched(one, first, name, other) for name, other in units.items()}
 
 
 def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[str, Result]:
-    """Put what was left out in the order of the first model, and under its labels."""
+    """Put results in the order of the first model, with its labels."""
     first = next(iter(units.values()))
 
     def moved(x: xr.DataArray, order: NDArray[np.intp]) -> xr.DataArray:
@@ -183,13 +183,13 @@ def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[st
 
 
 def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
-    """Compare by ArviZ, whose weights are those of densities that must not vanish."""
+    """Compare with ArviZ, and avoid underflow in the stacking weights."""
     best = np.max([result.elpd_i.to_numpy() for result in found.values()], axis=0)
     stacking = str(kwargs.get("method", "stacking")).lower() == "stacking"
     if not stacking or best.min() >= LEAST_EXP:
         return az.compare(found, **kwargs)
-    # Probabilities of long rankings are zero in double precision. Weights do not change when all
-    # models are multiplied by the same, ranking by ranking.
+    # Probabilities of long rankings underflow to zero. Weights do not change if the probabilities
+    # of a ranking are multiplied by the same constant in all models.
     table = az.compare(found, **(kwargs | {"method": "pseudo-BMA"}))
     shifted = {name: replace(x, elpd_i=x.elpd_i - best) for name, x in found.items()}
     table["weight"] = az.compare(shifted, **kwargs)["weight"]
@@ -197,74 +197,74 @@ def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
 
 
 def _checked(models: Any, baseline: bool) -> dict[str, Model]:
-    """Return the models, if there is something to compare."""
+    """Return the models; raise unless they are results and there are enough."""
     if isinstance(models, xr.DataTree) or not isinstance(models, Mapping):
         raise TypeError(
-            f"compare takes a dict of results by name, and got a {type(models).__name__}: "
-            'write compare({"model": results}).'
+            f"compare needs a dict of results by name; got {type(models).__name__}. Use "
+            'compare({"model": results}).'
         )
     for name, model in models.items():
         if not isinstance(model, xr.DataTree | az.ELPDData):
             raise TypeError(
-                f"{name!r} is a {type(model).__name__}: compare takes the DataTree that pm.sample "
-                "returns, or what bayesrank.kfold does."
+                f"{name!r} is of type {type(model).__name__}; it must be a DataTree from pm.sample "
+                "or a result of bayesrank.kfold."
             )
         if isinstance(model, az.ELPDData) and model.elpd_i is None:
-            raise ValueError(
-                f"{name!r} has no pointwise values: pass pointwise=True where it is computed."
-            )
+            raise ValueError(f"{name!r} has no pointwise values. Compute it with pointwise=True.")
     if len(models) < 2 - baseline:
-        got = "1 model" if models else "no model"
-        needs = "one or more" if baseline else "two or more, or baseline=True"
-        raise ValueError(f"There is nothing to compare: got {got}, needs {needs}.")
+        found = "1 model" if models else "no models"
+        needed = "one or more" if baseline else "two or more, or baseline=True"
+        raise ValueError(f"There is nothing to compare: got {found}, but needs {needed}.")
     if baseline and RANDOM in models:
         raise ValueError(
-            f"A model is called {RANDOM!r}, as the row of the baseline: rename it, or compare with "
-            "baseline=False."
+            f"A model is called {RANDOM!r}, which is the name of the baseline. Rename it, or "
+            "compare with baseline=False."
         )
     return dict(models)
 
 
 def _variables(var: str | Mapping[str, str], names: list[str]) -> dict[str, str]:
-    """Name the observed variable of every model."""
+    """Return the name of the observed variable of each model."""
     if isinstance(var, str):
         return dict.fromkeys(names, var)
     for name in var:
         if name not in names:
             raise ValueError(
-                f"var= names the variable of {name!r}, but there is no such model: there is "
+                f"`var` names the model {name!r}, which does not exist. The models are "
                 f"{', '.join(map(repr, names[:-1]))}."
             )
     return dict.fromkeys(names, "y") | dict(var)
 
 
 def _outcome(name: str, model: Model, var: str) -> str:
-    """Read what the outcomes of a model are."""
+    """Read which outcomes a model describes."""
     if isinstance(model, xr.DataTree):
         found = Kept(model, var).outcome_of_two
         if found is not None and found.startswith("nothing"):
             return found
         if name != RANDOM:
             pointwise_log_likelihood(model, var, whose=f"The results of {name!r}")
-        outcome_of(model, var, whose=name)  # that there is one
+        outcome_of(model, var, whose=name)  # raises if it is not declared
         return str(found)
     if "outcome" not in model.elpd_i.attrs:
         raise ValueError(
-            f"{name!r} does not say what its outcomes are: pass the DataTree instead, or what "
-            "bayesrank.kfold returned."
+            f"{name!r} does not declare its outcomes. Pass the DataTree instead, or a result of "
+            "bayesrank.kfold."
         )
     if not np.isfinite(model.elpd_i).all():
-        raise ValueError(f"{name!r} has pointwise values that are not finite.")
+        raise ValueError(
+            f"{name!r} has pointwise values that are not finite. Check its log-likelihood."
+        )
     return str(model.elpd_i.attrs["outcome"])
 
 
 def _check_outcomes(outcomes: Mapping[str, str]) -> None:
-    """Raise if there is a pseudo-likelihood, or outcomes differ."""
-    for name, what in outcomes.items():
-        if what.startswith("nothing"):
+    """Raise if a model has a pseudo-likelihood, or outcomes differ."""
+    for name, outcome in outcomes.items():
+        if outcome.startswith("nothing"):
             raise ValueError(
-                f"{name!r} describes {what}. It has no log predictive density to compare; compare "
-                "predictions by a metric, or fit it without weights."
+                f"{name!r} describes {outcome}. It has no log predictive density to compare. "
+                "Compare predictions by a metric, or fit it without weights."
             )
     for one, other in _differing(outcomes):
         raise ValueError(
@@ -274,19 +274,19 @@ def _check_outcomes(outcomes: Mapping[str, str]) -> None:
 
 
 def _differing(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the first model, and each other one with another value."""
+    """Yield the first model paired with each model that has a different value."""
     one = next(iter(values), "")
     return ((one, other) for other, x in values.items() if x != values[one])
 
 
 def _check_methods(models: Mapping[str, Model]) -> None:
-    """Raise if predictions are from training sets of different sizes."""
+    """Raise if predictions come from training sets of different sizes."""
     methods = {name: _method(model) for name, model in models.items()}
     for one, other in _differing(methods):
         raise ValueError(
-            f"{one!r} was predicted by {methods[one]} and {other!r} by {methods[other]}: these "
-            "predictions are made from training sets of different sizes, and their expected log "
-            "predictive densities cannot be compared. Use the same for all."
+            f"{one!r} was predicted by {methods[one]} and {other!r} by {methods[other]}. Their "
+            "expected log predictive densities cannot be compared, because the training sets have "
+            "different sizes. Use the same method for all models."
         )
 
 
@@ -298,12 +298,12 @@ def _method(model: Model) -> str:
 
 
 def _check_folds(found: Mapping[str, Result]) -> None:
-    """Raise if what was predicted together in one model was not in another."""
+    """Raise if models were predicted in different folds."""
     attrs = {name: result.elpd_i.attrs for name, result in found.items()}
-    # the same folds may have other numbers
+    # the same folds may be numbered differently
     folds = {k: pd.factorize(x["folds"])[0].tolist() for k, x in attrs.items() if "folds" in x}
     for one, other in _differing(folds):
         raise ValueError(
-            f"{one!r} and {other!r} were predicted in different folds, so that a part of their "
-            "difference is chance. Use the same folds= or seed= for both."
+            f"{one!r} and {other!r} were predicted in different folds, so part of their difference "
+            "is due to chance. Use the same folds= or random_seed= for both."
         )

@@ -1,8 +1,8 @@
-"""Components of mixtures: one order of the components for all draws, and how many there are.
+"""Components of mixtures: consistent labels over all draws, and their number.
 
-Every permutation of the components is as probable, so that two chains, or two parts of one, may
-number them differently. Means over draws say something of a component only after *relabelling*: the
-components of each draw are put in the order in which they are nearest to those of a reference.
+All permutations of the components are equally probable. So two chains, or two parts of one chain,
+may label them differently. Means over draws describe a component only after *relabelling*, which
+permutes the components of each draw to be nearest to a reference.
 """
 
 import warnings
@@ -21,15 +21,15 @@ from bayesrank.results.evaluation.comparison import compare
 
 __all__ = ["LabelWarning", "compare_components", "relabel_components"]
 
-OFTEN = 0.05  # share of the draws in which a component is nearer to another than to itself
-ROUNDS = 20  # of references, each the mean of the draws relabelled by the one before
+OFTEN = 0.05  # warn if a component is nearer to another in this share of the draws
+ROUNDS = 20  # most updates of the reference, each the mean of the relabelled draws
 _PACKAGE = str(Path(__file__).parents[2])
 
 Floats = NDArray[np.float64]
 
 
 class LabelWarning(UserWarning):
-    """Two components are so alike that draws do not tell which is which."""
+    """Two components are so similar that draws do not identify their labels."""
 
 
 def relabel_components(
@@ -39,45 +39,46 @@ def relabel_components(
     var: str = "utility",
     dim: str = "component",
 ) -> xr.DataTree:
-    r"""Give the components of all draws the same order.
+    r"""Give the components the same labels in all draws.
 
-    Every variable that has their dim is permuted, draw by draw, by the permutation :math:`\sigma`
-    that is nearest to the reference, found by linear assignment:
+    In each draw, every variable with the dim of the components is permuted by the permutation
+    :math:`\sigma` that is nearest to the reference, found by linear assignment:
 
     .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 .
 
     Parameters
     ----------
     data : DataTree
-        Posterior of a mixture, as `pm.sample` returned it. It is not changed.
+        Posterior of a mixture from `pm.sample`. It is not changed.
     reference : DataTree, optional
-        A posterior whose means are the reference, such as ``fit_mixture(model).mode``. By default
-        the first draw, and then, round after round, the means of the draws as relabelled.
+        The means of this posterior are the reference, such as ``fit_mixture(model).mode``. By
+        default the reference is the first draw, and then repeatedly the mean of the relabelled
+        draws.
     var : str
-        The variable that tells components apart.
+        The variable that distinguishes the components.
     dim : str
         Dim of the components.
 
     Returns
     -------
     DataTree
-        The same, with all that has the components in its group posterior permuted.
+        A copy with permuted components in the group posterior.
 
     Raises
     ------
     ValueError
-        If the variable or the dim is missing, in the posterior or the reference, or their sizes
-        differ.
+        If the posterior or the reference lacks the variable or the dim, or their sizes differ.
 
     Warns
     -----
     LabelWarning
-        If in 5% of the draws or more a component is nearer to another one of the reference than to
-        its own: their labels are not identified.
+        If a component is nearest to a different component of the reference in at least 5% of the
+        draws. Their labels are then not identified.
 
     Notes
     -----
-    A softmax with a reference component does not follow: give every component coefficients.
+    Softmax coefficients relative to a fixed component cannot be permuted. Give every component its
+    own coefficients.
 
     References
     ----------
@@ -88,7 +89,7 @@ def relabel_components(
     --------
     >>> posterior = br.relabel_components(posterior, br.fit_mixture(model).mode)  # doctest: +SKIP
     """
-    draws = _of_components(data, var, dim)
+    draws = _component_draws(data, var, dim)
     posterior = data["posterior"].dataset
     shape = posterior.sizes
     if reference is None:
@@ -99,7 +100,7 @@ def relabel_components(
             if (before == order).all():
                 break
     else:
-        target = _of_components(reference, var, dim).mean(axis=0)
+        target = _component_draws(reference, var, dim).mean(axis=0)
         if target.shape != draws.shape[1:]:
             raise ValueError(
                 f"The reference has {len(target)} components with {target.shape[1]} values of "
@@ -113,7 +114,7 @@ def relabel_components(
     index = xr.DataArray(
         order.reshape(shape["chain"], shape["draw"], shape[dim]), dims=(*SAMPLE, dim)
     )
-    # without the labels of the components, which stay where they are
+    # the labels of the components are not permuted
     permuted = {
         name: x.drop_vars(dim, errors="ignore").isel({dim: index}).transpose(*x.dims)
         for name, x in posterior.items()
@@ -124,8 +125,8 @@ def relabel_components(
     return out
 
 
-def _of_components(data: Any, var: str, dim: str) -> Floats:
-    """Draws of a variable, (n_draws, n_components, n_numbers)."""
+def _component_draws(data: Any, var: str, dim: str) -> Floats:
+    """Return the draws of a variable, (n_draws, n_components, n_numbers)."""
     x = posterior_utilities(data, var, dim)
     others = [d for d in x.dims if d not in (*SAMPLE, dim)]
     values = x.transpose(*SAMPLE, dim, *others).to_numpy()
@@ -133,17 +134,17 @@ def _of_components(data: Any, var: str, dim: str) -> Floats:
 
 
 def _distances(draws: Floats, target: Floats) -> Floats:
-    """Squared distances, (n_draws, components of the target, components of the draw)."""
+    """Compute squared distances, (n_draws, components of the target, components of the draw)."""
     return np.stack([((draws - one) ** 2).sum(axis=2) for one in target], axis=1)
 
 
 def _nearest(draws: Floats, target: Floats) -> NDArray[np.intp]:
-    """Permutation of the components of every draw, (n_draws, n_components)."""
+    """Find the best permutation of the components of every draw, (n_draws, n_components)."""
     return np.array([linear_sum_assignment(cost)[1] for cost in _distances(draws, target)])
 
 
 def _warn_if_alike(ordered: Floats, target: Floats, labels: list[Any], dim: str, var: str) -> None:
-    """Warn of components that, once relabelled, are often nearer to another of the reference."""
+    """Warn if a relabelled component is often nearer to a different component of the reference."""
     nearest = _distances(ordered, target).argmin(axis=1)
     share = np.stack([(nearest == g).mean(axis=0) for g in range(len(target))], axis=1)
     np.fill_diagonal(share, 0)
@@ -168,16 +169,16 @@ def compare_components(
     var: str = "y",
     **kwargs: Any,
 ) -> pd.DataFrame:
-    """Compare numbers of components: leave-one-out, K-fold and BIC of several models in one table.
+    """Compare mixtures with different numbers of components: LOO, K-fold and BIC in one table.
 
     Parameters
     ----------
     loo : dict of str to DataTree, optional
-        What `pm.sample` returned for each model, with the group log_likelihood.
+        Results of `pm.sample` for each model, with the group log_likelihood.
     kfold : dict of str to ELPDDataLOOKFold, optional
-        What `bayesrank.kfold` returned.
+        Results of `bayesrank.kfold`.
     modes : dict of str to MixtureFit, optional
-        What `bayesrank.fit_mixture` returned.
+        Results of `bayesrank.fit_mixture`.
     var : str
         The observed variable.
     **kwargs
@@ -186,10 +187,10 @@ def compare_components(
     Returns
     -------
     DataFrame
-        One row per model, in the order of the longest argument: elpd, elpd_se, elpd_diff and
-        elpd_diff_se (from the best) of leaving one out, the same with ``_kfold``, and
-        log_likelihood, n_parameters, bic and reached (share of the starts) of the modes. NaN where
-        a model was not given.
+        One row per model, in the order of the longest argument; NaN where a model was not given.
+        The columns of LOO are elpd, elpd_se, elpd_diff (from the best model) and elpd_diff_se. The
+        columns of K-fold have the suffix ``_kfold``. The columns of the modes are log_likelihood,
+        n_parameters, bic and reached, the share of starts that reached the mode.
 
     Raises
     ------
@@ -224,7 +225,7 @@ def compare_components(
 
 def _elpd(results: Mapping[str, Any], var: str, kwargs: Mapping[str, Any]) -> pd.DataFrame:
     """Tabulate expected log predictive densities, and differences from the best."""
-    if len(results) == 1:  # compared with random ranking, if with nothing else
+    if len(results) == 1:  # compare a single model with random ranking
         table = compare(results, var=var, **kwargs).loc[list(results)]
         table[["elpd_diff", "dse"]] = 0.0
     else:

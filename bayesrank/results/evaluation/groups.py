@@ -1,4 +1,4 @@
-"""Log-likelihoods by ranker, judge, prompt or day: what to leave out together."""
+"""Log-likelihoods by ranker, judge, prompt or day, for leave-one-group-out."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_lik
 
 
 def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataTree:
-    r"""Sum the pointwise log-likelihood over what belongs together.
+    r"""Sum the pointwise log-likelihood within each group.
 
     .. math:: \log p(y_g \mid \theta) = \sum_{k \in g} \log p(y_k \mid \theta)
 
@@ -21,7 +21,7 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     data : DataTree
         What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
     group : str
-        "ranker" of rankings; "judge" of pairs, or a column that was named in ``by`` of
+        "ranker" for rankings; "judge" for pairs, or a column named in ``by`` of
         `Pairs.from_frame`.
     var : str
         The observed variable.
@@ -29,20 +29,20 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     Returns
     -------
     DataTree
-        The same, but for the log-likelihood of `var`, which has the dim `group` and a number for
-        every label that something belongs to; `arviz.loo` then leaves out one label at a time.
+        A copy in which the log-likelihood of `var` has the dim `group`, with one value for each
+        label in use. `arviz.loo` then leaves out one label at a time.
 
     Raises
     ------
     ValueError
-        If there is no log-likelihood of `var` or no such group.
+        If the log-likelihood of `var` or the group does not exist.
 
     Examples
     --------
     >>> az.loo(group_log_likelihood(posterior, "judge"))  # doctest: +SKIP
     """
     pointwise = pointwise_log_likelihood(data, var)
-    if group in pointwise.dims:  # counts have one log-likelihood per ranker
+    if group in pointwise.dims:  # counts already have one log-likelihood per ranker
         return data
     summed = grouped(pointwise, data, group, var=var)
     out = data.copy()
@@ -54,50 +54,51 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
 def pointwise_log_likelihood(
     data: xr.DataTree, var: str, *, whose: str = "The results"
 ) -> xr.DataArray:
-    """Return the pointwise log-likelihood, chains and draws first."""
+    """Return the pointwise log-likelihood with chains and draws first."""
     if "log_likelihood" not in data.children or not data["log_likelihood"].data_vars:
         raise ValueError(
-            f"{whose} have no log-likelihood. Add it in place: `with model: "
+            f"{whose} have no log-likelihood. Compute it with `with model: "
             "pm.compute_log_likelihood(idata)`."
         )
     known = data["log_likelihood"].dataset
     if var not in known:
         names = ", ".join(repr(str(name)) for name in known)
         raise ValueError(
-            f"{whose} have no log-likelihood of {var!r}, but of {names}: name the observed "
+            f"{whose} have a log-likelihood of {names}, but not of {var!r}. Name the observed "
             "variable with var=."
         )
     return known[var].transpose(*SAMPLE, ...)
 
 
 def observed_dim(pointwise: xr.DataArray, var: str) -> str:
-    """Name the one dim of what is observed, such as ranking."""
+    """Return the name of the dim of the observations, such as ranking."""
     dims = [str(dim) for dim in pointwise.dims if dim not in SAMPLE]
     if len(dims) != 1:
-        way = (
+        remedy = (
             ""
             if dims
             else (
-                " A Mallows model without a consensus has one number for all rankings together: "
-                "bayesrank.consensus_log_likelihood adds one for each."
+                " A Mallows model that marginalises its consensus has one value for all rankings "
+                "together; use bayesrank.consensus_log_likelihood to get one for each."
             )
         )
         raise ValueError(
-            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}: besides "
-            f"chain and draw there must be one, of the rankings, pairs or rankers.{way}"
+            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}. Besides "
+            "chain and draw, it must have exactly one dim, of rankings, pairs or rankers."
+            f"{remedy}"
         )
     return dims[0]
 
 
 def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataArray:
-    """Sum numbers, one per ranking or pair, by the labels of `group`, which is the last dim."""
+    """Sum values per ranking or pair by the labels of `group`, which becomes the last dim."""
     kept = Kept(data, var)
     if group not in kept.groups:
         axes = ", ".join(map(repr, kept.groups))
-        known = f"there is {axes}." if axes else "it has no groups."
-        way = "" if RANKS in kept else " Name its column when the Pairs are read."
-        raise ValueError(f"{var!r} is not grouped by {group!r}: {known}{way}")
-    observed_dim(values, var)  # that there is one
+        known = f"its groups are {axes}." if axes else "it has no groups."
+        remedy = "" if RANKS in kept else " Name the column in by= when you create the Pairs."
+        raise ValueError(f"{var!r} is not grouped by {group!r}; {known}{remedy}")
+    observed_dim(values, var)  # raises unless there is exactly one
     codes, labels = kept.codes(group), kept.labels(group)
 
     order = np.argsort(codes, kind="stable")

@@ -1,4 +1,4 @@
-"""Leave-one-out, with a warning in words where it cannot be trusted."""
+"""Leave-one-out cross-validation, with a warning where it is not reliable."""
 
 import warnings
 from pathlib import Path
@@ -22,17 +22,17 @@ from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept, label_text
 
 __all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
 
-LEAST_DRAWS = 100  # a tail of 20, of which a Pareto distribution can be told
-SAME = 1e-10  # log-likelihoods this close are one number, up to rounding
+LEAST_DRAWS = 100  # a tail of 20 draws, enough to fit a Pareto distribution
+SAME = 1e-10  # log-likelihoods this close are equal, up to rounding
 _PACKAGE = str(Path(__file__).parents[2])
 
 
 class ParetoKWarning(UserWarning):
-    """Leaving out some rankings changes the posterior too much for importance sampling."""
+    """Some rankings are too influential to leave out by importance sampling."""
 
 
 def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -> pd.DataFrame:
-    """Tell how well each ranker is predicted from the others, worst first.
+    """Compute how well each ranker is predicted from the others, worst first.
 
     All rankings of a ranker are left out together.
 
@@ -43,30 +43,31 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     var : str
         The observed variable.
     group : str
-        What to leave out, as in `group_log_likelihood`: "judge" of pairs, for one.
+        Group to leave out, as in `group_log_likelihood`, such as "judge" for pairs.
 
     Returns
     -------
     DataFrame
-        Indexed by the labels of the group, those predicted worst first:
+        Indexed by the labels of the group, the worst predicted first. The columns are
 
         n
-            Rankings (their weights added up) or matches; of counts 1.
+            Number of rankings (sum of their weights) or matches; 1 for counts.
         elpd
-            Expected log predictive density of all of them together, without them.
+            Expected log predictive density of the ranker's data, given the other rankers.
         elpd_random
-            The same if rankings were random: `baseline_elpd`.
+            Log-probability under random ranking, from `baseline_elpd`.
         gain
-            Gain over that, per ranking or match, in nats. Below zero the ranker disagrees with the
-            others, or ranks at random where the others do not. NaN of no match.
+            Difference of these two per ranking or match, in nats. If it is negative, the ranker
+            disagrees with the others, or ranks at random while they do not. NaN if there are no
+            matches.
         pareto_k
-            `elpd` is reliable up to 0.7. NaN where all draws say the same.
+            `elpd` is reliable up to 0.7. NaN if the log-likelihood is the same in all draws.
 
     Raises
     ------
     ValueError
-        If there is no log-likelihood or no such group, a number is not finite, draws are few, or
-        random ranking gives the outcomes no probability.
+        If the log-likelihood or the group does not exist, values are not finite, or there are too
+        few draws. Also if the outcomes have no probability under random ranking.
 
     Warns
     -----
@@ -78,7 +79,7 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     >>> worst = loo_by_ranker(posterior).head()  # doctest: +SKIP
     """
     random = baseline_elpd(data, var=var)
-    n = _how_many(data, var, random)
+    n = _count(data, var, random)
     found = loo_of(group_log_likelihood(data, group, var=var), var)
     if random.dims != (group,):
         random, n = (grouped(x, data, group, var=var) for x in (random, n))
@@ -100,23 +101,23 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     return table.sort_values("gain", kind="stable")
 
 
-def _how_many(data: xr.DataTree, var: str, each: xr.DataArray) -> xr.DataArray:
-    """Count the rankings or matches behind each number."""
+def _count(data: xr.DataTree, var: str, values: xr.DataArray) -> xr.DataArray:
+    """Count the rankings or matches behind each value."""
     kept = Kept(data, var)
     if RANKS in kept:
         return kept[WEIGHT]
     if COUNTS in kept:
-        return xr.zeros_like(each) + kept[COUNTS].to_numpy().sum(axis=-1)
-    return xr.ones_like(each)
+        return xr.zeros_like(values) + kept[COUNTS].to_numpy().sum(axis=-1)
+    return xr.ones_like(values)
 
 
 def loo_of(
     data: xr.DataTree, var: str, *, name: str | None = None
 ) -> Any:  # ELPDDataLOO, for which ArviZ has no types
-    """Leave out one ranking, pair or ranker at a time, as `arviz.loo`, with pointwise values.
+    """Leave out one ranking, pair or ranker at a time, as `arviz.loo` does, with pointwise values.
 
-    What has the same log-likelihood in all draws (a ranking of one item, a model without
-    parameters), which ArviZ refuses, has that log-likelihood.
+    `arviz.loo` rejects observations with the same log-likelihood in all draws, such as a ranking
+    of one item. Here their elpd is that log-likelihood.
     """
     whose = "The results" if name is None else f"The results of {name!r}"
     pointwise = pointwise_log_likelihood(data, var, whose=whose)
@@ -140,7 +141,7 @@ def loo_of(
 
 
 def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
-    """Effective draws of the mean, as a share of the draws: the mean over all parameters."""
+    """Compute the effective draws of the mean per draw, averaged over all parameters."""
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
     if not posterior.data_vars or posterior.sizes["chain"] == 1:
         return 1.0
@@ -149,44 +150,45 @@ def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
 
 
 def standard_error(elpd_i: xr.DataArray) -> float:
-    """Return the standard error of the sum, as ArviZ has it; 0 of a single number."""
+    """Return the standard error of the sum, as in ArviZ; 0 for a single value."""
     n = elpd_i.size
     return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else 0.0
 
 
 def _check_draws(logp: NDArray[np.float64], labels: xr.DataArray, var: str, whose: str) -> None:
-    """Raise for log-likelihoods (n_draws, n) that are not numbers, and for too few draws."""
+    """Raise if log-likelihoods (n_draws, n) are not finite, or draws are too few."""
     wrong = ~np.isfinite(logp)
     if wrong.any():
         k = int(wrong.any(axis=0).argmax())
         raise ValueError(
-            f"{whose} have the log-likelihood {logp[wrong[:, k], k][0]:g} of {var!r} in "
-            f"{labels.name} {label_text(labels.to_numpy()[k])}, in {wrong[:, k].sum()} of "
-            f"{len(logp)} draws: it must be finite. Look at the parameters in these draws."
+            f"{whose} have the log-likelihood {logp[wrong[:, k], k][0]:g} for {labels.name} "
+            f"{label_text(labels.to_numpy()[k])} of {var!r}, in {wrong[:, k].sum()} of "
+            f"{len(logp)} draws. It must be finite. Check the parameters in these draws."
         )
     if len(logp) < LEAST_DRAWS:
         raise ValueError(
-            f"{whose} have {len(logp)} draws: leaving out by importance sampling needs "
-            f"{LEAST_DRAWS} or more. A point estimate has no posterior to leave anything out of."
+            f"{whose} have {len(logp)} draws; leave-one-out by importance sampling needs "
+            f"{LEAST_DRAWS} or more. It needs posterior draws, not a point estimate."
         )
 
 
 def _warn_of_pareto_k(pareto_k: xr.DataArray, good_k: float, dim: str, name: str | None) -> None:
-    """Say in words which cannot be trusted."""
+    """Warn about observations with a large Pareto k."""
     k = pareto_k.to_numpy()
     n_bad = int((k > good_k).sum())
     if not n_bad:
         return
     worst = int(np.nanargmax(k))
-    label, of = label_text(pareto_k[dim].to_numpy()[worst]), "" if name is None else f" of {name!r}"
+    label = label_text(pareto_k[dim].to_numpy()[worst])
+    model = "" if name is None else f" of {name!r}"
     one = n_bad == 1
-    has, their, them = ("has", "its", "it") if one else ("have", "their", "them")
+    verb, their, them = ("has", "Its", "it") if one else ("have", "Their", "them")
     example = f"{k[worst]:.2f}: {label}" if one else f"the largest, {k[worst]:.2f}, is {label}"
     warnings.warn(
-        f"{n_bad} of {k.size} {dim}s{of} {has} Pareto k above {good_k:.2f} ({example}): leaving "
-        f"{them} out changes the posterior too much for importance sampling, and {their} part of "
-        f"elpd is not reliable. Refit for {them} with bayesrank.kfold, or improve the weights with "
-        "arviz.loo_moment_match.",
+        f"{n_bad} of {k.size} {dim}s{model} {verb} Pareto k above {good_k:.2f} ({example}). "
+        f"Leaving {them} out changes the posterior too much for importance sampling. {their} part "
+        f"of elpd is not reliable. Refit without {them}, using bayesrank.kfold, or improve the "
+        "weights with arviz.loo_moment_match.",
         ParetoKWarning,
         skip_file_prefixes=(_PACKAGE,),
     )

@@ -1,9 +1,8 @@
-r"""Metrics of search results: how good an order is, given grades of relevance.
+r"""Metrics of search results: ERR and NDCG of an order, given grades of relevance.
 
-A *query* is a ranking of documents. Each document has a grade :math:`g` (0 = irrelevant, up to
-:math:`g_{max}`) and a score, by which the documents are ordered, highest first. **Equal scores**
-are no order: every metric is its expected value over the orders of the tied documents at random,
-exactly.
+A *query* is a ranking of documents. Each document has a grade :math:`g`, from 0 (irrelevant) to
+:math:`g_{max}`, and a score. Documents are sorted by score, highest first. If documents have
+**equal scores**, every metric is its exact expected value over random orders of these documents.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.results.draws import check_whole
 
-# What the gain at each place is divided by, from places counted from one
+# Divisor of the gain at each place, counted from one
 DISCOUNTS = {
     "log2": lambda r: np.log2(1 + r),
     "letor": lambda r: np.log2(np.maximum(r, 2)),
@@ -30,7 +29,7 @@ class QueryMetrics(NamedTuple):
     """Metrics of a collection of queries."""
 
     queries: pd.DataFrame  # one row per query, one column per metric
-    means: pd.Series  # over the queries (queries with NaN left out)
+    means: pd.Series  # over the queries, without NaN
 
 
 def expected_reciprocal_rank(
@@ -40,25 +39,25 @@ def expected_reciprocal_rank(
     k: int | None = None,
     max_grade: float | None = None,
 ) -> float:
-    r"""Average the reciprocal rank at which a user is satisfied (ERR).
+    r"""Compute the expected reciprocal rank of the document that satisfies a user (ERR).
 
     .. math:: ERR@k = \sum_{r=1}^k \frac1r (S_{r-1} - S_r), \qquad
               S_r = E \prod_{i \le r} (1 - R_i), \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}
 
-    where :math:`S_r` is the probability to read on after r documents; the expectation is over the
-    orders of documents with equal scores.
+    where :math:`S_r` is the probability to read on after r documents. The expectation is over
+    random orders of documents with equal scores.
 
     Parameters
     ----------
     relevance : array, shape (n_documents,)
         Grades :math:`g`, >= 0.
     score : array, shape (n_documents,), optional
-        What the documents are ordered by, highest first; by default the order as given.
+        Documents are sorted by score, highest first; by default they keep their order.
     k : int, optional
         Depth; by default all documents.
     max_grade : float, optional
-        The highest grade of the scale. By default the highest in `relevance`; give it when
-        queries are compared, for not every query has a document of the highest grade.
+        The highest grade of the scale, by default the highest in `relevance`. Give it to compare
+        queries, because not every query has a document of the highest grade.
 
     Returns
     -------
@@ -68,8 +67,8 @@ def expected_reciprocal_rank(
     Raises
     ------
     ValueError
-        If there is no document, a grade is negative or above `max_grade`, a score is not finite,
-        the lengths or labels differ, or `k` is not positive.
+        If there are no documents, or lengths or labels differ. If a grade is negative or above
+        `max_grade`, a score is not finite, or `k` is not positive.
 
     References
     ----------
@@ -87,7 +86,7 @@ def expected_reciprocal_rank(
     top = grades.max() if max_grade is None else max_grade
     if grades.max() > top:
         raise ValueError(
-            f"`max_grade` is {max_grade}, but `relevance` has the grade {grades.max():g}."
+            f"`max_grade` is {max_grade}, but `relevance` contains the grade {grades.max():g}."
         )
     go_on = 1 - (2.0**grades - 1) / 2.0**top
     if len(starts) == len(go_on):
@@ -109,7 +108,7 @@ def ndcg(
     undefined: float = 0.0,
     discount: Discount = "log2",
 ) -> float:
-    r"""Normalised discounted cumulative gain, with the gain :math:`2^g - 1`.
+    r"""Compute the normalised discounted cumulative gain, with the gain :math:`2^g - 1`.
 
     .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{d_r}, \qquad d_r = \log_2(1 + r), \qquad
               NDCG@k = \frac{DCG@k}{\text{the highest possible } DCG@k}
@@ -119,15 +118,14 @@ def ndcg(
     relevance : array, shape (n_documents,)
         Grades :math:`g`, >= 0.
     score : array, shape (n_documents,)
-        What the documents are ordered by, highest first.
+        Documents are sorted by score, highest first.
     k : int, optional
         Depth; by default all documents.
     undefined : float
-        Value where no document is relevant: 0 is the custom of LETOR, NaN leaves the query out
-        of means. A single relevant document by itself has NDCG 1.
+        Value if no document is relevant. LETOR uses 0; NaN leaves the query out of means.
     discount : {"log2", "letor"}
-        "letor" has :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script, from which many
-        published figures come: the second place counts as much as the first.
+        "letor" uses :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script does, the source
+        of many published results. The second place then counts as much as the first.
 
     Returns
     -------
@@ -137,7 +135,7 @@ def ndcg(
     Raises
     ------
     ValueError
-        As `expected_reciprocal_rank`; if there is no such discount.
+        As `expected_reciprocal_rank`; if `discount` is unknown.
 
     References
     ----------
@@ -153,7 +151,7 @@ def ndcg(
     depth = _depth(k, len(grades))
     if discount not in DISCOUNTS:
         listed = ", ".join(map(repr, DISCOUNTS))
-        raise ValueError(f"`discount` is {discount!r}; it is one of {listed}.")
+        raise ValueError(f"`discount` is {discount!r}; it must be one of {listed}.")
     if not grades.any():
         return undefined
     weight = 1 / DISCOUNTS[discount](np.arange(1.0, len(grades) + 1))
@@ -175,7 +173,7 @@ def query_metrics(
     undefined: float = 0.0,
     discount: Discount = "log2",
 ) -> QueryMetrics:
-    """ERR and NDCG of every query of a collection, and their means.
+    """Compute ERR and NDCG of every query of a collection, and their means.
 
     Parameters
     ----------
@@ -186,22 +184,22 @@ def query_metrics(
     labels : sequence of labels, optional
         Names of the queries: ``rankings.labels``.
     k : list of int
-        Depths of NDCG. ERR is of all documents.
+        Depths of NDCG. ERR uses all documents.
     max_grade : float, optional
         The highest grade of the scale; by default the highest in any query.
     undefined, discount
-        Of NDCG; see `ndcg`.
+        Options of `ndcg`.
 
     Returns
     -------
     QueryMetrics
-        ``queries``, a DataFrame with one row per query and the columns err, ndcg@1, ...; and
-        ``means``, a Series.
+        ``queries`` is a DataFrame with one row per query and the columns err, ndcg@1, ...
+        ``means`` is a Series.
 
     Raises
     ------
     ValueError
-        If the two are not of the same length and shapes, or a query is none (it is named).
+        If lengths or shapes differ, or a query is not valid; the message names the query.
 
     Examples
     --------
@@ -218,11 +216,11 @@ def query_metrics(
     names = pd.RangeIndex(len(grades)) if labels is None else pd.Index(labels)
     if not len(grades) == len(scores) == len(names):
         raise ValueError(
-            f"Expected as many queries in all; got {len(grades)} in `relevance`, {len(scores)} in "
-            f"`score` and {len(names)} labels."
+            "`relevance`, `score` and `labels` must have the same number of queries; got "
+            f"{len(grades)}, {len(scores)} and {len(names)}."
         )
     if not len(grades):
-        raise ValueError("There are no queries: give at least one.")
+        raise ValueError("There are no queries; give at least one.")
     top = (
         max(np.max(np.asarray(g), initial=0.0) for g in grades) if max_grade is None else max_grade
     )
@@ -242,10 +240,10 @@ def query_metrics(
 
 
 def _mean_products(x: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Mean product of m of the numbers `x`, over all choices of them, for m = 1, ..., `most`.
+    """Compute the mean product of m of the numbers `x`, over all choices, for m = 1, ..., `most`.
 
-    The elementary symmetric polynomials over their numbers of terms: with the n-th number,
-    E[m] = ((n - m) E[m] + m x_n E[m - 1]) / n, in which nothing can overflow.
+    These are the elementary symmetric polynomials divided by their number of terms. Adding the n-th
+    number sets E[m] = ((n - m) E[m] + m x_n E[m - 1]) / n, which cannot overflow.
     """
     mean = np.zeros(min(len(x), most) + 1)
     mean[0] = 1.0
@@ -256,27 +254,27 @@ def _mean_products(x: NDArray[np.float64], most: int) -> NDArray[np.float64]:
 
 
 def _used(values: Any, where: ArrayLike | None, name: str) -> list[NDArray[Any]]:
-    """One array per query, without empty slots."""
+    """Return one array per query, without empty slots."""
     if where is None:
         return list(values)
     mask, matrix = np.asarray(where, dtype=bool), np.asarray(values)
     if matrix.ndim != 2 or matrix.shape != mask.shape:
         raise ValueError(
-            f"`{name}` has shape {matrix.shape}, but `where` has {mask.shape}; both are "
+            f"`{name}` has shape {matrix.shape}, but `where` has {mask.shape}; both must be "
             "(n_rankings, n_slots)."
         )
     return [row[used] for row, used in zip(matrix, mask, strict=True)]
 
 
 def _ranked(relevance: Any, score: Any) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Grades by score, the highest first, and where each group of equal scores begins."""
+    """Sort grades by score, highest first, and find the start of each group of equal scores."""
     if isinstance(relevance, pd.Series) and isinstance(score, pd.Series):
         one, other = relevance.index, score.index
         if not one.equals(other):
             if not (one.is_unique and len(one) == len(other) and one.isin(other).all()):
                 raise ValueError(
-                    "`relevance` and `score` are Series of different labels. Give both the same "
-                    "index, or arrays in one order."
+                    "`relevance` and `score` are Series with different labels. Give both the same "
+                    "index, or pass arrays in the same order."
                 )
             score = score.loc[one]
     grades = np.asarray(relevance, dtype=np.float64)
@@ -288,7 +286,9 @@ def _ranked(relevance: Any, score: Any) -> tuple[NDArray[np.float64], NDArray[np
     n = len(grades)
     scores = -np.arange(float(n)) if score is None else np.asarray(score, dtype=np.float64)
     if scores.shape != (n,):
-        raise ValueError(f"`score` has shape {scores.shape} for {n} documents; give one each.")
+        raise ValueError(
+            f"`score` has shape {scores.shape}; it must be ({n},), one score for each document."
+        )
     bad = scores[~np.isfinite(scores)]
     if bad.size:
         raise ValueError(f"A score must be a finite number; got {bad[0]}.")
@@ -297,6 +297,6 @@ def _ranked(relevance: Any, score: Any) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def _depth(k: int | None, n: int) -> int:
-    """Depth of a metric of n documents."""
+    """Return the depth of a metric, at most n."""
     check_whole(k=n if k is None else k)
     return n if k is None else min(int(k), n)

@@ -1,9 +1,9 @@
-r"""Leaving one out by Pareto smoothed importance sampling, many columns at a time.
+r"""Leave-one-out by Pareto smoothed importance sampling, for many observations at once.
 
-The numbers are those of `arviz.loo`, for blocks of observations in NumPy; 5,000 observations take a
-tenth of its time. In draw s the raw weight of the posterior without observation i is
-:math:`1 / p(y_i | \theta_s)`; the T largest weights are replaced by quantiles of the generalised
-Pareto distribution that fits them, whose shape is the Pareto k.
+The results equal those of `arviz.loo`, but blocks of observations are computed in NumPy, which is
+about ten times faster. To leave out observation i, draw s gets the raw weight
+:math:`1 / p(y_i | \theta_s)`. A generalised Pareto distribution is fitted to the T largest weights.
+Its quantiles replace them; its shape is the Pareto k.
 
 References
 ----------
@@ -21,21 +21,21 @@ __all__ = ["LeftOut", "good_pareto_k", "leave_each_out"]
 
 Floats = NDArray[np.float64]
 
-BLOCK = 500_000  # numbers of a block, 4 MB: it stays in the cache
-FACTORS = 8  # of a product of which one logarithm is taken
-NEGLIGIBLE = 10 * np.finfo(float).eps  # weights of candidates for the shape
+BLOCK = 500_000  # numbers in a block, 4 MB, which fit in the cache
+FACTORS = 8  # factors of a product before its logarithm is taken
+NEGLIGIBLE = 10 * np.finfo(float).eps  # smaller weights of candidate shapes are set to zero
 
 
 class LeftOut(NamedTuple):
-    """What leaving out each observation gives, (n_observations,) each."""
+    """Results of leaving out each observation, arrays of shape (n_observations,)."""
 
-    elpd: Floats  # log predictive density of the observation, without it
-    pareto_k: Floats  # nan where the largest weights are all the same
-    lppd: Floats  # log predictive density with it
+    elpd: Floats  # log predictive density given the other observations
+    pareto_k: Floats  # NaN where the largest weights are all equal
+    lppd: Floats  # log predictive density given all observations
 
 
 def good_pareto_k(n_draws: int) -> float:
-    """Give the largest Pareto k with which importance sampling works."""
+    """Return the largest Pareto k with which importance sampling is reliable."""
     return float(min(1 - 1 / np.log10(n_draws), 0.7))
 
 
@@ -57,7 +57,7 @@ def _block(logp: Floats, reff: float) -> LeftOut:
     low, top = logp.min(axis=0), logp.max(axis=0)
     lppd = top + np.log(np.exp(logp - top).mean(axis=0))
 
-    # log ratios, at most zero: the tail is what is largest, in order
+    # log ratios, at most zero; the tail holds the largest, sorted
     x = low - logp
     order = np.argpartition(x, n_draws - size - 1, axis=0)
     rest, tail = order[: n_draws - size], order[n_draws - size :]
@@ -65,14 +65,14 @@ def _block(logp: Floats, reff: float) -> LeftOut:
     raw = np.sort(np.take_along_axis(x, tail, axis=0), axis=0)
     k, sigma = _pareto(np.exp(raw) - cut)
 
-    # smoothed by quantiles at the middles of equal steps, and never above the largest raw weight
+    # smoothed by quantiles at the midpoints of equal steps, at most the largest raw weight
     p = ((np.arange(size) + 0.5) / size)[:, None]
     with np.errstate(all="ignore"):
         bend = np.where(k == 0, -np.log1p(-p), np.expm1(-k * np.log1p(-p)) / k)
         smooth = np.log(np.minimum(cut + sigma * bend, 1.0))
     weight = np.where(np.isfinite(k) & (sigma > 0), smooth, raw)
 
-    # a raw weight times the density is the same for all draws
+    # the raw weight times the density is the same in all draws
     raw_sum = np.exp(np.take_along_axis(x, rest, axis=0)).sum(axis=0)
     numerator = (n_draws - size) + np.exp(weight - raw).sum(axis=0)
     elpd = low + np.log(numerator) - np.log(raw_sum + np.exp(weight).sum(axis=0))
@@ -80,11 +80,11 @@ def _block(logp: Floats, reff: float) -> LeftOut:
 
 
 def _pareto(tail: Floats) -> tuple[Floats, Floats]:
-    """Fit shape and scale to excesses in order, (size, n), by the means over candidates."""
+    """Fit shape and scale to sorted excesses (size, n), by weighted means over candidates."""
     size = len(tail)
     n_candidates = 30 + int(size**0.5)
     quartile = tail[int(size / 4 + 0.5) - 1]
-    fits = quartile > tail[0]  # or else they are far from a Pareto distribution
+    fits = quartile > tail[0]  # otherwise the tail is far from a Pareto distribution
     with np.errstate(all="ignore"):
         steps = 1 - np.sqrt(n_candidates / (np.arange(n_candidates) + 0.5))
         b = steps[:, None] / (3 * quartile) + 1 / tail[-1]
@@ -96,20 +96,20 @@ def _pareto(tail: Floats) -> tuple[Floats, Floats]:
         b = (weight / weight.sum(axis=0) * b).sum(axis=0)
         k = _mean_log(b[None], tail)[0]
         sigma = -k / b
-    # a prior of ten more draws with the shape one half
+    # a prior worth ten more draws with shape one half
     shape = (size * k + 5) / (size + 10)
     return np.where(fits, np.where(np.isnan(shape), np.inf, shape), np.nan), sigma
 
 
 def _mean_log(b: Floats, tail: Floats) -> Floats:
-    """Mean of log(1 - b t) over the tail, (n_candidates, n): a logarithm for some factors each."""
+    """Compute the mean of log(1 - b t) over the tail, (n_candidates, n), from few logarithms."""
     total = np.zeros(b.shape)
     for start in range(0, len(tail), FACTORS):
         product = 1 - b * tail[start]
         for t in tail[start + 1 : start + FACTORS]:
             product *= 1 - b * t
         total += np.log(product)
-    wide = ~np.isfinite(total).all(axis=0)  # products that have left the range of numbers
+    wide = ~np.isfinite(total).all(axis=0)  # columns in which a product overflowed or underflowed
     if wide.any():
         total[:, wide] = np.log1p(-b[:, None, wide] * tail[:, wide]).sum(axis=1)
     return total / len(tail)

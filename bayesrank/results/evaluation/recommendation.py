@@ -1,8 +1,8 @@
-r"""Metrics of recommendations: how well the items held out from users are found again.
+r"""Metrics of recommendations: how well a model retrieves the held-out items of users.
 
-Each user has *known* items, from which a model learned, and *held-out* ones. The items that are not
-known are the *candidates*; they are ordered by score, highest first. With h(r) = 1 if the item at
-place r is held out, P held-out items among N candidates, and the depth k,
+Each user has *known* items, from which a model learned, and *held-out* items. Items that are not
+known are *candidates*, sorted by score, highest first. Let h(r) = 1 if the item at place r is held
+out. With P held-out items among N candidates, and the depth k,
 
 .. math:: precision@k = \frac1k \sum_{r \le k} h(r), \quad recall@k = \frac1P \sum_{r \le k} h(r),
           \quad NDCG@k = \frac{\sum_{r \le k} h(r) / \log_2(1 + r)}
@@ -12,9 +12,9 @@ place r is held out, P held-out items among N candidates, and the depth k,
           RR = \frac1{\min\{r : h(r) = 1\}}, \quad
           ERR@k = \sum_{r \le k} \frac{h(r)}r 2^{-\sum_{s \le r} h(s)}.
 
-The mean of RR over users is MRR. If users have one held-out item each, recall@k is the hit rate.
-**Equal scores** are no order: every metric is its expected value over the orders of the tied items
-at random, exactly.
+The mean of RR over users is MRR. If each user has one held-out item, recall@k is the hit rate. If
+items have **equal scores**, every metric is its exact expected value over random orders of these
+items.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,16 +42,16 @@ def recommendation_metrics(
     k: int = 10,
     users: Iterable[Any] | None = None,
 ) -> QueryMetrics:
-    """AUC, NDCG, precision, recall, reciprocal rank and ERR of every user, and their means.
+    """Compute AUC, NDCG, precision, recall, reciprocal rank and ERR of each user, and their means.
 
     Parameters
     ----------
     scores : array, shape (n_users, n_items), or callable
-        What items are ordered by, highest first; or a function from the index of a user to the
-        scores of all items, (n_items,), called for one user at a time, so that no matrix of users
-        by items is needed. Scores of known items are not looked at.
+        Items are sorted by score, highest first. A callable takes the index of a user and returns
+        the scores of all items (n_items,); it avoids a matrix of users by items. Scores of known
+        items are ignored.
     held_out, known : array or sparse array, shape (n_users, n_items)
-        Ones (or True) for the items held out and the items known, zeros for all others.
+        Ones (or True) for held-out and known items, zeros for all others.
     k : int
         Depth, from 1 to n_items.
     users : sequence of labels, optional
@@ -60,17 +60,17 @@ def recommendation_metrics(
     Returns
     -------
     QueryMetrics
-        ``queries``, a DataFrame with one row per user and the columns auc, ndcg@k, precision@k,
-        recall@k, mrr (of a user: the reciprocal rank) and err@k; and ``means``, a Series, over the
-        users with held-out items. The others have NaN, and AUC is NaN where all candidates are held
-        out.
+        ``queries`` is a DataFrame with one row per user. Its columns are auc, ndcg@k, precision@k,
+        recall@k, mrr (the reciprocal rank of the user) and err@k. Users without held-out items have
+        NaN; AUC is also NaN if all candidates are held out. ``means`` is a Series of means over the
+        users with held-out items.
 
     Raises
     ------
     ValueError
-        If shapes differ, a value is neither 0 nor 1 (ratings, say), an item is known and held out
-        at once, nobody has a held-out item, `k` is not between 1 and n_items, or the score of a
-        candidate is not finite.
+        If shapes differ, values are not 0 or 1, or an item is both known and held out. If no user
+        has a held-out item, `k` is not between 1 and n_items, or the score of a candidate is not
+        finite.
 
     Examples
     --------
@@ -87,20 +87,22 @@ def recommendation_metrics(
     n_users, n_items = wanted.shape
     if seen.shape != wanted.shape:
         raise ValueError(
-            f"`known` has shape {seen.shape} and `held_out` {wanted.shape}; both are "
+            f"`known` has shape {seen.shape} and `held_out` {wanted.shape}; both must be "
             "(n_users, n_items)."
         )
     names: pd.Index[Any] = pd.RangeIndex(n_users) if users is None else pd.Index(users)
     if len(names) != n_users:
-        raise ValueError(f"`users` has {len(names)} labels for {n_users} users; give one each.")
+        raise ValueError(
+            f"`users` has {len(names)} labels; it must have one for each of the {n_users} users."
+        )
     _check_disjoint(wanted, seen, names)
     if k % 1 or not 1 <= k <= n_items:
         raise ValueError(
             f"`k` is {k!r}; it must be a whole number from 1 to {n_items}, the number of items."
         )
     if not wanted.nnz:
-        raise ValueError("`held_out` has no items at all: hold out one of some user at least.")
-    of_user = _by_user(scores, (n_users, n_items))
+        raise ValueError("`held_out` contains no items; hold out at least one item of one user.")
+    user_scores = _by_user(scores, (n_users, n_items))
 
     k = int(k)
     names = names.rename(names.name or "user")
@@ -108,7 +110,7 @@ def recommendation_metrics(
     table = np.full((n_users, len(columns)), np.nan)
     for u in map(int, np.flatnonzero(np.diff(wanted.indptr))):
         candidate, relevant = ~_row(seen, u), _row(wanted, u)
-        score = np.asarray(of_user(u), dtype=np.float64)
+        score = np.asarray(user_scores(u), dtype=np.float64)
         _check_scores(score, candidate, names[u])
         table[u] = _metrics(score[candidate], relevant[candidate], k)
     queries = pd.DataFrame(table, index=names, columns=columns)
@@ -116,19 +118,19 @@ def recommendation_metrics(
 
 
 def _row(matrix: csr_array, u: int) -> NDArray[np.bool_]:
-    """Whether each item is in the row of a user."""
+    """Return whether each item is in the row of a user."""
     out = np.zeros(matrix.shape[1], dtype=bool)
     out[matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]]] = True
     return out
 
 
 def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) -> list[float]:
-    """Metrics of one user's candidates, some of them held out."""
+    """Compute the metrics of one user's candidates."""
     N, P, depth = len(score), int(relevant.sum()), min(k, len(score))
-    # wins and half ties of the held-out over all candidates, less those among themselves
+    # wins and half the ties of held-out items over all candidates, minus those among themselves
     wins = float(rankdata(score)[relevant].sum()) - P * (P + 1) / 2
     auc = wins / (P * (N - P)) if P < N else np.nan
-    # of those with the score at place k some are within it
+    # of the candidates that tie at place k, only some count
     cut = -np.partition(-score, depth - 1)[depth - 1]
     above, tied = score > cut, score == cut
     found = float(relevant[above].sum() + relevant[tied].mean() * (depth - above.sum()))
@@ -140,7 +142,7 @@ def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) ->
 
 
 def _reciprocal_rank(score: NDArray[np.float64], relevant: NDArray[np.bool_]) -> float:
-    """Mean of 1 / r, with r the place of the first hit."""
+    """Compute the mean of 1 / r, with r the place of the first hit."""
     best = score[relevant].max()
     n_above, tied = (score > best).sum(), score == best
     size, hits = tied.sum(), relevant[tied].sum()
@@ -151,40 +153,40 @@ def _reciprocal_rank(score: NDArray[np.float64], relevant: NDArray[np.bool_]) ->
 
 
 def _by_user(scores: Scores, shape: tuple[int, int]) -> Callable[[int], ArrayLike]:
-    """Scores as a function of the user."""
+    """Return scores as a function of the user."""
     if callable(scores):
         return scores
     matrix = np.asarray(scores)
     if matrix.shape != shape:
         raise ValueError(
-            f"`scores` has shape {matrix.shape} and `held_out` {shape}; both are "
+            f"`scores` has shape {matrix.shape} and `held_out` {shape}; both must be "
             "(n_users, n_items)."
         )
     return lambda u: matrix[u]
 
 
 def _check_labels(**tables: Any) -> None:
-    """Refuse tables whose rows or columns have other labels, or the same in another order."""
+    """Raise if tables have different labels of rows or columns, or a different order."""
     framed = {name: table for name, table in tables.items() if isinstance(table, pd.DataFrame)}
     for (one, first), (other, table) in pairwise(framed.items()):
         if not (table.index.equals(first.index) and table.columns.equals(first.columns)):
             raise ValueError(
-                f"`{one}` and `{other}` have different rows or columns. Give "
+                f"`{one}` and `{other}` have different rows or columns. Pass "
                 f"{other}.reindex_like({one})."
             )
 
 
 def _zeros_and_ones(values: Any, name: str) -> csr_array:
-    """Sparse matrix of the ones."""
+    """Return a sparse matrix of the ones."""
     matrix: Any = values if issparse(values) else np.atleast_2d(np.asarray(values))
-    whole = csr_array(matrix, copy=True)  # for it is tidied in place
+    whole = csr_array(matrix, copy=True)  # a copy, because it is modified
     whole.sum_duplicates()
     whole.eliminate_zeros()
     bad = whole.data[whole.data != 1]
     if bad.size:
         raise ValueError(
-            f"`{name}` holds {bad[0]}; it says which items, by 0 and 1. If these are ratings, say "
-            f"which count: `{name}` > 0 for all of them, or >= 4 for those of four and more."
+            f"`{name}` contains {bad[0]}; it must contain only 0 and 1. If these are ratings, "
+            f"select the items, such as `{name}` > 0 for all of them or `{name}` >= 4."
         )
     return whole
 
@@ -193,16 +195,16 @@ def _check_disjoint(wanted: csr_array, seen: csr_array, names: "pd.Index[Any]") 
     user, item = wanted.astype(np.int8).multiply(seen.astype(np.int8)).nonzero()
     if user.size:
         raise ValueError(
-            f"{user.size} items are in `held_out` and in `known`, the first being item {item[0]} "
-            f"of user {names[int(user[0])]!r}. What is known is not ranked: take it out of one."
+            f"{user.size} items are in both `held_out` and `known`; the first is item {item[0]} of "
+            f"user {names[int(user[0])]!r}. Known items are not ranked. Remove them from one."
         )
 
 
 def _check_scores(score: NDArray[np.float64], candidate: NDArray[np.bool_], user: Any) -> None:
     if score.shape != candidate.shape:
         raise ValueError(
-            f"The scores of user {user!r} have shape {score.shape}; expected one for each of "
-            f"{len(candidate)} items."
+            f"The scores of user {user!r} have shape {score.shape}; expected {candidate.shape}, "
+            "one for each item."
         )
     bad = np.flatnonzero(candidate & ~np.isfinite(score))
     if bad.size:

@@ -1,9 +1,9 @@
-"""Whether two models were fitted to the same data, in whatever order these stand.
+"""Check that two models were fitted to the same data, in any order.
 
-A model observes *units*: rankings, pairs or rankers, or groups that are left out together. They are
-matched by their labels. Where labels are numbers that nobody gave, or differ, they are matched by
-content: the labels of the items, the blocks, the weights, and the groups. Groups whose labels are
-numbers, or differ, are compared by the units in them. Arrays are matched row by row.
+A model observes *units*: rankings, pairs, rankers, or groups that are left out together. Units are
+matched by label. If labels are automatic numbers, or differ, units are matched by content. This is
+the items, the blocks, the weights and the groups. Groups whose labels are automatic or differ are
+compared by their units. Arrays are matched row by row.
 """
 
 from typing import Any, NamedTuple
@@ -29,42 +29,42 @@ from bayesrank.schema import (
 
 __all__ = ["Units", "has_items", "matched", "units_of", "units_of_result"]
 
-WIDTH = 60  # characters of a content in a sentence
-DIGITS = 9  # significant digits of a number that is computed from the same data
+WIDTH = 60  # most characters of a unit's content in a message
+DIGITS = 9  # significant digits that results from the same data share
 
 Positions = NDArray[np.intp]
 
 
 class Units(NamedTuple):
-    """The units that a model observed and predicts one by one."""
+    """The units that a model observes and predicts."""
 
     dim: str
     labels: NDArray[Any]
-    contents: NDArray[Any] | None = None  # in words, if their items are known
+    contents: NDArray[Any] | None = None  # as text, if the items are known
     groups: dict[str, NDArray[Any]] = {}  # noqa: RUF012  (the label of each unit)
     exact: dict[str, NDArray[Any]] = {}  # noqa: RUF012  (compared only if both models have it)
     values: tuple[NDArray[Any], ...] = ()  # (n_rows, ...), compared where items are not known
 
 
 def has_items(tree: xr.DataTree, var: str) -> bool:
-    """Whether results tell the labels of the items, or nothing of the items at all."""
+    """Return whether results name the items, or do not contain items at all."""
     kept = Kept(tree, var)
     return kept.items is not None or kept.contents() is None
 
 
 def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = None) -> Units:
-    """Read from the group constant_data of results what was observed."""
+    """Read the observed units from the group constant_data of results."""
     kept = Kept(tree, var)
     if "log_likelihood" in tree.children:
         pointwise = pointwise_log_likelihood(tree, var)
         rows = pointwise[observed_dim(pointwise, var)]
-    else:  # of a baseline
+    else:  # a baseline
         rows = kept.rows()
     dim, labels = str(rows.name), rows.to_numpy()
     contents = kept.contents(kept.items if named else None)
     by_dim = [name for name, axis in kept.groups.items() if axis == dim]
     row_dim = str(kept[by_dim[0]].dims[0]) if by_dim else dim
-    if row_dim != dim:  # in a mixture, all rankings of a ranker have one log-likelihood
+    if row_dim != dim:  # in a mixture, the rankings of a ranker share one log-likelihood
         group = group or by_dim[0]
     codes = {name: kept.codes(name) for name in kept.groups if kept[name].dims == (row_dim,)}
     if group in codes:
@@ -77,13 +77,13 @@ def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = No
     if FIRST in kept:  # the item that has the advantage of being first
         first = kept[FIRST].to_numpy()
         exact[FIRST] = kept.items.to_numpy()[first] if named and kept.items is not None else first
-    if AT_RANDOM in kept:  # counts may differ and have the same net counts
+    if AT_RANDOM in kept:  # different counts may have the same net counts
         exact["count"] = np.array([f"{x:.{DIGITS}g}" for x in kept[AT_RANDOM].to_numpy()])
     return Units(dim, labels, contents, groups, exact, _values(kept))
 
 
 def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
-    """Read what `bayesrank.kfold` wrote beside its predictions."""
+    """Read the units from a result of `bayesrank.kfold`."""
     (dim,) = elpd_i.dims
     groups = {str(name): x.to_numpy() for name, x in elpd_i.coords.items() if name != dim}
     contents = groups.pop(CONTENT, None)
@@ -92,11 +92,11 @@ def units_of_result(elpd_i: xr.DataArray, *, named: bool) -> Units:
 
 
 def matched(one: str, mine: Units, other: str, theirs: Units) -> Positions:
-    """Find where the units of one model stand in another, (n_units,)."""
+    """Find the positions of the units of one model in another, (n_units,)."""
     if len(mine.labels) != len(theirs.labels):
         raise ValueError(
             f"{one!r} and {other!r} describe different {mine.dim}s: {one!r} has "
-            f"{len(mine.labels)} and {other!r} {len(theirs.labels)}. Fit both to the same data."
+            f"{len(mine.labels)} and {other!r} has {len(theirs.labels)}. Fit both to the same data."
         )
     if mine.contents is None or theirs.contents is None:
         return _by_row(one, mine, other, theirs)
@@ -113,7 +113,7 @@ def matched(one: str, mine: Units, other: str, theirs: Units) -> Positions:
 
 
 def _keys(mine: Units, theirs: Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give numbers to the units, by all that must agree, in both models."""
+    """Give the same number to units of both models if everything agrees."""
     assert mine.contents is not None
     assert theirs.contents is not None
     n = len(mine.labels)
@@ -125,27 +125,27 @@ def _keys(mine: Units, theirs: Units) -> tuple[NDArray[np.int64], NDArray[np.int
     for group in sorted(mine.groups.keys() & theirs.groups.keys()):
         labels, others = mine.groups[group], theirs.groups[group]
         shared = _shared(labels, others)
-        # labels that are not shared stand for the units that are in them
+        # groups with labels that are not shared are compared by their units
         sets = np.concatenate([_sets(keys[:n], labels), _sets(keys[n:], others)])
         keys = _joint(_joint(keys, shared), np.where(shared < 0, pd.factorize(sets)[0], -1))
     return keys[:n], keys[n:]
 
 
 def _shared(labels: NDArray[Any], others: NDArray[Any]) -> NDArray[np.int64]:
-    """Give numbers to the labels that both have; -1 for all others."""
+    """Assign numbers to the labels that both models have; other labels get -1."""
     both = np.concatenate([labels.astype(object), others.astype(object)])
-    if are_numbers(labels) or are_numbers(others):  # that nobody gave
+    if are_numbers(labels) or are_numbers(others):  # automatic labels
         return np.full(len(both), -1)
     return pd.Index(labels).intersection(pd.Index(others)).unique().get_indexer(both)
 
 
 def _joint(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.int64]:
-    """Give a number to each combination of two."""
+    """Assign a number to each combination of two arrays."""
     return np.unique(np.stack([one, other]), axis=1, return_inverse=True)[1].ravel()
 
 
 def _sets(keys: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Name the set of a unit by its units; of sets alike, by which of them comes first."""
+    """Name the group of each unit by the units in it; number groups with the same units."""
     codes = pd.factorize(labels)[0]
     n_sets = int(codes.max(initial=-1)) + 1
     held = pd.Series(joined(keys.astype(str).astype(object), codes, n_sets), dtype=object)
@@ -153,7 +153,7 @@ def _sets(keys: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _positions(labels: NDArray[Any], others: NDArray[Any]) -> Positions:
-    """Match labels, in order where one stands there twice; -1 of those without another."""
+    """Match labels, and repeated labels in order; labels without a match get -1."""
     one, other = (
         pd.MultiIndex.from_arrays([x, x.groupby(x).cumcount()])
         for x in (pd.Series(labels.tolist()), pd.Series(others.tolist()))
@@ -162,7 +162,7 @@ def _positions(labels: NDArray[Any], others: NDArray[Any]) -> Positions:
 
 
 def _difference(one: str, mine: Units, other: str, theirs: Units) -> str:
-    """Name the first unit that one of two has and the other lacks."""
+    """Describe the first unit that one model has and the other lacks."""
     assert mine.contents is not None
     assert theirs.contents is not None
     missing = np.flatnonzero(_positions(mine.contents, theirs.contents) < 0)
@@ -179,22 +179,22 @@ def _difference(one: str, mine: Units, other: str, theirs: Units) -> str:
 
 
 def _by_row(one: str, mine: Units, other: str, theirs: Units) -> Positions:
-    """Match units of which one does not tell what they hold: by label, or row by row."""
+    """Match units without known contents, by label or row by row."""
     order = _positions(mine.labels, theirs.labels)
     if (order < 0).any() and (are_numbers(mine.labels) or are_numbers(theirs.labels)):
         order = np.arange(len(mine.labels))
     pairs = [(a, b[order]) for a in mine.values for b in theirs.values]
     if (order < 0).any() or (pairs and not any(_equal(a, b) for a, b in pairs)):
         raise ValueError(
-            f"{one!r} and {other!r} were fitted to different data: the values that they "
-            "observe are not the same. Arrays are matched row by row, in order, unless their "
-            "dims have labels, such as dims=('ranking', 'item')."
+            f"{one!r} and {other!r} were fitted to different data: their observed values differ. "
+            "Arrays are matched row by row, unless their dims have labels. Give them labels, "
+            "such as dims=('ranking', 'item'), or the same order."
         )
     return order
 
 
 def _values(kept: Kept) -> tuple[NDArray[Any], ...]:
-    """Return counts as they stand; ranks by slot and, if items are known, by item."""
+    """Return the counts, or the ranks by slot and, if items are known, by item."""
     if COUNTS in kept:
         return (kept[COUNTS].to_numpy(),)
     if RANKS not in kept:
@@ -211,7 +211,7 @@ def _values(kept: Kept) -> tuple[NDArray[Any], ...]:
 
 
 def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether values are the same, up to empty slots at the end."""
+    """Return whether values are equal, apart from empty slots at the end."""
     width = min(one.shape[1], other.shape[1])
     rest = one[:, width:].any() or other[:, width:].any()
     return not rest and np.array_equal(one[:, :width], other[:, :width])

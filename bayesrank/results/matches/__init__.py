@@ -1,1 +1,1 @@
-"""Matches: probabilities, how many more are needed, and judges."""
+"""Matches: outcome probabilities, planning of further matches, and judges."""

@@ -1,8 +1,8 @@
-"""Posteriors of adherences: which ranker does not follow the consensus.
+"""Posteriors of adherences, and rankers who do not follow the consensus.
 
-Half an adherence is half the log odds of every preference. The data know ratios of adherences,
-while their size depends on the scale of the scores. So rankers are judged against the median
-ranker, draw by draw, which no scale can change.
+Halving an adherence halves the log odds of every preference. The data identify ratios of
+adherences; their size depends on the scale of the scores. So each ranker is compared with the
+median ranker in every draw, which does not depend on the scale.
 """
 
 from collections.abc import Hashable, Mapping
@@ -31,40 +31,41 @@ def adherence_summary(
     r"""Summarise the posterior of adherences, highest mean first.
 
     In draw :math:`t`, let :math:`m_t` be the median of the adherences :math:`\theta_{nt}` of all
-    rankers. A ranker does not follow the consensus, and is called an outlier, if
+    rankers. A ranker is an outlier, and does not follow the consensus, if
 
     .. math:: P(\theta_n < m / f) \ge p
 
-    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. A ranker without counts has the
-    prior as posterior, which may lie below the others.
+    where :math:`f` is `factor` and :math:`p` is `outlier_prob`. The posterior of a ranker without
+    data is the prior, which may lie below the others.
 
     Parameters
     ----------
     data, var, dim
-        Posterior, variable and dim of the rankers, as in `rank_draws`, without further dims.
+        Posterior, variable and dim of the rankers, as in `rank_draws`, without other dims.
     prob : float
         Probability of the interval, in (0, 1): equal tails.
     factor : float
-        How many times lower than the median (or higher) is far, at least 1.
+        An adherence is far from the median if the two differ by this factor, at least 1.
     outlier_prob : float
-        Probability from which a ranker is an outlier, in (0.5, 1).
+        Least probability at which a ranker is an outlier, in (0.5, 1).
     relative : bool or float
-        True divides the adherences of every draw by the largest, a number q in (0, 1] by their
-        quantile q. It changes mean, sd, low and high only.
+        True divides the adherences of every draw by the largest. A number q in (0, 1] divides them
+        by their quantile q. It changes only mean, sd, low and high.
     contrary : bool
-        Whether adherences may be negative. In draws with a negative median nobody is far from it.
+        Whether adherences may be negative. If the median of a draw is negative, no ranker is far
+        from it.
 
     Returns
     -------
     DataFrame
-        One row per ranker with the columns mean, sd, low, high (ends of the interval),
-        p_below_median, p_far_below, p_far_above (more than `factor` times the median) and
-        outlier; with `contrary` also p_contrary, the probability to be negative.
+        One row per ranker. The columns are mean, sd, low and high (ends of the interval),
+        p_below_median, p_far_below, p_far_above and outlier. With `contrary` there is also
+        p_contrary, the probability that the adherence is negative.
 
     Raises
     ------
     ValueError
-        As `rank_draws`; if the variable has more dims, an adherence is negative, or `prob`,
+        As `rank_draws`; if the variable has other dims, or an adherence is negative. If `prob`,
         `factor`, `outlier_prob` or `relative` are out of range.
 
     Examples
@@ -86,25 +87,28 @@ def adherence_summary(
 def adherence_draws(
     data: Any, var: str, dim: str, relative: bool | float, *, contrary: bool
 ) -> pd.DataFrame:
-    """Draws of the adherences, checked, one column per ranker."""
+    """Return checked draws of the adherences, one column per ranker."""
     values, labels = single_group(data, var, dim)
     lowest = values.min(axis=0)
     if lowest.min() < 0 and not contrary:
         raise ValueError(
             f"{var!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
-            "adherences are not negative, unless contrary=True allows it. Name the variable that "
-            "holds them with var=."
+            "adherences must not be negative. Use contrary=True to allow it, or name the variable "
+            "of the adherences with var=."
         )
     if relative is not False:
         if not 0 < relative <= 1:
             raise ValueError(
-                f"`relative` is {relative}; it is True, False or the quantile to divide by, above "
-                "0 and at most 1."
+                f"`relative` is {relative}; it must be True, False or the quantile to divide by, "
+                "above 0 and at most 1."
             )
         unit = np.quantile(values, float(relative), axis=1, keepdims=True)
         if not unit.all():
             which = "largest adherence" if relative == 1 else f"{relative:g} quantile of adherences"
-            raise ValueError(f"The {which} is 0 in one draw: nothing is relative to it.")
+            raise ValueError(
+                f"The {which} is 0 in one draw, so nothing can be divided by it. Use another "
+                "`relative`."
+            )
         values = values / unit
     return pd.DataFrame(values, columns=pd.Index(labels, name=dim))
 
@@ -112,7 +116,7 @@ def adherence_draws(
 def summarise_adherences(
     draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float, *, contrary: bool = False
 ) -> pd.DataFrame:
-    """Summary of draws (n_draws, n_rankers), highest mean first."""
+    """Summarise draws (n_draws, n_rankers), highest mean first."""
     check_probability("prob", prob, 0.0)
     check_probability("outlier_prob", outlier_prob, 0.5)
     if not 1 <= factor < np.inf:
@@ -148,11 +152,12 @@ def effective_judges(
     judge: str = "judge",
     family: str = "family",
 ) -> xr.DataArray:
-    r"""Count how many judges of their own minds as many judges of a few families are worth.
+    r"""Compute how many independent judges the judges of a few families are worth.
 
-    Judges err in what they think of an item: those of a family alike, with the standard deviation
-    :math:`\tau_f`, and each for itself, with :math:`\tau_j`. The mean of J judges, of whom the
-    share :math:`s_f` is of family f, errs as the mean of so many judges of as many families:
+    Judges err in their opinion of an item. The error of a judge has two parts: one shared by its
+    family, with standard deviation :math:`\tau_f`, and one of its own, with :math:`\tau_j`. Let
+    :math:`s_f` be the share of family f among J judges. The mean of these judges has the same
+    error as the mean of n judges from n different families, with
 
     .. math:: n = \frac{\tau_f^2 + \tau_j^2}{\tau_f^2 \sum_f s_f^2 + \tau_j^2 / J}
 
@@ -164,17 +169,17 @@ def effective_judges(
     families : mapping
         The family of every judge.
     judge, family : str
-        What the groups are called.
+        Names of the groups.
 
     Returns
     -------
     DataArray
-        One number per draw.
+        One value per draw.
 
     Raises
     ------
     ValueError
-        If there are no judges, or the posterior has no such spreads.
+        If there are no judges, or the posterior lacks one of the spreads.
 
     Examples
     --------
@@ -185,16 +190,17 @@ def effective_judges(
     2.22
     """
     if not families:
-        raise ValueError("`families` is empty: give the family of every judge.")
+        raise ValueError("`families` is empty; give the family of every judge.")
     draws = data.get("posterior", data)
     spreads = [f"{judge}_spread", f"{family}_spread"]
     for name in spreads:
         if name not in draws:
             raise ValueError(
-                f"The posterior has no {name!r}: it is that of leaderboard_model with "
-                f"groups=[{judge!r}, {family!r}]."
+                f"The posterior has no variable {name!r}. Pass the posterior of leaderboard_model "
+                f"with groups=[{judge!r}, {family!r}]."
             )
-    own, shared = (draws[name] ** 2 for name in spreads)
+    individual, shared = (draws[name] ** 2 for name in spreads)
     share = pd.Series(list(families.values())).value_counts(normalize=True).to_numpy()
-    found = (own + shared) / (own / len(families) + shared * (share**2).sum())
+    error = individual / len(families) + shared * (share**2).sum()
+    found = (individual + shared) / error
     return found.rename("effective_judges")

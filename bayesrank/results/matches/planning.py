@@ -1,19 +1,19 @@
-r"""Which matches to play next, and how many more a whole board needs, read off a posterior.
+r"""Plan matches from a posterior: which to play next, and how many more the leaderboard needs.
 
-**Which.** What is asked is who belongs to the best k items. Let :math:`T_i` say whether item i does
-and Y be the outcome of a match of two items. What the match is expected to tell is the mutual
-information, summed over items, in nats:
+**Which.** The question is which items belong to the best k. Let :math:`T_i` indicate whether item i
+does, and let Y be the outcome of a match of two items. The expected gain of the match is the
+mutual information, summed over items, in nats:
 
 .. math:: \text{gain} = \sum_i I(Y; T_i)
           = \sum_i \bigl[ \mathrm{H}(T_i) - \mathrm{E}_Y \, \mathrm{H}(T_i \mid Y) \bigr]
 
-All of it is made of averages over draws. In a batch, a match is worth what it tells beyond the
-matches already chosen, whose outcomes are simulated in some of the draws, which weigh all others.
+It is computed from averages over draws. In a batch, the gain of a match is conditional on the
+matches already chosen. Their outcomes are simulated from some of the draws, and reweight all draws.
 
-**How many.** In the normal approximation of the posterior, with covariance C, N more matches add
-their expected information J, a weighted Laplacian of the graph of those who meet. The mean then
-moves by a normal with covariance :math:`C - C'`, and the covariance shrinks to
-:math:`C' = (C^{-1} + J)^{-1}`. `tied_with_leader` is applied to each simulated future.
+**How many.** The posterior is approximated by a normal distribution with covariance C. More matches
+add their expected information J, a weighted Laplacian of the graph of matches. The covariance
+shrinks to :math:`C' = (C^{-1} + J)^{-1}`, and the mean moves by a normal vector with covariance
+:math:`C - C'`. `tied_with_leader` is applied to each simulated future.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ from bayesrank.results.ranks.rank_table import find_leader
 
 __all__ = ["Settling", "matches_to_settle", "next_matches"]
 
-DRAWS = 2000  # that averages are over
-FUTURES = 32  # simulated outcomes of the matches of a batch that are chosen already
-BLOCK = 2**22  # numbers at a time
+DRAWS = 2000  # most draws to average over
+FUTURES = 32  # simulated outcomes of the matches already chosen in a batch
+BLOCK = 2**22  # numbers in a block
 AT = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ def next_matches(
     dim: str = "item",
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Choose the matches that soonest tell which items are the best.
+    """Choose the most informative matches for finding the best items.
 
     Parameters
     ----------
@@ -66,26 +66,27 @@ def next_matches(
     n : int
         Number of matches to choose, 1 or more. The same two items may meet more than once.
     top : int
-        The best k items are sought: 1 for the leader alone; fewer than all items.
+        Number of best items to find: 1 for only the leader; fewer than all items.
     cost : DataFrame, DataArray, dict of dicts or array, shape (n_items, n_items), optional
-        Cost of a match of the two items, positive and symmetric; the diagonal is ignored. All but
-        an array are read by the labels of the items. By default all cost the
-        same. Matches are chosen by gain per cost.
+        Cost of a match of two items, positive and symmetric; the diagonal is ignored. Labelled
+        costs are matched with the items by label. By default all matches cost the same. Matches are
+        chosen by gain per cost.
     random_seed : int, optional
-        Seed of the simulated outcomes of the chosen matches.
+        Random seed of the simulated outcomes.
 
     Returns
     -------
     DataFrame
-        One row per match, in the order of choice: item, item_other, ``gain`` (nats, beyond the
-        matches above it), ``doubt`` (nats, of all before any of them, the same in all rows), and
-        ``p_better``, the probability that `item` is the better one.
+        One row per match, in the order of choice, with the columns item and item_other. ``gain`` is
+        the expected gain in nats, given the matches above. ``doubt`` is the total uncertainty in
+        nats before any of them, the same in all rows. ``p_better`` is the probability that `item`
+        is better than `item_other`.
 
     Raises
     ------
     ValueError
-        If `n` or `top` are out of range, costs are not positive or not symmetric, or the posterior
-        is not as `match_probability` needs it.
+        As `match_probability`; if `n` or `top` are out of range, or costs are not positive and
+        symmetric.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def next_matches(
     n_items, n_draws = posterior.utility.shape
     (k,) = check_tops(top)
     if k >= n_items:
-        raise ValueError(f"`top` is {k}; of {n_items} items fewer than {n_items} can be sought.")
+        raise ValueError(f"`top` is {k}; it must be less than the number of items, {n_items}.")
     one, other = np.triu_indices(n_items, 1)
     price = _prices(cost, labels)[one, other]
 
@@ -117,7 +118,7 @@ def next_matches(
     log_weight = np.zeros((FUTURES, len(kept)))
     rows = []
     for _ in range(n):
-        # threads make hundreds of small products far slower
+        # with threads, hundreds of small products are much slower
         with threadpool_limits(1, "blas"):
             gain = _gains(draws, member, weight, one, other)
         best = int((gain / price).argmax())
@@ -126,7 +127,7 @@ def next_matches(
         if p_better < 0.5:
             i, j, p_better = j, i, 1 - p_better
         rows.append((labels[i], labels[j], float(gain[best]), doubt, p_better))
-        # what it may say, in every future, and what that makes of the draws
+        # simulate its outcome in every future, and reweight the draws
         p = draws.outcomes(i, j)
         result = (rng.random((FUTURES, 1)) > p[truth].cumsum(1)[:, :-1]).sum(1)
         log_weight += np.log(np.maximum(p[:, result].T, np.finfo(float).tiny))
@@ -136,7 +137,7 @@ def next_matches(
 
 
 def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: Any) -> Floats:
-    """Cost of a match of every two items, (n_items, n_items)."""
+    """Return the cost of a match of every two items, (n_items, n_items)."""
     n_items = len(labels)
     if cost is None:
         return np.ones((n_items, n_items))
@@ -147,12 +148,12 @@ def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: A
             if len(given) != n_items or {*given} != {*labels}:
                 raise ValueError(
                     f"The {side} of `cost` must be the labels of the {n_items} items, each once; "
-                    f"it is {given.tolist()}."
+                    f"got {given.tolist()}."
                 )
         frame = frame.loc[list(labels), list(labels)]
     found = np.asarray(frame, dtype=np.float64)
     if found.shape != (n_items, n_items):
-        raise ValueError(f"`cost` has the shape {found.shape}; it must be {(n_items, n_items)}.")
+        raise ValueError(f"`cost` has shape {found.shape}; it must be {(n_items, n_items)}.")
     i, j = np.triu_indices(n_items, 1)
     if not ((found[i, j] > 0) & np.isfinite(found[i, j])).all():
         raise ValueError("`cost` must be positive and finite for every two items.")
@@ -160,21 +161,21 @@ def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: A
     if len(odd):
         i, j = i[odd[0]], j[odd[0]]
         raise ValueError(
-            f"`cost` must be symmetric: a match of {i} and {j} costs {found[i, j]:g}, and of {j} "
-            f"and {i} {found[j, i]:g}."
+            f"`cost` must be symmetric: row {i}, column {j} contains {found[i, j]:g}, but row {j}, "
+            f"column {i} contains {found[j, i]:g}."
         )
     return found
 
 
 def _some(draws: Matches, kept: NDArray[np.intp]) -> Matches:
-    """Take some of the draws."""
+    """Select draws."""
     nu = None if draws.nu is None else draws.nu[kept]
     effect = draws.effect if draws.effect.shape[1] == 1 else draws.effect[:, kept]
     return Matches(draws.utility[:, kept], nu, effect)
 
 
 def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any) -> Floats:
-    """Return the expected gain of a match of every pair, (n_pairs,), over the futures."""
+    """Compute the expected gain of a match of every pair, (n_pairs,), over the futures."""
     n_draws, n_unsure = member.shape
     out = np.zeros(len(one))
     if not n_unsure:
@@ -190,7 +191,7 @@ def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any)
             overall = w @ p
             joint = weighted.T @ p  # P(outcome, the item is among the best)
             information = rel_entr(joint, share[:, None] * overall)
-            # of rounding, which makes a probability of zero negative
+            # rounding can make a probability of zero negative
             rest = np.maximum(overall - joint, 0.0)
             information += rel_entr(rest, (1 - share[:, None]) * overall)
             out[pairs] += information.sum(0).reshape(-1, n_outcomes).sum(1)
@@ -199,17 +200,19 @@ def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any)
 
 @dataclass(frozen=True)
 class Settling:
-    """How many more matches would settle who leads.
+    """How many more matches would settle which item leads.
 
     Attributes
     ----------
     matches : float
-        The least number of those asked for with which the set tied with the leader has at most
-        `at_most` members with probability `power` or more: 0 if it has now, infinite if none does.
+        The smallest number of matches in `at` with which at most `at_most` items are tied for the
+        lead, with probability `power` or more. It is 0 if this is true now, infinite if no number
+        suffices.
     now : int
-        Members of that set now, the leader included.
+        Number of items tied for the lead now, including the leader.
     table : DataFrame
-        Indexed by the number of matches: p_settled, and members, the mean size of the set.
+        Indexed by the number of matches. Its columns are p_settled, and members, the mean number
+        of items tied for the lead.
     """
 
     matches: float
@@ -220,22 +223,25 @@ class Settling:
     prob: float
 
     def __str__(self) -> str:
-        asked = "alone" if self.at_most == 1 else f"with at most {self.at_most - 1} beside it"
-        few = f"tied with {self.now - 1} others" if self.now > 2 else "tied with one other"
-        now = f"The leader is {'alone' if self.now == 1 else few} now"
+        goal = "no other item" if self.at_most == 1 else f"at most {self.at_most - 1} other items"
+        goal = "at most one other item" if self.at_most == 2 else goal
+        others = "one other item" if self.now == 2 else f"{self.now - 1} other items"
+        now = f"The leader is tied with {others} now"
+        if self.now == 1:
+            now = "No other item is tied with the leader now"
         if self.matches == 0:
-            return f"{now}: no more matches are needed."
+            return f"{now}; no more matches are needed."
         if np.isinf(self.matches):
             last = self.table.iloc[-1]
             return (
-                f"{now}. Not even {self.table.index[-1]:,} more matches are likely to leave it "
-                f"{asked}: they do with probability {last['p_settled']:.2f}, and leave "
-                f"{last['members']:.1f} on the average."
+                f"{now}. Even with {self.table.index[-1]:,} more matches, it would be tied with "
+                f"{goal} only with probability {last['p_settled']:.2f}. On average, "
+                f"{last['members']:.1f} items would be tied for the lead."
             )
         row = self.table.loc[self.matches]
         return (
-            f"{now}. About {int(self.matches):,} more matches would leave it {asked} with "
-            f"probability {row['p_settled']:.2f}."
+            f"{now}. After about {int(self.matches):,} more matches, it would be tied with {goal} "
+            f"with probability {row['p_settled']:.2f}."
         )
 
 
@@ -252,35 +258,36 @@ def matches_to_settle(
     dim: str = "item",
     random_seed: int | None = None,
 ) -> Settling:
-    """Estimate how many more matches the board needs until few are tied with the leader.
+    """Estimate how many more matches are needed until few items are tied with the leader.
 
     Parameters
     ----------
     data, var, nu, dim
         As in `match_probability`.
     at_most : int
-        Members of the set tied with the leader, itself included, that are wanted; 1 or more.
+        Largest number of items tied for the lead that settles it, including the leader; 1 or more.
     among : {"all", "tied"}
-        Who meets, all pairs equally often: all items, or those that are tied with the leader now.
+        Items that play: all items, or only those tied with the leader now. All pairs of them play
+        equally often.
     at : sequence of int
         Total numbers of matches to try, ascending, 1 or more.
     prob : float
         As in `tied_with_leader`, in (0.5, 1).
     power : float
-        With which probability the set is to be so small, in (0, 1).
+        Probability with which the lead must be settled, in (0, 1).
     random_seed : int, optional
-        Seed of the simulated futures.
+        Random seed of the simulated futures.
 
     Raises
     ------
     ValueError
-        If `at_most`, `among`, `at`, `prob` or `power` are out of range, or the posterior is not as
-        `match_probability` wants it.
+        As `match_probability`; if `at_most`, `among`, `at`, `prob` or `power` are out of range.
 
     Notes
     -----
-    A plan, not a promise: the posterior is taken as normal, and matches as judged by a typical
-    judge of adherence one. 200 futures, so that probabilities have an error of 0.035 at most.
+    This is a projection. It approximates the posterior by a normal distribution, and assumes a
+    typical judge with adherence one. It simulates 200 futures, so probabilities have a standard
+    error of at most 0.035.
 
     Examples
     --------
@@ -288,7 +295,7 @@ def matches_to_settle(
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
     >>> print(matches_to_settle(draws))
-    The leader is tied with one other now. About 2,000 more matches would leave it alone with ...
+    The leader is tied with one other item now. After about 2,000 more matches, it would be ...
     """
     check_probability("prob", prob, 0.5)
     check_probability("power", power, 0.0)
@@ -300,7 +307,7 @@ def matches_to_settle(
     draws = (posterior.utility - posterior.utility.mean(0)).T
     tied = find_leader(draws, ranks_of(draws).mean(0), prob).tied
     now = int(tied.sum())
-    # while the set is as small as wanted, whoever meets
+    # a single tied item has no opponents, so all items play
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
     future = _Futures(draws, _information(posterior, meet), random_seed)
     rows = []
@@ -314,14 +321,14 @@ def matches_to_settle(
 
 
 def _information(draws: Matches, meet: Any) -> Floats:
-    """Return the expected information of a match of two of `meet`, (n_items, n_items)."""
+    """Compute the expected information of a match among the items `meet`, (n_items, n_items)."""
     out = np.zeros((len(draws.utility), len(draws.utility)))
     n_pairs = len(meet) * (len(meet) - 1) / 2
     for a, i in enumerate(meet[:-1]):
         others = meet[a + 1 :]
         p = draws.outcomes(i, others)
         win, loss = p[..., 0], p[..., -1]
-        # the variance of the score by the lead; without ties a win is one half more or less, too
+        # variance of the score with respect to the lead: a win changes the log odds by one half
         information = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs
         out[i, others] -= information
         out[others, i] -= information
@@ -331,7 +338,7 @@ def _information(draws: Matches, meet: Any) -> Floats:
 
 
 class _Futures:
-    """The posterior after more matches, as a normal, in coordinates in which both are diagonal."""
+    """Normal posterior after more matches, in coordinates in which the covariances are diagonal."""
 
     futures = 200
     draws = 1000
@@ -343,21 +350,21 @@ class _Futures:
         self.information, turn = np.linalg.eigh(root.T @ information @ root)
         self.information = np.maximum(self.information, 0.0)
         root = root @ turn  # the covariance is root @ root.T
-        # the sign of an eigenvector is the library's choice; futures must not depend on it
+        # fix the sign of eigenvectors, which is arbitrary, so that futures do not depend on it
         self.root = root * np.where(np.arange(1, len(root) + 1) @ root < 0, -1.0, 1.0)
         rng = np.random.default_rng(random_seed)
-        # the same for every number of matches, so that the table is smooth
+        # the same random numbers for every number of matches, so that the table is smooth
         self.moves = rng.normal(size=(self.futures, len(self.mean)))
         self.noise = rng.normal(size=(self.draws, len(self.mean)))
 
     def tied_after(self, matches: int, prob: float) -> NDArray[np.int64]:
-        """Size of the set tied with the leader, in every future."""
-        # the share of the variance that the matches take away
+        """Count the items tied for the lead in every future."""
+        # share of the variance that the matches remove
         known = matches * self.information / (1 + matches * self.information)
         spread = (self.noise * np.sqrt(1 - known)) @ self.root.T
         sizes = np.empty(self.futures, dtype=np.int64)
         for k, move in enumerate(self.moves):
             draws = self.mean + self.root @ (move * np.sqrt(known)) + spread
-            # by mean utility: of a normal, its order is that of mean ranks but for a hair
+            # sorted by mean utility, which for a normal posterior nearly equals the mean rank order
             sizes[k] = find_leader(draws, -draws.mean(0), prob).tied.sum()
         return sizes

@@ -1,11 +1,10 @@
-r"""The next match of two items, and how many more would tell them apart, read off a posterior.
+r"""Predict the next match of two items, and how many more matches would separate the two.
 
-Suppose draw t of the posterior is the truth. Then n more matches come out with certain counts,
-which give every draw s a new weight: the probability of these counts in s. The weight of the draws
-in which the one is better is then the probability that it is better. The two are *separated* when
-that is at least 0.95 or at most 0.05. Over all draws t as truths, this is the probability that n
-matches separate them. It is exact but for the number of draws: matches of two items depend on the
-posterior only through the probabilities of their outcomes.
+Suppose draw t of the posterior is the truth, and simulate n more matches. Each draw s then gets as
+weight the probability of the simulated counts in s. The weighted share of draws in which one item
+is better is the new probability that it is better. Two items are *separated* if that probability
+is at least 0.95 or at most 0.05. The share of truths t with this result estimates the probability
+that n matches separate them. The only approximation is the finite number of draws.
 """
 
 from collections.abc import Hashable, Sequence
@@ -34,32 +33,32 @@ __all__ = [
 
 AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 TRUTHS = 1000  # draws in which matches are simulated
-ROWS = 32  # tables of counts at a time, whose weights stay in the cache
+ROWS = 32  # tables of counts in a block, whose weights fit in the cache
 FEW = 20.0
-"""Effective draws behind a typical entry under which the table is called rough."""
+"""With fewer effective draws behind a typical entry, the table is called rough."""
 
 Floats = NDArray[np.float64]
 
 
 def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
-    r"""Probabilities of the outcomes of a match.
+    r"""Compute the probabilities of the outcomes of a match.
 
-    They are those of Davidson's model, with :math:`\nu = 0` Bradley-Terry's, for a judge of
-    adherence one, where no item is favoured for standing first:
+    It uses Davidson's model, which is Bradley-Terry's if :math:`\nu = 0`. The judge has adherence
+    one, and the order of the two items has no effect:
 
     .. math:: (\text{win}, \text{tie}, \text{loss}) \propto (e^{d/2}, \nu, e^{-d/2})
 
     Parameters
     ----------
     lead : array, shape (...)
-        Utility of the one item less that of the other.
+        Utility of the first item minus the utility of the second item.
     nu : array, shape (...), optional
         Tie parameter of Davidson's model, >= 0; without it there are no ties.
 
     Returns
     -------
     array of float, shape (..., 3) or (..., 2)
-        Win, tie and loss of the one item; without `nu` win and loss.
+        Win, tie and loss of the first item; without `nu`, win and loss.
 
     Examples
     --------
@@ -69,7 +68,7 @@ def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
     d = np.asarray(lead, dtype=np.float64)
     if nu is None:
         return np.stack([expit(d), expit(-d)], axis=-1)
-    # of the better one: over the greatest weight, so that nothing overflows
+    # divided by the weight of a win of the better item, so that nothing overflows
     half = np.exp(-0.5 * np.abs(d))
     level = np.asarray(nu, dtype=np.float64) * half
     total = 1 + half**2 + level
@@ -81,32 +80,33 @@ def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
 def match_probability(
     data: Any, var: str = "utility", *, nu: str = "nu", dim: str = "item"
 ) -> xr.DataArray:
-    """Probability of the outcomes of the next match, for every two items.
+    """Compute the probabilities of the outcomes of the next match, for every two items.
 
-    It does not go to 0 or 1 as data come in; `win_probability` says which item is better.
+    They do not tend to 0 or 1 as data accumulate. Use `win_probability` for the probability that
+    one item is better.
 
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim` and no others.
+        Posterior with the dims chain, draw and `dim`, and no others.
     var : str
         The utilities.
     nu : str
-        The tie parameter; if the posterior has no such variable, there are no ties. What items add
-        to its logarithm is looked for as ``item_tie_effect``, if `dim` is item.
+        The tie parameter. If the posterior lacks this variable, there are no ties. Effects of items
+        on its logarithm are read from ``item_tie_effect`` (if `dim` is item).
     dim : str
         The dim of the items.
 
     Returns
     -------
     DataArray, (dim, dim + "_other", result)
-        Posterior means. The results are win, tie and loss of the item of the row; without ties win
-        and loss. It is NaN where an item would meet itself.
+        Posterior means. The results are win, tie and loss of the row's item; without ties, win and
+        loss. The diagonal is NaN.
 
     Raises
     ------
     ValueError
-        As `rank_draws`; if there are further dims, or `nu` has dims of its own.
+        As `rank_draws`; if there are other dims, or `nu` has dims other than chain and draw.
 
     Examples
     --------
@@ -132,14 +132,14 @@ def match_probability(
 
 
 class Matches(NamedTuple):
-    """Draws of what the matches of any two items depend on."""
+    """Draws of the parameters of matches."""
 
     utility: Floats  # (n_items, n_draws)
-    nu: Floats | None  # (n_draws,) the tie parameter, if there are ties
-    effect: Floats  # (n_items, n_draws or 1) what an item adds to its logarithm
+    nu: Floats | None  # (n_draws,) tie parameter, if there are ties
+    effect: Floats  # (n_items, n_draws or 1) effect of an item on its logarithm
 
     def outcomes(self, one: Any, other: Any) -> Floats:
-        """Probabilities of the outcomes of matches, (..., n_draws, n_outcomes)."""
+        """Compute the probabilities of the outcomes of matches, (..., n_draws, n_outcomes)."""
         lead = self.utility[one] - self.utility[other]
         if self.nu is None:
             return outcome_probability(lead)
@@ -148,24 +148,24 @@ class Matches(NamedTuple):
 
 
 def matches_of(data: Any, var: str, nu: str, dim: str) -> tuple[Matches, NDArray[Any]]:
-    """Read from a posterior what matches depend on, and the labels of the items."""
+    """Read the parameters of matches and the labels of the items from a posterior."""
     draws, labels = single_group(data, var, dim)
     utility = np.ascontiguousarray(draws.T)
-    none = np.zeros((len(labels), 1))
+    effects = np.zeros((len(labels), 1))
     if isinstance(data, xr.DataTree):
         data = (data["posterior"] if "posterior" in data.children else data).to_dataset()
     if not isinstance(data, xr.Dataset) or nu not in data:
-        return Matches(utility, None, none), labels
+        return Matches(utility, None, effects), labels
     if set(data[nu].dims) != {*SAMPLE}:
         raise ValueError(
-            f"{nu!r} has the dims {list(map(str, data[nu].dims))}; one tie parameter per draw is "
-            "needed, with the dims chain and draw."
+            f"{nu!r} has the dims {list(map(str, data[nu].dims))}; it must have only chain and "
+            "draw, one tie parameter per draw."
         )
     level = data[nu].transpose(*SAMPLE).values.reshape(-1)
     effect = data.get(f"{dim}_tie_effect")
     if effect is not None:
-        none = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
-    return Matches(utility, level, none), labels
+        effects = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
+    return Matches(utility, level, effects), labels
 
 
 @dataclass(frozen=True)
@@ -176,15 +176,16 @@ class Separation:
     ----------
     items : tuple of two labels
     p_better : float
-        Probability that the first of them is the better one, before any further match.
+        Probability that the first item is better than the second, before any further match.
     matches : float
-        The least number of those asked for that separates them with probability `power` or more:
-        0 if they are separated already, infinite if none does.
+        The smallest number of matches in `at` that separates them with probability `power` or
+        more. It is 0 if they are already separated, infinite if no number suffices.
     table : DataFrame
-        Indexed by the number of matches: p_separated, p_right (separated, and the better one is
-        the one that is better) and effective_draws, behind a typical entry of the row.
+        Indexed by the number of matches. ``p_separated`` is the probability that these matches
+        separate the items; ``p_right`` is the probability that they also find the better item.
+        ``effective_draws`` is the number of effective draws behind a typical entry of the row.
     prob, power : float
-        As they were asked for.
+        The values that were given.
     """
 
     items: tuple[Hashable, Hashable]
@@ -199,22 +200,22 @@ class Separation:
         p = max(self.p_better, 1 - self.p_better)
         if self.matches == 0:
             return (
-                f"{one} and {other} are separated already: {one} is better with probability "
+                f"{one} and {other} are already separated: {one} is better with probability "
                 f"{p:.3f}."
             )
         now = f"{one} is better than {other} with probability {p:.2f}."
-        said = self._said()
-        few = self.table["effective_draws"].loc[: self.matches].iloc[-1]  # of the row that is told
-        if few < FEW:
-            said += f" Only {few:.0f} effective draws are behind this: it is rough."
-        return f"{now} {said}"
+        forecast = self._forecast()
+        effective = self.table["effective_draws"].loc[: self.matches].iloc[-1]  # of the quoted row
+        if effective < FEW:
+            forecast += f" This is rough, because it rests on only {effective:.0f} effective draws."
+        return f"{now} {forecast}"
 
-    def _said(self) -> str:
+    def _forecast(self) -> str:
         table, prob = self.table["p_separated"], f"(one better with probability {self.prob:g})"
         if np.isinf(self.matches):
             return (
-                f"Not even {table.index[-1]:,} more matches between them are likely to separate "
-                f"them {prob}: they do with probability {table.iloc[-1]:.2f}."
+                f"Even {table.index[-1]:,} more matches between them would separate them {prob} "
+                f"only with probability {table.iloc[-1]:.2f}."
             )
         place = int((table.index < self.matches).sum())
         before = (
@@ -236,37 +237,36 @@ def matches_to_separate(
     random_seed: int | None = 0,
     items: tuple[Hashable, Hashable] = ("the one", "the other"),
 ) -> Separation:
-    """Find how many more matches of two items would tell which one is better.
+    """Find how many more matches of two items would show which one is better.
 
     Parameters
     ----------
     lead : array, shape (n_draws,)
-        Utility of the one item less that of the other, in every draw of the posterior.
+        Utility of the first item minus the utility of the second, in every draw of the posterior.
     probability : array, shape (n_draws, n_outcomes)
-        Probabilities of the outcomes of a match in every draw: rows sum to one.
+        Probabilities of the outcomes of a match in every draw; rows sum to one.
     at : sequence of int
         Numbers of matches to try, ascending, 1 or more.
     prob : float
-        The two are separated when one of them is better with at least this probability, in
-        (0.5, 1).
+        The two are separated if one of them is better with at least this probability, in (0.5, 1).
     power : float
-        With which probability they are to be separated, in (0, 1).
+        Probability with which they must be separated, in (0, 1).
     random_seed : int, optional
-        Seed of the simulated matches.
+        Random seed of the simulated matches.
     items : tuple of two labels
-        For the sentence, `str()` of the result.
+        Names of the items in `str()` of the result.
 
     Raises
     ------
     ValueError
-        If the shapes do not match, the probabilities are none, `at` does not ascend, or `prob` or
-        `power` are out of range.
+        If the shapes do not match, rows of `probability` are not probabilities, or `at` does not
+        ascend. If `prob` or `power` are out of range.
 
     Notes
     -----
-    Matches are simulated in 1,000 of the draws, evenly spaced, or in all if they are fewer. The
-    error of the probabilities is about 0.5 / sqrt(1000). Where n matches say much more than all
-    data so far, few draws share the weight, and the row says how many.
+    Matches are simulated in at most 1,000 evenly spaced draws, so probabilities have a standard
+    error of about 0.016. If n matches are much more informative than all data so far, few draws
+    carry the weight; see the column effective_draws.
 
     Examples
     --------
@@ -283,7 +283,10 @@ def matches_to_separate(
             f"{d.shape} and {p.shape}."
         )
     if not ((p >= 0).all() and np.allclose(p.sum(1), 1)):
-        raise ValueError("`probability` must have rows of probabilities, which sum to one.")
+        raise ValueError(
+            "The rows of `probability` must be non-negative and sum to one. Pass the result of "
+            "outcome_probability."
+        )
     numbers = check_numbers(at)
 
     better = (d > 0) + 0.5 * (d == 0)
@@ -301,12 +304,12 @@ def check_numbers(at: Sequence[int]) -> list[int]:
     """Return numbers of matches to try; raise unless they are whole, 1 or more, and ascend."""
     numbers = [int(n) for n in at]
     if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
-        raise ValueError(f"`at` is {tuple(at)}; it must hold ascending whole numbers, 1 or more.")
+        raise ValueError(f"`at` is {tuple(at)}; it must be ascending whole numbers, 1 or more.")
     return numbers
 
 
 def least_enough(probability: pd.Series, power: float) -> float:
-    """Find the least number of matches with at least this probability; infinite if none has."""
+    """Find the smallest number of matches with at least this probability, or infinity."""
     enough = probability.index[probability >= power]
     return float(enough[0]) if len(enough) else np.inf
 
@@ -314,10 +317,10 @@ def least_enough(probability: pd.Series, power: float) -> float:
 def _separated(
     better: Floats, p: Floats, n: int, prob: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Return how probably n matches separate the two, rightly so, and the effective draws."""
+    """Return the probabilities to separate the two, and to do so rightly, and effective draws."""
     true = np.linspace(0, len(p) - 1, min(len(p), TRUTHS)).astype(int)
     counts = rng.multinomial(n, p[true] / p[true].sum(1, keepdims=True))
-    # many draws share a table of counts, above all where n is small
+    # many draws have the same counts, especially if n is small
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
     log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
     belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
@@ -325,7 +328,7 @@ def _separated(
         rows = slice(start, start + ROWS)
         log_weight = distinct[rows] @ log_p
         log_weight -= log_weight.max(axis=1, keepdims=True)
-        weight = np.exp(log_weight.astype(np.float32))  # of numbers at most one, to six digits
+        weight = np.exp(log_weight.astype(np.float32))  # at most one, to six digits
         total = weight.sum(axis=1)
         belief[rows] = weight @ better.astype(np.float32) / total
         effective[rows] = total**2 / np.einsum("ij,ij->i", weight, weight)
@@ -346,12 +349,12 @@ def matches_between(
     dim: str = "item",
     **options: Any,
 ) -> Separation:
-    """Find how many more matches of two items of a posterior would tell which one is better.
+    """Find how many more matches of two items would show which one is better, from a posterior.
 
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw and `dim` and no others, as of `leaderboard_model`.
+        Posterior with the dims chain, draw and `dim`, and no others, as from `leaderboard_model`.
     one, other : labels
         The items.
     var, nu, dim : str
@@ -362,8 +365,8 @@ def matches_between(
     Raises
     ------
     ValueError
-        As `match_probability` and `matches_to_separate`; if there is no such item, or the two are
-        one.
+        As `match_probability` and `matches_to_separate`; if an item does not exist, or the two are
+        the same.
 
     Examples
     --------
@@ -376,9 +379,10 @@ def matches_between(
     known = list(labels)
     for label in (one, other):
         if label not in known:
-            raise ValueError(f"There is no {dim} {label!r}; they are {', '.join(map(str, known))}.")
+            names = ", ".join(map(str, known))
+            raise ValueError(f"There is no {dim} {label!r}; the {dim}s are {names}.")
     if one == other:
-        raise ValueError(f"There are no matches of {one!r} and itself: name two items.")
+        raise ValueError(f"Both items are {one!r}; name two different items.")
     i, j = known.index(one), known.index(other)
     lead = draws.utility[i] - draws.utility[j]
     return matches_to_separate(lead, draws.outcomes(i, j), items=(one, other), **options)

@@ -1,1 +1,1 @@
-"""Tables, figures and the page that the commands write."""
+"""Tables, figures and the report page that the commands write."""

@@ -1,4 +1,4 @@
-"""Has the sampler converged? The answer in words."""
+"""Convergence diagnostics of a posterior, explained in sentences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +13,30 @@ from bayesrank.results.ranks.rank_table import rank_draws
 __all__ = ["Convergence", "convergence", "precise"]
 
 WORST_RHAT = 1.01  # Vehtari et al. 2021, Bayesian Analysis 16(2)
-LEAST_DRAWS = 4  # for R-hat of split chains; ArviZ gives NaN below
-LEAST_ESS = 400.0  # the same: for R-hat and quantiles to be reliable
-# Monte Carlo standard errors with which a table of ranks can be printed: of probabilities, one in
-# the second digit; of mean ranks, a share of the standard deviation of the rank
+LEAST_DRAWS = 4  # for R-hat of split chains; ArviZ returns NaN for fewer
+LEAST_ESS = 400.0  # also Vehtari et al.: for R-hat and quantiles to be reliable
+# Largest Monte Carlo standard errors for a table of ranks: of probabilities, one unit in the second
+# digit; of mean ranks, this share of the standard deviation of the rank
 PROBABILITY_ERROR, RANK_ERROR = 0.01, 1 / 30
-SHOWN = 20  # items, the best ones
+SHOWN = 20  # number of best items that must be precise
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Convergence figures and what they mean.
+    """Convergence diagnostics and what they mean.
 
-    The largest R-hat of any item, NaN with a single chain; the smallest effective sample sizes; the
-    number of diverging transitions; whether nothing is wrong; and sentences that say what is wrong
-    and what to do about it, or that nothing is, which `str()` joins.
+    Attributes
+    ----------
+    rhat : float
+        Largest R-hat of any item; NaN with a single chain.
+    ess_bulk, ess_tail : float
+        Smallest effective sample sizes of any item.
+    divergences : int
+        Number of divergent transitions.
+    ok : bool
+        Whether there are no problems.
+    sentences : tuple of str
+        Problems and their remedies, or a sentence that there are none. `str()` joins them.
     """
 
     rhat: float
@@ -47,15 +56,15 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        What `pm.sample` returned; divergences are known only to the whole DataTree.
+        What `pm.sample` returned. Only the whole DataTree contains divergences.
     var, dim : str
-        The variable that is read, and the dim of its items. An item whose value never changes,
-        such as a reference fixed at zero, is not checked.
+        The variable to check, and the dim of its items. Constant items, such as a reference fixed
+        at zero, are not checked.
 
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw, or one is not finite.
+        If the variable or a dim is missing, there are no draws, or some are not finite.
 
     Examples
     --------
@@ -81,7 +90,7 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     values = utility.transpose("chain", "draw", ...).values.reshape(n_chains, n_draws, -1)
     moving = values[..., np.ptp(values, axis=(0, 1)) > 0]
     if not moving.size:
-        sentence = f"{var!r} is constant over all draws: the sampler did not move."
+        sentence = f"{var!r} is constant over all draws, so the sampler did not move."
         return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
     checked = xr.DataArray(moving, dims=("chain", "draw", "entry"))
     several = n_chains > 1
@@ -119,16 +128,23 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
 
 
 def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
-    """Tell whether there are draws enough for a table of ranks.
+    """Return whether there are enough draws for a table of ranks.
 
-    For the 20 items of the best mean ranks the Monte Carlo standard errors must be small: of the
-    probabilities to be the best and among the best `top` at most 0.01, of the mean ranks a
-    thirtieth of the standard deviation of the rank. The others are as in `rank_draws`.
+    The Monte Carlo standard errors of the 20 items with the best mean ranks must be small. The
+    probabilities to be best, and among the best `top`, need an error of at most 0.01. Mean ranks
+    need an error of at most one thirtieth of the standard deviation of the rank.
+
+    Parameters
+    ----------
+    data, var, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    top : int
+        Number of best items.
 
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw, or one is not finite.
+        If the variable or a dim is missing, there are no draws, or some are not finite.
 
     Examples
     --------
@@ -144,7 +160,7 @@ def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3)
     ranks = ranks.isel({dim: best})
     shown = xr.Dataset({"rank": ranks, "best": ranks == 1, "top": ranks <= top}).astype(float)
     moving = shown.std(("chain", "draw")) > 0
-    # what is the same in all draws is as exact as draws can tell
+    # values that are the same in all draws have no Monte Carlo error
     error = az.mcse(shown, method="mean").where(moving, 0.0)
     spread = ranks.std(("chain", "draw"))
     close = (error[["best", "top"]] <= PROBABILITY_ERROR).all()

@@ -1,4 +1,4 @@
-"""Files: pictures and tables as bytes, and files that are written whole or not at all."""
+"""Write figures and tables as bytes, and write files atomically."""
 
 import io
 import os
@@ -16,19 +16,19 @@ from matplotlib.figure import Figure, SubFigure
 
 __all__ = ["csv_bytes", "figure_png", "plain", "whole_file", "write_whole"]
 
-FORMULA = re.compile(r"[=+\-@\t]")  # how a cell begins that a spreadsheet runs
+FORMULA = re.compile(r"[=+\-@\t]")  # first character of a spreadsheet formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# Characters that steer a terminal, or turn the direction of what follows
-STEERING = ("Cc", "Cs", "Co", "Cn")
-TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# The same in a table: tabs and ends of lines are text there, and so are letters of a private font
-CONTROL = re.compile(f"[\0-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(TURNING))}]")
+# Categories of control characters, and characters that change the direction of text
+CONTROLS = ("Cc", "Cs", "Co", "Cn")
+BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Control characters in a table, where tabs, line ends and private-use characters are allowed
+CONTROL = re.compile(f"[\0-\x08\x0b-\x1f\x7f-\x9f{''.join(sorted(BIDIRECTIONAL))}]")
 
 
 def plain(text: Any) -> str:
-    r"""Write a text without the characters that steer terminals, each of which becomes a mark.
+    r"""Replace terminal control characters in a text by replacement characters.
 
-    Ends of lines stay.
+    Line ends are kept.
 
     Examples
     --------
@@ -40,18 +40,18 @@ def plain(text: Any) -> str:
         return text
     return "".join(
         "\N{REPLACEMENT CHARACTER}"
-        if char != "\n" and (char in TURNING or unicodedata.category(char) in STEERING)
+        if char != "\n" and (char in BIDIRECTIONAL or unicodedata.category(char) in CONTROLS)
         else char
         for char in text
     )
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
-    r"""Write a table and its index as CSV in UTF-8 that a spreadsheet shows and does not run.
+    r"""Write a table and its index as CSV in UTF-8, without formulas for a spreadsheet to run.
 
-    Text that a spreadsheet would take for a formula, which begins with =, +, -, @ or a tab and is
-    no number, gets an apostrophe in front. Characters that steer a terminal or turn the direction
-    of a text become a mark, as by `plain`; tabs and ends of lines stay.
+    Text that a spreadsheet would read as a formula gets an apostrophe in front: it starts with =,
+    +, -, @ or a tab, and is not a number. Control characters are replaced as in `plain`, but tabs
+    and line ends are kept.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
 
 
 def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -> bytes:
-    """Render a figure as PNG; `plot_ranks` and its like return a `PlotCollection`."""
+    """Render a figure or a `PlotCollection`, such as from `plot_ranks`, as PNG."""
     if isinstance(figure, PlotCollection):
         figure = figure.viz["figure"].item()
     buffer = io.BytesIO()
@@ -83,19 +83,21 @@ def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Have a file written whole or not at all: beside its place first, then moved there.
+    """Write a file completely or not at all: write a temporary file, then move it.
 
-    Yields the path of an empty file to write to. A file that is there is replaced when the block
-    ends well, and left alone otherwise.
+    Yields the path of an empty temporary file in the same folder. An existing file is replaced if
+    the block succeeds, and kept if it fails.
 
     Raises
     ------
     OSError
-        In a sentence, if the folder does not exist or cannot be written to, or `path` is a folder.
+        If the folder does not exist or cannot be written to, or `path` is a folder.
     """
     folder = path.parent
     if not folder.exists():
-        raise FileNotFoundError(f"The folder {folder} does not exist; make it, or choose another.")
+        raise FileNotFoundError(
+            f"The folder {folder} does not exist; create it, or choose another one."
+        )
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
     try:
@@ -103,18 +105,18 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise type(error)(f"The folder {folder} cannot be written to: {error.strerror}.") from error
     os.close(handle)
-    beside = Path(name)
+    temporary = Path(name)
     try:
-        yield beside
+        yield temporary
         umask = os.umask(0)
         os.umask(umask)
-        beside.chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
-        beside.replace(path)
+        temporary.chmod(0o666 & ~umask)  # mkstemp creates files that only their owner can read
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write all the content of a file or nothing, as `whole_file`."""
-    with whole_file(path) as beside:
-        beside.write_bytes(content)
+    """Write the content of a file completely or not at all, with `whole_file`."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content)

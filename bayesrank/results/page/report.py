@@ -1,4 +1,4 @@
-"""The result in words, as a table, and as one self-contained HTML page with its sections."""
+"""Write the result as sentences, as a table, and as one self-contained HTML page."""
 
 import base64
 import functools
@@ -21,11 +21,11 @@ from bayesrank.results.ranks.rank_table import LITTLE, standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 
-LONGEST = 40  # characters of a cell on the terminal
-MOST_ROWS = 20  # of a table on the terminal
-PROSE = 50  # characters of a cell on the page beyond which those of the column are sentences
+LONGEST = 40  # most characters of a cell on the terminal
+MOST_ROWS = 20  # most rows of a table on the terminal
+PROSE = 50  # a column with longer cells on the page contains sentences
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
-# Columns that a summary may have: heading and format of a cell
+# Optional columns of a summary: heading and format of a cell
 OPTIONAL = {
     "rankings": ("rankings", ",.0f"),
     "matches": ("matches", ",.0f"),
@@ -34,7 +34,7 @@ OPTIONAL = {
     "lower": ("lower", ".2f"),
     "tier": ("tier", ",.0f"),
 }
-# What may be said of items besides the leader, of one and of more
+# Phrases for items that may be better than the leader: for one item, for several
 MAYBE_BETTER = {
     "tied": ("cannot be separated from the leader", "cannot be separated from the leader"),
     "close": ("is close and may be better", "are close and may be better"),
@@ -49,9 +49,8 @@ MAYBE_BETTER = {
 class Section:
     """A heading with paragraphs, a picture and a table below it.
 
-    `picture` is a PNG, from `figure_png`, and `alt` says what it shows. The cells of `table` are
-    texts, and its first column is the index. `file` names the file beside the page that has the
-    whole table.
+    `picture` is a PNG from `figure_png`, and `alt` describes it. The cells of `table` are text; the
+    index is the first column. `file` names the file with the whole table, next to the page.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class Section:
     file: str = ""
 
     def text(self) -> str:
-        """Write it for a terminal, without the picture: lines of fixed width."""
+        """Write the section for a terminal, without the picture, in lines of fixed width."""
         lines = [self.heading]
         if self.table is not None:
             head, *rows = _cells(self.table)
@@ -82,14 +81,16 @@ class Section:
 
 
 def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -> str:
-    """Say in words who leads, how sure that is, and who may be better.
+    """Describe the leader, its probability to be best, and the items that may be better.
 
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group, made with the probability `tied_prob`.
+        From `rank_summary` with the same `tied_prob`, one group.
+    tied_prob : float
+        As in `rank_summary`.
     named : int
-        Name at most so many of the items that may be better, best first.
+        Largest number of items that may be better to name, best first.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
 
 
 def _named(word: str, items: pd.Index, most: int) -> str:
-    """Name items that may be better than the leader."""
+    """Return a sentence that names items that may be better than the leader."""
     one, more = MAYBE_BETTER[word]
     if len(items) == 1:
         return f"One other item {one}: {plain(items[0])}."
@@ -139,8 +140,10 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group; columns rankings or matches, how often items were seen,
-        last_seen, elo, lower and tier are shown as well; by lower, if it is there, it is sorted.
+        From `rank_summary`, one group. The optional columns rankings, matches, last_seen, elo,
+        lower and tier are also shown. If it has the column lower, rows are sorted by it.
+    rows, longest_name : int
+        Most rows, and most characters of a name.
 
     Raises
     ------
@@ -173,28 +176,32 @@ def report_html(
     tied_prob: float = 0.95,
     interval: float = 0.94,
 ) -> str:
-    """Compose the page: HTML without any outside request; every text is escaped.
+    """Write the page as HTML that makes no requests; every text is escaped.
 
     Parameters
     ----------
+    title : str
+        Title of the page.
     summary : DataFrame
-        As for `table_text`, made with the probabilities `tied_prob` and `interval`.
+        As in `table_text`, made with the probabilities `tied_prob` and `interval`.
     picture : bytes
-        A PNG, from `figure_png`.
+        A PNG from `figure_png`.
     paragraphs : sequence of str
-        How the result was made, which comes last.
+        How the result was made, the last section of the page.
     verdict_too : str
-        What the verdict says besides who leads.
+        Further sentences of the verdict.
     failures, warnings : sequence of str
-        What stands below the verdict, set apart: what the model fails in comes first.
+        Highlighted paragraphs below the verdict: failed checks of the model, then warnings.
     fit : str
-        What stands there if the model fits.
+        Paragraph below the verdict if the model fits.
     notes, sections : sequences of str and of Section
-        What a reader should know about the data, and what follows the table.
+        Notes on the data, and sections after the table.
     made, file : str
-        A line below the heading, and the name of the file beside the page that has the table.
+        A line below the heading, and the name of the file with the table, next to the page.
     reading : str, optional
-        What a difference of utilities means; by default what it means in rankings.
+        Meaning of a difference of utilities, by default its meaning in rankings.
+    tied_prob, interval : float
+        Probabilities of the summary.
 
     Raises
     ------
@@ -233,7 +240,7 @@ def _capitalised(heading: str) -> str:
 
 @functools.cache
 def _template() -> Any:
-    """Load the page's template, with its style and its script."""
+    """Load the template of the page, with its style and its script."""
     environment = Environment(
         loader=PackageLoader(__package__, ""),
         autoescape=True,
@@ -257,7 +264,7 @@ def _template() -> Any:
 
 
 def _digest(text: str) -> str:
-    """Write what a Content-Security-Policy knows a text by."""
+    """Return the hash of a text for a Content-Security-Policy."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -270,7 +277,7 @@ class _Grid(NamedTuple):
 
 
 def _grid(table: pd.DataFrame, standings: Sequence[str] = ()) -> _Grid:
-    """Lay out a table for the page: columns of text and of sentences are marked."""
+    """Lay out a table for the page, with a class for columns of text and of sentences."""
     head, *rows = _cells(table)
     classes = ["", *(_cell_class([row[k] for row in rows]) for k in range(1, len(head)))]
     cells = [list(zip(classes, row, strict=True)) for row in rows]
@@ -279,7 +286,7 @@ def _grid(table: pd.DataFrame, standings: Sequence[str] = ()) -> _Grid:
 
 
 def _cell_class(cells: Sequence[str]) -> str:
-    """Tell columns of sentences, and of text, from those of numbers."""
+    """Return the class of a column: sentences, text or numbers."""
     if any(len(cell) > PROSE for cell in cells):
         return "prose"
     letters = [cell[:1].isalpha() for cell in cells if cell]
@@ -287,7 +294,7 @@ def _cell_class(cells: Sequence[str]) -> str:
 
 
 def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFrame:
-    """Write the table of ranks as text: all columns of the terminal and of the page."""
+    """Write the table of ranks as text, with the columns of the terminal and of the page."""
     top, shown = _top(summary), summary.head(rows)
     table = pd.DataFrame(index=pd.Index(map(str, shown.index)))
     table["mean rank"] = [f"{rank:.1f}" for rank in shown["mean_rank"]]
@@ -309,7 +316,7 @@ def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFr
 
 
 def _rank_alt(summary: pd.DataFrame) -> str:
-    """Say what the picture of the ranks shows, for those who cannot see it."""
+    """Write the alternative text of the picture of ranks."""
     shown = [
         f"{name} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
         for name, row in summary.head(5).iterrows()
@@ -319,7 +326,7 @@ def _rank_alt(summary: pd.DataFrame) -> str:
 
 
 def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Sort by the column lower, if there is one; and the standings, which are by mean rank."""
+    """Sort the summary and its standings by the column lower, if there is one."""
     words = standing(summary)
     if "lower" not in summary:
         return summary, words
@@ -328,7 +335,7 @@ def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _optional_columns(summary: pd.DataFrame) -> list[str]:
-    """Find the optional columns of a summary; tiers that are all the same say nothing."""
+    """Find the optional columns of a summary; tiers count only if there are several."""
     found = [name for name in OPTIONAL if name in summary]
     return [name for name in found if name != "tier" or summary[name].max() > 1]
 
@@ -336,8 +343,8 @@ def _optional_columns(summary: pd.DataFrame) -> list[str]:
 def _require_one_group(summary: pd.DataFrame) -> None:
     if isinstance(summary.index, pd.MultiIndex):
         raise ValueError(
-            f"The summary has the groups {list(summary.index.names[:-1])}; select one of each, "
-            "such as summary.loc[group]."
+            f"`summary` has the groups {list(summary.index.names[:-1])}. Select one label of each, "
+            "such as summary.loc[label]."
         )
 
 
@@ -347,14 +354,14 @@ def _top(summary: pd.DataFrame) -> str:
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:
-    """Head and rows of a table as text."""
+    """Return the head and the rows of a table as text."""
     head = [table.index.name or "", *table.columns]
     rows = [[label, *row] for label, row in zip(table.index, table.to_numpy(), strict=True)]
     return [[str(cell) for cell in row] for row in [head, *rows]]
 
 
 def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table for a terminal: names and standings at the left, all else at the right."""
+    """Write a table for a terminal, with names and standings left-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
     for k, name in enumerate(head):
         side: Literal["left", "right"] = "left" if k == 0 or name == "standing" else "right"
@@ -369,6 +376,6 @@ def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _on_one_line(text: object, longest: int = LONGEST) -> str:
-    """Write a text on one line, and not on a long one."""
+    """Write a text on one line of at most `longest` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

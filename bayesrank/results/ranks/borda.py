@@ -1,13 +1,13 @@
 r"""Borda count: the share of the others that an item beats, on average.
 
-Ranker n, who ranks the :math:`K_n` items of a set, gives to item i
+Ranker n ranks :math:`K_n` items. Item i gets its normalised rank
 
 .. math:: b_{ni} = \frac{\#\{j : i \succ_n j\} + \tfrac12 \#\{j : i \sim_n j\}}{K_n - 1}
                  = \frac{K_n - \bar r_{ni}}{K_n - 1},
 
-its normalised rank: one for the best, zero for the last, with :math:`\bar r_{ni}` the rank among
-:math:`K_n` and the mean rank of tied items. The score of an item is the mean of :math:`b_{ni}` over
-those who ranked it.
+which is one for the best item and zero for the last. Here :math:`\bar r_{ni}` is the rank, and tied
+items share their mean rank. The score of an item is the mean of :math:`b_{ni}` over the rankers who
+ranked it.
 """
 
 from typing import Any
@@ -28,16 +28,15 @@ def borda(data: Rankings | PairCounts) -> pd.Series:
     Parameters
     ----------
     data : Rankings or PairCounts
-        Rankings, in which the others are those of the ranking. Or counts, in which they are the
-        items of the same problem that the ranker compares with any; i beats j if the ranker
-        prefers it by however much, and is tied with it if it does so in neither or both ways.
+        In rankings, the other items are those of the same ranking. In counts, they are all items
+        of the same problem that the ranker compares. There, i beats j if the ranker prefers i at
+        all; they are tied if the ranker prefers neither, or each to the other.
 
     Returns
     -------
     Series
-        One score per item, between 0 and 1. The mean is over the rankings (or rankers) that hold
-        the item, by their weights; NaN of an item that none holds. A ranking of one item has no
-        others, and does not enter.
+        One score per item, between 0 and 1: the weighted mean over the rankings (or rankers) that
+        contain the item, NaN if none does. Rankings of a single item are ignored.
 
     References
     ----------
@@ -52,18 +51,20 @@ def borda(data: Rankings | PairCounts) -> pd.Series:
     c    0.000000
     Name: borda, dtype: float64
     """
-    item, share, weight = _of_rankings(data) if isinstance(data, Rankings) else _of_counts(data)
+    item, share, weight = (
+        _ranking_shares(data) if isinstance(data, Rankings) else _count_shares(data)
+    )
     n = len(data.items)
     held = np.bincount(item, weight, n)
     total = np.bincount(item, weight * share, n)
     mean = np.divide(total, held, out=np.full(n, np.nan), where=held > 0)
-    # Items with the same shares from other rankers are tied, however their sums are rounded.
+    # Rounding ties items that have the same shares from different rankers.
     mean = mean.round(12)
     return pd.Series(mean, index=data.items, name="borda")
 
 
-def _of_rankings(rankings: Rankings) -> Shares:
-    """Shares beaten in each ranking: by blocks, no pair is spelled out."""
+def _ranking_shares(rankings: Rankings) -> Shares:
+    """Compute the shares beaten in each ranking from block sizes, without listing pairs."""
     row, slot = np.nonzero(rankings.mask & (rankings.mask.sum(axis=1) > 1)[:, None])
     block = rankings.ranks[row, slot] - 1
     others = rankings.mask.sum(axis=1)[row] - 1
@@ -73,11 +74,11 @@ def _of_rankings(rankings: Rankings) -> Shares:
     return rankings.item[row, slot], share, rankings.weight[row]
 
 
-def _of_counts(counts: PairCounts) -> Shares:
-    """Shares beaten by each ranker and item that has entries."""
+def _count_shares(counts: PairCounts) -> Shares:
+    """Compute the share beaten for each ranker and each item that the ranker compares."""
     one, other = counts.first, counts.second
     shape = len(counts.rankers), len(counts.items)
-    # the cells of all items that a ranker compares, with their wins less their losses
+    # one cell per ranker and item compared: wins minus losses
     signs = np.repeat([1.0, -1.0], len(counts))
     cells = np.tile(counts.ranker_idx, 2), np.concatenate([one, other])
     lead = csr_array((signs, cells), shape=shape).tocoo()

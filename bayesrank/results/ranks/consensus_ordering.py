@@ -1,8 +1,8 @@
-"""One ordering for all: of posterior mean ranks, of pairwise majorities, of least disagreement.
+"""Consensus orderings by posterior mean rank, by pairwise majorities, and Kemeny's.
 
-The last is Kemeny's. If item i is above j more often than not, for all i of one set and all j of
-another, then the first set comes first. So the items are split into the strongly connected
-components of the majorities, and orders are compared only inside a component.
+Kemeny's ordering minimises the expected disagreement. If a majority of draws puts every item of one
+set above every item of another, the first set comes first. So items are split into the strongly
+connected components of the majority graph, and orders are compared only inside a component.
 """
 
 from typing import Any, Literal
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 LONGEST_CYCLE = 18
-"""Items of one component that are ordered exactly: time and memory double with each."""
+"""Most items of a component that can be ordered: time and memory double with each item."""
 
 Method = Literal["mean_rank", "copeland", "kendall"]
 Counts = NDArray[np.int64]
@@ -35,19 +35,20 @@ Counts = NDArray[np.int64]
 def consensus_ordering(
     data: Any, var: str = "utility", *, dim: str = "item", method: Method = "mean_rank"
 ) -> xr.DataArray:
-    r"""Find one ordering that stands for the posterior.
+    r"""Find one ordering that summarises the posterior.
 
-    Let :math:`P_{ij}` be the share of draws in which i is above j, draws with both equal counting
-    half for each.
+    Let :math:`P_{ij}` be the share of draws in which i is above j; equal items count one half.
 
-    - ``"mean_rank"``: by posterior mean rank, the lowest first.
-    - ``"copeland"``: by the number of items j with :math:`P_{ij} > 1/2`, plus half the number of
-      those with :math:`P_{ij} = 1/2` exactly, the highest first.
-    - ``"kendall"``: Kemeny's ordering, of least posterior expected Kendall distance,
-      :math:`\sum_{i \text{ before } j} P_{ji}`. It is exact: items in a cycle of majorities
-      are ordered by a search over all their subsets.
+    - ``"mean_rank"`` sorts by posterior mean rank, lowest first.
 
-    Ties are broken by mean rank, those of equal mean rank by the order of the items.
+    - ``"copeland"`` sorts by the number of items j with :math:`P_{ij} > 1/2`, highest first. Items
+      with :math:`P_{ij} = 1/2` count one half.
+
+    - ``"kendall"`` finds Kemeny's ordering, which minimises the posterior expected Kendall
+      distance :math:`\sum_{i \text{ before } j} P_{ji}`. It is exact: items in a cycle of
+      majorities are ordered by a search over all their subsets.
+
+    Ties are broken by mean rank, and then by the order of the items.
 
     Parameters
     ----------
@@ -59,13 +60,13 @@ def consensus_ordering(
     Returns
     -------
     DataArray of int, (..., dim)
-        Place of every item: 1 = best, no two the same.
+        Place of every item: 1 = best, without ties.
 
     Raises
     ------
     ValueError
-        As `rank_draws`; if `method` is unknown, or it is "kendall" and more than 18 items are in
-        cycles with each other.
+        As `rank_draws`; if `method` is unknown, or it is "kendall" and a cycle of majorities
+        contains more than 18 items.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def consensus_ordering(
     """
     rules = {"mean_rank": None, "copeland": copeland_ordering, "kendall": kemeny_ordering}
     if method not in rules:
-        raise ValueError(f"`method` is {method!r}; it is one of {', '.join(map(repr, rules))}.")
+        raise ValueError(f"`method` is {method!r}; it must be {' or '.join(map(repr, rules))}.")
     rule = rules[method]
 
     def places(draws: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -96,20 +97,19 @@ def expected_kendall(
     *,
     dim: str = "item",
 ) -> xr.DataArray:
-    r"""Posterior mean of the Kendall distance of an ordering.
+    r"""Compute the posterior mean of the Kendall distance to an ordering.
 
     The distance is the number of pairs on which the ordering and the draw disagree. A pair that is
-    equal in one of them and not in the other counts half; one that is equal in both does not count
-    (Fagin, Kumar, Mahdian, Sivakumar and Vee 2006, Comparing partial rankings).
+    tied in only one of them counts one half; a pair that is tied in both does not count.
 
     Parameters
     ----------
     data, var, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     places : DataArray, Series or array
-        The place of every item, small = good, as `consensus_ordering` returns them; equal places
-        are ties. Labels of a DataArray or Series are matched with the items in whatever order; an
-        array is in the order of the items. A DataArray may have further dims of the draws.
+        The place of every item, lowest = best, as `consensus_ordering` returns them; equal places
+        are ties. A DataArray or Series is matched with the items by label, an array by position. A
+        DataArray may have further dims of the draws.
 
     Returns
     -------
@@ -119,7 +119,11 @@ def expected_kendall(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `places` are not those of the items or not finite.
+        As `rank_draws`; if `places` do not match the items or are not finite.
+
+    References
+    ----------
+    Fagin, Kumar, Mahdian, Sivakumar and Vee (2006). Comparing partial rankings.
 
     Examples
     --------
@@ -141,7 +145,7 @@ def expected_kendall(
 
 
 def _distance(draws: NDArray[np.float64], place: NDArray[np.float64]) -> float:
-    """Mean Kendall distance of the draws (n_draws, n_items) of one group from an ordering."""
+    """Compute the mean Kendall distance of the draws (n_draws, n_items) of one group."""
     above = times_above(draws)
     # twice the distance, summed over draws and over both orders of a pair
     before, equal = place[:, None] < place, place[:, None] == place
@@ -151,7 +155,7 @@ def _distance(draws: NDArray[np.float64], place: NDArray[np.float64]) -> float:
 
 
 def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
-    """Places in the order of the items and groups of the draws, without labels."""
+    """Return places in the order of the items and groups of the draws, without labels."""
     groups = [str(d) for d in group_dims(utility, dim)]
     if isinstance(places, pd.Series):
         places = xr.DataArray(places.values, {dim: places.index.values}, dim)
@@ -162,8 +166,8 @@ def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
         )
     if dim not in places.dims or not set(places.dims) <= {*groups, dim}:
         raise ValueError(
-            f"`places` have the dims {list(map(str, places.dims))}; they must have {dim!r}, and "
-            f"may have {groups}."
+            f"`places` has the dims {list(map(str, places.dims))}; it must have {dim!r}, and may "
+            f"have {groups}."
         )
     for d in places.dims:
         ours, theirs = utility.indexes.get(d), places.indexes.get(d)
@@ -171,34 +175,35 @@ def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
             odd = {*theirs[theirs.duplicated()], *ours.symmetric_difference(theirs)}
             if odd:
                 raise ValueError(
-                    f"`places` and the draws differ in {d!r}: {sorted(map(str, odd))}. Give every "
-                    "one a place, once, and only those."
+                    f"`places` and the draws have different labels of {d!r}: "
+                    f"{sorted(map(str, odd))}. Give each label of the draws exactly one place."
                 )
             places = places.sel({d: ours})
         elif places.sizes[d] != utility.sizes[d]:
             raise ValueError(
-                f"`places` have {places.sizes[d]} of {d!r}; the draws have {utility.sizes[d]}."
+                f"`places` has size {places.sizes[d]} along {d!r}; the draws have size "
+                f"{utility.sizes[d]}."
             )
     if not np.isfinite(places).all():
-        raise ValueError("`places` hold NaN or infinite values; give every item a place.")
+        raise ValueError("`places` contains NaN or infinite values; give every item a place.")
     return places.drop_vars(places.coords)
 
 
 def copeland_ordering(above: Counts) -> NDArray[np.intp]:
-    """Order items by how many others they are above in most draws, half for those in one half.
+    """Order items by the number of items they beat in most draws; an even split counts one half.
 
-    Of equal items the first in the counts `above` (n_items, n_items) is put first.
+    Equal items keep their order in the counts `above` (n_items, n_items).
     """
-    score = np.sign(above - above.T).sum(1)  # wins less losses: twice the score, but for n - 1
+    score = np.sign(above - above.T).sum(1)  # wins minus losses: twice the score, minus n - 1
     return (-score).argsort(kind="stable")
 
 
 def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
-    r"""Order items so that the fewest pairs are against the order, counted over draws.
+    r"""Order items so that the draws contradict as few pairs of the order as possible.
 
     Minimises :math:`\sum_{i \text{ before } j} n_{ji}` over all orders, where :math:`n_{ij}` is the
-    number of draws with i above j, (n_items, n_items). Where several orders or components can be
-    chosen, the items that are first here are put first.
+    number of draws with i above j, (n_items, n_items). Among equally good orders and components,
+    it prefers the given order of the items.
     """
     majority = above > above.T
     n_components, component = connected_components(majority, connection="strong")
@@ -206,15 +211,15 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     longest = max(map(len, members))
     if longest > LONGEST_CYCLE:
         raise ValueError(
-            f"{longest} items are in cycles of majorities with each other; the order of least "
-            f"expected Kendall distance is found for at most {LONGEST_CYCLE}. Select fewer items, "
-            'such as those that may be the best, or use method="copeland".'
+            f'{longest} items form a cycle of majorities; method="kendall" can order at most '
+            f"{LONGEST_CYCLE}. Select fewer items, such as those that may be the best, or use "
+            'method="copeland".'
         )
     beats = np.zeros((n_components, n_components), dtype=bool)
     winner, loser = majority.nonzero()
     beats[component[winner], component[loser]] = True
     np.fill_diagonal(beats, False)
-    # i before j rather than after it costs so many draws more
+    # number of draws that putting i before j costs, compared with putting it after j
     cost = above.T - above
     waits_for, ordering = beats.sum(0), []
     left = sorted(range(n_components), key=lambda c: members[c][0])
@@ -227,14 +232,15 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
 
 
 def cheapest_order(cost: Counts) -> NDArray[np.intp]:
-    r"""Order a few items at the least cost (n, n) of row before column, over all subsets.
+    r"""Find the order of a few items with the lowest total cost.
 
-    With c(i, j) the cost of i before j, the least cost f of ordering a set S of items is
+    With c(i, j) the cost (n, n) of i before j, the least cost f of ordering a set S of items is
 
     .. math:: f(S) = \min_{i \in S} \Bigl( \sum_{j \in S} c(i, j) + f(S \setminus i) \Bigr),
 
-    where i is the first of them and c(i, i) does not count (Held and Karp's recursion). Sets are
-    bits of an integer. Of several best orders, the one that begins with the smallest numbers.
+    where i is the first item and c(i, i) does not count (Held and Karp's recursion). A set is
+    stored as the bits of an integer. Of several best orders, it returns the lexicographically
+    first.
     """
     n = len(cost)
     cost = np.where(np.eye(n, dtype=bool), 0, cost).astype(np.float64)  # BLAS; exact below 2**53

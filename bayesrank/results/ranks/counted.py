@@ -10,11 +10,11 @@ from bayesrank.data import Pairs, Rankings
 
 
 class PairWins(NamedTuple):
-    """How often each item is ahead of each other one, and how often they are level."""
+    """How often each item is ahead of each other item, and how often they are tied."""
 
     items: pd.Index  # labels
     wins: NDArray[np.float64]  # (n_items, n_items) how often row is ahead of column
-    ties: NDArray[np.float64]  # (n_items, n_items) how often the two are level; symmetric
+    ties: NDArray[np.float64]  # (n_items, n_items) how often the two are tied; symmetric
 
     @property
     def met(self) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ class PairWins(NamedTuple):
 def first_places(rankings: Rankings) -> pd.Series:
     """Count the rankings in which each item is first, (n_items,).
 
-    k items that share the first place count 1/k each; weights count as so many rankings.
+    Items that share the first place count 1/k each, for k items. A ranking counts with its weight.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def first_places(rankings: Rankings) -> pd.Series:
 
 
 def pair_wins(data: Rankings | Pairs) -> PairWins:
-    """Count who is ahead of whom: in rankings that hold both, or in matches between them.
+    """Count wins and ties of each pair of items, in rankings or in matches.
 
-    Weights count as so many rankings or matches.
+    Each ranking or match counts with its weight.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def pair_wins(data: Rankings | Pairs) -> PairWins:
 
 
 def condorcet(pairs: PairWins) -> int | None:
-    """Find the position of the item that is ahead of every other one oftener than behind, if any.
+    """Find the position of the Condorcet winner, which beats every other item more often than not.
 
     References
     ----------

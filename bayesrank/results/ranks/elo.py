@@ -25,32 +25,32 @@ def elo_scale(
 
     .. math:: R_i = R_0 + \frac{400}{\log 10} \, (w_i - w_0)
 
-    where :math:`w_0` is the utility of the item that is anchored at :math:`R_0`, or the mean of
-    all. An item that is d points ahead beats the other, if they do not tie, with probability
-    :math:`1 / (1 + 10^{-d / 400})`.
+    where :math:`w_0` is the utility of the anchor, or the mean of all items, which has the rating
+    :math:`R_0`. An item that is d points ahead beats the other, if they do not tie, with
+    probability :math:`1 / (1 + 10^{-d / 400})`.
 
     Parameters
     ----------
     data, var, dim
-        Posterior, variable and dim of the items, as in `rank_draws`, of a model in which the log
-        odds that one item beats another are the difference of their utilities: Bradley-Terry,
-        Davidson, Rao-Kupper, Plackett-Luce, or `leaderboard_model`, where they are those with a
-        typical judge.
+        Posterior, variable and dim of the items, as in `rank_draws`. The difference of two
+        utilities must be the log odds that one item beats the other, as in Bradley-Terry,
+        Davidson, Rao-Kupper and Plackett-Luce models. In `leaderboard_model` they are the log odds
+        with a typical judge.
     anchor : label, optional
-        The item that has `at` points in every draw; by default the mean of all items has. The
-        spread of a rating is that of its distance from the anchor.
+        The item that has `at` points in every draw. By default the mean of all items has `at`
+        points. Uncertainty of a rating is the uncertainty of its distance from the anchor.
     at : float
         Points of the anchor, finite.
 
     Returns
     -------
     DataArray
-        Ratings in every draw, with the dims of the utilities, called "elo".
+        Ratings in every draw, with the dims of the utilities and the name "elo".
 
     Raises
     ------
     ValueError
-        As `rank_draws`; if there is no such item, or `at` is not finite.
+        As `rank_draws`; if `anchor` is not an item, or `at` is not finite.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def elo_scale(
         known = item_labels(utility, dim).tolist()
         if anchor not in known:
             raise ValueError(
-                f"There is no {dim} {anchor!r} to anchor the scale at; they are "
+                f"`anchor` is {anchor!r}; it must be one of the {dim}s: "
                 f"{', '.join(map(str, known))}."
             )
         zero = utility.isel({dim: known.index(anchor)}, drop=True)

@@ -1,4 +1,4 @@
-"""The location of utilities, which no comparison knows: drawn anew from the prior."""
+"""Resample the location of utilities, which comparisons do not identify, from its prior."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def resample_location(
     dim: str = "item",
     random_seed: int | None = None,
 ) -> xr.DataTree:
-    r"""Replace the location of utilities in every draw by a draw of its prior.
+    r"""Replace the location of utilities in every draw by a draw from its prior.
 
     .. math:: m = \frac{\sum_i w_i / \sigma_i^2}{\sum_i 1 / \sigma_i^2}
               \sim \operatorname{Normal}\Big(
@@ -28,13 +28,13 @@ def resample_location(
 
     for independent :math:`w_i \sim \operatorname{Normal}(\mu_i, \sigma_i)`. Under this prior
     :math:`m` is independent of the differences :math:`w_i - m`. A likelihood that is the same for
-    :math:`w + c` knows nothing else, so :math:`m` is independent of them under the posterior and
-    has its prior there. Drawing it anew is a Gibbs step, which leaves the posterior as it is; the
-    autocorrelation that is left is that of the differences.
+    :math:`w + c` depends only on these differences, so the posterior of :math:`m` is its prior.
+    Resampling it is a Gibbs step: it leaves the posterior unchanged and removes the autocorrelation
+    of :math:`m`.
 
-    It is exact where *the likelihood and everything else in the model* depend only on differences
-    of the utilities. It is not where `mu` or `sigma` are learned and their draws are not given,
-    where other variables are made of the utilities, or with a prior that fixes the sum.
+    This is exact if *the likelihood and everything else in the model* depend only on differences of
+    the utilities. It is not exact in three cases: `mu` or `sigma` are learned and their draws are
+    not given; other variables are computed from the utilities; the prior fixes their sum.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def resample_location(
     var, dim : str
         The utilities, and the dim of the items.
     sigma, mu : float, or DataArray
-        Standard deviation and mean of the prior: numbers, by item, or draws of the posterior.
+        Standard deviation and mean of the prior: a number, a value per item, or posterior draws.
     random_seed : int, optional
-        Seed of the draws.
+        Random seed.
 
     Returns
     -------
     DataTree
-        A copy, with other draws of `var`.
+        A copy, with new draws of `var`.
 
     Raises
     ------
@@ -68,11 +68,11 @@ def resample_location(
     utility = posterior_utilities(data, var, dim)
     precision = xr.ones_like(utility) / xr.DataArray(sigma) ** 2
     if not bool((xr.DataArray(sigma) > 0).all()):
-        raise ValueError(f"`sigma` is {sigma}; standard deviations are positive.")
+        raise ValueError(f"`sigma` is {sigma}; it must be positive.")
     total = precision.sum(dim)
-    now, mean = (precision * utility).sum(dim) / total, (precision * mu).sum(dim) / total
-    noise = np.random.default_rng(random_seed).normal(size=now.shape)
-    moved = (utility + (mean + noise / np.sqrt(total) - now)).transpose(*utility.dims)
+    location, mean = (precision * utility).sum(dim) / total, (precision * mu).sum(dim) / total
+    noise = np.random.default_rng(random_seed).normal(size=location.shape)
+    moved = (utility + (mean + noise / np.sqrt(total) - location)).transpose(*utility.dims)
     out = data.copy()
     out["posterior"] = xr.DataTree(data["posterior"].to_dataset().assign({var: moved}))
     return out

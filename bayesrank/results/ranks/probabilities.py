@@ -1,4 +1,4 @@
-"""Probabilities of places, of being among the first few, and that one item beats another."""
+"""Probability of each place, of being among the best k, and that one item beats another."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -14,7 +14,7 @@ __all__ = ["place_probability", "times_above", "top_probability", "win_probabili
 
 
 def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
-    """Probability of every place for every item.
+    """Compute the probability of every place for every item.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
     Returns
     -------
     DataArray, (..., dim, place)
-        The share of draws in which the item has the place 1, 2, ..., n: every row sums to one.
-        So does every column, unless items are equal within a draw: they share the better place.
+        The share of draws in which the item has the place 1, 2, ..., n. Every row sums to one. So
+        does every column, unless items are equal in a draw: these share the better place.
 
     Raises
     ------
@@ -52,14 +52,14 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
 def top_probability(
     data: Any, top: int | Sequence[int], var: str = "utility", *, dim: str = "item"
 ) -> xr.DataArray:
-    r"""Probability of being among the first k, :math:`P(\text{rank} \le k)`.
+    r"""Compute the probability of being among the best k, :math:`P(\text{rank} \le k)`.
 
     Parameters
     ----------
     data, var, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
-        The k, 1 or more. It may be larger than the number of items, which makes it certain.
+        The k, 1 or more. If it is at least the number of items, the probability is one.
 
     Returns
     -------
@@ -70,8 +70,8 @@ def top_probability(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `top` is not whole, less than 1, empty or repeated, or it is a sequence
-        and there is a dim called top.
+        As `rank_draws`; if `top` is empty, or contains repeated values or values that are not
+        positive integers. Also if `top` is a sequence and the data have a dim called top.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def win_probability(
     dim: str = "item",
     of: Literal["utility", "match"] = "utility",
 ) -> xr.DataArray:
-    r"""Probability that one item beats another, for every pair.
+    r"""Compute the probability that one item beats another, for every pair.
 
-    ``of="utility"`` is the posterior probability that :math:`w_i > w_j`, which goes to 0 or 1 as
-    data come in. ``of="match"`` is about the next comparison: the posterior mean of
-    :math:`1/(1 + e^{w_j - w_i})`, which does not.
+    ``of="utility"`` computes the posterior probability that :math:`w_i > w_j`, which tends to 0 or
+    1 as data accumulate. ``of="match"`` predicts the next comparison: it computes the posterior
+    mean of :math:`1/(1 + e^{w_j - w_i})`, which does not.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def win_probability(
     """
     kernels = {"utility": _above, "match": _wins_next}
     if of not in kernels:
-        raise ValueError(f"`of` is {of!r}; it is one of {', '.join(map(repr, kernels))}.")
+        raise ValueError(f"`of` is {of!r}; it must be {' or '.join(map(repr, kernels))}.")
     utility = posterior_utilities(data, var, dim)
     other = f"{dim}_other"
     labels = {other: utility[dim].values if dim in utility.coords else None}
@@ -146,7 +146,7 @@ def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
     """Count the draws (n_draws, n_items) with row above column, (n_items, n_items)."""
     n_items = utility.shape[1]
     above = np.zeros((n_items, n_items), np.int64)
-    # ranks say as much as utilities; the narrower they are, the faster they are compared
+    # ranks order items as utilities do; narrow integers are compared faster
     narrow = np.int16 if n_items < 2**15 else np.int32
     by_item = np.ascontiguousarray(ranks_of(utility).T, dtype=narrow)
     for i in range(n_items - 1):
@@ -156,12 +156,12 @@ def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Shares of draws in which row is above column; equal ones count half for each."""
+    """Compute the shares of draws in which row is above column; equal items count one half."""
     above, n_draws = times_above(utility), len(utility)
     return (n_draws + above - above.T) / (2 * n_draws)
 
 
 def _wins_next(utility: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Posterior means of the outcome of a match without ties: `outcome_probability`."""
+    """Compute posterior mean outcomes of a match without ties, as `outcome_probability` does."""
     by_item = np.ascontiguousarray(utility.T)  # one item against all at a time stays in cache
     return np.stack([expit(w - by_item).mean(1) for w in by_item])

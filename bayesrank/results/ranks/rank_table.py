@@ -34,7 +34,7 @@ __all__ = [
     "tied_with_leader",
 ]
 
-LITTLE = 0.5  # share of the prior's variance; an item of which the data say less is unknown
+LITTLE = 0.5  # an item is unknown if the data removed less than this share of the prior variance
 
 Ranks = NDArray[np.int32]
 
@@ -54,13 +54,12 @@ def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.Data
     Returns
     -------
     DataArray of int32
-        Same dims; 1 = best. Items equal in a draw (which has probability zero unless the model
-        ties them) share the better rank.
+        Same dims; 1 = best. Items that are equal in a draw share the better rank.
 
     Raises
     ------
     ValueError
-        If the variable or a dim is missing, there is no draw, or one is not finite.
+        If the variable or a dim is missing, there are no draws, or some are not finite.
 
     Examples
     --------
@@ -94,30 +93,29 @@ def rank_summary(
     top : int or sequence of int
         The k of the columns ``p_top{k}``, at least 1.
     prob : float
-        Probability of the rank interval, in (0, 1): whole ranks; equal tails unless simultaneous.
+        Probability of the rank interval, in (0, 1), with equal tails unless `simultaneous`.
     simultaneous : bool
-        Whether intervals hold for all items of a group at once with probability `prob` or more
-        (Besag et al. 1995): in that share of the draws every item has a rank inside its interval.
+        Whether intervals hold jointly for all items of a group with probability `prob` or more
+        (Besag et al. 1995).
     tied_prob : float
-        The leader is better than all items that are not tied with it, at once, with at least this
+        The leader is better than all items that are not tied with it, jointly, with at least this
         probability, in (0.5, 1).
     prior_sd : float, optional
-        Standard deviation of the utilities in the prior, positive, for the column known.
+        Prior standard deviation of the utilities, positive. It adds the column known.
 
     Returns
     -------
     DataFrame
-        One row per item (and per group, for other dims) with the columns mean_rank, rank_low,
-        rank_high, p_best, p_top{k}, tied_with_leader, p_leader_better, mean and sd (of the
-        variable), and known if `prior_sd` is given. The leader has the lowest mean rank of its
-        group; it is tied with itself.
+        One row per item, and per group if there are other dims. The columns are mean_rank,
+        rank_low, rank_high, p_best, p_top{k}, tied_with_leader, p_leader_better, and mean and sd
+        of the variable. The leader has the lowest mean rank of its group; it is tied with itself.
 
-        ``tied_with_leader`` is decided for all items at once, as in `tied_with_leader`;
-        ``p_leader_better`` is about each item by itself.
+        ``tied_with_leader`` is decided jointly for all items, as in `tied_with_leader`;
+        ``p_leader_better`` compares the leader with each item separately.
 
-        ``known`` is 1 - v / v0, not below 0, where v is the posterior variance of an item's
-        utility less the mean of all items, and v0 the same of independent normal utilities: the
-        share of the prior's variance that the data took away.
+        ``known``, if `prior_sd` is given, is the share of the prior variance that the data removed:
+        1 - v / v0, at least 0. Here v is the posterior variance of an item's utility minus the mean
+        of all items, and v0 is its variance under independent normal priors.
 
     Raises
     ------
@@ -174,7 +172,7 @@ def rank_summary(
 
 
 def standing(summary: pd.DataFrame) -> pd.Series:
-    """Return the standing of each item to the leader in a word.
+    """Return a word for the standing of each item relative to the leader.
 
     Parameters
     ----------
@@ -184,9 +182,9 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series of str
-        "leads"; "close" for an item tied with the leader; "unknown" for one that is tied because
-        the data leave more than half of the prior's variance; and "" for all others. Without the
-        column known, which `rank_summary` makes from `prior_sd`, both are "tied".
+        "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
+        is "unknown" instead if the data left more than half of its prior variance. Without the
+        column known, which needs `prior_sd` in `rank_summary`, tied items are "tied".
 
     Examples
     --------
@@ -201,7 +199,7 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     else:
         word = np.full(len(summary), "tied")
     words = pd.Series(np.where(tied, word, ""), summary.index, dtype=object)
-    # the first of its group, which is what the index has before the item
+    # the leader is the first row of its group, the levels of the index before the item
     grouped = isinstance(summary.index, pd.MultiIndex)
     groups = [label[:-1] if grouped else () for label in summary.index]
     words[~pd.Series(groups, dtype=object).duplicated().to_numpy()] = "leads"
@@ -209,11 +207,11 @@ def standing(summary: pd.DataFrame) -> pd.Series:
 
 
 def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
-    """Share of the prior's variance that the data took away, (n_items,)."""
+    """Compute the share of the prior variance that the data removed, (n_items,)."""
     n_draws, n_items = draws.shape
     if n_items == 1 or n_draws == 1:
         return np.ones(n_items)
-    # the mean of all utilities is what neither the data nor the ranks know of
+    # neither the data nor the ranks depend on the mean of all utilities
     left = (draws - draws.mean(1, keepdims=True)).var(0, ddof=1)
     known: NDArray[np.float64] = 1 - left / (prior_sd**2 * (1 - 1 / n_items))
     return known.clip(0, 1)
@@ -231,8 +229,8 @@ def tied_with_leader(
     .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
 
     So the leader and the remaining items contain the best of all items with probability p or more.
-    (Excluding each item with :math:`P(w_l > w_j) \ge p` by itself excludes more, and promises
-    less.)
+    (Deciding separately for each item, by :math:`P(w_l > w_j) \ge p`, would exclude more items and
+    guarantee less.)
 
     Parameters
     ----------
@@ -244,10 +242,11 @@ def tied_with_leader(
     Returns
     -------
     Dataset
-        ``tied`` (..., dim), bool, true of the leader; ``leader`` (...), its label, or its number
-        from 0 if items have no labels; ``p_others_worse`` (...), the probability that it is
-        better than all items not tied with it at once. Of leaders of equal mean rank the first. An
-        item equal to the leader in a draw is not worse.
+        ``tied`` (..., dim) is True for tied items and for the leader. ``leader`` (...) holds the
+        label of the leader, or its number from 0 if items have no labels. ``p_others_worse`` (...)
+        is the probability that the leader is better than all items not tied with it, jointly. If
+        several items share the lowest mean rank, the first is the leader. An item equal to the
+        leader in a draw is not worse.
 
     Raises
     ------
@@ -256,7 +255,7 @@ def tied_with_leader(
 
     Examples
     --------
-    Either of b and c is worse than a in 19 draws of 20, but both at once in 18 only.
+    Each of b and c is worse than a in 19 of 20 draws, but both are worse in only 18.
 
     >>> draws = np.array([[3.0, 2.0, 1.0]] * 18 + [[3.0, 4.0, 1.0], [3.0, 2.0, 4.0]])
     >>> u = xr.DataArray(draws[None], dims=("chain", "draw", "item"),
@@ -278,43 +277,43 @@ def tied_with_leader(
 
 
 class Leading(NamedTuple):
-    """What is known of the leader of one group."""
+    """The leader of one group, and how it compares with the other items."""
 
     leader: int  # number of the item
-    p_better: NDArray[np.float64]  # (n_items,) than each by itself; 0 for itself
+    p_better: NDArray[np.float64]  # (n_items,) probability to be better than each; 0 for itself
     tied: NDArray[np.bool_]  # (n_items,) not distinguishable from the leader
-    p_others_worse: float  # probability that it is better than all that are not tied, at once
+    p_others_worse: float  # probability to be better than all items that are not tied, jointly
 
 
 def find_leader(
     utility: NDArray[np.float64], mean_rank: NDArray[np.float64], prob: float
 ) -> Leading:
-    """As `tied_with_leader`, from the draws (n_draws, n_items) and mean ranks of one group.
+    """Find the leader as `tied_with_leader` does, from the draws (n_draws, n_items) of one group.
 
-    Items that the leader beats equally surely go in order of their mean rank, the worst first.
+    Items that the leader beats with equal probability are sorted by mean rank, the worst first.
     """
     leader = int(np.argmin(mean_rank))
     worse = utility < utility[:, [leader]]
     p_better = worse.mean(0)
     order = np.lexsort((-mean_rank, -p_better))
     order = order[order != leader]
-    # Better than the first k of the order at once: this share falls with k
-    at_once = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
-    n_worse = int((at_once >= prob).sum())
+    # Probability to be better than all of the first k: it falls with k
+    jointly = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
+    n_worse = int((jointly >= prob).sum())
     tied = np.ones(len(mean_rank), dtype=bool)
     tied[order[:n_worse]] = False
-    return Leading(leader, p_better, tied, float(at_once[n_worse - 1]) if n_worse else 1.0)
+    return Leading(leader, p_better, tied, float(jointly[n_worse - 1]) if n_worse else 1.0)
 
 
 def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
-    """Low and high ranks (n_items,) of each item by itself, from ranks (n_draws, n_items)."""
+    """Compute a separate rank interval of each item, low and high (n_items,)."""
     tail = (1 - prob) / 2
     low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.int32), high.astype(np.int32)
 
 
 def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
-    r"""Low and high ranks (n_items,) that hold for all items at once, from (n_draws, n_items).
+    r"""Compute joint rank intervals of all items, low and high (n_items,).
 
     Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
 
@@ -324,16 +323,20 @@ def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
 
     Let d be the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i
     reaches from the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has
-    all its ranks inside if and only if its depth is d or more (Besag, Green, Higdon and Mengersen
-    1995, Bayesian computation and stochastic systems, Statistical Science 10, section 6.3).
+    all its ranks inside if and only if its depth is d or more.
+
+    References
+    ----------
+    Besag, Green, Higdon and Mengersen (1995). Bayesian computation and stochastic systems.
+    Statistical Science 10, section 6.3.
     """
     n_draws, n_items = ranks.shape
     ascending = np.sort(ranks, axis=0)
     depth = np.full(n_draws, n_draws)
     for i in range(n_items):
-        drawn, of_item = np.ascontiguousarray(ranks[:, i]), np.ascontiguousarray(ascending[:, i])
-        # Draws at or below each rank; those below it, which are not at or above it
-        upto = np.searchsorted(of_item, np.arange(of_item[-1] + 1), side="right")
+        drawn, ordered = np.ascontiguousarray(ranks[:, i]), np.ascontiguousarray(ascending[:, i])
+        # number of draws with rank <= r, for each r; n_draws minus the number below r is >= r
+        upto = np.searchsorted(ordered, np.arange(ordered[-1] + 1), side="right")
         depth = np.minimum(depth, np.minimum(upto[drawn], n_draws - upto[drawn - 1]))
     deepest_first = np.sort(depth)[::-1]
     enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= prob))

@@ -1,12 +1,12 @@
-r"""Tiers: groups of items whose order the posterior knows, all at once.
+r"""Tiers: groups of items that the posterior separates with high joint probability.
 
-Items in order of their posterior mean rank, best first, are cut into tiers so that
+Items are sorted by posterior mean rank, best first, and cut into tiers so that
 
-.. math:: P(\text{each item is better than all items of lower tiers, for all tiers at once}) \ge p .
+.. math:: P(\text{each item is better than all items of lower tiers, for all tiers jointly}) \ge p .
 
-A cut after place k holds in a draw if the worst of the first k is better than the best of the
-others; tiers hold if all their cuts do. Cuts are added one by one, always the one with which the
-tiers hold in the most draws, as long as that is a share of at least p.
+A cut after place k holds in a draw if the worst of the first k items is better than the best of the
+others. Tiers hold if all their cuts do. Cuts are added greedily: the next cut is the one that
+keeps the tiers true in most draws, as long as their share is at least p.
 """
 
 from typing import Any
@@ -21,21 +21,21 @@ __all__ = ["find_tiers", "tiers"]
 
 
 def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95) -> xr.Dataset:
-    r"""Cut the items into tiers whose order is known, all at once.
+    r"""Cut the items into tiers that the posterior separates jointly.
 
     Parameters
     ----------
     data, var, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
-        With this probability or more every item is better than all items of lower tiers, for all
-        tiers at once; in (0.5, 1).
+        Least joint probability that every item is better than all items of lower tiers, in (0.5,
+        1).
 
     Returns
     -------
     Dataset
-        ``tier`` (..., dim), int, 1 is the best; ``p_tiers`` (...), the probability with which the
-        tiers hold: 1 if there is one tier only.
+        ``tier`` (..., dim) holds integers, 1 for the best tier. ``p_tiers`` (...) is the joint
+        probability that the tiers hold, 1 if there is only one tier.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
 
     See Also
     --------
-    tied_with_leader : The items that may be the best, of which the leader alone is a member.
+    tied_with_leader : The leader and the items that cannot be distinguished from it.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
 
 
 def find_tiers(utility: NDArray[np.float64], prob: float) -> tuple[NDArray[np.int64], float]:
-    """As `tiers`, from the draws (n_draws, n_items) of one group: tiers, their probability."""
+    """Return tiers and their probability from the draws (n_draws, n_items) of one group."""
     order = ranks_of(utility).mean(0).argsort(kind="stable")
     ordered = utility[:, order]
     worst = np.minimum.accumulate(ordered, axis=1)[:, :-1]
