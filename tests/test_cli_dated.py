@@ -258,7 +258,9 @@ def test_rankings_to_come_are_forecast(folder, races):
     far = found[found["ranking"] == "far"]
     np.testing.assert_allclose(far["mean_rank"], 2 - far["p_first"])  # of two
     # an independent route: orders drawn by the model at the last date but one
-    drawn = said.dynamic_fit.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"]["utility"]
+    drawn = said.dynamic_fit.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"][
+        "utility"
+    ]
     noise = np.random.default_rng(1).gumbel(size=(2, 1000, 3))
     order = (-(drawn.sel(item=[*"abd"]).to_numpy() + noise)).argsort(axis=2)
     share = (order[..., 0] == np.arange(3)[:, None, None]).mean(axis=(1, 2))

@@ -446,7 +446,9 @@ def test_tied_leaders_are_to_meet_and_how_often():
 
 def test_where_the_leader_is_known_the_best_three_are_sought():
     said, part = next_of([3.0, 2.0, 1.0, 0.98, -1.0])
-    assert said.startswith("The leader is known, so no more matches are needed for that. The table shows")
+    assert said.startswith(
+        "The leader is known, so no more matches are needed for that. The table shows"
+    )
     assert "of who the best 3 are" in said
     assert set(part.data) == {"next_matches"}
     (pair,) = part.data["next_matches"].itertuples()
@@ -455,7 +457,9 @@ def test_where_the_leader_is_known_the_best_three_are_sought():
 
 def test_where_all_is_known_there_is_nothing_to_play():
     said, part = next_of([3.0, 2.0, 1.0, 0.0])
-    assert said.endswith("The best 3 are certain: the place of each item inside or outside this group is sure.")
+    assert said.endswith(
+        "The best 3 are certain: the place of each item inside or outside this group is sure."
+    )
     assert (part.table, part.file, part.files, part.data) == (None, "", {}, {})
     # of three items all are among the best three
     said, part = next_of([3.0, 2.0, 1.0])

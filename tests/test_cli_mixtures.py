@@ -108,7 +108,8 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     (sentence,) = part.failures
     assert sentence.startswith("The model does not fit within the components. 2 of 11 checks fail")
     assert (
-        "The largest deviation: how often new hope is first (component 1): observed 0.90, predicted" in sentence
+        "The largest deviation: how often new hope is first (component 1): observed 0.90, predicted"
+        in sentence
     )
     assert "try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]

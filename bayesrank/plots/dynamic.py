@@ -58,8 +58,8 @@ def plot_dynamic(
     items : sequence of labels, optional
         Show only these.
     max_items : int
-        Show at most this number of items: those with the best mean rank at the last time, or with
-        the highest probability to be best at any time.
+        Show at most this number of items: those with the best mean rank at the last time. With
+        ``show="best"``, those with the highest probability to be best at any time.
     prob : float
         Probability of the bands, in (0, 1).
     plot_collection, **pc_kwargs

@@ -103,9 +103,11 @@ def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
     varies = table[(table["low"] < table["high"]) | table["surprising"]]
     title = plot_ranking_checks(data, prob=0.5).viz["legend"].item().get_title().get_text()
     n, out = len(varies), int(table["surprising"].sum())
-    assert title.startswith(f"{out} of {n} checks fail: the observed value lies outside the 50% interval")
+    assert title.startswith(
+        f"{out} of {n} checks fail: the observed value lies outside the 50% interval"
+    )
     assert title.endswith(f"About {n / 2:.0f} would fail by chance.")
-    assert title == worst_checks(table).said(0.5)  # as the page says it
+    assert title == worst_checks(table).message(0.5)  # as the page says it
 
 
 def test_block_sizes_have_a_panel_where_the_model_predicts_them_and_something_ties():
@@ -151,7 +153,7 @@ def test_matches_have_the_panels_of_matches():
     points = table.loc["points", "observed"].sort_values(ascending=False, kind="stable")
     assert names_of(axes_of(pc, "points")) == [label for label, _ in points.index]
     title = pc.viz["legend"].item().get_title().get_text()
-    assert title == worst_checks(table).said(0.94)
+    assert title == worst_checks(table).message(0.94)
     constant = data["constant_data"].to_dataset()
     constant["y_judge"] = ("pair", [0, 1, 0, 1, 0, 1])
     constant["y_judge_matches"] = ("judge", [60, 60])
@@ -181,10 +183,10 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
     else:
         assert 20 <= rows <= 25
         assert any(
-            note.startswith(f"of {n_items} the 20 most often on top") for note in notes_of(top)
+            note.startswith(f"the 20 of {n_items} most often on top") for note in notes_of(top)
         )
         notes = "".join(notes_of(axes_of(pc, "pair order")))
-        assert "the 50 most often presented together" in notes
+        assert "the 50 of " in notes
 
 
 def test_long_names_and_names_with_dollars_are_drawn_as_they_are(tmp_path):
@@ -213,5 +215,5 @@ def test_a_table_of_checks_is_drawn_as_it_is():
     drawn, made = plot_ranking_checks(table), plot_ranking_checks(tree(), prob=0.5)
     titles = [pc.viz["legend"].item().get_title().get_text() for pc in (drawn, made)]
     assert titles[0] == titles[1]
-    with pytest.raises(TypeError, match="without 'prob': give them to ranking_checks"):
+    with pytest.raises(TypeError, match=r"^A table of checks is plotted without options; got"):
         plot_ranking_checks(table, prob=0.5)

@@ -182,15 +182,18 @@ def test_bad_choices_raise_and_leave_no_figure(name):
     u = u.assign_coords({what: list("abc")})
     for options, message in [
         ({f"{what}s": ["x"]}, rf"^There is no {what} 'x'; the 3 {what}s are '[abc]', "),
-        ({f"{what}s": ["b", "b"]}, rf"^`{what}s` holds 'b' twice; give each {what} to show once"),
-        ({f"{what}s": []}, rf"^`{what}s` holds no label; give each"),
+        (
+            {f"{what}s": ["b", "b"]},
+            rf"^`{what}s` contains 'b' twice; name each {what} to show once",
+        ),
+        ({f"{what}s": []}, rf"^`{what}s` is empty; name each"),
         ({f"max_{what}s": 0}, rf"^`max_{what}s` is 0; it must be 1 or more\.$"),
-        ({"backend": "plotly"}, r"^`backend` is 'plotly'; the pictures are drawn with 'matplotlib"),
+        ({"backend": "plotly"}, r"^`backend` is 'plotly'; only 'matplotlib' is supported"),
     ]:
         with pytest.raises(ValueError, match=message):
             plot(u, **options)
     for bad, message in [
-        (u.where(u["draw"] > 3), r"hold NaN or infinite values: the sampler has failed"),
+        (u.where(u["draw"] > 3), r"contain NaN or infinite values\. The sampler failed"),
         (u.to_dataset(name="u"), rf"^The posterior has no variable '{var}'; it has \['u'\]"),
         (u.assign_coords({what: list("aab")}), rf"^'{what}' has the label 'a' twice; rename one"),
     ]:

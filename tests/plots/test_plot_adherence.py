@@ -96,7 +96,7 @@ def test_the_legend_says_what_colours_and_lines_mean():
 )
 def test_the_scale_says_its_unit(relative, unit):
     ax = axes_of(plot_adherence(adherences(4), relative=relative))
-    assert ax.get_xlabel() == f"Adherence, {unit} (0 = nothing to do with the consensus)"
+    assert ax.get_xlabel() == f"Adherence, {unit} (0 = unrelated to the consensus)"
 
 
 @pytest.mark.parametrize("n", [41, 200, 943])

@@ -42,7 +42,7 @@ def test_many_people_have_no_names_and_are_counted():
     p = np.random.default_rng(1).dirichlet([0.5, 0.5, 0.5], size=3000)
     drawn = plot_components(memberships(p, range(3000), range(3)).rename(ranker="voter"))
     assert names_of(axes_of(drawn), "x") == []
-    assert axes_of(drawn).get_xlabel() == "3,000 voters, by component, the surest first"
+    assert axes_of(drawn).get_xlabel() == "3,000 voters, by component, the most certain first"
 
 
 @pytest.mark.parametrize("n", [2, 40])
@@ -66,7 +66,10 @@ def test_what_is_no_membership_raises():
             "it must have 'component' and one other",
             {"probabilities": memberships().expand_dims("draw")},
         ),
-        ("There are 9 components", {"probabilities": memberships(np.eye(4, 9), components=range(9))}),
+        (
+            "There are 9 components",
+            {"probabilities": memberships(np.eye(4, 9), components=range(9))},
+        ),
         (r"of ranker 'bob' sum to 0.5", {"probabilities": memberships(P * [[1], [0.5], [1], [1]])}),
     ]:
         with pytest.raises(ValueError, match=said):

@@ -55,7 +55,7 @@ def test_where_not_all_have_names_the_named_are_beside_their_row_and_the_picture
     ax = axes_of(pc)
     assert ax.get_yticks().tolist() == list(range(0, 200, 4))
     assert names_of(ax) == order[::4]
-    assert bar_of(pc).get_xlabel().endswith("\none in 4 is named")
+    assert bar_of(pc).get_xlabel().endswith("\none in 4 has a name")
     if plot is plot_wins:
         assert ax.get_xticks().tolist() == list(range(1, 201, 4))
         assert names_of(ax, "x") == order[::4]
@@ -201,10 +201,10 @@ def test_the_scale_says_which_probability():
         "Probability that the row is better than the column"
     )
     pc = plot_wins(WON, of="match")
-    assert bar_of(pc).get_xlabel() == "Probability that the row wins the next match that is decided"
+    assert bar_of(pc).get_xlabel() == "Probability that the row wins the next decided match"
     expected, off = win_probability(WON, of="match").values, ~np.eye(3, dtype=bool)
     np.testing.assert_allclose(image_of(axes_of(pc)).get_array()[off], expected[off])
-    with pytest.raises(ValueError, match=r"^`of` is 'set'; it is one of 'utility', 'match'\.$"):
+    with pytest.raises(ValueError, match=r"^`of` is 'set'; it must be 'utility' or 'match'\.$"):
         plot_wins(WON, of="set")
 
 

@@ -64,7 +64,7 @@ def test_the_legend_says_what_colours_and_lines_mean():
     n = int(rank_summary(posterior(10), tied_prob=0.9)["tied_with_leader"].sum())
     assert legend_of(plot_ranks(posterior(10), prob=0.945, tied_prob=0.9)) == [
         f"not distinguishable from the leader ({n} items)",
-        "worse, all at once, with probability ≥ 0.9",
+        "worse, jointly with probability ≥ 0.9",
         "mean rank",
         "50% interval",
         "94.5% interval",
@@ -137,7 +137,7 @@ def test_intervals_of_all_items_at_once_are_wider_and_said_to_be():
     one_by_one = intervals(axes_of(plot_ranks(u)), 0)
     assert np.diff(intervals(axes_of(pc), 0)).sum() > np.diff(one_by_one).sum()
     assert legend_of(pc)[-2:] == [
-        "50% interval, all items at once", "94% interval, all items at once"
+        "50% interval, all items jointly", "94% interval, all items jointly"
     ]  # fmt: skip
 
 
@@ -173,11 +173,11 @@ def test_figures_and_columns_are_as_wished():
 def test_panels_that_do_not_fit_raise():
     given = PlotCollection.wrap(by_category(2, 3).rename("u").to_dataset(), cols=["category"])
     with pytest.raises(
-        ValueError, match=r"panels by \['category'\]; the picture needs .* by \[\], "
+        ValueError, match=r"panels by \['category'\]; the plot needs .* by \[\]\. Create"
     ):
         plot_ranks(posterior(3), plot_collection=given)
     with pytest.raises(
-        ValueError, match=r"^Give `plot_collection` or what makes one \(col_wrap\), "
+        ValueError, match=r"^`plot_collection` is given .* \(col_wrap\)\. Give only"
     ):
         plot_ranks(by_category(2, 3), plot_collection=given, col_wrap=1)
     u = by_category(2, 3).assign_coords(category=["x", "x"])
@@ -200,6 +200,6 @@ def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_righ
     assert look == {"a": BLUE, "b": BLUE, "c": UNKNOWN, "d": GREY}
     counts = [f"{seen[name]:,}" for name in names_of(ax)]
     assert [text.get_text() for text in ax.texts] == ["matches", *counts]
-    assert legend_of(pc)[:2] == ["the leader, and 1 close to it", "too little is known (1)"]
+    assert legend_of(pc)[:2] == ["the leader, and 1 close to it", "too little data (1)"]
     only = axes_of(plot_ranks(u, prior_sd=3.0, items=["c"]))  # the leader is not shown
     assert [colour for *_, colour in markers(only)] == [UNKNOWN]

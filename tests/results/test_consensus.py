@@ -56,7 +56,7 @@ def test_draws_with_equal_items_have_an_ordering():
 
 def test_an_unknown_method_raises():
     with pytest.raises(
-        ValueError, match=r"'borda'; it is one of 'mean_rank', 'copeland', 'kendall'\.$"
+        ValueError, match=r"^`method` is 'borda'; it must be 'mean_rank' or 'copeland' or"
     ):
         consensus_ordering(posterior(), method="borda")
 
@@ -139,8 +139,8 @@ def test_more_items_in_a_cycle_raise_and_the_way_out_works():
     u = rotations(19)
     with pytest.raises(
         ValueError,
-        match=r"^19 items are in cycles of majorities with each other; the order of least expected "
-        r"Kendall distance is found for at most 18\. Select fewer items, .* method=\"copeland\"\.$",
+        match=r"^19 items form a cycle of majorities; method=\"kendall\" can order at most 18\. "
+        r"Select fewer items, .* method=\"copeland\"\.$",
     ):
         consensus_ordering(u, method="kendall")
     assert consensus_ordering(u, method="copeland").values.tolist() == list(range(1, 20))
@@ -190,25 +190,25 @@ def test_each_group_may_have_places_of_its_own():
     [
         (
             pd.Series({"ale": 1, "bock": 2}),
-            r"^`places` and the draws differ in 'item': \['cider'\]",
+            r"^`places` and the draws have different labels of 'item': \['cider'\]\. Give each",
         ),
         (
             pd.Series({"ale": 1, "bock": 2, "cider": 3, "dunkel": 4}),
-            r"differ in 'item': \['dunkel'\]\. Give every one a place, once, and only those\.$",
+            r"^`places` and the draws have different labels of 'item': \['dunkel'\]\. Give each",
         ),
         (
             pd.Series([1, 2, 3, 4], index=["ale", "bock", "cider", "ale"]),
-            r"differ in 'item': \['ale'\]",
+            r"^`places` and the draws have different labels of 'item': \['ale'\]\. Give each",
         ),
-        ([1, 2], r"^`places` have 2 of 'item'; the draws have 3\.$"),
-        ([1, 2, np.nan], r"^`places` hold NaN or infinite values; give every item a place\.$"),
-        ([[1, 2, 3]], r"^`places` have the dims \['dim_0', 'dim_1'\]; they must have 'item'"),
-        (5, r"^`places` have the dims \[\]; they must have 'item'"),
+        ([1, 2], r"^`places` has size 2 along 'item'; the draws have size 3\.$"),
+        ([1, 2, np.nan], r"^`places` contains NaN or infinite values; give every item a place\.$"),
+        ([[1, 2, 3]], r"^`places` has the dims \['dim_0', 'dim_1'\]; it must have 'item', and"),
+        (5, r"^`places` has the dims \[\]; it must have 'item', and may have \[\]\.$"),
         (
             xr.DataArray([[1, 2, 3]], dims=("year", "item")),
-            r"^`places` have the dims \['year', 'item'\]; they must have 'item', and may have \[\]",
+            r"^`places` has the dims \['year', 'item'\]; it must have 'item', and may have",
         ),
-        (xr.DataArray([1, 2, 3], dims="team"), r"have the dims \['team'\]; they must have 'item'"),
+        (xr.DataArray([1, 2, 3], dims="team"), r"^`places` has the dims \['team'\]; it must have"),
     ],
 )
 def test_places_that_are_not_those_of_the_items_raise(places, said):

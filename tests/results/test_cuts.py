@@ -95,7 +95,7 @@ def test_elo_points_are_log_odds_and_the_anchor_is_fixed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"anchor": "z"}, "There is no item 'z' to anchor the scale at; they are a, b"),
+        ({"anchor": "z"}, r"^`anchor` is 'z'; it must be one of the items: a, b\.$"),
         ({"at": np.inf}, "`at` is inf; the points of the anchor must be finite"),
     ],
 )

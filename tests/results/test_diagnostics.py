@@ -68,9 +68,7 @@ def test_divergences_are_counted(draws, n):
     assert not found.ok
     assert found.divergences == n
     assert len(found.sentences) == 1
-    assert found.sentences[0].startswith(
-        f"{n} of 2,000 steps of the sampler diverged"
-    )
+    assert found.sentences[0].startswith(f"{n} of 2,000 steps of the sampler diverged")
 
 
 def test_everything_wrong_is_said_at_once(draws):
@@ -117,7 +115,7 @@ def test_an_item_that_is_fixed_is_not_checked(draws):
 def test_a_sampler_that_never_moved_is_bad():
     found = convergence(tree(np.ones((4, 100, 2))))
     assert not found.ok
-    assert str(found) == "'utility' is constant over all draws: the sampler did not move."
+    assert str(found) == "'utility' is constant over all draws, so the sampler did not move."
 
 
 def test_chains_stuck_in_different_places_disagree():

@@ -189,7 +189,7 @@ def test_a_top_that_is_no_place_raises(top):
 
 @pytest.mark.parametrize("top", [[], (), [3, 3], [3, 3.0]])
 def test_no_place_and_the_same_twice_raise(top):
-    with pytest.raises(ValueError, match=r"^`top` is .*; name at least one place, and each of"):
+    with pytest.raises(ValueError, match=r"^`top` is .*; give at least one number, and no"):
         check_tops(top)
 
 
@@ -215,7 +215,7 @@ BAD = [
     (in_tree(prior={"utility": posterior()}), {}, r"no posterior; it has \['prior'\]\. Pass what"),
     (
         posterior(), {"dim": "driver"},
-        r"no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the one that is meant with",
+        r"^'utility' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the dim of",
     ),
     (posterior().isel(chain=0), {}, r"has no dim 'chain'; it has \['draw', 'item'\]\. Pass d"),
     (
@@ -223,7 +223,7 @@ BAD = [
         r"has no dim 'chain'; it has \['item', 'sample'\]\.",
     ),
     *(
-        (with_values(bad), {}, r"^2 of 4 draws of 'utility' hold NaN or infinite values")
+        (with_values(bad), {}, r"^2 of 4 draws of 'utility' contain NaN or infinite values\. The")
         for bad in (np.nan, np.inf, -np.inf)
     ),
     ({"utility": DRAWS}, {}, r"^Expected a DataTree, .* with draws; got dict\.$"),

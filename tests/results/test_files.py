@@ -66,7 +66,9 @@ def test_a_failing_move_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"^The folder \S*/nowhere does not exist; make it"):
+    with pytest.raises(
+        FileNotFoundError, match=r"^The folder \S*/nowhere does not exist; create it"
+    ):
         write_whole(tmp_path / "nowhere" / "page.html", b"")
     assert list(tmp_path.iterdir()) == []
 

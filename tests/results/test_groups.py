@@ -93,7 +93,9 @@ def rankings():
 def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
     data, _ = rankings()
     assert group_log_likelihood(data, "ranking") is data
-    with pytest.raises(ValueError, match=r"^'y' is not grouped by 'item': there is 'ranker'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^'y' is not grouped by 'item'; its groups are 'ranker'\.$"
+    ):
         group_log_likelihood(data, "item")
     data["log_likelihood"] = data["log_likelihood"].dataset.expand_dims("fold", -1)
     with pytest.raises(ValueError, match=r"dims \['chain', 'draw', 'ranking', 'fold'\]"):
@@ -105,11 +107,11 @@ def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
     [
         (
             {"group": "prompt"},
-            r"^'y' is not grouped by 'prompt': there is 'judge', 'day'\. Name its",
+            r"^'y' is not grouped by 'prompt'; its groups are 'judge', 'day'\. Name the column in",
         ),
-        ({"group": "item"}, r"^'y' is not grouped by 'item': there is 'judge', 'day'\."),
-        ({"group": "judge", "var": "v"}, r"have no log-likelihood of 'v', but of 'y', 'z': name"),
-        ({"group": "judge", "var": "z"}, r"^'z' is not grouped by 'judge': it has no groups\."),
+        ({"group": "item"}, r"^'y' is not grouped by 'item'; its groups are 'judge', 'day'\."),
+        ({"group": "judge", "var": "v"}, "^The results have a log-likelihood of 'y', 'z', but"),
+        ({"group": "judge", "var": "z"}, r"^'z' is not grouped by 'judge'; it has no groups\."),
     ],
     ids=str,
 )

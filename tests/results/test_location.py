@@ -60,7 +60,7 @@ def test_draws_of_the_scale_are_used_draw_by_draw(rng):
 
 
 def test_scales_must_be_positive(rng):
-    with pytest.raises(ValueError, match=r"`sigma` is 0\.0; standard deviations are positive"):
+    with pytest.raises(ValueError, match=r"^`sigma` is 0\.0; it must be positive\.$"):
         resample_location(tree(rng.normal(size=(1, 5, 3))), sigma=0.0)
 
 

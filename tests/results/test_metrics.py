@@ -160,7 +160,7 @@ BAD = {
     "a matrix": (([[1, 0]], [0, 1]), r"^`relevance` must be a list of grades; got shape \(1, 2\)"),
     "a negative grade": (([1, -1], [0, 1]), r"^A grade in `relevance` must be .* >= 0; got -1\.0"),
     "no grade": (([1, np.nan], [0, 1]), r"^A grade in `relevance` must be finite .*; got nan"),
-    "a score too few": (([1, 0], [0.5]), r"^`score` has shape \(1,\) for 2 documents"),
+    "a score too few": (([1, 0], [0.5]), r"^`score` has shape \(1,\); it must be \(2,\), one"),
     "no score": (([1, 0], [0.5, np.nan]), r"^A score must be a finite number; got nan"),
 }
 
@@ -181,12 +181,16 @@ def test_a_depth_that_is_none_raises(metric, k):
 
 
 def test_a_discount_that_is_none_raises():
-    with pytest.raises(ValueError, match=r"^`discount` is 'log'; it is one of 'log2', 'letor'\.$"):
+    with pytest.raises(
+        ValueError, match=r"^`discount` is 'log'; it must be one of 'log2', 'letor'\.$"
+    ):
         ndcg([1, 0], [0.5, 0.1], discount="log")
 
 
 def test_a_grade_above_the_scale_raises():
-    with pytest.raises(ValueError, match=r"^`max_grade` is 1, but `relevance` has the grade 2\.$"):
+    with pytest.raises(
+        ValueError, match=r"^`max_grade` is 1, but `relevance` contains the grade 2\.$"
+    ):
         expected_reciprocal_rank([2, 0], max_grade=1)
 
 
@@ -196,9 +200,9 @@ def test_a_collection_names_the_query_that_is_none():
 
 
 def test_collections_of_different_lengths_raise():
-    with pytest.raises(ValueError, match=r"got 2 in `relevance`, 1 in `score` and 2 labels\.$"):
+    with pytest.raises(ValueError, match=r"same number of queries; got 2, 1 and 2\.$"):
         query_metrics([[1], [0]], [[1]])
-    with pytest.raises(ValueError, match=r"got 2 in `relevance`, 2 in `score` and 3 labels\.$"):
+    with pytest.raises(ValueError, match=r"same number of queries; got 2, 2 and 3\.$"):
         query_metrics([[1], [0]], [[1], [1]], labels=[*"abc"])
     with pytest.raises(ValueError, match=r"^There are no queries"):
         query_metrics([], [])
@@ -216,5 +220,5 @@ def test_scores_with_labels_are_those_of_their_documents():
     )
     queries, _ = query_metrics([grades], [scores], k=(2,))
     assert queries["ndcg@2"].tolist() == [expected]
-    with pytest.raises(ValueError, match="are Series of different labels"):
+    with pytest.raises(ValueError, match=r"^`relevance` and `score` are Series with different"):
         ndcg(grades, scores.rename({"c": "d"}))

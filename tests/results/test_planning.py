@@ -167,7 +167,7 @@ def test_the_settling_of_two_items_is_that_of_a_normal():
         # 200 futures; 1,000 draws of each blur the bound a little
         assert row["p_settled"] == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(200) + 0.02)
     assert found.now == 2
-    assert "tied with one other" in str(found)
+    assert "tied with one other item" in str(found)
 
 
 def test_matches_among_the_tied_settle_sooner():
@@ -184,16 +184,20 @@ def test_matches_among_the_tied_settle_sooner():
 @pytest.mark.parametrize(
     ("draws", "options", "text"),
     [
-        ([[[2.0, 1.0], [3.0, 1.0]]], {}, "The leader is alone now: no more matches are needed."),
+        (
+            [[[2.0, 1.0], [3.0, 1.0]]],
+            {},
+            "No other item is tied with the leader now; no more matches are needed.",
+        ),
         (
             np.random.default_rng(0).normal(0, 0.1, (1, 500, 4)),
             {"at": (1, 2)},
-            "tied with 3 others now. Not even 2 more matches are likely to leave it alone",
+            "tied with 3 other items now. Even with 2 more matches, it would be tied with no other",
         ),
         (
             np.random.default_rng(0).normal(0, 1, (1, 500, 4)),
             {"at_most": 2, "at": (10_000,)},
-            "About 10,000 more matches would leave it with at most 1 beside it",
+            "After about 10,000 more matches, it would be tied with at most one other item with",
         ),
     ],
 )
@@ -205,13 +209,13 @@ def test_what_settling_says(draws, options, text):
     ("plan", "options", "message"),
     [
         (br.next_matches, {"n": 0}, "`n` is 0; it must be a whole number"),
-        (br.next_matches, {"top": 2}, "`top` is 2; of 2 items fewer than 2 can be sought"),
-        (br.next_matches, {"cost": np.ones(2)}, r"has the shape \(2,\); it must be \(2, 2\)"),
+        (br.next_matches, {"top": 2}, "^`top` is 2; it must be less than the number of items,"),
+        (br.next_matches, {"cost": np.ones(2)}, r"^`cost` has shape \(2,\); it must be \(2,"),
         (br.next_matches, {"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
-        (br.next_matches, {"cost": [[1, 2], [3, 1]]}, "symmetric: a match of 0 and 1 costs 2"),
+        (br.next_matches, {"cost": [[1, 2], [3, 1]]}, "^`cost` must be symmetric: row 0, column"),
         (br.matches_to_settle, {"at_most": 0}, "`at_most` is 0; it must be a whole number"),
         (br.matches_to_settle, {"among": "some"}, "is 'some'; it must be 'all' or 'tied'"),
-        (br.matches_to_settle, {"at": (5, 2)}, "it must hold ascending whole numbers"),
+        (br.matches_to_settle, {"at": (5, 2)}, r"^`at` is \(5, 2\); it must be ascending whole"),
         (br.matches_to_settle, {"power": 1.0}, "`power` is 1.0"),
     ],
 )

@@ -149,15 +149,15 @@ NONE = np.zeros((1, 3))
 ONE = [[0, 1, 0]]
 GOOD = {"scores": [[1, 2, 3]], "held_out": ONE, "known": NONE, "k": 1}
 BAD = [
-    ({"held_out": [[4, 0, 5]]}, r"`held_out` holds 4; .* `held_out` > 0 for all"),
-    ({"known": [[4, 0, 5]]}, r"`known` holds 4; .* `known` > 0 for all"),
+    ({"held_out": [[4, 0, 5]]}, r"^`held_out` contains 4; it must contain only 0 and 1\. If"),
+    ({"known": [[4, 0, 5]]}, r"^`known` contains 4; it must contain only 0 and 1\. If these are"),
     ({"known": [[1, 1, 0]], "users": ["Ann"]}, r"1 items are in .* item 1 of user 'Ann'"),
     *(({"k": k}, rf"`k` is {k}; .* from 1 to 3") for k in (0, 4, 1.5)),
-    ({"held_out": NONE, "known": ONE}, "`held_out` has no items at all"),
+    ({"held_out": NONE, "known": ONE}, "^`held_out` contains no items; hold out at least one"),
     ({"known": [[0, 0]]}, r"`known` has shape \(1, 2\) and `held_out` \(1, 3\)"),
     ({"scores": [[1, 2]]}, r"`scores` has shape \(1, 2\) and `held_out` \(1, 3\)"),
-    ({"scores": lambda u: [1, 2]}, r"user 0 have shape \(2,\); expected one for each of 3"),
-    ({"users": ["Ann", "Bo"]}, "`users` has 2 labels for 1 users"),
+    ({"scores": lambda u: [1, 2]}, r"^The scores of user 0 have shape \(2,\); expected \(3,\),"),
+    ({"users": ["Ann", "Bo"]}, "^`users` has 2 labels; it must have one for each of the 1"),
     ({"scores": [[1, 2, np.nan]]}, "got nan for item 2 of user 0"),
 ]
 

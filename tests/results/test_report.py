@@ -195,7 +195,7 @@ def grouped():
 
 @pytest.mark.parametrize("function", [page, table_text, verdict])
 def test_a_summary_of_groups_raises(function):
-    with pytest.raises(ValueError, match=r"^The summary has the groups \['year'\]; select one of"):
+    with pytest.raises(ValueError, match=r"^`summary` has the groups \['year'\]\. Select one"):
         function(grouped())
 
 

@@ -145,12 +145,12 @@ def test_counts_are_matched_by_what_they_say():
 
 def test_a_variable_may_have_another_name_in_one_model():
     one, other = results(model_of(rankings())), results(model_of(rankings(MOVED), name="z"))
-    with pytest.raises(ValueError, match=r"'other' have no log-likelihood of 'y', but of 'z':"):
+    with pytest.raises(ValueError, match=r"^The results of 'other' have a log-likelihood of 'z',"):
         compare({"one": one, "other": other})
     table = compare({"other": other, "one": one}, var={"other": "z"})
     assert table.loc["random ranking", "elpd"] == pytest.approx(-4 * np.log(6) - np.log(3 * 2))
     assert table.loc["one", "elpd_diff"] == pytest.approx(table.loc["other", "elpd_diff"])
-    with pytest.raises(ValueError, match=r"^var= names the variable of 'two', but there is no"):
+    with pytest.raises(ValueError, match=r"^`var` names the model 'two', which does not exist\."):
         compare({"one": one}, var={"two": "z"})
 
 
@@ -298,7 +298,7 @@ def test_arrays_are_matched_row_by_row_with_rankings_by_item_and_by_slot():
     )
     moved = results(array_model(BY_ITEM[[1, 0, 2]]))
     for other in (whole, by_item, by_slot):
-        with pytest.raises(ValueError, match=r"values that they observe are not the same\. Arrays"):
+        with pytest.raises(ValueError, match=r"^'moved' and 'other' were fitted to different"):
             compare({"moved": moved, "other": other})
 
 
@@ -355,7 +355,7 @@ def pmop(utility, where):
 def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
     model = mixture(plackett_luce, pmop)
     whole = results(model_of(rankings(orders=FULL)))
-    with pytest.raises(ValueError, match=r"^'mix' does not say .* ask br\.declare_outcomes in a"):
+    with pytest.raises(ValueError, match=r"^'mix' does not declare the outcomes of 'y'\. Observe"):
         compare({"one": whole, "mix": results(model)})
     assert br.declare_outcomes("y", model=model) == "weak orders given their block sizes"
     assert br.declare_outcomes("y", model=model) == "weak orders given their block sizes"
@@ -475,7 +475,7 @@ def test_what_is_not_an_axis_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         br.kfold(model, random_seed=1)
-    with pytest.raises(ValueError, match=r"besides chain and draw there must be one, of the"):
+    with pytest.raises(ValueError, match=r"^The log-likelihood of 'y' has the dims \['chain',"):
         compare({"x": results(model)})
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         baseline_elpd(results(model))

@@ -73,7 +73,7 @@ def test_few_effective_draws_still_give_the_probability():
     # 200 matches are enough, with many effective draws; what needs the last row is called rough
     assert "effective draws" not in str(found)
     last = matches_to_separate(*beta_draws(3, 2, 400), at=(10_000,), random_seed=0)
-    assert str(last).endswith("Only 10 effective draws are behind this: it is rough.")
+    assert str(last).endswith("This is rough, because it rests on only 10 effective draws.")
 
 
 def test_separation_is_wrong_as_rarely_as_it_promises():
@@ -106,7 +106,7 @@ def test_items_apart_already_need_no_match():
     found = matches_to_separate(*beta_draws(10, 30), items=("Elm", "Oak"), random_seed=0)
     assert found.matches == 0
     # P(p > 1/2) of a beta(10, 30) is 0.00048
-    assert str(found) == "Oak and Elm are separated already: Oak is better with probability 1.000."
+    assert str(found) == "Oak and Elm are already separated: Oak is better with probability 1.000."
 
 
 def test_what_no_number_separates_is_said():
@@ -114,7 +114,7 @@ def test_what_no_number_separates_is_said():
         *beta_draws(600, 560), at=(10, 1000), items=("Elm", "Oak"), random_seed=0
     )
     assert found.matches == np.inf
-    assert "Not even 1,000 more matches between them are likely to separate them" in str(found)
+    assert "Even 1,000 more matches between them would separate them (one better with" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_what_no_number_separates_is_said():
     [
         ({"prob": 0.5}, r"^`prob` is 0.5; it must lie between 0.5 and 1\.$"),
         ({"power": 1.0}, r"^`power` is 1.0; it must lie between 0.0 and 1\.$"),
-        ({"at": ()}, r"^`at` is \(\); it must hold ascending whole numbers, 1 or more\.$"),
-        ({"at": (10, 10)}, r"^`at` is \(10, 10\); it must hold ascending"),
-        ({"at": (0, 10)}, r"^`at` is \(0, 10\); it must hold ascending"),
-        ({"at": (2.5,)}, r"^`at` is \(2.5,\); it must hold ascending whole"),
+        ({"at": ()}, r"^`at` is \(\); it must be ascending whole numbers, 1 or more\.$"),
+        ({"at": (10, 10)}, r"^`at` is \(10, 10\); it must be ascending whole numbers, 1 or"),
+        ({"at": (0, 10)}, r"^`at` is \(0, 10\); it must be ascending whole numbers, 1 or more\.$"),
+        ({"at": (2.5,)}, r"^`at` is \(2\.5,\); it must be ascending whole numbers, 1 or more\.$"),
         ({"lead": np.zeros(3)}, r"^`lead` must have shape \(n_draws,\).* got \(3,\) and \(9, 2\)"),
         ({"lead": np.zeros(0)}, r"^`lead` must have shape .* got \(0,\) and \(9, 2\)\.$"),
-        ({"probability": np.ones((9, 2))}, r"^`probability` must have rows of probabilities"),
+        ({"probability": np.ones((9, 2))}, "^The rows of `probability` must be non-negative and"),
     ],
 )
 def test_wrong_arguments_raise(change, message):
@@ -170,13 +170,13 @@ def test_the_next_match_is_the_mean_over_the_draws():
 
 
 def test_a_tie_parameter_with_other_dims_raises():
-    with pytest.raises(ValueError, match=r"^'nu' has the dims \['chain', 'draw', 'judge'\]; one"):
+    with pytest.raises(ValueError, match=r"^'nu' has the dims \['chain', 'draw', 'judge'\]; it"):
         match_probability(posterior(nu=(("chain", "draw", "judge"), np.ones((1, 2, 2)))))
 
 
 def test_further_dims_of_the_utilities_raise():
     draws = posterior().expand_dims(category=2)
-    with pytest.raises(ValueError, match=r"^'utility' has the further dims \['category'\]"):
+    with pytest.raises(ValueError, match=r"^'utility' has the additional dims \['category'\]\."):
         match_probability(draws)
 
 
@@ -201,8 +201,8 @@ def test_two_items_of_a_posterior_are_those_named():
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
-        (("a", "z"), r"^There is no item 'z'; they are a, b, c\.$"),
-        (("a", "a"), r"^There are no matches of 'a' and itself: name two items\.$"),
+        (("a", "z"), r"^There is no item 'z'; the items are a, b, c\.$"),
+        (("a", "a"), r"^Both items are 'a'; name two different items\.$"),
     ],
 )
 def test_unknown_and_equal_items_raise(pair, message):

@@ -42,5 +42,5 @@ def test_times_above_are_direct_counts(n_items):
 
 
 def test_an_unknown_kind_of_win_probability_raises():
-    with pytest.raises(ValueError, match=r"^`of` is 'matches'; it is one of 'utility', 'match'\.$"):
+    with pytest.raises(ValueError, match=r"^`of` is 'matches'; it must be 'utility' or 'match'\.$"):
         win_probability(posterior(), of="matches")

@@ -100,12 +100,16 @@ def ranking_checks(
 
         observed
             The observed statistic.
+
         mean, sd, low, high
             Mean, standard deviation and interval of the predicted statistic.
+
         p
             Two-sided tail probability; equal values count one half. NaN for given block sizes.
+
         surprising
             Whether the observed statistic lies outside the interval.
+
         note
             "given, not predicted" for block sizes that are not part of the outcome.
 

@@ -5,14 +5,15 @@ It has no parameters. Its outcomes are those of the model that it is compared wi
 =========================================  ======================================================
 outcomes                                   random ranking
 =========================================  ======================================================
-weak orders given their block sizes        every such order is equally likely:
+weak orders given their block sizes        Every such order is equally likely:
                                            :math:`\prod_m n_m! / n!`
-weak orders                                every weak order of the n items presented is equally
-                                           likely: one over their number, the Fubini number
-pair outcomes (with ties) given the pairs  both items win with probability 1/2 (1/3, as they tie)
-counts of ordered pairs given their sum    the model at adherence zero: every pair is equally likely
-counts ... given how often each pair is    the model at adherence zero: either item is preferred
-compared                                   with probability 1/2
+weak orders                                Every weak order of the n items presented is equally
+                                           likely: one over their number, the Fubini number.
+pair outcomes (with ties) given the pairs  Outcomes are equally likely: 1/2 each, or 1/3 with ties.
+counts of ordered pairs given their sum    The model with adherence zero: all pairs are equally
+                                           likely.
+counts ... given how often each pair is    The model with adherence zero: either item is preferred
+compared                                   with probability 1/2.
 =========================================  ======================================================
 
 Plackett-Luce, Bradley-Terry and Thurstone models reduce to it with equal utilities, and Mallows

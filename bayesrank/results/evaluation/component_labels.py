@@ -41,8 +41,8 @@ def relabel_components(
 ) -> xr.DataTree:
     r"""Give the components the same labels in all draws.
 
-    In each draw, every variable with the dim of the components is permuted by the permutation
-    :math:`\sigma` that is nearest to the reference, found by linear assignment:
+    In each draw, all variables with the dim of the components are permuted. Linear assignment finds
+    the permutation :math:`\sigma` that is nearest to the reference:
 
     .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 .
 

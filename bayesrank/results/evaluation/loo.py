@@ -52,14 +52,18 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
 
         n
             Number of rankings (sum of their weights) or matches; 1 for counts.
+
         elpd
             Expected log predictive density of the ranker's data, given the other rankers.
+
         elpd_random
             Log-probability under random ranking, from `baseline_elpd`.
+
         gain
             Difference of these two per ranking or match, in nats. If it is negative, the ranker
             disagrees with the others, or ranks at random while they do not. NaN if there are no
             matches.
+
         pareto_k
             `elpd` is reliable up to 0.7. NaN if the log-likelihood is the same in all draws.
 

@@ -49,9 +49,9 @@ def plain(text: Any) -> str:
 def csv_bytes(table: pd.DataFrame) -> bytes:
     r"""Write a table and its index as CSV in UTF-8, without formulas for a spreadsheet to run.
 
-    Text that a spreadsheet would read as a formula gets an apostrophe in front: it starts with =,
-    +, -, @ or a tab, and is not a number. Control characters are replaced as in `plain`, but tabs
-    and line ends are kept.
+    Text that a spreadsheet would read as a formula gets an apostrophe in front. Such text starts
+    with =, +, -, @ or a tab, and is not a number. Control characters are replaced as in `plain`,
+    but tabs and line ends are kept.
 
     Examples
     --------

@@ -33,8 +33,8 @@ def resample_location(
     of :math:`m`.
 
     This is exact if *the likelihood and everything else in the model* depend only on differences of
-    the utilities. It is not exact in three cases: `mu` or `sigma` are learned and their draws are
-    not given; other variables are computed from the utilities; the prior fixes their sum.
+    the utilities. It is not exact if other variables are computed from the utilities, or the prior
+    fixes their sum. If `mu` or `sigma` are learned, pass their draws.
 
     Parameters
     ----------

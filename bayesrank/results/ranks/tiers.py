@@ -5,8 +5,8 @@ Items are sorted by posterior mean rank, best first, and cut into tiers so that
 .. math:: P(\text{each item is better than all items of lower tiers, for all tiers jointly}) \ge p .
 
 A cut after place k holds in a draw if the worst of the first k items is better than the best of the
-others. Tiers hold if all their cuts do. Cuts are added greedily: the next cut is the one that
-keeps the tiers true in most draws, as long as their share is at least p.
+others. Tiers hold if all their cuts do. Cuts are added greedily: the next cut is the one with which
+the tiers hold in most draws. Adding cuts ends when this share would fall below p.
 """
 
 from typing import Any
