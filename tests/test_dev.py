@@ -90,3 +90,16 @@ def test_what_builds_the_site_is_added_once(project, tmp_path):
     asked = (project / "asked").read_text(encoding="utf-8").splitlines()
     assert ["-r requirements-docs.lock" in line for line in asked] == [True, False, False]
     assert all("--fail-on-warning" in line for line in asked[1:])
+
+
+@pytest.mark.parametrize(
+    ("command", "called"),
+    [("lint", "ruff check . --fix"), ("format", "ruff format . --fix"), ("types", "mypy --fix")],
+)
+def test_style_and_types_are_commands(project, tmp_path, command, called):
+    made_from(project, "requirements-dev.lock")
+    for name in ("ruff", "mypy"):
+        tool = project / ".venv" / "bin" / name
+        tool.write_text('#!/bin/sh\necho "${0##*/}" "$@"\n', encoding="utf-8")
+        tool.chmod(0o755)
+    assert call(project, tmp_path, command, "--fix").stdout == f"{called}\n"
