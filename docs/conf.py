@@ -28,6 +28,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
+import pymc as pm
+
 import bayesrank as br
 
 project = "bayesrank"
@@ -120,9 +122,6 @@ def _with_literal_blocks(story: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------
 
 autosummary_generate = True
-autosummary_filename_map = {  # where file systems take one for the other
-    "bayesrank.DynamicFit": "bayesrank.DynamicFit-class",
-}
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False
 numpydoc_xref_aliases = {
@@ -172,7 +171,7 @@ def undocumented(name: str) -> list[str]:
     parts = {name: thing}
     if inspect.isclass(thing):
         own = {k: v for k, v in vars(thing).items() if not k.startswith("_") and callable(v)}
-        if not issubclass(thing, br.PlackettLuce.__mro__[1]):  # PyMC calls those of distributions
+        if not issubclass(thing, pm.Distribution):  # PyMC calls the methods of distributions
             parts |= {f"{name}.{k}": v for k, v in own.items()}
     return [k for k, v in parts.items() if callable(v) and not inspect.getdoc(v)]
 
