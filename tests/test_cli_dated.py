@@ -303,7 +303,7 @@ def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
     said, _ = said_of(folder)
     part = said._tested()
     assert not part.failures
-    found = re.search(r"mean gain per match is ([\d.]+) ± ([\d.]+)", part.paragraphs[1])
+    found = re.search(r"mean gain per match is ([\d.]+) ± (\d+\.\d+)", part.paragraphs[1])
     gain, error = map(float, found.groups())
     assert gain > 2 * error
     assert 40 < part.files["predictions.csv"].reset_index()["count"].sum() <= 60

@@ -84,13 +84,13 @@ def test_each_component_has_its_leader_its_share_and_its_people(sampler):
     assert of_first[[f"p{k}" for k in range(6)]].mean() > 0.8
     assert of_first[["p6", "p7", "p8"]].mean() < 0.4
     page = Path("t-ranks/report.html").read_text(encoding="utf-8")
-    for heading in ("Components of rankers", "Ranks by component", "Who is of which component"):
+    for heading in ("Components", "Ranks by component", "Which ranker belongs to which component"):
         assert f">{heading}</h2>" in page
     assert ">What it misses within the components</h2>" in page
     checks = pd.read_csv("t-ranks/component_checks.csv")
     assert set(checks["statistic"]) == {"share", "top item", "pair order", "Kendall distance"}
     assert checks["component"].unique().tolist() == [1, 2]
-    assert "2 components of rankers, with utilities each" in page
+    assert "2 components of rankers with separate utilities" in page
     assert "for 67% of them new hope leads" in page.split("</header>")[0]
 
 
@@ -111,7 +111,7 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
         "The largest deviation: how often new hope is first (component 1): observed 0.90, predicted"
         in sentence
     )
-    assert "try another number of --components" in sentence
+    assert "Try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
     only = table.iloc[-1:]
     only.attrs["prob"] = 0.94
@@ -152,9 +152,7 @@ def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
         monkeypatch.setattr(mixture, "fit_mixture", found(reached))
         assert mixture.first_components(None, 7, said.append) == {"share": 1}
     (sentence,) = said
-    assert sentence.startswith(
-        "The components were looked for from 20 starts, and one of them alone"
-    )
+    assert sentence.startswith("Only one of 20 starts reached the best components")
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     alone = summary["tied_with_leader"].sum() == 1
     data, found = {}, []
     if not alone and len(summary) <= MOST_SETTLED:
-        found = [matches_to_settle(draws, among=who) for who in ("all", "tied")]
+        found = [matches_to_settle(draws, among=who, random_seed=0) for who in ("all", "tied")]
         tables = {"all": found[0].table, "tied": found[1].table}
         data["settling"] = pd.concat(tables, names=["among"])
 
@@ -57,7 +57,10 @@ def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
     items = doubt.index[doubt > 0][:MOST_DOUBTFUL]
     places = sought - int((chance.drop(items) > 0.5).sum())  # that are left for these
     rows = next_matches(
-        data.sel(item=list(items)), BATCH, top=int(np.clip(places, 1, len(items) - 1))
+        data.sel(item=list(items)),
+        BATCH,
+        top=int(np.clip(places, 1, len(items) - 1)),
+        random_seed=0,
     )
     out = rows.groupby(["item", "item_other"], sort=False).agg(
         matches=("gain", "size"), gain=("gain", "sum"), p_better=("p_better", "first")
