@@ -66,7 +66,7 @@ def docstrings() -> Iterator[Sentence]:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = ast.get_docstring(node) or ""
                 text = re.sub(r"^ *(?:>>>|\.\.\. ).*(?:\n.+)*$", "", text, flags=re.M)
-                text = re.sub(r"(?:^ *=+ +=.*\n(?:.*\n)*?){2} *=+ +=.*$", "\n", text, flags=re.M)
+                text = re.sub(r"^ *=+ +=[ =]*\n(?:.*\S.*\n?)*", "\n", text, flags=re.M)
                 text = re.sub(r"^.*(?:===|---).*$", "\n", text, flags=re.M)
                 text = re.sub(r"^[\w, *]+ : .*$", "\n", text, flags=re.M)
                 text = re.sub(r"^ *\.\. math::.*\n(?: +.+\n)*", "\n", text, flags=re.M)

@@ -1,4 +1,4 @@
-"""Likelihoods: pure PyTensor graphs and the compiled Ops behind them.
+"""Likelihoods: pure PyTensor graphs, and compiled Ops that evaluate them.
 
 This room may import numpy, scipy, llvmlite, numba, pytensor, jax and kernel_cache.
 """

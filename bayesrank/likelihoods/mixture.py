@@ -1,13 +1,13 @@
-r"""Mixtures: rankers are of components, and nobody knows who is of which.
+r"""Mixtures: each unit belongs to one of several components, and its component is unknown.
 
-With weights :math:`\pi_g` of the components and :math:`p_g(y_u)` the probability of all that a unit
-u said (a ranking, or all rankings of a ranker) if it is of component g,
+A unit u is a ranking, or all rankings of one ranker. Component g has the weight :math:`\pi_g`, and
+:math:`p_g(y_u)` is the probability of the data of u under it:
 
 .. math:: \log p(y_u) = \log \sum_g e^{\ell_{ug}}, \qquad
           \ell_{ug} = \log \pi_g + \log p_g(y_u),
 
-and the gradient by :math:`\ell_{ug}` is the probability that u is of component g,
-:math:`r_{ug} = e^{\ell_{ug}} / p(y_u)`: what the E-step of the EM algorithm computes.
+The gradient with respect to :math:`\ell_{ug}` is the probability that u belongs to component g,
+:math:`r_{ug} = e^{\ell_{ug}} / p(y_u)`, which the E-step of the EM algorithm computes.
 
 >>> joint = pt.constant([[np.log(0.1), np.log(0.3)]])
 >>> terms = mixture_logp(joint)
@@ -32,7 +32,7 @@ __all__ = ["MixtureLogp", "joint_of", "membership_of", "mixture_logp"]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
 def mixture_kernel(joint):  # type: ignore[no-untyped-def]
-    """Log of the sum over components and its gradient; -inf and zero if all are impossible."""
+    """Log of the sum over components, and its gradient; -inf and zero if all are impossible."""
     n_units, n_components = joint.shape
     out, membership = np.empty(n_units), np.zeros((n_units, n_components))
     for u in range(n_units):
@@ -40,7 +40,7 @@ def mixture_kernel(joint):  # type: ignore[no-untyped-def]
         for g in range(n_components):
             peak = max(peak, joint[u, g])
         if peak == -np.inf:
-            out[u] = joint[u].sum()  # -inf, or no number
+            out[u] = joint[u].sum()  # -inf or NaN
             continue
         total = 0.0
         for g in range(n_components):
@@ -53,7 +53,7 @@ def mixture_kernel(joint):  # type: ignore[no-untyped-def]
 
 
 class MixtureLogp(CompiledOp):
-    """Log-probability of every unit, (n_units,), from its joint log-probabilities."""
+    """Log-probability of each unit, (n_units,), from its joint log-probabilities."""
 
     kernel = staticmethod(mixture_kernel)
     signature = "(u,g)->(u)"
@@ -93,15 +93,15 @@ def membership_of(joint: Any) -> TensorVariable:
 
 
 def joint_of(terms: TensorVariable) -> TensorVariable:
-    """Find, in the graph of a log-likelihood, what the mixture in it sums over components.
+    """Return the joint log-probabilities of the mixture in the graph of a log-likelihood.
 
     Raises
     ------
     ValueError
-        If the graph does not have one `mixture_logp`.
+        If the graph does not contain exactly one `mixture_logp`.
     """
     nodes = {x.owner for x in ancestors([terms]) if x.owner is not None}
     found = [node.inputs[0] for node in nodes if isinstance(node.op, MixtureLogp)]
     if len(found) != 1:
-        raise ValueError(f"There are {len(found)} mixtures in this log-likelihood, and not one.")
+        raise ValueError(f"Expected one mixture in this log-likelihood; found {len(found)}.")
     return found[0]

@@ -1,4 +1,4 @@
-"""Mallows models: distances, normalisers, stages, and the consensus summed out.
+"""Mallows models: distances, normalisers, stages, and the marginalised consensus.
 
 This wing may import the wing ops.
 """

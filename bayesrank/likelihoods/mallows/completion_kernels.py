@@ -1,27 +1,27 @@
 r"""Partial rankings under Mallows models in numba: sums over the full rankings that complete them.
 
 A partial ranking puts some of the items into blocks, best first. A full ranking *completes* it if
-it puts these items into that order, with those of one block in any. The kernels sum over the
-completions and differentiate by t:
+it keeps the order of the blocks; items of one block may have any order. The kernels sum over the
+completions and differentiate with respect to t:
 
 .. math:: \log \sum_{\pi \text{ completes } y} e^{-t d(\pi, \rho)} .
 
-Blocks that hold all items leave each block its own places, and the sum is a product over blocks:
+If the blocks hold all items, each block fills its own places, and the sum is a product over blocks:
 
 =========  =====================================================================================
-kendall    pairs in different blocks are in one order for all completions, and within a block of
-           b items the sum is :math:`Z_b(t)` (Fligner & Verducci, JRSS B 1986, of top-k lists)
+kendall    all completions agree on pairs in different blocks; within a block of b items the sum
+           is :math:`Z_b(t)` (Fligner & Verducci, JRSS B 1986, for top-k lists)
 footrule   a scan along the places: items and places of the block open and close in pairs, as in
            the normaliser; items of the block and its places need not be the same numbers
 spearman   a permanent of each block, by sets of its items
 =========  =====================================================================================
 
-If items are left out, they may be anywhere. Under the footrule, and without ties, a similar scan
-goes through all places and counts how many of the ranked items have theirs. Otherwise the sum is
-over *ideals*: the sets of items that may fill the first places, which contain with an item all
-items ranked before it.
+Items that are left out may have any place. Under the footrule without ties, a similar scan goes
+through all places and counts how many ranked items already have theirs. Otherwise the sum is over
+*ideals*: the sets of items that can fill the first places. An ideal that contains an item also
+contains all items ranked before it.
 
-Every sum is a pair: its logarithm, and the derivative of that by t.
+Every sum is a pair: its logarithm, and the derivative of the logarithm with respect to t.
 """
 
 import math
@@ -36,7 +36,7 @@ FOOTRULE, SPEARMAN, KENDALL = 0, 1, 2  # positions in `DISTANCES`
 
 @numba.njit(cache=True, error_model="numpy")
 def _add(sums, slopes, i, f, g):  # type: ignore[no-untyped-def]
-    """Add exp(f), where f has the slope g, to the sum at an index of a table of logarithms."""
+    """Add exp(f), where f has the slope g, to entry i of a table of log sums and their slopes."""
     before = sums[i]
     if f == -np.inf:
         return
@@ -44,7 +44,7 @@ def _add(sums, slopes, i, f, g):  # type: ignore[no-untyped-def]
         sums[i], slopes[i] = f, g
         return
     ratio = math.exp(-abs(f - before))
-    share = 1.0 / (1.0 + ratio)  # of the larger one
+    share = 1.0 / (1.0 + ratio)  # of the larger term
     if f < before:
         share = 1.0 - share
     sums[i] = max(f, before) + math.log1p(ratio)
@@ -58,7 +58,7 @@ def _add(sums, slopes, i, f, g):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _invert(ranks, consensus, rank_at, seen):  # type: ignore[no-untyped-def]
-    """Fill ranks by place in the consensus, both from 0; whether a row is a full ranking."""
+    """Fill ranks by place in the consensus, from 0; return whether the row is a full ranking."""
     n = ranks.size
     rank_at[:], seen[:] = -1, False
     for i in range(n):
@@ -91,7 +91,7 @@ def _distance(rank_at, distance):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _kendall(t, place, start, n, log_z):  # type: ignore[no-untyped-def]
-    """Sum of a partial ranking; `log_z` (n + 1, 2) is that of `_kendall_normalisers`."""
+    """Sum of a partial ranking; `log_z` (n + 1, 2) comes from `_kendall_normalisers`."""
     if place.size < n:
         return _over_ideals(t, place, start, n, KENDALL)
     d, value, slope = 0, 0.0, 0.0
@@ -106,7 +106,7 @@ def _kendall(t, place, start, n, log_z):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _kendall_normalisers(t, n):  # type: ignore[no-untyped-def]
-    """Logarithm of Z_b(t) of b = 0, ..., n items, and its slope, (n + 1, 2)."""
+    """Logarithm of Z_b(t) for b = 0, ..., n items, and its slope, (n + 1, 2)."""
     out = np.zeros((n + 1, 2))
     total = weighted = 0.0
     for b in range(1, n + 1):
@@ -141,10 +141,10 @@ def _footrule(t, place, start, n):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _footrule_of_block(t, place, first):  # type: ignore[no-untyped-def]
-    """Sum of a block that has the places from `first` on: scan them, and those of its items.
+    """Sum of a block that has the places from `first` on: scan its places and its items' places.
 
-    With u items open, v = u + places so far - items so far places are open. Each step on costs
-    every open item and place one.
+    With u items open, v = u + places so far - items so far places are open. Each step adds one to
+    the cost of every open item and every open place.
     """
     b = place.size
     if b == 1:
@@ -180,7 +180,7 @@ def _footrule_of_block(t, place, first):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _meet_item(sums, slopes, n_items, n_places):  # type: ignore[no-untyped-def]
-    """Meet an item of the block: it stays open, or goes to one of v open places."""
+    """Process an item of the block: it stays open, or goes to one of v open places."""
     for u in range(n_items + 1, -1, -1):
         v = u + n_places - n_items
         f, g = sums[u], slopes[u]
@@ -193,11 +193,11 @@ def _meet_item(sums, slopes, n_items, n_places):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _footrule_without_ties(t, place, n):  # type: ignore[no-untyped-def]
-    """Sum of some items in one order: scan all places.
+    """Sum for a strict order of some items: scan all places.
 
-    The state is a, how many ranked items have their places so far, and u, how many items left out
-    are open. The place of a ranked item costs at once how far it is from that in the consensus; the
-    others open and close with their places.
+    The state (a, u) counts the ranked items that already have their places, and the open items
+    among those left out. A ranked item adds its distance as soon as it has a place. The other items
+    open and close with their places.
     """
     s = place.size
     is_ranked = np.zeros(n + 1, np.bool_)
@@ -245,14 +245,14 @@ def _give_place(t, place, here, a, u, f, g, sums, slopes):  # type: ignore[no-un
 
 @numba.njit(cache=True, error_model="numpy")
 def _over_ideals(t, place, start, n, distance):  # type: ignore[no-untyped-def]
-    """Sum of any partial ranking, over the sets that may fill the first places.
+    """Sum of any partial ranking, over the sets that can fill the first places.
 
-    An ideal is a state of the blocks, all of some and a subset of the next, and a set of items
-    that are left out. The last item of an ideal is one left out, or one of the next block.
+    An ideal consists of some whole blocks, a subset of the next block, and a subset of the items
+    that are left out. Its last item comes from the next block or from those left out.
     """
     n_blocks = start.size - 1
     out = _left_out(place, n)
-    base = np.zeros(n_blocks + 1, np.int64)  # state of all blocks before each
+    base = np.zeros(n_blocks + 1, np.int64)  # the state when all blocks before a block are full
     for b in range(n_blocks):
         base[b + 1] = base[b] + (1 << (start[b + 1] - start[b])) - 1
     n_sets = 1 << out.size
@@ -301,7 +301,7 @@ def _size(members):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _cost(item, size, before, own, chosen, out, free, distance):  # type: ignore[no-untyped-def]
-    """Distance that an item adds as the last of an ideal, of so many items."""
+    """Distance that an item adds as the last item of an ideal of `size` items."""
     if distance == FOOTRULE:
         return abs(item - size)
     if distance == SPEARMAN:
@@ -325,7 +325,7 @@ def _cost(item, size, before, own, chosen, out, free, distance):  # type: ignore
 def _blocks(ranks, consensus, n):  # type: ignore[no-untyped-def]
     """Places in the consensus, block after block, and where blocks start.
 
-    Nothing starts anywhere if these are no ranks, or no places.
+    The starts are empty if the ranks are not dense or the places are invalid.
     """
     order = np.argsort(ranks, kind="mergesort")
     first = np.searchsorted(ranks[order], 1)
@@ -346,19 +346,20 @@ def _blocks(ranks, consensus, n):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def completions_kernel(t, ranks, consensus, n, distance):  # type: ignore[no-untyped-def]
-    """Logarithm of the sum over completions of each row, and its derivative by t, (r,) each.
+    """Log sum over the completions of each row, and its derivative with respect to t, (r,) each.
 
     Parameters
     ----------
     t : ndarray of float, (r,)
-        Cost of a step of distance.
+        Cost of one unit of distance.
     ranks : ndarray of int, (r, s)
-        Dense ranks from 1, 0 of slots that are empty.
+        Dense ranks from 1; 0 in empty slots.
     consensus : ndarray of int, (r, s)
-        Places in the consensus, 1 to n; any of empty slots.
+        Places in the consensus, 1 to n; any value in empty slots.
     n, distance : int
-        Items, and the position of the distance in `DISTANCES`. The value is -inf of what is no
-        ranking.
+        Number of items, and the position of the distance in `DISTANCES`.
+
+    The value is -inf for rows that are not rankings.
     """
     n_rows = ranks.shape[0]
     value, slope = np.full(n_rows, -np.inf), np.zeros(n_rows)

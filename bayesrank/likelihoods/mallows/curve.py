@@ -1,8 +1,8 @@
-r"""Functions of one cost per step t that are interpolated once and then cost microseconds.
+r"""Smooth functions of the cost t of one unit of distance, interpolated for fast evaluation.
 
-A log normaliser, or the log sum over all orders whose costs are t times a matrix, is smooth in t. A
-sum over sets takes up to 0.2 s, and a sampler asks for thousands. So the function is computed at a
-few hundred points that are equally spaced in
+A log normaliser is smooth in t, and so is the log sum over all orders whose costs are t times a
+matrix. A sum over sets takes up to 0.2 s, and a sampler needs thousands of evaluations. Therefore
+the function is computed at a few hundred points that are equally spaced in
 
 .. math:: u = \operatorname{arcsinh}(t / t_0),
 
@@ -27,12 +27,12 @@ __all__ = ["Curve", "curve_of_orders", "curve_value", "interpolated"]
 Floats = NDArray[np.float64]
 DEGREE = 9
 WIDTH = 0.05  # of a piece, in u
-FLAT = 1e-11  # what a sum over orders may still change beyond the last point
+FLAT = 1e-11  # how much a sum over orders may still change beyond the last point
 MOST_DOUBLINGS = 60  # of t, in the search for the last point
 
 
 class Curve(NamedTuple):
-    """A function of t: a spline in u, constant beyond its end, less a multiple of t."""
+    """A function of t: a spline in u, constant beyond its end, minus a multiple of t."""
 
     series: Floats  # (n_pieces, DEGREE + 1) coefficients of the powers of u from each left end
     axis: Floats  # (3,): the scale of t, the width of the pieces, and the multiple of t
@@ -56,20 +56,20 @@ def interpolated(f: Callable[[Floats], Floats], scale: float, last: float) -> Cu
 
 
 def curve_value(t: Any, series: Any, axis: Any) -> TensorVariable:
-    """Evaluate the parts of a `Curve` at `t`, which is not negative; differentiable by `t`."""
+    """Evaluate a `Curve`, given by its fields, at a non-negative `t`."""
     t, series, axis = (pt.as_tensor_variable(x) for x in (t, series, axis))
     scale, width, multiple = axis[0], axis[1], axis[2]
     last = series.shape[0] - 1
     u = pt.clip(pt.arcsinh(t / scale), 0.0, width * (last + 1.0))
     piece = pt.clip(pt.cast(u / width, "int64"), 0, last)
     x, powers = u - piece * width, series[piece]
-    # the first power apart: its second derivative by the rule for powers divides by zero at x = 0
+    # the first power is separate: the power rule divides by zero in its second derivative at x = 0
     higher = pt.sum(powers[..., 2:] * x[..., None] ** np.arange(2, DEGREE + 1), axis=-1)
     return powers[..., 0] + powers[..., 1] * x + higher - multiple * t
 
 
 def curve_of_orders(cost: Floats, cost_type: int) -> Curve:
-    """Interpolate the log sum over all orders of exp(-t cost), of costs (n, n) of a cost_type.
+    """Interpolate the log sum over all orders of exp(-t cost), for costs (n, n) of a `cost_type`.
 
     The multiple of t is the cost of the cheapest order.
     """

@@ -1,13 +1,12 @@
 r"""Draws of rankings from Mallows models in numba, exact unless stated.
 
-A permutation is drawn around the identity, and then given to the items by their places in the
-consensus.
+A permutation is drawn around the identity and then applied to the places in the consensus.
 
 =========  =====================================================================================
 kendall    by stages: the item chosen passes over v of those left, with weight exp(-t v)
 footrule   back through the scan of positions, then uniformly among the ways of each step
-spearman   item by item, from the last place to the first, by the sums over sets of items; of more
-           than 22 items by a chain of exchanges, a hundred for each item, which is not exact
+spearman   item by item, from the last place to the first, by the sums over sets of items; for
+           more than 22 items a chain of 100 exchanges per item, which is not exact
 =========  =====================================================================================
 """
 
@@ -29,13 +28,13 @@ from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = ["draw_rankings_kernel"]
 
-EXCHANGES = 100  # of a chain, for each item
-ALMOST_INFINITE = 1e300  # what an infinite cost is replaced by: it draws the consensus itself
+EXCHANGES = 100  # of a chain, per item
+ALMOST_INFINITE = 1e300  # replaces an infinite cost, with which the draw is the consensus itself
 
 
 @numba.njit(cache=True)
 def _below(n, state):  # type: ignore[no-untyped-def]
-    """Draw a whole number from 0 to n - 1."""
+    """Draw an integer from 0 to n - 1."""
     return min(int(n * uniform(state)), n - 1)
 
 
@@ -55,7 +54,7 @@ def _choose(weight, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _by_stages(t, state, out):  # type: ignore[no-untyped-def]
-    """Draw a permutation; later stages than those of `t` cost nothing."""
+    """Draw a permutation; stages beyond the entries of `t` cost nothing."""
     n = out.size
     left, weight = np.arange(n), np.ones(n)
     for stage in range(n):
@@ -69,7 +68,7 @@ def _by_stages(t, state, out):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _take(x, size, state):  # type: ignore[no-untyped-def]
-    """Take one of the first `size` elements out; the last of them goes in its place."""
+    """Remove one of the first `size` elements at random; the last of them takes its position."""
     i = _below(size, state)
     chosen = x[i]
     x[i] = x[size - 1]
@@ -93,7 +92,7 @@ def _footrule(table, state, out):  # type: ignore[no-untyped-def]
             weight[i] = math.exp(logs[i] - top)
         states[s - 1] = (k, k - 1, k + 1)[_choose(weight, state)]
 
-    places, items = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)  # that are open
+    places, items = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)  # the open ones
     for s in range(n):
         k, after = states[s], states[s + 1]
         places[k], items[k] = s, s
@@ -116,7 +115,7 @@ def _footrule(table, state, out):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _give(permutation, consensus, ranks):  # type: ignore[no-untyped-def]
-    """Fill the ranks that a permutation around the identity gives items with consensus ranks."""
+    """Fill `ranks`: apply a permutation around the identity to the ranks in the consensus."""
     for s in range(consensus.size):
         if not 1 <= consensus[s] <= permutation.size:
             raise ValueError("The consensus must hold the ranks 1 to n, to draw a ranking.")
@@ -130,12 +129,12 @@ def draw_rankings_kernel(t, consensus, seed, n, distance):  # type: ignore[no-un
     Parameters
     ----------
     t : ndarray of float, (r, j)
-        Cost of a step of distance: one, or one per stage under Kendall's distance.
+        Cost of one unit of distance; under Kendall's distance, one cost per stage.
     consensus : ndarray of int, (r, s)
         Ranks from 1, of all items or of some.
     seed : ndarray of int, (1,)
     n, distance : int
-        Items, and the position of the distance in `DISTANCES`.
+        Number of items, and the position of the distance in `DISTANCES`.
     """
     if np.isnan(t).any():
         raise ValueError("alpha must be a number, to draw a ranking.")
@@ -144,7 +143,7 @@ def draw_rankings_kernel(t, consensus, seed, n, distance):  # type: ignore[no-un
     permutation = np.empty(n, np.int64)
     table, sets, reduced = np.empty((0, 0)), np.empty(0), np.empty((0, 0))
     for r in range(consensus.shape[0]):
-        is_new = r == 0 or t[r, 0] != t[r - 1, 0]  # tables depend on the cost only
+        is_new = r == 0 or t[r, 0] != t[r - 1, 0]  # tables depend only on the cost
         if distance == KENDALL:
             _by_stages(t[r], state, permutation)
         elif distance == FOOTRULE:
@@ -164,7 +163,7 @@ def draw_rankings_kernel(t, consensus, seed, n, distance):  # type: ignore[no-un
 
 @numba.njit(cache=True, error_model="numpy")
 def _spearman_table(t, n):  # type: ignore[no-untyped-def]
-    """Tables of the sums over sets, for costs of Spearman's distance."""
+    """Tables of the sums over sets, under Spearman's distance."""
     cost = np.empty((n, n))
     for i in range(n):
         for j in range(n):

@@ -1,14 +1,14 @@
 r"""The footrule: a scan of positions, for its normaliser and exact draws, in numba.
 
-Go through the positions 1, ..., n, and let k of them so far be open: not yet given an item, so that
-as many items are not yet given a position. Every open position and every open item moves one
-further away from what it will meet, which costs 2k in all. The next position and the next item
-leave k as it is in 2k + 1 ways, open one pair, or close one in :math:`(k + 1)^2` ways:
+Scan the positions 1, ..., n. Let k of the positions so far be open, that is, without an item; then
+k of the items so far are open as well. Each step adds one to the distance of every open position
+and every open item, 2k in all. The next position and item leave k unchanged in 2k + 1 ways, open
+one pair, or close one pair in :math:`(k + 1)^2` ways:
 
 .. math:: f_s(k) = e^{-2 t k} \bigl[(2k + 1) f_{s-1}(k) + f_{s-1}(k - 1)
                    + (k + 1)^2 f_{s-1}(k + 1)\bigr], \qquad Z = f_n(0).
 
-It is summed in logarithms, because what is small at one step may be what counts in the end.
+The sums are logarithms, because terms that are small at one step may dominate in the end.
 """
 
 import math

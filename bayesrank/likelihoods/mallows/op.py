@@ -1,23 +1,24 @@
-r"""Mallows models: distances, their normalisers, partial rankings, and the consensus summed out.
+r"""Mallows models: distances, normalisers, partial rankings, and the marginalised consensus.
 
 .. math:: P(\pi \mid \rho, \alpha) = \frac{e^{-t d(\pi, \rho)}}{Z_n(t)}, \qquad
           t = \frac{\alpha}{n}, \qquad Z_n(t) = \sum_\sigma e^{-t d(\sigma, \mathrm{id})}
 
 for full rankings of n items, with the scale :math:`\alpha / n` of Vitelli et al. (2018). All
-distances are right-invariant: they stay when the items are renamed, so that the normaliser does not
-depend on the consensus :math:`\rho`, and ranks may be aligned with slots as well as with items.
+distances are right-invariant: they do not change when the items are renamed. Therefore the
+normaliser does not depend on the consensus :math:`\rho`. Ranks may be aligned with slots or with
+items.
 
 ============  ===============================  =====================================================
 distance      :math:`d(\pi, \rho)`             :math:`Z_n(t)`
 ============  ===============================  =====================================================
 footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions
-spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; of more than 22
-                                               an estimate, with its error
+spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; an estimate with its
+                                               error for more than 22 items
 kendall       discordant pairs                 :math:`\prod_{j=1}^n \sum_{k<j} e^{-kt}`
 ============  ===============================  =====================================================
 
-The first two are interpolated to 1e-11. A partial ranking is worth the full rankings that complete
-it, `partial_logp`.
+The first two normalisers are interpolated to 1e-11. The probability of a partial ranking is the sum
+over the full rankings that complete it (`partial_logp`).
 
 >>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [1, 2, 3]
 >>> mallows_logp(ranks, consensus, 3.0, distance="kendall").exp().eval().round(4).tolist()
@@ -82,11 +83,11 @@ __all__ = [
 DISTANCES = ("footrule", "spearman", "kendall")
 REMOVED = ("cayley", "hamming", "ulam")
 COST_TYPE = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
-FAR = 20.0  # t beyond which all but the consensus is less probable than 1e-15
+FAR = 20.0  # t beyond which all rankings but the consensus have a probability below 1e-15
 
 
 class LogSumOverOrders(CompiledOp):
-    """Logarithm of the sum over orders of exp(-cost), (r,), of costs, (r, n, n)."""
+    """Logarithm of the sum over orders of exp(-cost), (r,), from costs (r, n, n)."""
 
     __props__ = ("cost_type",)
     kernel = staticmethod(orders_kernel)
@@ -104,7 +105,7 @@ class LogSumOverOrders(CompiledOp):
 
 
 def _log_sum_over_orders(cost: TensorVariable, cost_type: int) -> TensorVariable:
-    """Sum over orders as a graph, for JAX: one size of sets after the other."""
+    """Sum over orders as a graph for JAX, from the smallest sets to the largest."""
     n = cost.type.shape[-1]
     f = cost[:, 0, :1] * 0.0
     position: dict[tuple[int, ...], int] = {(): 0}
@@ -113,17 +114,17 @@ def _log_sum_over_orders(cost: TensorVariable, cost_type: int) -> TensorVariable
         last = np.array(sets)
         before = np.array([[position[s[:i] + s[i + 1 :]] for i in range(size)] for s in sets])
         if cost_type == PLACES:
-            own = cost[:, last, size - 1]
+            last_cost = cost[:, last, size - 1]
         else:
             others = np.array([[s[:i] + s[i + 1 :] for i in range(size)] for s in sets], dtype=int)
-            own = pt.sum(cost[:, last[..., None], others], axis=-1)
-        f = pt.logsumexp(f[:, before] - own, axis=-1)
+            last_cost = pt.sum(cost[:, last[..., None], others], axis=-1)
+        f = pt.logsumexp(f[:, before] - last_cost, axis=-1)
         position = {s: i for i, s in enumerate(sets)}
     return f[:, 0]
 
 
 class _DistanceOp(KernelOp):
-    """What depends on the number of items and the position of the distance in `DISTANCES`."""
+    """Base of Ops with a number of items and the position of a distance in `DISTANCES`."""
 
     __props__: tuple[str, ...] = ("n_items", "cost_type")
 
@@ -136,7 +137,7 @@ class _DistanceOp(KernelOp):
 
 
 class LogSumOfCompletions(_DistanceOp, CompiledOp):
-    """Logarithm of a sum over full rankings, (r,), of t, (r,), ranks and consensus, (r, s) each."""
+    """Log sum over full rankings, (r,). Inputs: t (r,), ranks (r, s) and consensus (r, s)."""
 
     kernel = staticmethod(completions_kernel)
     signature = "(r),(r,s),(r,s)->(r)"
@@ -153,7 +154,7 @@ class RankingsDraw(_DistanceOp):
 
 
 class PassedOver(CompiledOp):
-    """Items passed over, (r, j), of costs of the stages (j), ranks and consensus, (r, n) each."""
+    """Items passed over, (r, j). Inputs: costs of the stages (j), ranks and consensus (r, n)."""
 
     __props__ = ()
     kernel = staticmethod(passed_over_kernel)
@@ -173,7 +174,7 @@ class PassedOver(CompiledOp):
 
 
 def n_chosen(ranks: Any) -> TensorVariable:
-    """How many items were chosen one by one, (...): all, or those before the last block."""
+    """Return the number of items chosen one by one, (...): all, or those before the last block."""
     ranks = pt.as_tensor_variable(ranks)
     last = pt.max(ranks, axis=-1)
     n_last = pt.sum(pt.eq(ranks, last[..., None]), axis=-1)
@@ -188,8 +189,8 @@ def n_chosen(ranks: Any) -> TensorVariable:
 def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, shape of `alpha`.
 
-    Under Spearman's distance with more than 22 items it is estimated by Markov chains once in a
-    process, in ten seconds, and a UserWarning has the standard error.
+    Under Spearman's distance with more than 22 items, Markov chains estimate it once per process,
+    in about ten seconds. A UserWarning then reports the standard error.
 
     References
     ----------
@@ -209,9 +210,9 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     if distance == "spearman" and n_items > MOST_ITEMS:
         estimate = estimated_normaliser(n_items)
         warnings.warn(
-            f"The normaliser of Spearman's distance of {n_items} items is estimated: the standard "
-            f"error of its logarithm is at most {estimate.error.max():.2g} for each ranking. It is "
-            f"exact up to {MOST_ITEMS} items, and that of the footrule for any number.",
+            f"The normaliser of Spearman's distance between {n_items} items is estimated: the "
+            f"standard error of its logarithm is at most {estimate.error.max():.2g} per ranking. "
+            f"It is exact up to {MOST_ITEMS} items. The footrule is exact for any number.",
             UserWarning,
             stacklevel=2,
         )
@@ -221,7 +222,7 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
 
 @functools.cache
 def _normaliser_curve(n: int, distance: str) -> Curve:
-    """Interpolate the log normaliser of the footrule, or of Spearman's distance, by t."""
+    """Interpolate the log normaliser of the footrule, or of Spearman's distance, over t."""
     if distance == "footrule":
         # one over the standard deviation of the distance of a random ranking
         scale = 1.0 / math.sqrt(max((n + 1) * (2 * n**2 + 7) / 45, 1.0))
@@ -235,18 +236,18 @@ def _normaliser_curve(n: int, distance: str) -> Curve:
 
 def _kendall_log_normalisers(t: TensorVariable, n_items: int) -> TensorVariable:
     """Log normalisers of 1, 2, ..., n items, (..., n)."""
-    # the sums grow along the axis, all terms are positive, and at zero they are whole numbers
+    # the sums grow along the axis, all terms are positive, and at t = 0 the sums are integers
     sums = pt.cumsum(pt.exp(-t[..., None] * np.arange(n_items)), axis=-1)
     return pt.cumsum(pt.log(sums), axis=-1)
 
 
 def check_distance(distance: str) -> None:
-    """Raise where there is no such distance."""
+    """Raise if there is no such distance."""
     if distance in DISTANCES:
         return
     known = ", ".join(map(repr, DISTANCES))
-    where = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
-    raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{where}")
+    hint = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
+    raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{hint}")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -264,7 +265,7 @@ def mallows_logp(
     ranks, consensus : tensor_like of int, (..., n)
         Ranks from 1 of the same items; leading axes broadcast. The number of items must be known.
     alpha : tensor_like of float, (...)
-        Concentration, not negative: of each ranking, or of all.
+        Non-negative concentration, of each ranking or of all.
     distance : {"footrule", "spearman", "kendall"}
 
     Examples
@@ -288,7 +289,7 @@ def _distance(ranks: Any, consensus: Any, n: int, distance: str) -> TensorVariab
     elif distance == "spearman":
         found = pt.sum((ranks - consensus) ** 2, axis=-1)
     else:
-        # sums of both give them the same leading axes; broadcasting would compute shapes
+        # adding zeros of both gives them the same leading axes; broadcasting would compute shapes
         rows = [x + pt.zeros_like(ranks + consensus) for x in (ranks, consensus)]
         flat = [x if x.ndim == 2 else x.reshape((-1, n)) for x in rows]
         found = pt.sum(PassedOver()(np.zeros(max(n - 1, 1)), *flat), axis=-1)
@@ -299,28 +300,29 @@ def _distance(ranks: Any, consensus: Any, n: int, distance: str) -> TensorVariab
 def partial_logp(
     ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
 ) -> TensorVariable:
-    r"""Log-probability of partial rankings, (n_rankings,): that of all that complete them.
+    r"""Log-probability of partial rankings, (n_rankings,): the sum over their completions.
 
     .. math:: \log \sum_{\pi \text{ completes } y} e^{-\frac{\alpha}{n} d(\pi, \rho)} - \log Z_n
 
-    A full ranking completes a partial one if it puts the items of this in the same order, those
-    that are tied in any; what is left out may be anywhere. It is -inf of what is no ranking.
+    A full ranking completes a partial one if it keeps the order of its items. Tied items may have
+    any order, and items that are left out any place. The result is -inf for rows that are not
+    rankings.
 
     Parameters
     ----------
     ranks : tensor_like of int, (n_rankings, n_slots)
-        Dense ranks from 1, and 0 of slots that are empty.
+        Dense ranks from 1; 0 in empty slots.
     consensus : tensor_like of int, (n_rankings, n_slots)
-        Ranks of the same items among all n; any of empty slots.
+        Ranks of the same items among all n; any value in empty slots.
     alpha : tensor_like of float, () or (n_rankings,)
     distance : str
-        `check_partial` returns what has no sum.
+        `check_partial` finds rankings whose sum is too long.
     n_items : int
-        Number of items of the consensus.
+        Number of items in the consensus.
 
     Examples
     --------
-    The first of three, and which of two is before the other:
+    The best of three items, and the order of two items out of three:
 
     >>> rows = [[1, 2, 2], [2, 1, 0]], [[1, 2, 3], [1, 3, 2]]
     >>> partial_logp(*rows, 3.0, distance="kendall", n_items=3).exp().eval().round(4).tolist()
@@ -334,7 +336,7 @@ def partial_logp(
 def log_sum_of_completions(
     ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
 ) -> TensorVariable:
-    """Return the sum of `partial_logp`, of the same arguments, without the normaliser."""
+    """Return the log sum over completions, without the normaliser; arguments of `partial_logp`."""
     ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
     return LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
@@ -343,14 +345,14 @@ def log_sum_of_completions(
 def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
     """Return the position of the first ranking whose sum over completions is too long, or None.
 
-    `ranks`, (n_rankings, n_slots), are dense from 1, and 0 of slots that are empty.
+    `ranks`, (n_rankings, n_slots), are dense from 1, with 0 in empty slots.
     """
-    of_block = (ranks[:, :, None] == np.arange(1, ranks.shape[1] + 1)).sum(axis=1)  # sizes
+    size = (ranks[:, :, None] == np.arange(1, ranks.shape[1] + 1)).sum(axis=1)  # of each block
     n_out = n_items - (ranks > 0).sum(axis=1)
-    is_tied = (of_block > 1).sum(axis=1)
-    log_ideals = n_out + np.log2(1.0 + (2.0 ** np.minimum(of_block, 99) - 1.0).sum(axis=1))
+    n_tied = (size > 1).sum(axis=1)
+    log_ideals = n_out + np.log2(1.0 + (2.0 ** np.minimum(size, 99) - 1.0).sum(axis=1))
     by_ideals = np.full(len(ranks), distance == "spearman") | (n_out > 0)
-    by_ideals &= (distance != "footrule") | (is_tied > 0)
+    by_ideals &= (distance != "footrule") | (n_tied > 0)
     bad = by_ideals & (log_ideals > MOST_ITEMS)
     return int(bad.argmax()) if bad.any() else None
 
@@ -365,7 +367,7 @@ def draw_rankings(
     n_items: int | None = None,
     by_stage: bool = False,
 ) -> TensorVariable:
-    """Draw full rankings, (..., n_slots), of ranks among all items.
+    """Draw full rankings: ranks among all items, (..., n_slots).
 
     Draws are exact, except under Spearman's distance with more than 22 items.
 
@@ -377,12 +379,12 @@ def draw_rankings(
         Concentration, or with `by_stage` concentrations of the stages of Kendall's distance.
     seed : tensor_like of int, scalar
     shape : tuple
-        How many rankings; `consensus` and `alpha` broadcast to it.
+        Shape of the rankings; `consensus` and `alpha` broadcast to it.
     distance : str
     n_items : int, optional
-        Number of items of the consensus; default the slots.
+        Number of items in the consensus; by default the number of slots.
     by_stage : bool
-        Whether the last axis of `alpha` is stages.
+        Whether the last axis of `alpha` holds the stages.
 
     Examples
     --------
@@ -404,27 +406,28 @@ def draw_rankings(
 
 
 def known_items(*ranks: TensorVariable) -> int:
-    """Return the length of the last axis; raise where it is not known."""
+    """Return the length of the last axis; raise if it is not known."""
     for x in ranks:
         if (n := x.type.shape[-1]) is not None:
             return n
     raise ValueError(
-        "The number of items must be known where a Mallows model is made: give the ranks or the "
-        "consensus a static shape, such as by pt.specify_shape."
+        "A Mallows model needs a known number of items. Give the ranks or the consensus a static "
+        "shape, for example with pt.specify_shape."
     )
 
 
 # ---------------------------------------------------------------------------------------------
-# The consensus summed out
+# The marginalised consensus
 # ---------------------------------------------------------------------------------------------
 
 
 def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
     """Return what each ranking adds to the costs of a consensus, (n_rankings, n, n).
 
-    It is the distance of an item's rank from each place; under Kendall's, whether the item of the
-    row is ranked before that of the column, after which a consensus would put it. `ranks`,
-    (n_rankings, n), are those of all items, by item.
+    Under the footrule and Spearman's distance, it is the distance between an item's rank and each
+    place. Under Kendall's distance, it is one if the ranking puts the item of the row before the
+    item of the column. A consensus with the opposite order pays this cost. `ranks`,
+    (n_rankings, n), are the ranks of all items, by item.
     """
     ranks = pt.as_tensor_variable(ranks)
     if distance == "kendall":
@@ -443,23 +446,23 @@ def summed_out_logp(
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) = \frac{1}{n!} \sum_\rho
               \prod_m \frac{e^{-t_m d(\pi_m, \rho)}}{Z_n(t_m)}
 
-    Distances from a consensus are sums over its items and their places (footrule, Spearman)
-    or over its pairs (Kendall), so the sum is one over sets of items: time
-    :math:`2^n n` once, however many rankings there are.
+    Distances from a consensus are sums over its items and their places (footrule, Spearman) or over
+    its pairs (Kendall). The sum over orders is therefore a sum over sets of items. It takes time
+    :math:`2^n n`, for any number of rankings.
 
     Parameters
     ----------
     ranks : tensor_like of int, (n_rankings, n)
-        Ranks from 1 of all items, by item; with `sizes`, dense ones. The number of items must be
-        known.
+        Ranks from 1 of all items, by item; dense ranks if `sizes` are given. The number of items
+        must be known.
     alpha : tensor_like of float, () or (1,) or (n_rankings,)
-        Concentration, not negative: of all rankings, or of each.
+        Non-negative concentration, of all rankings or of each.
     distance : {"footrule", "spearman", "kendall"}
     weight : tensor_like of float, (n_rankings,), optional
         How often each ranking counts; default once.
     sizes : tensor_like of int, (n_rankings, n_blocks), optional
-        Block sizes of rankings with ties, 0 of blocks that are not there; under Kendall's distance
-        only, where pairs that are tied cost nothing, whatever the consensus.
+        Block sizes of rankings with ties, 0 for absent blocks. Only for Kendall's distance, under
+        which tied pairs cost nothing for any consensus.
 
     Examples
     --------
@@ -474,7 +477,7 @@ def summed_out_logp(
     check_summed_out(distance, n)
     costs = consensus_costs(ranks, distance)
     weight = pt.ones_like(costs[:, 0, 0]) if weight is None else pt.as_tensor_variable(weight)
-    # alpha outside of the sum over rankings where it can be, which is then one of data
+    # if alpha is one number, take it out of the sum over rankings, which is then a sum of data
     if all(alpha.type.broadcastable):
         cost = alpha.squeeze() / n * pt.sum(weight[:, None, None] * costs, axis=0)
     else:
@@ -484,23 +487,20 @@ def summed_out_logp(
 
 
 def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]:
-    """Return the costs of a consensus for t of one, (n, n), and the log sum over orders by t.
+    """Return the costs of a consensus at t = 1, (n, n), and the log sum over orders by t.
 
-    `ranks` (n_rankings, n) are by item; all rankings have one concentration, and count `weight`
+    `ranks` (n_rankings, n) are by item. All rankings share one concentration; each counts `weight`
     times.
     """
-    each = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
-    cost = np.tensordot(weight, each, 1)
+    costs = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
+    cost = np.tensordot(weight, costs, 1)
     return cost, curve_of_orders(cost, COST_TYPE[distance])
 
 
 def summed_out_along_curve(
     alpha: Any, curve: Curve, weight: Any, *, n_items: int, distance: str, sizes: Any = None
 ) -> TensorVariable:
-    """Log-probability of all rankings together, as `summed_out_logp`, by the curve of one `alpha`.
-
-    Variables may stand for the arrays of the `Curve`.
-    """
+    """Compute `summed_out_logp` for one `alpha` from a `Curve`, whose fields may be variables."""
     total = curve_value(alpha / n_items, *curve)
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n_items, distance, sizes))
     return total - gammaln(n_items + 1.0) - log_z
@@ -511,15 +511,15 @@ def log_normaliser_given_sizes(
 ) -> TensorVariable:
     r"""Logarithm of the normaliser of rankings with ties, given block sizes, () or (n_rankings,).
 
-    Under Kendall's distance :math:`Z_n / \prod_j Z_{b_j}` of the block sizes b: the orders within
-    a block sum to as much whatever the consensus. `alpha` is (), (1,) or (n_rankings,); `sizes`
-    (n_rankings, n_blocks), or None if no ranking has ties.
+    Under Kendall's distance it is :math:`Z_n / \prod_j Z_{b_j}` with the block sizes b: the sum
+    over the orders within a block is the same for any consensus. `alpha` is (), (1,) or
+    (n_rankings,). `sizes` are (n_rankings, n_blocks), or None if no ranking has ties.
     """
     total = log_normaliser(alpha, n_items, distance)
     if sizes is None:
         return total
-    of_sizes = _kendall_log_normalisers(pt.atleast_1d(alpha) / n_items, n_items)
-    table = pt.concatenate([pt.zeros_like(of_sizes[:, :1]), of_sizes], axis=1)
+    log_z = _kendall_log_normalisers(pt.atleast_1d(alpha) / n_items, n_items)
+    table = pt.concatenate([pt.zeros_like(log_z[:, :1]), log_z], axis=1)
     sizes = pt.as_tensor_variable(sizes)
     if table.type.broadcastable[0]:
         return total - pt.sum(table[0][sizes], axis=1)
@@ -528,12 +528,12 @@ def log_normaliser_given_sizes(
 
 
 def check_summed_out(distance: str, n_items: int) -> None:
-    """Raise where there is no such distance, or the sum over all consensus orders is too long."""
+    """Raise if there is no such distance, or if the sum over all consensus orders is too long."""
     check_distance(distance)
     if n_items > MOST_ITEMS:
         raise ValueError(
-            f"The consensus is summed out over all sets of items, up to {MOST_ITEMS} of them; "
-            f"there are {n_items}. Give a consensus: one that is known, or a br.PlackettLuce of "
-            "equal utilities, which br.LeapAndShift samples beside NUTS. Its steps take "
-            "microseconds where rankings are full, however many they are."
+            f"The consensus can be marginalised for at most {MOST_ITEMS} items; there are "
+            f"{n_items}. Pass `consensus`: a known ranking, or a br.PlackettLuce variable with "
+            "equal utilities, which br.LeapAndShift samples next to NUTS. With full rankings its "
+            "steps take microseconds."
         )

@@ -1,26 +1,25 @@
 r"""Sums over all orders of items in numba, by sets: value, gradient, and exact draws.
 
-An order puts one item after the other, and the cost of an item depends on the set S that stands
-before it:
+The cost of an item in an order depends on the set S of items before it:
 
 ============  ================================================  ===================================
 ``PLACES``    :math:`c_i(S) = C_{i, |S|}`, of its place          a permanent
 ``PAIRS``     :math:`c_i(S) = \sum_{j \in S} C_{ij}`, of pairs   i after j costs :math:`C_{ij}`
 ============  ================================================  ===================================
 
-The sum over orders of exp(-cost) is F of all items, with
+The sum over orders of exp(-cost) is F of the set of all items, with
 
 .. math:: F(S) = \sum_{i \in S} F(S \setminus i) \, e^{-c_i(S \setminus i)}, \qquad
           B(S) = \sum_{i \notin S} e^{-c_i(S)} B(S \cup i), \qquad F(\{\}) = B(\text{all}) = 1,
 
-and F(S) exp(-c_i(S)) B(S + i) / F(all) is the probability that i follows exactly the set S: time
-:math:`2^n n`. A set is the bits of an integer. The three lowest bits are a *lane* of eight numbers
-that stand side by side, which the processor takes at once: 20 items in 0.03 s.
+and F(S) exp(-c_i(S)) B(S + i) / F(all) is the probability that i follows exactly the set S. The
+time is :math:`2^n n`. A set is stored as the bits of an integer. The three lowest bits index a
+*lane* of eight adjacent numbers, which the processor handles at once. 20 items take 0.03 s.
 
-Costs are first *reduced*, by what every order pays (dual prices of the cheapest assignment; of a
-pair the cheaper way round), so that the cheapest order costs nothing, or little where majorities
-go round in a cycle. So sums neither overflow nor lose the orders that count, however large costs
-are. Where such a cycle costs more than numbers can hold, logarithms are summed, which takes ten
+Costs are first *reduced* by the part that every order pays: the dual prices of the cheapest
+assignment, or the cheaper order of each pair. Then the cheapest order costs nothing, or little if
+the majorities form a cycle. Therefore large costs neither overflow the sums nor remove the orders
+that matter. If a cycle costs more than doubles can hold, logarithms are summed, which takes ten
 times as long.
 """
 
@@ -46,7 +45,7 @@ __all__ = [
 
 PLACES, PAIRS = 0, 1
 MOST_ITEMS = 22  # two tables of 2^22 numbers: 67 MB, and a fifth of a second
-LOW = 3  # items whose sets are the lane
+LOW = 3  # items whose sets form the lane
 LANE = 1 << LOW
 MID = 8  # items of the first of two tables of products
 SMALLEST = 1e-200  # sums above it have lost nothing to underflow
@@ -65,7 +64,7 @@ def _prices(cost):  # type: ignore[no-untyped-def]
     """
     n = cost.shape[0]
     u, v = np.zeros(n + 1), np.zeros(n + 1)
-    row_of = np.zeros(n + 1, np.int64)  # of a column; row and column 0 are where a search begins
+    row_of = np.zeros(n + 1, np.int64)  # of each column; a search begins at row and column 0
     for row in range(1, n + 1):
         row_of[0] = row
         least = np.full(n + 1, np.inf)
@@ -99,10 +98,9 @@ def _prices(cost):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def reduced_costs(cost, cost_type):  # type: ignore[no-untyped-def]
-    """Return the costs (m, m) without what every order pays, not negative, and that amount.
+    """Return the costs (m, m) minus the part that every order pays, non-negative, and that part.
 
-    Where there are fewer than three items, some are added that can only come last, in their own
-    order.
+    With fewer than three items, items are added that can only come last, in a fixed order.
     """
     n = cost.shape[0]
     m = max(n, LOW)
@@ -130,10 +128,10 @@ def reduced_costs(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _weights(cost, cost_type):  # type: ignore[no-untyped-def]
-    """Weight of every item after a set: a product of three parts, of the set's bits.
+    """Weight of every item after a set: a product of three factors, from the bits of the set.
 
-    lane[i, h, l] of the h items among the higher bits and the lowest bits l, mid[i, .] and
-    top[i, .] of the next eight bits and the rest.
+    lane[i, h, l] depends on the lowest bits l and the number h of higher bits that are set. The
+    next eight bits determine mid[i, .], and the rest top[i, .].
     """
     n = cost.shape[0]
     n_high = n - LOW
@@ -161,7 +159,7 @@ def _weights(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _products(cost, first, out):  # type: ignore[no-untyped-def]
-    """Fill exp(-sum of the costs of a set) of the items from `first` on."""
+    """Fill in exp(-sum of the costs) for all sets of the items from `first` on."""
     sums = np.zeros(out.size)
     for s in range(1, out.size):
         j = _lowest(s)
@@ -193,7 +191,7 @@ def _size(s):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
 def _forward(lane, mid, top):  # type: ignore[no-untyped-def]
-    """F of all sets, (sets of the higher bits, sets of the lowest)."""
+    """F of all sets, (sets of the higher bits, sets of the lowest bits)."""
     n = lane.shape[0]
     table = np.empty((1 << (n - LOW), LANE))
     last = mid.shape[1] - 1
@@ -225,7 +223,7 @@ def _forward(lane, mid, top):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)
 def _backward(table, lane, mid, top, cost_type):  # type: ignore[no-untyped-def]
-    """How often each part of a weight is used, times F of all; `table` becomes F times B."""
+    """How often each factor of a weight is used, times F of the set of all items."""
     n = lane.shape[0]
     by_lane, by_mid, by_top = np.zeros(lane.shape), np.zeros(mid.shape), np.zeros(top.shape)
     n_sets = table.shape[0]
@@ -271,7 +269,7 @@ def _backward(table, lane, mid, top, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _frequencies(by_lane, by_mid, by_top, cost_type):  # type: ignore[no-untyped-def]
-    """How often an item has a place, or stands after another, (n, n)."""
+    """How often an item has each place, or comes after each other item, (n, n)."""
     n, n_high = by_lane.shape[0], by_lane.shape[1]
     n_mid = _size(by_mid.shape[1] - 1)
     out = np.zeros((n, n))
@@ -340,9 +338,9 @@ def _log_forward(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _log_frequencies(table, cost, cost_type, counted):  # type: ignore[no-untyped-def]
-    """How often an item has a place, or stands after another, from logarithms: a share of one."""
+    """Probability that an item has a place, or comes after another, from logarithms."""
     n = cost.shape[0]
-    share = np.zeros(table.size)  # of orders that begin with a set
+    share = np.zeros(table.size)  # of the orders that begin with a set
     share[-1] = 1.0
     out = np.zeros((n, n))
     for s in range(table.size - 1, 0, -1):
@@ -364,7 +362,7 @@ def _log_frequencies(table, cost, cost_type, counted):  # type: ignore[no-untype
 
 @numba.njit(cache=True, error_model="numpy")
 def _sum_and_shares(cost, cost_type, counted):  # type: ignore[no-untyped-def]
-    """Log sum over orders, and how often an item has a place, or stands after another."""
+    """Log sum over orders, and the probability that an item has a place, or comes after another."""
     n = cost.shape[0]
     reduced, paid = reduced_costs(cost, cost_type)
     lane, mid, top = _weights(reduced, cost_type)
@@ -380,10 +378,10 @@ def _sum_and_shares(cost, cost_type, counted):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def log_sum_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
-    """Logarithm of the sum over orders of exp(-cost), and its gradient by the costs, (n, n).
+    """Logarithm of the sum over orders of exp(-cost), and its gradient with respect to the costs.
 
-    The gradient is minus the probability that an item has a place, or stands after another. The sum
-    is -inf where a cost is not finite.
+    The gradient (n, n) is minus the probability that an item has a place, or comes after another.
+    The sum is -inf if a cost is not finite.
     """
     if not np.isfinite(cost).all():
         return -np.inf, np.zeros(cost.shape)
@@ -393,7 +391,7 @@ def log_sum_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def orders_kernel(cost, cost_type):  # type: ignore[no-untyped-def]
-    """`log_sum_of_orders` of many, (r,) and (r, n, n)."""
+    """Apply `log_sum_of_orders` to each row: values (r,) and gradients (r, n, n)."""
     value, slope = np.empty(cost.shape[0]), np.empty(cost.shape)
     for r in range(cost.shape[0]):
         value[r], slope[r] = log_sum_of_orders(cost[r], cost_type)
@@ -414,13 +412,13 @@ def log_total_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def places_of_orders(cost, cost_type):  # type: ignore[no-untyped-def]
-    """Probability that an item has a place, (n, n), under orders in proportion to exp(-cost)."""
+    """Probability that an item has a place, (n, n), if orders are weighted by exp(-cost)."""
     return _sum_and_shares(cost, cost_type, PLACES)[1]
 
 
 @numba.njit(cache=True, error_model="numpy")
 def table_of_sets(cost, cost_type):  # type: ignore[no-untyped-def]
-    """Logarithm of F of all sets, (2^max(n, 3),), the reduced costs, and what every order pays."""
+    """Log F of all sets, (2^max(n, 3),), the reduced costs, and the part that every order pays."""
     reduced, paid = reduced_costs(cost, cost_type)
     lane, mid, top = _weights(reduced, cost_type)
     table = _forward(lane, mid, top)
@@ -431,9 +429,9 @@ def table_of_sets(cost, cost_type):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def draw_order_kernel(table, cost, cost_type, state, place):  # type: ignore[no-untyped-def]
-    """Draw an order in proportion to exp(-cost), from the last item to the first.
+    """Draw an order with probability proportional to exp(-cost), from the last item to the first.
 
-    `table` and `cost` are those of `table_of_sets`; `state` (1,) of the generator is advanced, and
+    `table_of_sets` returns `table` and `cost`. The state (1,) of the generator is advanced, and
     `place` (n,) is overwritten with the place of every item, from 0.
     """
     s = table.size - 1

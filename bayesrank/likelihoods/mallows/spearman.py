@@ -1,13 +1,13 @@
-r"""Spearman's distance between more items than can be summed over: Markov chains of exchanges.
+r"""Spearman's distance for too many items to sum over: Markov chains of exchanges.
 
 The slope of the log normaliser is an expected distance (path sampling; Gelman & Meng, Statistical
 Science 1998). With u as in `bayesrank.likelihoods.mallows.curve`,
 
 .. math:: \log Z(u) = \log n! - \int_0^u g(v) \, dv, \qquad g(v) = E_t[d] \, \frac{dt}{dv} .
 
-Chains estimate g at nodes along the path, with standard errors from means of batches. A spline is
-fitted to them by weighted least squares, such that its integral is exact at the end of the path,
-where all rankings but the next few to the consensus have died out.
+Chains estimate g at nodes along the path, with standard errors from batch means. A spline is fitted
+to the estimates by weighted least squares. Its integral is exact at the end of the path, where only
+the rankings closest to the consensus still matter.
 """
 
 import functools
@@ -27,7 +27,7 @@ __all__ = ["Estimate", "estimated_normaliser", "exchange_kernel"]
 
 Floats = NDArray[np.float64]
 N_NODES, N_PIECES, ORDER = 64, 20, 5
-N_EXCHANGES = 400_000_000  # proposed, in all nodes together: ten seconds
+N_EXCHANGES = 400_000_000  # proposed over all nodes, in about ten seconds
 N_BATCHES = 40
 LAST = 6.0  # t at the end of the path
 
@@ -36,19 +36,19 @@ class Estimate(NamedTuple):
     """An estimated log normaliser."""
 
     curve: Curve
-    at: Floats  # (n_nodes,) t of the nodes
-    error: Floats  # (n_nodes,) standard error of the log normaliser there
+    at: Floats  # (n_nodes,) t at the nodes
+    error: Floats  # (n_nodes,) standard error of the log normaliser at the nodes
 
 
 @numba.njit(cache=True, error_model="numpy")
 def exchange_kernel(t, x, n_exchanges, state):  # type: ignore[no-untyped-def]
-    """Exchange two places as Metropolis does, so many times; return the mean distance on the way.
+    """Make `n_exchanges` Metropolis steps that exchange two places; return the mean distance.
 
-    `t` is the cost of a step of distance, `x` (n,) a permutation, which is changed, and `state`
-    (1,) that of the generator, which is advanced.
+    `t` is the cost of one unit of distance. The permutation `x` (n,) is changed, and the `state`
+    (1,) of the generator is advanced.
     """
     n = x.size
-    # exchanges go about as far as items are from their places
+    # an exchange reaches about as far as items typically are from their places
     reach = int(min(max(1.5 / math.sqrt(max(t, 1e-12)), 1.0), n - 1.0))
     d, total = 0, 0.0
     for i in range(n):
@@ -67,7 +67,7 @@ def exchange_kernel(t, x, n_exchanges, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _mean_distances(t, n, n_batches, n_exchanges, seed):  # type: ignore[no-untyped-def]
-    """Means of batches at falling t, (n_nodes, n_batches), each from where the last one ended."""
+    """Batch means at decreasing t, (n_nodes, n_batches); each batch starts where the last ended."""
     out = np.empty((t.size, n_batches))
     state = np.empty(1, np.uint64)
     state[0] = np.uint64(seed)
@@ -81,13 +81,13 @@ def _mean_distances(t, n, n_batches, n_exchanges, seed):  # type: ignore[no-unty
 
 @functools.cache
 def estimated_normaliser(n: int, seed: int = 1) -> Estimate:
-    """Estimate the log normaliser of Spearman's distance of n items, 4 or more.
+    """Estimate the log normaliser of Spearman's distance between n items, at least 4.
 
     Examples
     --------
     >>> estimated_normaliser(30).error.max().round(3)  # doctest: +SKIP
     """
-    # u = arcsinh(t / scale), the scale being one over the standard deviation at t = 0
+    # u = arcsinh(t / scale), where the scale is one over the standard deviation at t = 0
     scale = 6.0 / (n * (n + 1.0) * math.sqrt(n - 1.0))
     end = math.asinh(LAST / scale)
     u = end * (np.arange(N_NODES) + 0.5) / N_NODES
@@ -95,9 +95,9 @@ def estimated_normaliser(n: int, seed: int = 1) -> Estimate:
     means = _mean_distances(at, n, N_BATCHES, N_EXCHANGES // (N_NODES * N_BATCHES), seed)
     g = means * np.hypot(at, scale)[:, None]
     spread = g.std(axis=1, ddof=1) / math.sqrt(N_BATCHES)
-    spread = np.maximum(spread, 1e-6 * g.mean())  # rare events may not have been seen
+    spread = np.maximum(spread, 1e-6 * g.mean())  # chains may have missed rare events
 
-    # equations of the nodes, of the start, and of the integral; the last two are all but exact
+    # equations for the nodes, the start and the integral; the last two are almost exact
     breaks = np.linspace(0.0, end, N_PIECES + 1)
     knots = np.concatenate([breaks[[0] * ORDER], breaks, breaks[[-1] * ORDER]])
     basis = BSpline(knots, np.eye(len(knots) - ORDER - 1), ORDER)
@@ -118,9 +118,9 @@ def estimated_normaliser(n: int, seed: int = 1) -> Estimate:
 
 
 def _log_normaliser_far_out(t: Floats, n: int) -> Floats:
-    """Log normaliser of large t, from the rankings at distance 2, 4 and 6.
+    """Log normaliser at large t, from the rankings at distance 2, 4 and 6.
 
-    Neighbours exchange, two or three pairs of them, or three in a row go round.
+    They exchange one, two or three pairs of neighbours, or rotate three items in a row.
     """
     ways = n - 1.0, comb(n - 2, 2), comb(n - 3, 3) + 2.0 * (n - 2)
     return np.log1p(sum(w * np.exp(-2.0 * k * t) for k, w in enumerate(ways, start=1)))

@@ -8,7 +8,7 @@ __all__ = ["passed_over_kernel", "stage_pairs_kernel"]
 
 @numba.njit(cache=True, error_model="numpy")
 def _choices(ranks, slots):  # type: ignore[no-untyped-def]
-    """Fill the slots by stage; how many items are chosen before the last block of several."""
+    """Fill the slots by stage; return how many items are chosen before a last block of several."""
     n = ranks.size
     last, n_last = ranks.max(), 0
     for s in range(n):
@@ -22,10 +22,10 @@ def _choices(ranks, slots):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def passed_over_kernel(t, ranks, consensus):  # type: ignore[no-untyped-def]
-    """Count the items left at each stage that stand before the chosen one, (r, j).
+    """Count the remaining items that precede the chosen item in the consensus, by stage, (r, j).
 
-    `t` (j,) has as many entries as there are stages. `ranks` (r, n) are dense from 1, and the last
-    block may have several items; `consensus` (r, n) are ranks of the same items. It is 0 at stages
+    `t` (j,) has one entry per stage. `ranks` (r, n) are dense from 1, and only the last block may
+    have several items. `consensus` (r, n) holds ranks of the same items. Counts are 0 at stages
     after the last choice.
     """
     n_rows, n = ranks.shape
@@ -41,9 +41,9 @@ def passed_over_kernel(t, ranks, consensus):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def stage_pairs_kernel(t, ranks, weight):  # type: ignore[no-untyped-def]
-    """Count how often an item was chosen at a stage while another was left, (j, n, n).
+    """Count how often an item was chosen at a stage while another remained, (j, n, n).
 
-    `t` and `ranks` are those of `passed_over_kernel`, by item; `weight` (r,) is how often each
+    `t` and `ranks` are as in `passed_over_kernel`, by item. `weight` (r,) says how often each
     ranking counts.
     """
     n_rows, n = ranks.shape

@@ -1,13 +1,13 @@
-r"""Generalised Mallows models: Kendall's distance with a concentration for every stage.
+r"""Generalised Mallows models: Kendall's distance with one concentration per stage.
 
 .. math:: P(\pi \mid \rho, \alpha) = \prod_{j=1}^{n-1}
               \frac{e^{-t_j V_j(\pi, \rho)}}{\sum_{v=0}^{n-j} e^{-t_j v}},
           \qquad t_j = \frac{\alpha_j}{n}
 
-where V_j is how many of the items that are left at stage j stand before the chosen one in the
-consensus :math:`\rho`. The sum of all is Kendall's distance, so that equal concentrations make the
-Mallows model of it. Top-k lists end after k stages. Each stage costs a sum over pairs, of the item
-chosen and those left, so that the sum over all consensus orders is known, too.
+where V_j is the number of remaining items at stage j that precede the chosen item in the consensus
+:math:`\rho`. Their sum is Kendall's distance, so equal concentrations give the Mallows model under
+that distance. Top-k lists end after k stages. The cost of each stage is a sum over pairs of the
+chosen item and a remaining one. Therefore the sum over all consensus orders is also exact.
 
 >>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [[1, 2, 3]] * 2
 >>> stages_logp(ranks, consensus, [3.0, 3.0]).exp().eval().round(4).tolist()
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class StagePairs(KernelOp):
-    """Pairs by stage, (j, n, n), of t (j), ranks by item (r, n) and weights (r)."""
+    """Pairs by stage, (j, n, n). Inputs: t (j), ranks by item (r, n) and weights (r)."""
 
     kernel = staticmethod(stage_pairs_kernel)
     signature = "(j),(r,n),(r)->(j,n,n)"
@@ -56,16 +56,16 @@ def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
 
 
 def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
-    """Log-probability of full rankings and top-k lists, (n_rankings,); the formula above.
+    """Log-probability of full rankings and top-k lists, (n_rankings,), by the formula above.
 
     Parameters
     ----------
     ranks : tensor_like of int, (n_rankings, n)
-        Dense ranks from 1 of all items; the last block may have several items, others have one.
+        Dense ranks from 1 of all items; only the last block may have several items.
     consensus : tensor_like of int, (n_rankings, n)
         Ranks of the same items. The number of items must be known.
     alpha : tensor_like of float, (n_stages,) or (n_rankings, n_stages)
-        Concentrations, not negative, of the first stages; later ones have none.
+        Non-negative concentrations of the first stages; it is zero at later stages.
 
     References
     ----------
@@ -73,7 +73,7 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
 
     Examples
     --------
-    The first of three is first:
+    The list names the best of three items:
 
     >>> stages_logp([[1, 2, 2]], [[1, 2, 3]], [3.0, 3.0]).exp().eval().round(4).tolist()
     [0.6652]
@@ -90,25 +90,25 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
 def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVariable:
     """Logarithm of the normaliser of each ranking, (n_rankings,): the product over its stages.
 
-    `alpha` is (n_stages,) or (n_rankings, n_stages), and `chosen` how many items each ranking
-    chooses, k or n.
+    `alpha` is (n_stages,) or (n_rankings, n_stages). `chosen` is the number of items that each
+    ranking chooses, k or n.
     """
     alpha = pt.as_tensor_variable(alpha)
     n_stages = min(alpha.type.shape[-1], n_items - 1)
-    each = _log_z_of_stages(alpha[..., :n_stages] / n_items, n_items)
+    log_z = _log_z_of_stages(alpha[..., :n_stages] / n_items, n_items)
     used = pt.ge(chosen[:, None], np.arange(1, n_stages + 1))
-    # after the stages that have a concentration all orders of what is left are equally likely
+    # after the stages with a concentration, all orders of the remaining items are equally likely
     first = pt.minimum(chosen, n_stages)
     rest = pt.gammaln(n_items - first + 1.0) - pt.gammaln(n_items - chosen + 1.0)
-    return pt.sum(pt.switch(used, each, 0.0), axis=1) + rest
+    return pt.sum(pt.switch(used, log_z, 0.0), axis=1) + rest
 
 
 def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> TensorVariable:
     r"""Log-probability of all rankings together, the consensus marginalised over a flat prior.
 
-    What the rankings cost a consensus is a sum over pairs: that i comes after k in it costs
-    :math:`\sum_j t_j` times how often i was chosen at stage j while k was left. `ranks` are those
-    of `stages_logp`, by item, `alpha` (n_stages,), and `weight` how often each ranking counts.
+    The cost of a consensus is a sum over pairs. Putting i after k costs :math:`\sum_j t_j m_j`,
+    with the number :math:`m_j` of choices of i at stage j while k remained. `ranks` are as in
+    `stages_logp`, by item. `alpha` is (n_stages,), and `weight` says how often each ranking counts.
 
     Examples
     --------

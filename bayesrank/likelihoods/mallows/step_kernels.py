@@ -1,16 +1,18 @@
 r"""Steps of a consensus in numba, where its log-probability is a sum over items or pairs.
 
-Given full rankings and their concentrations, a consensus has a probability in proportion to
-exp(-cost), of costs as `bayesrank.likelihoods.mallows.order_kernels` has them. A sweep does both:
+Given full rankings and their concentrations, the probability of a consensus is proportional to
+exp(-cost), with the costs of `bayesrank.likelihoods.mallows.order_kernels`. A sweep has two steps:
 
-*redraw*  a window of places, whose items are put there anew, all at once and exactly, by sums over
-          their sets: a Gibbs step. It is of places in a row, so that pairs with others stay as
-          they are; under costs of places every other window is of any. Up to `WINDOW` items it is
-          all of them, and the consensus is drawn independently of the one before;
-*leap*    an item leaps to another place, and those between shift by one (Vitelli et al., JMLR
-          2018), with what that costs counted from the items that move.
+*redraw*
+    A Gibbs step draws the order of the items in a window of places exactly, by sums over sets.
+    The places are adjacent, so the order with all other items does not change. If costs depend on
+    places, every second window consists of arbitrary places instead. Up to `WINDOW` items, the
+    window holds all items, and the new consensus is independent of the old one.
+*leap*
+    A Metropolis step moves an item to another place and shifts those between by one (Vitelli et
+    al., JMLR 2018). The change in cost is computed from the items that move.
 
-Leaps of which only those are made that gain lead to the orders that EM looks for.
+EM accepts only leaps that lower the cost, until there are none.
 """
 
 import math
@@ -32,7 +34,7 @@ WINDOW = 8  # items that are drawn at once: 256 sets
 
 @numba.njit(cache=True, error_model="numpy")
 def _leap_cost(cost, cost_type, order, here, there):  # type: ignore[no-untyped-def]
-    """Cost of a leap from one place to another, of items by place."""
+    """Cost of a leap from one place to another; `order` holds the items by place."""
     item = order[here]
     step = 1 if there > here else -1
     out = 0.0
@@ -51,7 +53,7 @@ def _leap_cost(cost, cost_type, order, here, there):  # type: ignore[no-untyped-
 
 @numba.njit(cache=True, error_model="numpy")
 def _leap(order, here, there):  # type: ignore[no-untyped-def]
-    """Move the item of one place to another, and those between by one."""
+    """Move an item from one place to another, and shift those between by one."""
     item, step = order[here], 1 if there > here else -1
     for place in range(here, there, step):
         order[place] = order[place + step]
@@ -72,7 +74,7 @@ def _ranks_of(order, ranks):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _redraw(cost, cost_type, order, places, state):  # type: ignore[no-untyped-def]
-    """Put the items of some places there anew."""
+    """Draw a new order of the items at some places."""
     size = places.size
     items = order[places]
     own = np.empty((size, size))
@@ -88,18 +90,18 @@ def _redraw(cost, cost_type, order, places, state):  # type: ignore[no-untyped-d
 
 @numba.njit(cache=True, error_model="numpy")
 def consensus_sweep_kernel(cost, cost_type, ranks, leap, seed):  # type: ignore[no-untyped-def]
-    """Change a consensus by one sweep, in place; return the share of leaps that were taken.
+    """Change a consensus in place by one sweep; return the share of leaps that were accepted.
 
     Parameters
     ----------
     cost : ndarray of float, (n, n)
-        Of item and place, or of an item and one before it.
+        Costs by item and place, or by item and an item before it.
     cost_type : {PLACES, PAIRS}
-        Which of the two.
+        Which of the two the costs are.
     ranks : ndarray of int, (n,)
-        The consensus, ranks from 1; overwritten.
+        The consensus, as ranks from 1; overwritten.
     leap : int
-        The longest leap.
+        Length of the longest leap.
     seed : int
         64 bits.
     """
@@ -137,14 +139,14 @@ def consensus_sweep_kernel(cost, cost_type, ranks, leap, seed):  # type: ignore[
 
 @numba.njit(cache=True, error_model="numpy")
 def cheapest_order_kernel(cost, cost_type, ranks):  # type: ignore[no-untyped-def]
-    """Change a consensus by the best leap of each item in turn, until none costs less, in place.
+    """Change a consensus in place by the best leap of each item, until no leap lowers the cost.
 
-    The parameters are those of `consensus_sweep_kernel`.
+    The parameters are as in `consensus_sweep_kernel`.
     """
     n = ranks.size
     order = np.empty(n, np.int64)
     _order_of(ranks, order)
-    enough = 1e-12 * (1.0 + np.abs(cost).sum())  # costs are sums, which round
+    enough = 1e-12 * (1.0 + np.abs(cost).sum())  # because sums of costs are rounded
     gained = True
     while gained:
         gained = False

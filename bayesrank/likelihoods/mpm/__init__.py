@@ -1,4 +1,4 @@
-"""MPM, the multinomial preference model: normalisers, compiled Ops and exact draws.
+"""MPM, the multinomial preference model: normalisers, compiled Ops, and exact draws.
 
 This wing may import the wing ops.
 """

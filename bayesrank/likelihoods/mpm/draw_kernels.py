@@ -1,11 +1,11 @@
 """Exact draws of MPM: ordered pairs, one after the other.
 
-With equal variances the preferred item is drawn in proportion to exp(theta s) and the other one to
-exp(-theta s), again if they are the same. Otherwise rows of the table of pairs are drawn, and then
-an item of each row.
+With equal variances, the preferred item is drawn in proportion to exp(theta s), and the other item
+in proportion to exp(-theta s). If both are the same item, the pair is drawn again. With unequal
+variances, the preferred item is drawn first, and then the other item given the preferred one.
 
-A draw is a function of one 64-bit seed per ranker, expanded by SplitMix64: one compiled function
-serves numba, C and, by a callback, JAX.
+A draw is a function of one 64-bit seed per ranker, expanded by SplitMix64. One compiled function
+serves numba, C and, through a callback, JAX.
 """
 
 import numba
@@ -20,7 +20,7 @@ _kernel = numba.njit(cache=True, error_model="numpy")
 
 @_kernel
 def _cumulative(log_weight):  # type: ignore[no-untyped-def]
-    """Cumulative sums of exp(log_weight), up to a factor; -inf weighs nothing."""
+    """Cumulative sums of exp(log_weight), up to a factor; -inf has weight zero."""
     return np.cumsum(np.exp(log_weight - log_weight.max()))
 
 
@@ -28,14 +28,14 @@ def _cumulative(log_weight):  # type: ignore[no-untyped-def]
 def _pick(cumulative, state):  # type: ignore[no-untyped-def]
     """Position drawn in proportion to the steps of `cumulative`."""
     total = cumulative[-1]
-    # below the total whatever the rounding, or the position would be behind the last
+    # strictly below the total despite rounding; otherwise the position would be out of range
     mark = min(uniform(state) * total, np.nextafter(total, 0.0))
     return np.searchsorted(cumulative, mark, side="right")
 
 
 @_kernel
 def _draw_pairs(s, g, theta, total, state):  # type: ignore[no-untyped-def]
-    """Preferred and other items of `total` draws, (2, total)."""
+    """Preferred and other item of each of `total` draws, (2, total)."""
     if not (np.isfinite(theta) and np.isfinite(s).all() and (g > 0.0).all()):
         raise ValueError(
             "MPM can only draw with scores and adherences that are finite and variances > 0."
@@ -44,7 +44,7 @@ def _draw_pairs(s, g, theta, total, state):  # type: ignore[no-untyped-def]
     if g.size == 0:
         better, worse = _cumulative(theta * s), _cumulative(-theta * s)
         for t in range(total):
-            while pairs[0, t] == pairs[1, t]:  # at most half of the time, whatever the scores
+            while pairs[0, t] == pairs[1, t]:  # with probability at most 1/2, for any scores
                 pairs[0, t], pairs[1, t] = _pick(better, state), _pick(worse, state)
         return pairs
     rows = np.empty(s.size)
@@ -77,7 +77,7 @@ def draw_counts_kernel(score, variance, adherence, total, seed):  # type: ignore
     ----------
     score : ndarray, (n_rankers, n_items)
     variance : ndarray, (n_rankers, n_items) or (n_rankers, 0)
-        Without columns all are 1/2.
+        Without columns, all variances are 1/2.
     adherence, total, seed : ndarray, (n_rankers,)
         `total` is the number of draws.
 
@@ -104,23 +104,23 @@ def draw_net_counts_kernel(score, variance, rate, item, where, cells, seed, like
     Parameters
     ----------
     score : ndarray, (n_groups * n_items,)
-        Of all items, group by group.
+        Scores of all items, group by group.
     variance : ndarray, (n_groups * n_items,) or (0,)
-        If empty, all are 1/2.
+        If empty, all variances are 1/2.
     rate : ndarray, (n_rates,)
         Adherences.
     item, where : ndarray, (n_rows, n_slots)
         Positions in `score` of the items of each problem in each group.
     cells : ndarray of int, (4, n_cells)
-        Ranker, row, rate and number of draws of what is drawn, by ranker.
+        Ranker, row, rate and number of draws of each cell, sorted by ranker.
     seed : ndarray, (n_rankers,)
     like : ndarray, (n_rankers, n_items)
-        Of which only the shape is read.
+        Only its shape is used.
 
     Returns
     -------
     ndarray of int64, (n_rankers, n_items)
-        How often each item was the preferred one, less how often it was the other.
+        How often each item was preferred, minus how often it was the other item.
     """
     net = np.zeros(like.shape, np.int64)
     state = np.zeros(1, np.uint64)

@@ -1,17 +1,17 @@
 r"""Sums of exponentials for many rates at once, by Chebyshev expansion.
 
-The normalisers of N rankers over K items are sums :math:`\sum_i e^{a_n x_i}` of the same points
-:math:`|x_i| \le 1` at N rates. Because
+The normalisers of N rankers over K items are sums :math:`\sum_i e^{a_n x_i}` over the same points
+:math:`|x_i| \le 1` at N rates. Chebyshev polynomials T and modified Bessel functions I give
 
 .. math:: e^{-a} e^{a x} = \sum_m c_m(a) T_m(x), \qquad c_0 = e^{-a} I_0(a), \quad
-          c_m = 2 e^{-a} I_m(a) ,
+          c_m = 2 e^{-a} I_m(a) .
 
-with Chebyshev polynomials T and modified Bessel functions I, they need the points only through the
-moments :math:`M_m = \sum_i T_m(x_i)`, and all their gradients by the points are one series in T.
-That is (K + N) times the number of terms instead of K times N exponentials. The coefficients are
-positive, sum to one and fall like :math:`e^{-m^2 / 2a}`: about :math:`10 + 9 \sqrt a` of them leave
-nothing out. A sum with a point at x = 1 is at least one, so that its relative error is at most
-about the number of points times that of rounding.
+Therefore the sums depend on the points only through the moments :math:`M_m = \sum_i T_m(x_i)`. All
+their gradients with respect to the points are one series in T. The cost is (K + N) times the
+number of terms, instead of K times N exponentials. The coefficients are positive, sum to one and
+decrease like :math:`e^{-m^2 / 2a}`. About :math:`10 + 9 \sqrt a` of them suffice for double
+precision. A sum with a point at x = 1 is at least one. Its relative error is therefore at most
+about the number of points times the rounding error.
 """
 
 import math
@@ -21,23 +21,23 @@ import numpy as np
 
 __all__ = ["chebyshev_moments", "coefficients", "n_terms", "odd_series", "series"]
 
-BLOCK = 256  # points at a time: their polynomials stay in the nearest cache
+BLOCK = 256  # points at a time, so that their polynomials stay in the L1 cache
 # Reassociation lets sums use vector registers; nothing else is relaxed.
 _kernel = numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 
 @numba.njit(cache=True, error_model="numpy")
 def n_terms(a):  # type: ignore[no-untyped-def]
-    """Return how many coefficients matter at rates up to a: what is left out sums to 1e-17."""
+    """Return how many coefficients matter at rates up to a; those left out sum to about 1e-17."""
     return 10 + int(math.ceil(9.0 * math.sqrt(a)))
 
 
 @numba.njit(cache=True, error_model="numpy")
 def coefficients(a, out):  # type: ignore[no-untyped-def]
-    """Coefficients of exp(a x - a), a >= 0, into `out`; as many as `n_terms(a)` or more.
+    """Write at least `n_terms(a)` coefficients of exp(a x - a), a >= 0, to `out`.
 
-    Miller's algorithm: the recurrence :math:`I_{m-1} = I_{m+1} + (2 m / a) I_m` is stable
-    downwards, and the sum of all is known.
+    This is Miller's algorithm: the recurrence :math:`I_{m-1} = I_{m+1} + (2 m / a) I_m` is stable
+    downwards, and the sum of all coefficients is known.
     """
     out[:] = 0.0
     if a < 1e-9:  # the next term is a^2 / 4
@@ -58,7 +58,7 @@ def coefficients(a, out):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
 def _add_exactly(totals, moments, lost):  # type: ignore[no-untyped-def]
-    """Add, and keep what rounding loses: thousands of blocks would cost two digits."""
+    """Add with compensation for rounding, which would cost two digits over thousands of blocks."""
     for m in range(moments.size):
         y = totals[m] - lost[m]
         t = moments[m] + y
@@ -116,7 +116,7 @@ def _clenshaw(x, c, one, two):  # type: ignore[no-untyped-def]
 
 @_kernel
 def series(x, c, out):  # type: ignore[no-untyped-def]
-    """Sum over m of c[m] T_m(x), into `out`."""
+    """Write the sum over m of c[m] T_m(x) to `out`."""
     one, two = np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, x.size, BLOCK):
         block = x[start : start + BLOCK]
@@ -127,7 +127,7 @@ def series(x, c, out):  # type: ignore[no-untyped-def]
 
 @_kernel
 def odd_series(x, c, out):  # type: ignore[no-untyped-def]
-    """Sum over m of c[m] T_{2m+1}(x), into `out`: x times a recurrence in T_2(x)."""
+    """Write the sum over m of c[m] T_{2m+1}(x) to `out`: x times a recurrence in T_2(x)."""
     one, two, y = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     for start in range(0, x.size, BLOCK):
         block = x[start : start + BLOCK]

@@ -1,16 +1,16 @@
-r"""Multinomial preference model (Volkovs & Zemel): counts of all ordered pairs, jointly.
+r"""Multinomial preference model (Volkovs & Zemel): a joint model of counts of ordered pairs.
 
-Ranker n spreads evidence over the ordered pairs of K items: the count of "i over j" is
-:math:`C_{ij}`, and T counts in all are one multinomial draw,
+Each ranker distributes T preferences over the ordered pairs of K items. The count of "i over j" is
+:math:`C_{ij}`, and all counts are one multinomial draw with the probabilities
 
 .. math:: P(i \succ j) = \frac{e^{\theta D_{ij}}}{\sum_{k \ne l} e^{\theta D_{kl}}}, \qquad
           D_{ij} = \frac{s_i - s_j}{\gamma_i + \gamma_j}
 
-with scores s, variances :math:`\gamma` (1/2 where all are equal) and the adherence
+with scores s, variances :math:`\gamma` (1/2 if all are equal) and the adherence
 :math:`\theta \ge 0` of the ranker to the scores.
 
-The last axes of counts are (preferred item, other item), that of scores and variances is items;
-axes before are rankers or problems, and adherences have only those.
+The last axes of counts are (preferred item, other item); the last axis of scores and variances is
+items. Leading axes are rankers or problems. Adherences have only the leading axes.
 
 >>> once = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]  # the first item over the second
 >>> float(mpm_logp(once, [0.0, 0.0, 0.0], 1.0).exp().eval().round(6))
@@ -54,23 +54,23 @@ def log_pair_normaliser(
 ) -> TensorVariable:
     r"""Logarithm of :math:`Z = \sum_{k \ne l} e^{\theta D_{kl}}`.
 
-    With equal variances it factorises, and costs K instead of K^2:
+    With equal variances it factorises, and takes time K instead of K^2:
     :math:`Z = \sum_k e^{\theta s_k} \sum_k e^{-\theta s_k} - K`.
 
     Parameters
     ----------
     score : tensor_like of float, (..., n_items)
     adherence : tensor_like of float, (...)
-        Not negative.
+        Non-negative.
     variance : tensor_like of float, (..., n_items), optional
-        Positive; default 1/2, all equal.
+        Positive; default 1/2 for all items.
     where : tensor_like of bool, (..., n_items), optional
         Items of the problem; default all.
 
     Returns
     -------
     TensorVariable, (...)
-        -inf of fewer than two items.
+        -inf for fewer than two items.
     """
     s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
     where = pt.ones_like(s, dtype="bool") if where is None else pt.as_tensor_variable(where)
@@ -80,7 +80,7 @@ def log_pair_normaliser(
         both = where[..., :, None] & where[..., None, :] & ~pt.eye(where.shape[-1], dtype="bool")
         return _log_sum(theta[..., None, None] * D, both, axis=(-2, -1))
     x = theta[..., None] * s
-    # log(up * down - K), of which up * down >= K^2
+    # log(up * down - K), where up * down >= K^2
     both = _log_sum(x, where) + _log_sum(-x, where)
     n = pt.sum(pt.cast(where, "float64"), axis=-1)
     rest = pt.switch(n > 1, 1.0 - n * pt.exp(-both), 1.0)
@@ -90,7 +90,7 @@ def log_pair_normaliser(
 def _log_sum(
     x: TensorVariable, where: TensorVariable, axis: tuple[int, ...] = (-1,)
 ) -> TensorVariable:
-    """Logarithm of the sum of exp(x) over the last axes; finite gradients if it is empty."""
+    """Logarithm of the sum of exp(x) over the last axes; gradients of an empty sum are finite."""
     peak = stop_gradient(pt.max(pt.switch(where, x, -np.inf), axis=axis, keepdims=True))
     terms = pt.switch(where, pt.exp(pt.switch(where, x - peak, 0.0)), 0.0)
     total = pt.sum(terms, axis=axis, keepdims=True)
@@ -102,13 +102,13 @@ def _log_sum(
 def interpolated_log_normaliser(
     score: Any, adherence: Any, variance: Any, *, where: Any = None, nodes: int = 32
 ) -> TensorVariable:
-    r"""Log normalisers of many adherences from those of a few, by Chebyshev interpolation.
+    r"""Log normalisers of many adherences from a few of them, by Chebyshev interpolation.
 
-    All rankers share the differences, so that :math:`\log Z(\theta)` is one smooth function,
-    evaluated at `nodes` points between 0 and the largest adherence. The error falls geometrically,
-    the slower the larger :math:`\theta_{max} \max |D|`.
+    All rankers share the differences, so :math:`\log Z(\theta)` is one smooth function. It is
+    evaluated at `nodes` points between 0 and the largest adherence. The error decreases
+    geometrically, more slowly for larger :math:`\theta_{max} \max |D|`.
 
-    Parameters are those of `log_pair_normaliser`; adherences and the last axis of the result are
+    Parameters are as in `log_pair_normaliser`; adherences and the last axis of the result are
     (n_rankers,).
 
     References
@@ -116,16 +116,17 @@ def interpolated_log_normaliser(
     Trefethen, Approximation Theory and Approximation Practice, SIAM 2013, chapters 3 and 8.
     """
     s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
-    theta = pt.switch(theta < 0, -theta, theta)  # Z is even; abs would have no slope at zero
+    theta = pt.switch(theta < 0, -theta, theta)  # Z is even; the gradient of abs at 0 would be 0
     m = np.arange(nodes)
     angle = np.pi * (m + 0.5) / nodes
-    # a margin at both ends, because the slope of arccos is infinite there; and not between points
-    # that are so close that slopes are those of rounding errors
+    # a margin at both ends, where the slope of arccos is infinite; and at least 0.01, because the
+    # slopes between closer points would consist of rounding errors
     largest = stop_gradient(pt.maximum(pt.max(theta), 0.01))
     half, centre = 0.51 * largest, 0.5 * largest
     s_, g_ = s[..., None, :], pt.as_tensor_variable(variance)[..., None, :]
-    here = None if where is None else pt.as_tensor_variable(where)[..., None, :]
-    values = log_pair_normaliser(s_, centre + half * np.cos(angle), g_, where=here)  # (..., nodes)
+    where_ = None if where is None else pt.as_tensor_variable(where)[..., None, :]
+    rates = centre + half * np.cos(angle)
+    values = log_pair_normaliser(s_, rates, g_, where=where_)  # (..., nodes)
 
     # coefficients of T_0, T_1, ...: the discrete cosine transform of the values
     transform = np.where(m > 0, 2.0, 1.0) / nodes * np.cos(m * angle[:, None])
@@ -144,7 +145,7 @@ def log_multinomial(counts: Any) -> TensorVariable:
 
 
 def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None) -> TensorVariable:
-    r"""Log-probability of the counts of all ordered pairs, given how many there are.
+    r"""Log-probability of the counts of all ordered pairs, given their total.
 
     .. math:: \log P(C) = \log T! - \sum_{i \ne j} \log C_{ij}!
               + \theta \sum_{i \ne j} C_{ij} D_{ij} - T \log Z
@@ -152,12 +153,12 @@ def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
     Parameters
     ----------
     counts : tensor_like of int, (..., n_items, n_items)
-        How much the item of the row is preferred to that of the column; zeros on the diagonal.
+        How often the item of the row is preferred to the item of the column; zero diagonal.
     score : tensor_like of float, (..., n_items)
     adherence : tensor_like of float, (...)
-        Not negative.
+        Non-negative.
     variance : tensor_like of float, (..., n_items), optional
-        Positive; default 1/2, all equal.
+        Positive; default 1/2 for all items.
 
     Returns
     -------
@@ -184,10 +185,10 @@ def mpm_given_pairs_logp(
 
     which is Bradley-Terry with doubled scores.
 
-    Parameters and result are those of `mpm_logp`.
+    Parameters and result are as in `mpm_logp`.
     """
     C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
     both = C + pt.swapaxes(C, -1, -2)
-    ways = pt.gammaln(both + 1.0) / 2 - pt.gammaln(C + 1.0)  # each pair stands there twice
+    ways = pt.gammaln(both + 1.0) / 2 - pt.gammaln(C + 1.0)  # the sum has each pair twice
     logit = 2.0 * theta[..., None, None] * differences(score, variance)
     return pt.sum(ways - C * softplus(-logit), axis=(-2, -1))

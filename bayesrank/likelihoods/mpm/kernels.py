@@ -1,17 +1,17 @@
 r"""Kernels of MPM: normalisers of many rankers in one pass over the items or pairs.
 
 A problem is a row of scores; every ranker has one adherence for all problems. With
-:math:`a = \theta S` the normalisers are exponential sums at N rates,
+:math:`a = \theta S`, the normalisers are exponential sums at N rates:
 
-================  ===================================================================
-equal variances   :math:`e^{-2a} Z = A B - K e^{-2a}`, where A and B sum
-                  :math:`e^{\pm a x_i - a}` over the items, S being half the range of s
-variances         :math:`e^{-a} Z = 2 \sum_{i<j} \cosh(a x_{ij}) e^{-a}` over the pairs, S being the
-                  largest :math:`|D_{ij}|`
-================  ===================================================================
+==================  =================================================================
+equal variances     :math:`e^{-2a} Z = A B - K e^{-2a}`, where A and B sum
+                    :math:`e^{\pm a x_i - a}` over the items, and S is half the range of s
+unequal variances   :math:`e^{-a} Z = 2 \sum_{i<j} \cosh(a x_{ij}) e^{-a}` over the pairs,
+                    where S is the largest :math:`|D_{ij}|`
+==================  =================================================================
 
-evaluated by Chebyshev expansion (`bayesrank.likelihoods.mpm.exponential_sums`), or ranker by ranker
-where that is less work.
+They are evaluated by Chebyshev expansion (`bayesrank.likelihoods.mpm.exponential_sums`), or ranker
+by ranker if that is less work.
 """
 
 import math
@@ -34,7 +34,7 @@ __all__ = [
     "pair_normalisers_pullback_kernel",
 ]
 
-EXPONENTIAL = 6  # terms of a series that take as long as one exponential, measured
+EXPONENTIAL = 6  # terms of a series that take as long as one exponential (measured)
 
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
@@ -52,12 +52,12 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
     where : ndarray of bool, (n_problems, n_items)
         Items of each problem.
     needed : ndarray of bool, (n_problems, n_rankers) or (1, 0)
-        Rankers of each problem; without columns all. The cost is that of these.
+        Rankers of each problem, the only ones that take time; without columns, all rankers.
 
     Returns
     -------
     ndarray, (n_problems, n_rankers)
-        -inf for problems of fewer than two items, and 0 where it is not needed.
+        -inf for problems with fewer than two items, and 0 where it is not needed.
     """
     out = np.zeros((score.shape[0], adherence.size))
     for p in range(score.shape[0]):
@@ -85,7 +85,7 @@ def pair_normalisers_kernel(score, variance, adherence, where, needed):  # type:
 def pair_normalisers_pullback_kernel(score, variance, adherence, where, needed, bar):  # type: ignore[no-untyped-def]
     """Gradients of ``sum(bar * pair_normalisers_kernel(...))`` by score, variance and adherence.
 
-    What a problem of fewer than two items is weighed with makes no difference.
+    Problems with fewer than two items are ignored, for any `bar`.
     """
     by_score, by_variance = np.zeros(score.shape), np.zeros(variance.shape)
     by_adherence = np.zeros(adherence.size)
@@ -125,10 +125,10 @@ def _needed_rankers(needed, p, n_rankers):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _expands(largest, share, n_points, n_rates):  # type: ignore[no-untyped-def]
-    """Whether a series is less work than an exponential per point and rate.
+    """Whether a series is less work than one exponential per point and rate.
 
-    It has a `share` of the terms of the largest rate. Rates that are huge, infinite or not a number
-    are left to the exponentials, before they become a number of terms.
+    The series has a `share` of the terms of the largest rate. Rates that are huge, infinite or NaN
+    use exponentials, because they do not give a valid number of terms.
     """
     terms = share * (10.0 + 9.0 * math.sqrt(largest))
     return terms * (n_points + n_rates) < EXPONENTIAL * n_points * n_rates
@@ -192,7 +192,7 @@ def _item_sums(x, rate):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
-    """Gradient by the scores; adds that by the rates to `by_rate`."""
+    """Gradient by the scores; adds the gradient by the rates to `by_rate`."""
     x, half = _centred(s)
     sums = _item_sums(x, half * rate)
     to_up, to_down = np.empty(rate.size), np.empty(rate.size)
@@ -223,7 +223,7 @@ def _pull_to_items(s, rate, bar, by_rate):  # type: ignore[no-untyped-def]
 
 
 # -----------------------------------------------------------------------------------------------
-# Variances: pairs
+# Unequal variances: pairs
 # -----------------------------------------------------------------------------------------------
 
 
@@ -243,11 +243,11 @@ def _scaled_differences(s, g):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _pair_moments(x, rate):  # type: ignore[no-untyped-def]
-    """Sum T_2m of the scaled differences; nothing where exponentials are less work."""
+    """Sum T_2m of the scaled differences; the result is empty if exponentials are less work."""
     largest = _largest(rate)
     if not _expands(largest, 0.5, x.size, rate.size):
         return np.empty(0)
-    terms = (n_terms(largest) + 1) // 2  # those of cosh, which has the even ones
+    terms = (n_terms(largest) + 1) // 2  # cosh has only the even terms
     return chebyshev_moments(2.0 * x * x - 1.0, terms)  # T_2m(x) = T_m(2 x^2 - 1)
 
 
@@ -255,7 +255,7 @@ def _pair_moments(x, rate):  # type: ignore[no-untyped-def]
 def _pair_sums(x, rate, moments):  # type: ignore[no-untyped-def]
     """Sum over the pairs e^-a cosh(a x) and x e^-a sinh(a x), a row for each rate a.
 
-    With moments, by these; without, an exponential for each pair and rate.
+    Without moments, it computes an exponential for each pair and rate.
     """
     out = np.zeros((rate.size, 2))
     c = np.empty(2 * moments.size)
@@ -277,7 +277,7 @@ def _pair_sums(x, rate, moments):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _slopes(x, rate, weight, terms):  # type: ignore[no-untyped-def]
-    """Weighted sum over the rates of e^-a sinh(a x), for every pair; by a series of `terms`."""
+    """Weighted sum over the rates of e^-a sinh(a x) for every pair, by a series if `terms` > 0."""
     out, total, c = np.zeros(x.size), np.zeros(terms), np.empty(2 * terms)
     for n in range(rate.size):
         if terms == 0:
@@ -287,7 +287,7 @@ def _slopes(x, rate, weight, terms):  # type: ignore[no-untyped-def]
             continue
         coefficients(rate[n], c)
         for m in range(terms):
-            total[m] += weight[n] * c[2 * m + 1]  # sinh has the odd ones
+            total[m] += weight[n] * c[2 * m + 1]  # sinh has only the odd terms
     if terms > 0:
         odd_series(x, total, out)
     return out
@@ -295,7 +295,7 @@ def _slopes(x, rate, weight, terms):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _pull_differences(g, reach, x, by_D):  # type: ignore[no-untyped-def]
-    """Gradients by scores and variances from those by the differences of the pairs."""
+    """Gradients by scores and variances from the gradients by the differences of the pairs."""
     by_s, by_g, k = np.zeros(g.size), np.zeros(g.size), 0
     for i in range(g.size):
         for j in range(i + 1, g.size):
@@ -315,7 +315,7 @@ def _pull_differences(g, reach, x, by_D):  # type: ignore[no-untyped-def]
 
 @_kernel
 def agreements_kernel(score, variance, ranker, first, second, count, like):  # type: ignore[no-untyped-def]
-    """Sum over the entries of each ranker of count times D; as many rankers as in `like`."""
+    """Sum count times D over the entries of each ranker; `like` gives the number of rankers."""
     out = np.zeros(like.size)
     for e in range(count.size):
         i, j = first[e], second[e]

@@ -1,7 +1,7 @@
-"""The compiled Ops of MPM: normalisers of many rankers, and how far counts agree with scores.
+"""The compiled Ops of MPM: normalisers of many rankers, and the agreement of counts with scores.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`; JAX runs the
-graphs of `bayesrank.likelihoods.mpm.graph`, which must agree.
+Numba and C modes run the kernels of `bayesrank.likelihoods.mpm.kernels`. JAX runs the equivalent
+graphs of `bayesrank.likelihoods.mpm.graph`.
 """
 
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ __all__ = [
 class LogNormalisers(CompiledOp):
     """Log normaliser of every problem and ranker, (n_problems, n_rankers).
 
-    Inputs: score (n_problems, n_items), variance (n_problems, n_items) or, known to be empty,
-    (1, 0), adherence (n_rankers,), where (n_problems, n_items), needed (n_problems, n_rankers) or,
-    known to be empty, (1, 0).
+    Inputs: score (n_problems, n_items), variance (n_problems, n_items), adherence (n_rankers,),
+    where (n_problems, n_items), needed (n_problems, n_rankers). Instead of variance or needed, the
+    Op takes an empty constant with the static shape (1, 0).
     """
 
     kernel = staticmethod(pair_normalisers_kernel)
@@ -57,17 +57,17 @@ class LogNormalisers(CompiledOp):
                 score, adherence, variance, where=where, nodes=self.nodes
             )
         else:
-            s, g, here = (x[:, None, :] for x in (score, variance, where))
+            s, g, where = (x[:, None, :] for x in (score, variance, where))
             theta = pt.zeros_like(s[..., 0]) + adherence
-            log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=here)
+            log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=where)
         return log_Z if needed.type.shape[1] == 0 else pt.switch(needed, log_Z, 0.0)
 
 
 class Agreement(CompiledOp):
     r"""Agreement of counts with scores, :math:`\sum_{ij} C_n(i, j) D_{ij}`, (n_rankers,).
 
-    Inputs: score (n_items,), variance (n_items,) or empty, the entries' ranker, first, second and
-    count (n_entries,), and an array (n_rankers,) of which only the shape is read.
+    Inputs: score (n_items,); variance (n_items,) or empty; ranker, first, second and count of each
+    entry (n_entries,). Only the shape of the last input (n_rankers,) is used.
     """
 
     kernel = staticmethod(agreements_kernel)
@@ -123,19 +123,18 @@ def log_normaliser_table(
     adherence : tensor_like of float, (n_rankers,)
         Of each ranker, in all problems.
     variance : tensor_like of float, (n_problems, n_items), optional
-        Positive; default 1/2, all equal.
+        Positive; default 1/2 for all items.
     where : tensor_like of bool, (n_problems, n_items), optional
         Items of each problem; default all.
     needed : tensor_like of bool, (n_problems, n_rankers), optional
-        Rankers of each problem; default all. The compiled cost is that of these.
+        Rankers of each problem, the only ones that take time in compiled code; default all.
     nodes : int
-        Adherences from which JAX interpolates, if there are variances and
-        more rankers than that.
+        With variances and more rankers than this, JAX interpolates from this number of adherences.
 
     Returns
     -------
     TensorVariable, (n_problems, n_rankers)
-        -inf for problems of fewer than two items, 0 where it is not needed.
+        -inf for problems with fewer than two items, 0 where it is not needed.
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
     adherence = pt.cast(pt.as_tensor_variable(adherence), "float64")
@@ -151,7 +150,7 @@ def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -
     """Agreement of the counts of every ranker with the scores, compiled.
 
     Scores and variances (by default 1/2) are (n_items,). The four `entries` (n_entries,) are the
-    ranker, the preferred item, the other item and the count. The result is of the length of `like`.
+    ranker, the preferred item, the other item and the count. The result has the length of `like`.
     """
     score = pt.cast(pt.as_tensor_variable(score), "float64")
     variance = pt.constant(np.zeros(0)) if variance is None else variance

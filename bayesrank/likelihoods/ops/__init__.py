@@ -1,6 +1,6 @@
-"""What all families share: the base of compiled Ops, sums that are known, stable functions.
+"""Tools for all families: the base of compiled Ops, terms with known sums, stable functions.
 
-This wing may import no other wing.
+This wing may not import any other wing.
 """
 
 from bayesrank.likelihoods.ops.arrays import (

@@ -1,4 +1,4 @@
-"""What all families do with arrays: sums by segment, rows of rankings, products of sparse rows."""
+"""Array functions for all families: sums by segment, rows of rankings, products of sparse rows."""
 
 import functools
 import operator
@@ -30,7 +30,7 @@ Index = Sequence[Any]
 Shape = Sequence[Any]
 
 
-SPARSE = 16  # numbers for each that is not 0, from which products of sparse rows are faster
+SPARSE = 16  # entries per non-zero entry from which sparse products are faster
 
 NOTHING = -1e30  # the logarithm of an empty sum, finite so that no gradient becomes NaN
 
@@ -38,8 +38,8 @@ NOTHING = -1e30  # the logarithm of an empty sum, finite so that no gradient bec
 def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable:
     """Sum `x` by segment: ``out[s] = sum of x[e] with index[e] == s``.
 
-    Written as an increment of an allocated NumPy zero because that is the form which is fast on
-    every backend and keeps float64 under JAX (`pt.zeros` is weakly typed there).
+    The graph increments an allocated NumPy zero. This form is fast on every backend, and it keeps
+    float64 under JAX, where `pt.zeros` is weakly typed.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable
     index : tuple of TensorVariable of int, (*entries)
         Coordinates of the segment of each entry.
     shape : tuple of int or scalar tensor
-        Shape of the segments: one number, or rankings by blocks.
+        Shape of the segments, for example (n_rankings, n_blocks).
 
     Returns
     -------
@@ -61,33 +61,33 @@ def segment_sum(x: TensorVariable, index: Index, shape: Shape) -> TensorVariable
 
 
 class RowsAgree(CheckAndRaise):
-    """A check of lengths; JAX leaves it out, because there lengths that differ cannot broadcast."""
+    """A check of lengths; JAX skips it, because it cannot broadcast lengths that differ anyway."""
 
 
 DIFFERENT = (
-    "A parameter has one value for each row of the observed data, and the data now have another "
-    "number of rows. Replace the parameter as well, or build the model again."
+    "A parameter has one value for each row of the observed data, but the number of rows has "
+    "changed. Replace the parameter as well, or build the model again."
 )
 
 
 def every_row(x: TensorVariable, n: Any, axis: int = 0) -> TensorVariable:
     """Return the indices of a parameter that has one entry for each row of the data.
 
-    Compiled code does not check indices: it would read memory beyond a shorter parameter.
+    Compiled code does not check indices, so it would read memory beyond a shorter parameter.
 
-    `n` is the number of rows, and `axis` that of the rows in the parameter. Another length is a
-    ValueError when the parameter is evaluated.
+    `n` is the number of rows, and `axis` the axis of the parameter that holds them. If the lengths
+    differ, evaluating the parameter raises a ValueError.
     """
     length = x.shape[axis]
     return pt.arange(RowsAgree(ValueError, DIFFERENT)(length, pt.eq(length, n)))
 
 
 def broadcast_batch(*inputs: TensorVariable) -> list[TensorVariable]:
-    """Give all inputs the same axes before the last.
+    """Broadcast the leading axes (all but the last) of all inputs.
 
-    By sums with zeros: `pt.broadcast_arrays` would compute shapes, which JAX cannot. Only where an
-    axis is missing, and with zeros of the first input that misses none, if there is one: sums of
-    inputs whose shapes are not known compare them, which JAX cannot either.
+    It adds zeros, because `pt.broadcast_arrays` would compute shapes, which JAX cannot trace. It
+    adds them only to inputs that lack an axis, and takes them from the first complete input if
+    there is one. Adding inputs of unknown shapes compares these, which JAX cannot trace either.
     """
     ndim = max(x.ndim for x in inputs)
     complete = [x.ndim == ndim and not any(x.type.broadcastable[:-1]) for x in inputs]
@@ -106,7 +106,7 @@ def over_rows(
     """Apply a function of matrices (rows, ...) to arguments with any leading axes."""
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     ranks = pt.as_tensor_variable(ranks).astype("int64")  # kernels are compiled for each type
-    # ranks first, which are data: their shape needs no computing
+    # ranks come first: they are data, so their shape is known
     ranks, *inputs = broadcast_batch(ranks, utility, *others)
     if ranks.ndim == 2:
         return logp(inputs[0], ranks, *inputs[1:])
@@ -115,7 +115,7 @@ def over_rows(
 
 
 def _rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
-    if x.type.shape[-1] == 0:  # reshape cannot tell how many rows without columns there are
+    if x.type.shape[-1] == 0:  # reshape cannot infer the number of rows without columns
         return pt.cast(_rows(like, like)[:, :0], x.dtype)
     return x.reshape((-1, x.shape[-1]))
 
@@ -130,12 +130,12 @@ def valid_ranks(ranks: TensorVariable) -> TensorVariable:
 
 
 def rows_times(rows: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Multiply rows of numbers, ``rows @ matrix``, of which most may be 0.
+    """Return ``rows @ matrix``, fast if most entries of the rows are 0.
 
     Examples
     --------
     >>> rows_times(np.eye(20)[:1], np.arange(40.0).reshape(20, 2))
     array([[0., 1.]])
     """
-    few = np.count_nonzero(rows) * SPARSE <= rows.size  # as directions of single variables have
-    return np.asarray((csr_array(rows) if few else rows) @ matrix)
+    sparse = np.count_nonzero(rows) * SPARSE <= rows.size  # such as directions of single variables
+    return np.asarray((csr_array(rows) if sparse else rows) @ matrix)

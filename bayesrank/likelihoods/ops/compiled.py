@@ -1,33 +1,32 @@
-r"""The base of compiled Ops: what a numba kernel evaluates, declared once.
+r"""The base of compiled Ops, which numba kernels evaluate.
 
-An Op declares its kernel, and the base does what PyTensor asks for: nodes with known shapes,
-`perform`, inferred shapes, gradients and the translation for numba. The translation for JAX is in
-`bayesrank.likelihoods.ops.jax_dispatch`.
+An Op declares its kernel. The base class implements the interface of PyTensor: nodes with known
+shapes, `perform`, inferred shapes, gradients and the translation to numba. The translation to JAX
+is in `bayesrank.likelihoods.ops.jax_dispatch`.
 
 ===================  ==============================================================================
-``kernel``           function of the inputs, followed by `constants`: of numba, or in Python
-``signature``        axes of the inputs and of the first output, as NumPy writes them,
-                     ``"(r,s),(r,s)->(r)"``; `bayesrank.likelihoods.ops.signatures` has the rules.
-                     Lengths are compared before every call of a kernel
+``kernel``           function of the inputs and then the `constants`, in numba or in Python
+``signature``        axes of the inputs and of the first output in NumPy's notation, such as
+                     ``"(r,s),(r,s)->(r)"``; see `bayesrank.likelihoods.ops.signatures`. Lengths
+                     are compared before every call of a kernel
 ``or_length``        axes that may also have another length, such as 0 for an absent input
-``version``          raised whenever the kernel, or one that it calls, gives other numbers:
-                     PyTensor keeps machine code on disk and does not look into imported functions
-``wrt``              positions of the inputs by which it is differentiated
-``graph``            the first output as a PyTensor graph, for JAX, which calls the kernel of an Op
-                     without a graph on the host
+``version``          increase it whenever the kernel, or a function that it calls, returns other
+                     numbers: PyTensor caches machine code and does not inspect imported functions
+``wrt``              positions of the inputs by which the Op is differentiated
+``graph``            the first output as a PyTensor graph for JAX; without a graph, JAX calls the
+                     kernel on the host
 ``pullback_kernel``  see below
 ===================  ==============================================================================
 
-An Op has its gradient in one of two ways:
+An Op computes its gradient in one of two ways:
 
-* *value and gradient in one pass*, where an entry of the first output depends on one row of the
-  inputs `wrt`, or where there is one entry: the kernel returns the value, and then for each of
-  `wrt` the gradient of the sum. A pullback multiplies that by the cotangent, row by row;
-* *a pullback kernel*, where every output depends on every input. ``pullback_kernel`` takes the
-  inputs and the cotangent and returns a gradient for each of `wrt`; it is an Op of its own,
-  `Pullback`.
+* *Value and gradient in one pass*: the first output has one entry, or each entry depends on one row
+  of the inputs `wrt`. The kernel returns the value, and then the gradient of the sum for each of
+  `wrt`. A pullback multiplies the gradient by the cotangent, row by row.
+* *A pullback kernel*: every output depends on every input. ``pullback_kernel`` takes the inputs and
+  the cotangent, and returns a gradient for each of `wrt`. A separate Op, `Pullback`, evaluates it.
 
-Second derivatives are differences of the gradient, `SecondDerivatives`.
+`SecondDerivatives` computes second derivatives as differences of the gradient.
 
 >>> import numba, pytensor
 >>> @numba.njit
@@ -88,7 +87,7 @@ __all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "SecondDerivative
 
 
 class KernelOp(Op):
-    """An Op of one output that a kernel evaluates; without a gradient unless a subclass has one."""
+    """An Op with one output that a kernel evaluates; subclasses may add a gradient."""
 
     __props__: tuple[str, ...] = ()
     kernel: Callable[..., Any]
@@ -100,7 +99,7 @@ class KernelOp(Op):
 
     @property
     def constants(self) -> tuple[Any, ...]:
-        """What the kernel takes after the inputs."""
+        """The arguments of the kernel after the inputs."""
         return ()
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -114,31 +113,31 @@ class KernelOp(Op):
         return Apply(self, variables, self.output_types(variables))
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return an output of each type, with the lengths that are known."""
+        """Return the types of the outputs, with the lengths that are known."""
         shape = output_shape(self.signature, [x.type.shape for x in inputs])
         return [pt.tensor(dtype=self.dtype, shape=shape)]
 
     @property
     def input_names(self) -> list[str]:
-        """What the kernel calls its inputs."""
+        """The names of the kernel's parameters."""
         kernel = getattr(self.kernel, "py_func", self.kernel)
         return [*inspect.signature(kernel).parameters]
 
     def rules(self, ndims: Sequence[int]) -> list[Rule]:
-        """List which lengths of inputs must agree."""
+        """List which lengths of the inputs must agree."""
         return rules_of(self.signature, self.or_length, tuple(ndims))
 
     def check(self, shapes: Sequence[Any]) -> None:
-        """Raise `LengthError` where known lengths of the inputs disagree."""
+        """Raise `LengthError` if known lengths of the inputs disagree."""
         rules = self.rules([len(shape) for shape in shapes])
         check(rules, shapes, type(self).__name__, self.input_names)
 
     def in_jax(self) -> Callable[..., Any] | None:
-        """Return the function for JAX; None: JAX calls the kernel on the host."""
+        """Return the function for JAX, or None if JAX calls the kernel on the host."""
         return None
 
     def call(self, *inputs: Any) -> Any:
-        """Return what the kernel returns of arrays, after comparing their lengths."""
+        """Compare the lengths of the arrays and call the kernel."""
         self.check([x.shape for x in inputs])
         return self.kernel(*map(_plain, inputs), *self.constants)
 
@@ -150,8 +149,8 @@ class KernelOp(Op):
 
     def axes(self) -> tuple[list[Axes], list[Axes]]:
         """Return the names of the axes of all inputs, and of all outputs."""
-        taken, given = axes_of(self.signature)
-        return taken, [given]
+        inputs, output = axes_of(self.signature)
+        return inputs, [output]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [output_shape(self.signature, shapes)]
@@ -164,9 +163,9 @@ class KernelOp(Op):
 
 
 class CompiledOp(KernelOp):
-    """A `KernelOp` with a gradient, and with a graph of the same values.
+    """A `KernelOp` with a gradient, and an equivalent graph.
 
-    `nodes` are those of whatever quadrature the graph has.
+    `nodes` is the number of nodes of the quadrature in the graph, if it has one.
     """
 
     __props__: tuple[str, ...] = ("nodes",)
@@ -179,12 +178,12 @@ class CompiledOp(KernelOp):
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         """Return the first output as a graph of the inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no graph: JAX calls its kernel.")
+        raise NotImplementedError(f"{type(self).__name__} has no graph; JAX calls its kernel.")
 
     def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable] | None:
-        """Return when a cheaper graph gives the same, and that graph; None if there is none.
+        """Return a condition under which a cheaper graph is equivalent, and that graph, or None.
 
-        JAX asks at every evaluation, so that data may be replaced by others.
+        JAX evaluates the condition every time, so data may be replaced.
         """
         return None
 
@@ -197,8 +196,8 @@ class CompiledOp(KernelOp):
         return [*super().output_types(inputs), *(inputs[i].type() for i in self.gradients)]
 
     def axes(self) -> tuple[list[Axes], list[Axes]]:
-        taken, given = super().axes()
-        return taken, [*given, *(taken[i] for i in self.gradients)]
+        inputs, outputs = super().axes()
+        return inputs, [*outputs, *(inputs[i] for i in self.gradients)]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [*super().infer_shape(node, shapes), *(shapes[i] for i in self.gradients)]
@@ -218,17 +217,17 @@ class CompiledOp(KernelOp):
         if any(map(_connected, slope_bars)):
             one = pt.ones_like(outputs[0])
             terms.append(second_derivatives(self, inputs, one, slope_bars)[1:])
-        # without zeros, whose shapes JAX would have to know
+        # no zeros, because JAX would have to know their shapes
         return [functools.reduce(operator.add, term) for term in zip(*terms, strict=True)]
 
 
 class Pullback(KernelOp):
     """Pull the cotangent of a `CompiledOp` back to its inputs `wrt`, by its pullback kernel.
 
-    Inputs: those of the Op and then the cotangent. Outputs: one gradient for each of `wrt`.
+    Inputs: the inputs of the Op, then the cotangent. Outputs: one gradient for each of `wrt`.
     """
 
-    __props__ = ("name", "props")  # texts and numbers, which PyTensor makes the cache's key of
+    __props__ = ("name", "props")  # strings and numbers, from which PyTensor makes the cache key
 
     def __init__(self, forward: CompiledOp) -> None:
         self.forward = forward
@@ -247,8 +246,8 @@ class Pullback(KernelOp):
         return [inputs[i].type() for i in self.forward.wrt]
 
     def axes(self) -> tuple[list[Axes], list[Axes]]:
-        taken, _ = super().axes()
-        return taken, [taken[i] for i in self.forward.wrt]
+        inputs, _ = super().axes()
+        return inputs, [inputs[i] for i in self.forward.wrt]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [shapes[i] for i in self.forward.wrt]
@@ -262,13 +261,15 @@ class Pullback(KernelOp):
 class SecondDerivatives(Op):
     r"""Change of a `CompiledOp` and of its gradients along a direction, by central differences.
 
-    With f the first output, b its cotangent and v the direction of the inputs x that are `wrt`,
+    With the first output f, its cotangent b and the direction v of the inputs x that are `wrt`,
+    the outputs are
 
     .. math:: J v \quad\text{and}\quad \sum_r b_r \nabla^2 f_r \, v, \qquad
               J_{rk} = \partial f_r / \partial x_k .
 
-    Inputs: those of the Op, the cotangent, and a direction for each of `wrt`. Outputs: one like f,
-    and one for each of `wrt`. Relative errors are about 1e-7. JAX differentiates the graph.
+    Inputs: the inputs of the Op, the cotangent, and a direction for each of `wrt`. Outputs: one
+    like f, and one for each of `wrt`. Relative errors are about 1e-7. JAX differentiates the graph
+    instead.
     """
 
     __props__ = ("forward",)
@@ -286,17 +287,17 @@ class SecondDerivatives(Op):
         directions = inputs[-n:]
         finite = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in directions]
         step = STEP / max(1.0, *finite)
-        with np.errstate(invalid="ignore"):  # what is not a number stays so, in its row
+        with np.errstate(invalid="ignore"):  # NaN stays in its row
             ahead, behind = (self._at(given, bar, directions, h) for h in (step, -step))
         for storage, more, less in zip(output_storage, ahead, behind, strict=True):
-            # equal infinities have no difference
+            # equal infinities do not change
             change = np.subtract(more, less, out=np.zeros_like(more), where=more != less)
             storage[0] = np.asarray(change / (2 * step))
 
     def _at(
         self, given: Sequence[Any], bar: Any, directions: Sequence[Any], step: float
     ) -> list[Any]:
-        """Value and weighted gradients a step away."""
+        """Value and weighted gradients one step away."""
         moved = [*given]
         for i, v in zip(self.forward.wrt, directions, strict=True):
             moved[i] = given[i] + step * v
@@ -321,7 +322,7 @@ STEP = 1e-4  # of the largest entry of a direction
 def second_derivatives(
     op: CompiledOp, inputs: Sequence[Any], bar: Any, directions: Sequence[Any]
 ) -> list[TensorVariable]:
-    """Return the outputs of `SecondDerivatives`; a direction that is disconnected is zero."""
+    """Return the outputs of `SecondDerivatives`; disconnected directions are zero."""
     along = [
         v if _connected(v) else pt.zeros_like(inputs[i])
         for i, v in zip(op.wrt, directions, strict=True)
@@ -334,13 +335,13 @@ def _connected(cotangent: Any) -> bool:
 
 
 def _at_positions(positions: Sequence[int], by: Sequence[Any], n_inputs: int) -> list[Any]:
-    """List a gradient for every input, disconnected for those at no position."""
+    """List a gradient for every input; inputs at other positions are disconnected."""
     found = dict(zip(positions, by, strict=True))
     return [found.get(i, disconnected_type()) for i in range(n_inputs)]
 
 
 class FirstInput(Op):
-    """The first input as it is: what an Op needs that only rewrites and gradients tell apart."""
+    """Identity of the first input: the base of Ops that matter only to rewrites and gradients."""
 
     __props__: tuple[str, ...] = ()
     view_map = {0: [0]}
@@ -357,7 +358,7 @@ class FirstInput(Op):
 
 
 def _plain(x: Any) -> Any:
-    """Return an array as most are, for numba compiles anew for every layout and for locked ones."""
+    """Return a contiguous, writeable array; numba compiles again for any other array."""
     return x if x.flags.c_contiguous and x.flags.writeable else np.array(x, order="C")
 
 
@@ -368,25 +369,25 @@ def _by_row(bar: Any, slope: Any) -> Any:
 
 @register_funcify_and_cache_key(KernelOp)
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, str | None]:
-    """Write a function that compares lengths and calls the kernel, and the key of its code.
+    """Write a function that compares lengths and calls the kernel; return it with its cache key.
 
-    Constants are written as literals, by which LLVM simplifies the kernel. A kernel in plain Python
-    is called as it is.
+    Constants are written as literals, so that LLVM can simplify the kernel. A kernel in plain
+    Python is called directly.
     """
     if not isinstance(op.kernel, Dispatcher):
         return _in_python(op, node)
     names = [f"x{i}" for i in range(len(node.inputs))]
     given = [*(f"np.ascontiguousarray({x})" for x in names), *map(repr, op.constants)]
     for i, x in enumerate(node.inputs):
-        if x.ndim == 0:  # NumPy would make a vector of it
+        if x.ndim == 0:  # NumPy would turn it into a vector
             given[i] = names[i]
     checks = [_as_source(op, rule) for rule in op.rules([x.type.ndim for x in node.inputs])]
     body = "\n".join([*checks, f"    return kernel({', '.join(given)})"])
     text = f"def compiled({', '.join(names)}):\n{body}\n"
     known = {"kernel": op.kernel, "np": np, "LengthError": LengthError, "__name__": __name__}
     compiled = compile_numba_function_src(text, "compiled", known)
-    of_text = hashlib.sha256(text.encode()).hexdigest()
-    key = default_hash_key_from_props(op, cache_version=op.version, text=of_text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    key = default_hash_key_from_props(op, cache_version=op.version, text=digest)
     return numba_njit(compiled), key
 
 
@@ -399,7 +400,7 @@ def _in_python(op: Op, node: Apply, **kwargs: Any) -> tuple[Any, None]:
 
 
 def _as_source(op: KernelOp, rule: Rule) -> str:
-    """Write the comparison of a rule in Python, for a compiled function."""
+    """Write the check of a rule as Python source, for a compiled function."""
     found = f"x{rule.which}.shape[{rule.axis}]"
     other = "0" if rule.as_of is None else f"x{rule.as_of}.shape[{rule.as_axis}]"
     terms = [f"{found} != {other} + {rule.more}"]
@@ -420,7 +421,7 @@ def _numba_first(op: FirstInput, node: Apply, **kwargs: Any) -> tuple[Any, int]:
 
 @graph_rewriter
 def translate_to_jax(fgraph: FunctionGraph) -> None:
-    """Register the translations before JAX's mode needs them: to import JAX takes a second."""
+    """Register the translations when JAX's mode first needs them; importing JAX takes a second."""
     importlib.import_module("bayesrank.likelihoods.ops.jax_dispatch")
 
 

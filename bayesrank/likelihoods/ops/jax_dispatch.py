@@ -1,7 +1,7 @@
-"""Translations of compiled Ops to JAX, imported by the first function that is compiled for JAX.
+"""Translations of compiled Ops to JAX, imported when the first function is compiled for JAX.
 
-A `CompiledOp` becomes its graph, or if that is missing a call of its kernel on the host. Gradients
-are then JAX's. Lengths are compared before, as for every other backend.
+A `CompiledOp` becomes its graph, and JAX differentiates it. Without a graph, JAX calls the kernel
+on the host. Lengths are compared first, as for every other backend.
 """
 
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ def _stop_gradient(op: StopGradient, **kwargs: Any) -> Function:
 
 @jax_funcify.register(Refused)
 def _refused(op: Refused, **kwargs: Any) -> Function:
-    raise ValueError(op.msg)  # a check is skipped by JAX
+    raise ValueError(op.msg)  # JAX skips checks
 
 
 @jax_funcify.register(KernelOp)
@@ -69,7 +69,7 @@ def _on_host(function: Function, like: Any, *inputs: Any) -> Any:
 
 
 def _output_of_kernel(op: CompiledOp, output: int, *inputs: Any) -> Any:
-    """One output of a kernel of one number per row: the value, 0, or the gradient by it, 1."""
+    """Return output 0 (the value) or 1 (the gradient) of a kernel with one number per row."""
     like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
     return _on_host(lambda *x: op.call(*map(np.asarray, x))[output], like, *inputs)
 
@@ -79,16 +79,16 @@ def _unknown(x: Any, *others: Any) -> Any:
 
 
 def _with_derivative(function: Function, derivative: Function) -> Function:
-    """Tell JAX the derivative of a function by its first argument."""
+    """Tell JAX the derivative of a function with respect to its first argument."""
     known = jax.custom_jvp(function)
     known.defjvp(lambda inputs, tangents: (known(*inputs), derivative(*inputs) * tangents[0]))
     return known
 
 
 def _kernel_with_gradient(op: CompiledOp) -> Function:
-    """Call a kernel without a graph; its second derivatives are not numbers.
+    """Call a kernel without a graph; its second derivatives are NaN.
 
-    That is no error, because JAX also follows what it does not use.
+    They do not raise an error, because JAX also traces results that it does not use.
     """
     slope = _with_derivative(partial(_output_of_kernel, op, 1), _unknown)
     value = _with_derivative(partial(_output_of_kernel, op, 0), slope)
@@ -107,7 +107,7 @@ def _compiled(op: CompiledOp, node: Apply, **kwargs: Any) -> Function:
 
 
 def _evaluation(op: CompiledOp, node: Apply) -> Function:
-    """Return a function of the inputs that returns the outputs of the Op."""
+    """Return a function from the inputs of the Op to its outputs."""
     if type(op).graph is CompiledOp.graph:
         return _kernel_with_gradient(op)
     inputs = [x.type() for x in node.inputs]
@@ -120,30 +120,30 @@ def _evaluation(op: CompiledOp, node: Apply) -> Function:
 
 
 def _as_jax(inputs: Sequence[Any], graph: Any) -> Function:
-    """Translate a graph as written: rewrites would turn concrete shapes into traced arithmetic."""
+    """Translate a graph without rewrites, which would replace concrete shapes by traced values."""
     convert = jax_funcify(FunctionGraph([*inputs], [graph], clone=False))
     return lambda *args: convert(*args)[0]
 
 
 def _outputs(op: CompiledOp, inputs: Sequence[Any], graph: Any) -> Function:
-    """Return a function of the value by a graph, with gradients if they are outputs."""
+    """Return a function that computes the graph, and the gradients if they are outputs."""
     value = _as_jax(inputs, graph)
     return partial(_value_and_gradients, op, value) if op.gradients else value
 
 
 def _value_and_gradients(op: CompiledOp, value: Function, *args: Any) -> Any:
-    out, pull = jax.vjp(partial(_of_points, op, value, args), *(args[i] for i in op.wrt))
+    out, pull = jax.vjp(partial(_evaluate_at, op, value, args), *(args[i] for i in op.wrt))
     return out, *pull(jnp.ones_like(out))  # unused gradients are removed by XLA
 
 
-def _of_points(op: CompiledOp, value: Function, args: Sequence[Any], *points: Any) -> Any:
-    """Evaluate with other values of the inputs `wrt`."""
+def _evaluate_at(op: CompiledOp, value: Function, args: Sequence[Any], *points: Any) -> Any:
+    """Evaluate a function with other values of the inputs `wrt`."""
     given = dict(zip(op.wrt, points, strict=True))
     return value(*(given.get(i, x) for i, x in enumerate(args)))
 
 
 def _value_only(forward: CompiledOp, inputs: Sequence[Any]) -> Function:
-    """Return a function of the values of all inputs that returns the first output."""
+    """Return a function from the values of all inputs to the first output."""
     convert = jax_funcify(forward, node=forward.make_node(*inputs))
     return (lambda *args: convert(*args)[0]) if forward.gradients else convert
 
@@ -157,7 +157,7 @@ def _pullback(op: Pullback, node: Apply, **kwargs: Any) -> Function:
         op.check([jnp.shape(x) for x in args])
         *given, bar = args
         points = [given[i] for i in forward.wrt]
-        by = jax.vjp(partial(_of_points, forward, value, given), *points)[1](bar)
+        by = jax.vjp(partial(_evaluate_at, forward, value, given), *points)[1](bar)
         return by if len(by) > 1 else by[0]
 
     return gradients
@@ -170,10 +170,10 @@ def _second_derivatives(op: SecondDerivatives, node: Apply, **kwargs: Any) -> Fu
 
     def changes(*args: Any) -> Any:
         *given, bar = args[:-n]
-        of_points = partial(_of_points, forward, value, given)
+        evaluate = partial(_evaluate_at, forward, value, given)
 
         def value_and_gradients(*points: Any) -> Any:
-            out, pull = jax.vjp(of_points, *points)
+            out, pull = jax.vjp(evaluate, *points)
             return out, *pull(jnp.broadcast_to(bar, out.shape))
 
         points = tuple(given[i] for i in forward.wrt)

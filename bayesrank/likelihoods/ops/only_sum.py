@@ -1,8 +1,8 @@
-"""Terms of which only the sum means something.
+"""Terms that are meaningful only as a sum.
 
-A composite likelihood is a sum of terms that are not independent: a sampler may climb it, but no
-term of it says how probable an observation is. Terms of `only_sum` may be scaled, added up and
-differentiated; a function whose output they are, entry by entry, raises the sentence instead.
+The terms of a composite likelihood are not independent. A sampler can use their sum, but no single
+term is the probability of an observation. Terms from `only_sum` may be scaled, summed and
+differentiated. A function that returns the individual terms raises a ValueError instead.
 
 >>> import pytensor.tensor as pt
 >>> x = pt.dvector("x")
@@ -33,7 +33,7 @@ __all__ = ["OnlySum", "only_sum"]
 
 
 class OnlySum(FirstInput):
-    """The first input, of which only the sum may leave a function; use `only_sum`."""
+    """The first input, which a function may only return as a sum; use `only_sum`."""
 
     __props__: tuple[str, ...] = ("sentence",)
 
@@ -48,26 +48,26 @@ class OnlySum(FirstInput):
 
 
 class Refused(CheckAndRaise):
-    """What raises the sentence wherever it is evaluated."""
+    """An Op that raises the message when it is evaluated."""
 
     def perform(self, node: Apply, inputs: Any, outputs: Any) -> None:
         raise ValueError(self.msg)
 
 
 def only_sum(terms: Any, sentence: str) -> TensorVariable:
-    """Return terms that are of no use one by one.
+    """Return the terms, marked as meaningful only in sum.
 
-    A function that gives them back raises the sentence as a ValueError.
+    A function that returns them raises a ValueError with the given sentence.
     """
     return OnlySum(sentence)(terms)
 
 
 @graph_rewriter
 def refuse_terms(fgraph: FunctionGraph) -> None:
-    """Replace terms that reach an output without being added up by what raises their sentence.
+    """Replace terms that reach an output without being summed by an Op that raises an error.
 
-    Before all other rewrites, which may fuse what the terms go through. An exception that a
-    rewrite raises itself would be caught and printed.
+    This rewrite runs first, because other rewrites may fuse Ops on the way. It does not raise the
+    error itself, because PyTensor catches and prints exceptions in rewrites.
     """
     if not any(isinstance(node.op, OnlySum) for node in fgraph.apply_nodes):
         return
@@ -85,11 +85,11 @@ def refuse_terms(fgraph: FunctionGraph) -> None:
 
 
 def _values(node: Apply) -> list[Variable]:
-    """Give the inputs of which entries may be seen in the outputs."""
+    """Return the inputs whose entries may appear in the outputs."""
     if isinstance(node.op, CAReduce | Shape | Shape_i):
         return []
     if isinstance(node.op, Elemwise) and isinstance(node.op.scalar_op, Second):
-        return list(node.inputs[1:])  # the first has the shape that the second is given
+        return list(node.inputs[1:])  # the first input only provides the shape
     return list(node.inputs)
 
 

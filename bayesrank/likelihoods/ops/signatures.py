@@ -1,25 +1,26 @@
-r"""Signatures of compiled Ops: which axes the arrays have, and the lengths that must agree.
+r"""Signatures of compiled Ops: the axes of their arrays, and the lengths that must agree.
 
-A signature is written as NumPy writes it, ``"(r,s),(r,s)->(r)"``. Axes of one name have one length.
+A signature uses NumPy's notation, ``"(r,s),(r,s)->(r)"``. Axes with the same name have the same
+length.
 
 ==============  ================================================================================
-``r``           the length of the first axis of this name
+``r``           the length of the first axis with this name
 ``...``         leading axes, the same in all inputs that have them
 ``3``           a length of 3
 ``n+1``         one more than the axis ``n``
 ==============  ================================================================================
 
-An input may also be absent, or one value may serve for a whole axis. `or_length` says so: ``("v",
-"n", 0)`` lets the axis ``v`` have the length of ``n`` or the length 0.
+An input may also be absent, or one value may serve for a whole axis. `or_length` declares this:
+``("v", "n", 0)`` lets the axis ``v`` have the length of ``n`` or the length 0.
 
-A kernel does not look at lengths. If they disagree, it reads and writes memory of something else,
-so that every call of a kernel is preceded by a comparison of these lengths.
+A kernel does not check lengths. If they disagree, it would read and write memory out of bounds.
+Therefore lengths are compared before every call of a kernel.
 
 >>> rules = rules_of("(r,j),(r,n),(r)->(r)", (), (2, 2, 1))
 >>> check(rules, [(60, 3), (60, 4), (20,)], "Example", ["alpha", "ranks", "weight"])
 Traceback (most recent call last):
 ...
-bayesrank.likelihoods.ops.signatures.LengthError: The lengths of parameters and data do not fit ...
+bayesrank.likelihoods.ops.signatures.LengthError: Lengths of parameters and data differ: `weight`...
 """
 
 import functools
@@ -40,13 +41,13 @@ __all__ = [
 ]
 
 Axes = tuple[str, ...]
-Alternatives = tuple[tuple[str, str, int], ...]  # an axis, another, and a length
+Alternatives = tuple[tuple[str, str, int], ...]  # an axis, another axis, and an alternative length
 
 
 class LengthError(ValueError):
-    """Raised where arrays of different lengths meet in a compiled Op.
+    """Raised when the lengths of a compiled Op's inputs disagree.
 
-    The text has two places for the lengths.
+    The text has two placeholders for the lengths.
     """
 
     def __init__(self, text: str, *lengths: int) -> None:
@@ -76,32 +77,32 @@ def axes_of(signature: str) -> tuple[list[Axes], Axes]:
 
 
 def fits(signature: str, ndims: Sequence[int]) -> bool:
-    """Tell whether inputs have as many axes as the signature, and leading ones all alike."""
-    taken, _ = axes_of(signature)
-    lead = {n - len(axes) + 1 for n, axes in zip(ndims, taken, strict=True) if "..." in axes}
-    own = [n == len(axes) for n, axes in zip(ndims, taken, strict=True) if "..." not in axes]
-    return all(own) and len(lead) <= 1 and min(lead, default=0) >= 0
+    """Return whether the numbers of axes match the signature, with equal leading axes."""
+    inputs, _ = axes_of(signature)
+    lead = {n - len(axes) + 1 for n, axes in zip(ndims, inputs, strict=True) if "..." in axes}
+    equal = [n == len(axes) for n, axes in zip(ndims, inputs, strict=True) if "..." not in axes]
+    return all(equal) and len(lead) <= 1 and min(lead, default=0) >= 0
 
 
 def output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the shape of the first output from those of the inputs."""
-    taken, given = axes_of(signature)
+    """Return the shape of the first output from the shapes of the inputs."""
+    inputs, output = axes_of(signature)
     length: dict[str, tuple[Any, ...]] = {}
-    for axes, shape in zip(taken, shapes, strict=True):
-        for name, places in _places(axes, len(shape)).items():
-            own = places if name == "..." else places[:1]
-            length.setdefault(name, tuple(shape[axis] for axis in own))
-    return tuple(n for name in given for n in length[name])
+    for axes, shape in zip(inputs, shapes, strict=True):
+        for name, positions in _positions(axes, len(shape)).items():
+            used = positions if name == "..." else positions[:1]
+            length.setdefault(name, tuple(shape[axis] for axis in used))
+    return tuple(n for name in output for n in length[name])
 
 
 @functools.cache
 def rules_of(signature: str, or_length: Alternatives, ndims: tuple[int, ...]) -> list[Rule]:
     """List the comparisons that inputs with `ndims` axes must pass."""
-    taken, _ = axes_of(signature)
+    inputs, _ = axes_of(signature)
     others = {axis: (base, allowed) for axis, base, allowed in or_length}
-    places: list[tuple[str, tuple[int, int]]] = []  # name, input and axis
-    for which, (axes, ndim) in enumerate(zip(taken, ndims, strict=True)):
-        for name, found in _places(axes, ndim).items():
+    places: list[tuple[str, tuple[int, int]]] = []  # name, and position of the input and the axis
+    for which, (axes, ndim) in enumerate(zip(inputs, ndims, strict=True)):
+        for name, found in _positions(axes, ndim).items():
             keys = [f"...{k}" if name == "..." else name for k in range(len(found))]
             places += [(key, (which, axis)) for key, axis in zip(keys, found, strict=True)]
     length_of: dict[str, tuple[int, int]] = {}
@@ -110,7 +111,7 @@ def rules_of(signature: str, or_length: Alternatives, ndims: tuple[int, ...]) ->
             length_of.setdefault(key, place)
 
     rules = []
-    alike: dict[str, list[tuple[int, int]]] = {}  # optional axes that are like no other
+    alike: dict[str, list[tuple[int, int]]] = {}  # optional axes whose base axis does not exist
     for key, place in places:
         name, _, more = key.partition("+")
         base, allowed = others.get(name, (name, None))
@@ -126,12 +127,12 @@ def rules_of(signature: str, or_length: Alternatives, ndims: tuple[int, ...]) ->
 
 
 def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Sequence[str]) -> None:
-    """Raise where lengths that are known disagree; None is a length that is not known.
+    """Raise if known lengths disagree; None is an unknown length.
 
     Raises
     ------
     LengthError
-        Naming two inputs, their axes and lengths.
+        With the names of two inputs, their axes and lengths.
     """
     for rule in rules:
         found = shapes[rule.which][rule.axis]
@@ -145,9 +146,9 @@ def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Seq
 
 
 def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
-    """Write the message of a rule, with places for the two lengths."""
+    """Write the message of a rule, with placeholders for the two lengths."""
     text = (
-        "The lengths of parameters and data do not fit each other: "
+        "Lengths of parameters and data differ: "
         f"`{names[rule.which]}` has length {{0}} along its axis {rule.axis}"
     )
     if rule.as_of is None:
@@ -155,16 +156,16 @@ def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
     needs = "equal lengths" if rule.more == 0 else f"{rule.more} more than that"
     return (
         f"{text}, and `{names[rule.as_of]}` has length {{1}} along its axis {rule.as_axis}. "
-        f"{op_name} needs {needs}. If data of the model were replaced, replace all that has one "
-        "value per row together, by br.set_observed, or build the model again."
+        f"{op_name} needs {needs}. If you replaced data of the model, use br.set_observed to "
+        "replace all data with one value per row together, or build the model again."
     )
 
 
-def _places(axes: Axes, ndim: int) -> dict[str, list[int]]:
-    """Return the axes of an input by their names; a repeated name has several."""
-    batch = ndim - len(axes) + 1  # where there are leading axes
+def _positions(axes: Axes, ndim: int) -> dict[str, list[int]]:
+    """Return the positions of the axes of an input by name; a repeated name has several."""
+    batch = ndim - len(axes) + 1  # number of leading axes, if there are any
     found: dict[str, list[int]] = {}
     for k, name in enumerate(axes):
-        own = range(batch) if name == "..." else [ndim - len(axes) + k]
-        found.setdefault(name, []).extend(own)
+        positions = range(batch) if name == "..." else [ndim - len(axes) + k]
+        found.setdefault(name, []).extend(positions)
     return found

@@ -1,4 +1,4 @@
-"""Functions that keep their values and gradients at extremes, on every backend."""
+"""Functions whose values and gradients are stable at extreme inputs, on every backend."""
 
 import math
 from typing import Any
@@ -13,9 +13,9 @@ __all__ = ["log_ndtr", "log_sigmoid", "safe_log", "softplus"]
 def softplus(x: TensorVariable) -> TensorVariable:
     """Return ``log(1 + exp(x))``.
 
-    PyTensor's own becomes NaN under `jax.grad` beyond 700 or so: its JAX form overflows in the
-    branches that are not taken. The bounds overlap, because a bound at the point where a switch
-    turns has half a gradient there.
+    The gradient of PyTensor's softplus is NaN under `jax.grad` beyond about 700, because its JAX
+    form overflows in branches that are not taken. The bounds overlap, because a clip at the switch
+    point would halve the gradient there.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def log_sigmoid(x: TensorVariable) -> TensorVariable:
 
 
 def safe_log(x: TensorVariable) -> TensorVariable:
-    """Logarithm with a finite gradient at zero, where it is -inf.
+    """Logarithm that is -inf at zero, with a finite gradient there.
 
     Examples
     --------
@@ -51,10 +51,9 @@ def safe_log(x: TensorVariable) -> TensorVariable:
 def log_ndtr(z: Any) -> TensorVariable:
     r"""Logarithm of the standard normal distribution function, :math:`\log\Phi(z)`.
 
-    Below -30, where :math:`\Phi` soon underflows, it is the asymptotic series of Mills' ratio
-    (its error there is 2e-14), which unlike `erfcx` every backend has.
-
-    It is as exact as the backend's `erfc`.
+    Below -30, where :math:`\Phi` soon underflows, it is the asymptotic series of Mills' ratio, with
+    an error of 2e-14. Unlike `erfcx`, the series works on every backend. Elsewhere it is as exact
+    as the backend's `erfc`.
 
     Examples
     --------
@@ -63,8 +62,8 @@ def log_ndtr(z: Any) -> TensorVariable:
     """
     z = pt.as_tensor_variable(z)
 
-    # Each part is kept within bounds beyond its own range, so that at the joints no derivative is
-    # that of a bound: log Φ(z) = −z²/2 − log(−z √2π) + log(1 − 1/z² + 3/z⁴ − 15/z⁶ + ...)
+    # Each piece is clipped outside its range, so that clipping does not affect gradients where the
+    # pieces meet: log Φ(z) = −z²/2 − log(−z √2π) + log(1 − 1/z² + 3/z⁴ − 15/z⁶ + ...)
     low = pt.minimum(z, -20.0)
     s, series = 1 / low**2, 0.0
     for odd in (11, 9, 7, 5, 3, 1):

@@ -1,10 +1,10 @@
-"""An identity whose gradient is disconnected on every route.
+"""An identity whose gradient is disconnected on every backend.
 
-The nodes of a quadrature and the running maxima of a log-sum-exp are constants of the gradient:
-moving them changes the result by nothing but rounding.  `pytensor.gradient.disconnected_grad`
-says so for a bare graph, but PyMC canonicalises a model before it differentiates and that
-removes it (it is a view), and `jax.grad` never sees it.  This Op is no view, so no rewrite takes
-it away, and under JAX it is `jax.lax.stop_gradient`.
+Gradients may treat the nodes of a quadrature and the maxima of a log-sum-exp as constants. Moving
+them changes the result only by rounding.
+`pytensor.gradient.disconnected_grad` does this for a plain graph. However, PyMC canonicalises a
+model before it differentiates, which removes such views, and `jax.grad` never sees them. No
+rewrite removes this Op, and under JAX it becomes `jax.lax.stop_gradient`.
 
 >>> import pytensor, pytensor.tensor as pt
 >>> x = pt.dscalar("x")
@@ -40,5 +40,5 @@ _stop_gradient = StopGradient()
 
 
 def stop_gradient(x: Any) -> TensorVariable:
-    """Return `x` as a constant of every gradient: numba, C and JAX, inside a model or not."""
+    """Return `x` as a constant for gradients under numba, C and JAX, inside and outside models."""
     return _stop_gradient(x)

@@ -1,20 +1,19 @@
 """Exponential functions and a logarithm that compile to vector instructions.
 
-Numba calls those of the C library number by number, unless a library of Intel's is installed;
-of an inlined polynomial LLVM computes as many values at once as the processor has room for, four
-times as fast (measured: 1.0 ns against 4.2 ns a number). Inlined, they inherit the arithmetic of
-whoever calls them, and lose some digits where that takes sums in another order (``reassoc``).
-With x = k log 2 + r, where r is at most log(2) / 2 in size,
+Unless Intel's vector library is installed, numba calls the C library for one number at a time. LLVM
+compiles an inlined polynomial to vector instructions, which is four times as fast. Inlined
+functions inherit the floating-point options of their caller, and lose some digits if those allow
+sums in another order (``reassoc``). With x = k log 2 + r and abs(r) <= log(2) / 2,
 
     exp(x) = 2^k (1 + r + r^2 / 2! + ... + r^13 / 13!),
 
-and what is left out is below r^14 / 14! = 4e-18. Results are within two units in the last place.
+with a truncation error below r^14 / 14! = 4e-18. Results are within two units in the last place.
 
-With x = 2^k m, where m is from 1 / sqrt 2 to sqrt 2, and s = (m - 1) / (m + 1),
+Let x = 2^k m, where m is between 1 / sqrt 2 and sqrt 2. Then with s = (m - 1) / (m + 1),
 
     log(x) = k log 2 + 2 s (1 + s^2 / 3 + s^4 / 5 + ... + s^20 / 21),
 
-and what is left out is below 2 s^23 / 23 = 2e-19.
+with a truncation error below 2 s^23 / 23 = 2e-19.
 """
 
 import math
@@ -29,26 +28,26 @@ from numba.extending import intrinsic
 __all__ = ["FARTHEST", "vector_exp", "vector_expm1", "vector_log"]
 
 LOG2_E = 1 / math.log(2)
-# log 2 in two parts: products of the first with a whole number below 2^21 are exact
+# log 2 in two parts: products of the first part with an integer below 2^21 are exact
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-# Whole numbers are the last bits of their sum with this
+# An integer is in the last bits of its sum with this number
 WHOLE = 1.5 * 2.0**52
-FARTHEST = 700.0  # where both functions may be called, on either side of zero
+FARTHEST = 700.0  # both exponential functions are valid from -700 to 700
 BIAS, MANTISSA = 1023, 52  # of the exponent of a double
 EXP_TERMS = tuple(1 / math.factorial(i) for i in range(13, 1, -1))  # highest power first
 
 
-# The exponent of what is above this has one added, so that what is left is from 1 / sqrt 2 on
+# Mantissas above this one get an exponent one higher, so that m is at least 1 / sqrt 2
 HALF_OCTAVE = 0x3FE6A09E667F3BCD  # bits of 1 / sqrt 2
 LOG_TERMS = tuple(2 / (2 * i + 1) for i in range(10, 0, -1))
 
 
 @intrinsic
 def _rounded(context: Any, x: Any) -> Any:
-    """Give the next whole number, as a double.
+    """Return the nearest integer as a double.
 
-    To add a large number and take it off again does the same, but not under `fastmath`, which a
-    function inherits from whoever called it first if it does not say what it wants itself.
+    Adding and subtracting a large number does the same, but not under `fastmath`. A function
+    inherits that option from its first caller unless it sets the option itself.
     """
     return types.float64(types.float64), lambda c, builder, s, given: builder.call(
         builder.module.declare_intrinsic("llvm.rint", [ir.DoubleType()]), given
@@ -57,7 +56,7 @@ def _rounded(context: Any, x: Any) -> Any:
 
 @intrinsic
 def _bits(context: Any, x: Any) -> Any:
-    """Give the 64 bits of a double as a whole number."""
+    """Return the 64 bits of a double as an integer."""
     return types.int64(types.float64), lambda c, builder, s, given: builder.bitcast(
         given[0], ir.IntType(64)
     )
@@ -65,7 +64,7 @@ def _bits(context: Any, x: Any) -> Any:
 
 @intrinsic
 def _double(context: Any, x: Any) -> Any:
-    """Give the double that 64 bits are."""
+    """Return the double with the given 64 bits."""
     return types.float64(types.int64), lambda c, builder, s, given: builder.bitcast(
         given[0], ir.DoubleType()
     )
@@ -73,14 +72,14 @@ def _double(context: Any, x: Any) -> Any:
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_exp(x):  # type: ignore[no-untyped-def]
-    """Exponential function of numbers from -708 to 709; nan of nan, anything of all others."""
+    """Exponential function for numbers from -708 to 709; NaN for NaN, arbitrary otherwise."""
     k, r = _octaves(x)
     return (_rest(r) + r + 1.0) * _power_of_two(k)
 
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_expm1(x):  # type: ignore[no-untyped-def]
-    """Exponential function less one, as exact near zero, of numbers from -708 to 709."""
+    """Exponential function minus one for numbers from -708 to 709, also exact near zero."""
     k, r = _octaves(x)
     power = _power_of_two(k)
     return (_rest(r) + r) * power + (power - 1.0)
@@ -88,10 +87,10 @@ def vector_expm1(x):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def vector_log(x):  # type: ignore[no-untyped-def]
-    """Logarithm of finite numbers from 2.3e-308 on; anything of others."""
+    """Logarithm for finite numbers from 2.3e-308 on; arbitrary otherwise."""
     octaves = (_bits(x) - HALF_OCTAVE) >> MANTISSA
     m = _double(_bits(x) - (octaves << MANTISSA))
-    k = np.float64(np.int32(octaves))  # of 32 bits, because most processors convert no others
+    k = np.float64(np.int32(octaves))  # 32 bits, because most processors only convert those
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     p = 0.0
@@ -109,7 +108,7 @@ def _octaves(x):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always", error_model="numpy", fastmath=False)
 def _rest(r):  # type: ignore[no-untyped-def]
-    """Give exp(r) - 1 - r."""
+    """Return exp(r) - 1 - r."""
     p = 0.0
     for c in EXP_TERMS:
         p = p * r + c

@@ -1,9 +1,9 @@
-"""Terms whose sum has a cheaper graph of its own.
+"""Terms whose sum has a cheaper graph.
 
-A sampler wants the sum of a log-likelihood, over and over; LOO wants its terms, once. Where many
-terms are alike, their sum is that of few weighted ones. `with_sum` holds both graphs: a
-canonicalisation replaces the sum of its terms by the other graph, and what is left is the terms.
-PyMC canonicalises before it differentiates, so that the gradient is that of the cheaper graph too.
+A sampler needs the sum of a log-likelihood many times; LOO needs its terms once. If many terms are
+equal, their sum is a weighted sum of a few distinct terms. `with_sum` stores both graphs: a
+canonicalisation replaces the sum of the terms by the other graph, and otherwise the terms remain.
+PyMC canonicalises before it differentiates, so gradients also use the cheaper graph.
 
 >>> import pytensor.tensor as pt
 >>> x = pt.dvector("x")
@@ -28,7 +28,7 @@ __all__ = ["WithSum", "with_sum"]
 
 
 class WithSum(FirstInput):
-    """The first input, of which the second is the sum; use `with_sum`."""
+    """The first input; the second input is its sum. Use `with_sum`."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False]]
@@ -44,10 +44,10 @@ _with_sum = WithSum()
 
 
 def with_sum(terms: Any, total: Any) -> TensorVariable:
-    """Return terms that know another graph of their sum.
+    """Return terms with a second graph for their sum.
 
-    Where only the sum of the terms is used, the scalar `total` is evaluated instead. It must be
-    equal to that sum, whatever the inputs of the two graphs.
+    If only the sum of the terms is used, the scalar `total` is evaluated instead. It must equal the
+    sum for all inputs of the two graphs.
     """
     return _with_sum(terms, total)
 
@@ -65,5 +65,5 @@ def sum_is_the_known_one(fgraph: FunctionGraph, node: Apply) -> list[TensorVaria
 @register_specialize
 @node_rewriter([WithSum])
 def terms_are_themselves(fgraph: FunctionGraph, node: Apply) -> list[TensorVariable]:
-    """WithSum(terms, total) -> terms, once its sum has been looked for."""
+    """WithSum(terms, total) -> terms, after sums have been replaced."""
     return [node.inputs[0]]

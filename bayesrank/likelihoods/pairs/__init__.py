@@ -1,4 +1,4 @@
-"""Comparisons of two items: models of their outcomes, BPR, and rankings as pairs.
+"""Paired comparisons: models of their outcomes, BPR, and rankings as pairs.
 
 This wing may import the wing ops.
 """

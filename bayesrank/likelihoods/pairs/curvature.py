@@ -1,7 +1,7 @@
-r"""Log-probabilities of matches, with slopes and curvatures by the lead and the ties.
+r"""Log-probabilities of matches, with slopes and curvatures by the lead and the tie parameter.
 
-A Newton step over many utilities needs them of every match. With the lead d of the first item and
-a parameter of ties :math:`\tau` that all matches share and that may be any number,
+A Newton step over many utilities needs them for every match. Let d be the lead of the first item,
+and :math:`\tau` an unconstrained tie parameter that all matches share:
 
 =============  ===================================================================================
 Davidson       :math:`\tau = \log \nu`: a softmax of :math:`d / 2`, :math:`-d / 2` and
@@ -12,8 +12,8 @@ Rao-Kupper     :math:`\tau = \log \log \theta`: with :math:`\kappa = e^\tau`,
                + \text{ties} \log(e^{2\kappa} - 1)`
 =============  ===================================================================================
 
-Curvatures are those of minus the log-probability, and positive semi-definite. Rao and Kupper's
-leaves out the slope by :math:`\kappa`, whose sum over all matches is zero at the mode.
+Curvatures are second derivatives of the negative log-probability, and positive semi-definite. Under
+Rao-Kupper they omit the slope by :math:`\kappa`, whose sum over all matches is zero at the mode.
 """
 
 from typing import Any
@@ -30,23 +30,23 @@ Floats = NDArray[np.float64]
 def outcome_curvature(
     lead: Floats, tie: float, counts: Floats, davidson: bool
 ) -> tuple[Floats, Floats, Floats]:
-    """Log-probabilities of counts, their slopes and curvatures.
+    r"""Log-probabilities of counts, their slopes and curvatures.
 
     Parameters
     ----------
     lead : ndarray, (n,)
     tie : float
-        The parameter above.
+        The parameter :math:`\tau`.
     counts : ndarray of float, (n, 3)
-        How often the first won, the second won and the two tied, times a weight.
+        Weighted counts of wins of the first item, wins of the second item, and ties.
     davidson : bool
-        Davidson's model, or else that of Rao and Kupper.
+        Davidson's model; otherwise Rao and Kupper's.
 
     Returns
     -------
     logp : ndarray, (n,)
     slope : ndarray, (n, 2)
-        By the lead and by the parameter of ties.
+        By the lead and by the tie parameter.
     curvature : ndarray, (n, 2, 2)
     """
     logp, slope, curvature = (_davidson if davidson else _rao_kupper)(lead, tie, counts)
@@ -63,7 +63,7 @@ def _davidson(lead: Floats, tie: float, counts: Floats) -> Any:
     first, second, even = first / rest, second / rest, even / rest
     ahead = 0.5 * (first - second)
     logp = (won - lost) * half - total * (highest + np.log(rest))
-    if tied.any():  # or ties may be impossible
+    if tied.any():  # without ties, tie may be -inf
         logp += tied * tie
     slope = 0.5 * (won - lost) - total * ahead, tied - total * even
     dd, dt, tt = 0.25 * (first + second) - ahead**2, -ahead * even, even * (1.0 - even)

@@ -1,7 +1,7 @@
 r"""Pairwise models: log-probabilities of comparisons of two items, as graphs.
 
-A pair has the outcome 0 (the first item wins), 1 (the second wins) or 2 (a tie: judged equal).
-With the *lead* :math:`d = w_1 - w_2` of the first item, the difference of the utilities,
+A pair has the outcome 0 (the first item wins), 1 (the second item wins) or 2 (a tie: judged equal).
+The *lead* of the first item is the difference of the utilities, :math:`d = w_1 - w_2`:
 
 =============  ==============================  ===================
 model          P(first wins)                   P(tie)
@@ -12,12 +12,12 @@ Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
 Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
 =============  ==============================  ===================
 
-and P(second wins) is P(first wins) at :math:`-d`. ``*_log_probabilities(lead, ...)`` returns the
-log-probabilities of all outcomes; `outcome_logp` picks that of one outcome, and
-`outcome_counts_logp` sums over counts. Shapes are any that broadcast.
+P(second wins) is P(first wins) at :math:`-d`. ``*_log_probabilities(lead, ...)`` returns the
+log-probabilities of all outcomes. `outcome_logp` selects one outcome, and `outcome_counts_logp`
+sums over counts. Arguments broadcast.
 
-Pairs that were observed as pairs, such as matches, are a proper likelihood. All pairs of a ranking
-are not: see `bayesrank.likelihoods.pairs.of_rankings`. `triple_logp` is the term of BPR.
+Pairs that were observed as pairs, such as matches, have a proper likelihood. All pairs of a ranking
+do not; see `bayesrank.likelihoods.pairs.of_rankings`. `triple_logp` returns a term of BPR.
 
 >>> round(float(outcome_logp(0, bradley_terry_log_probabilities(np.log(3.0))).exp().eval()), 6)
 0.75
@@ -51,7 +51,7 @@ LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of
 
 
 def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
-    r"""Log-probabilities that the first and that the second item wins, under Bradley-Terry.
+    r"""Log-probabilities of a win of the first and of the second item, under Bradley-Terry.
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
 
@@ -64,11 +64,11 @@ def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
 
 
 def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
-    r"""Log-probabilities that the first and that the second item wins, under Thurstone's model.
+    r"""Log-probabilities of a win of the first and of the second item, under Thurstone's model.
 
     .. math:: P(\text{first}) = \Phi(d)
 
-    The lead is in standard deviations of the noise on the difference.
+    The lead is in standard deviations of the noise in the difference.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
 
 
 def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
-    r"""Log-probabilities that the first wins, the second wins and the two tie, under Davidson.
+    r"""Log-probabilities of a win of the first item, of the second, and of a tie, under Davidson.
 
     .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
               \qquad Z = \phi_1 + \phi_2 + \nu\sqrt{\phi_1\phi_2}, \quad \nu \ge 0
@@ -92,17 +92,17 @@ def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
     """
     lead, nu = pt.as_tensor_variable(lead), pt.as_tensor_variable(nu)
 
-    # Both sides of the switch are log(e^{d/2} + e^{−d/2} + ν), so that all its derivatives at zero
-    # are right, which those of |d| would not be
+    # Both sides of the switch are log(e^{d/2} + e^{−d/2} + ν), so all derivatives at zero are
+    # right; the derivatives of |d| would not be
     a = pt.switch(lead < 0, -lead, lead) / 2
     y = pt.exp(-a)
-    # halves, because PyTensor makes log1p of log(1 + x), at three times the cost
+    # halves, because PyTensor turns log(1 + x) into log1p, which takes three times as long
     log_total = a + pt.log(0.5 + 0.5 * y * (y + nu)) + math.log(2)
     return lead / 2 - log_total, -lead / 2 - log_total, safe_log(nu) - log_total
 
 
 def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
-    r"""Log-probabilities that the first wins, the second wins and the two tie, Rao and Kupper.
+    r"""Log-probabilities of a win of the first item, of the second, and of a tie, by Rao-Kupper.
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
               P(\text{tie}) = \frac{(\theta^2 - 1)\,\phi_1\phi_2}
@@ -122,13 +122,13 @@ def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
 
 
 def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
-    r"""Parameter of ties with which the odds of a tie of equal items are :math:`e^s` times theirs.
+    r"""Return the tie parameter that multiplies the odds of a tie of equal items by :math:`e^s`.
 
     .. math:: \nu e^s \quad\text{(Davidson)}, \qquad
               1 + (\theta - 1) e^s \quad\text{(Rao-Kupper)}
 
-    since equal items tie with the odds :math:`\nu / 2` and :math:`(\theta - 1) / 2`. The number s
-    is `log_times`, at most 700 in size, and `least` the parameter without ties: 0 or 1.
+    because equal items tie with odds :math:`\nu / 2` and :math:`(\theta - 1) / 2`. `log_times` is
+    s, clipped at ±700. `least` is the tie parameter without ties, 0 or 1.
 
     Examples
     --------
@@ -148,18 +148,18 @@ def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVar
     [0.25, 0.25, 0.5]
     """
     outcome, logp = pt.as_tensor_variable(outcome), -np.inf
-    for code, of_code in enumerate(log_probabilities):
-        logp = pt.switch(pt.eq(outcome, code), of_code, logp)
+    for code, log_probability in enumerate(log_probabilities):
+        logp = pt.switch(pt.eq(outcome, code), log_probability, logp)
     return logp
 
 
 def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> TensorVariable:
-    r"""Log-probability of counts of outcomes, up to the number of orders they can come in.
+    r"""Log-probability of counts of outcomes, without the multinomial coefficient.
 
     .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
 
-    Counts are (..., n_outcomes), and may be weighted. The gradient is finite where an outcome that
-    is impossible did not come.
+    Counts are (..., n_outcomes), and may be weighted. The gradient is finite if impossible outcomes
+    did not occur.
 
     Examples
     --------
@@ -178,8 +178,8 @@ def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> Tensor
 def triple_logp(utility: Any, second: Any = 0) -> TensorVariable:
     r"""Log-probability of the preference of a BPR triple, :math:`\log\sigma(\pm(x_{ui} - x_{uj}))`.
 
-    The last axis of `utility` has an item of the user and another item. `second` is 0 if the first
-    is preferred, as observed triples have it, and 1 if the second is; other values have -inf.
+    The last axis of `utility` holds an item of the user and another item. `second` is 0 if the
+    first is preferred, as in all observed triples, and 1 if the second is. Other values give -inf.
 
     References
     ----------

@@ -1,14 +1,14 @@
-r"""Second derivatives of sums over pairs in numba: whole, in one pass over the cells.
+r"""All second derivatives of sums over pairs in numba, in one pass over the cells.
 
-With the second derivatives of a cell's log-probability f by its lead d, as
-`bayesrank.likelihoods.pairs.total_kernel` has it, and its parameter of ties,
+The log-probability f of a cell depends on its lead d, defined in
+`bayesrank.likelihoods.pairs.total_kernel`, and its tie parameter t:
 
 .. math:: \nabla^2 f = f_{dd}\, \nabla d\, \nabla d^\top + f_d\, \nabla^2 d
           + f_{dt} (\nabla d\, \nabla t^\top + \nabla t\, \nabla d^\top)
           + f_{tt}\, \nabla t\, \nabla t^\top ,
 
 where d is linear except for the product of adherence and gap. All pairs of utilities and effects
-have second derivatives; parameters of a group have none with those of other groups.
+have second derivatives. Second derivatives by parameters of two different groups are zero.
 """
 
 import math
@@ -36,22 +36,22 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, adherence, order_effect, tie, effects,
     first, second, group, which, size, counts, family, within, tying,
 ):  # fmt: skip
-    """Second derivatives of `pair_total_kernel`, whose parameters these are.
+    """Second derivatives of `pair_total_kernel`, with the same parameters.
 
     Returns
     -------
     among : ndarray, (n_linear, n_linear)
-        By utilities, and then effects.
+        By the utilities and then the effects.
     across_adherence, across_order, across_tie : ndarray, (length of the parameter, n_linear)
         By a parameter, and a utility or effect.
     own : ndarray, (6, n_groups)
         By two parameters of a group: adherence twice, with order effect, with tie; order effect
-        twice, with tie; tie twice. Sum over the groups for a parameter that all groups share.
+        twice, with tie; tie twice. For a parameter that all groups share, sum over the groups.
     """
     n_terms, n_utilities = which.shape[0], utility.size
     n = n_utilities + effects.size
-    # utilities and effects of a cell: their places, and their slopes of the gap (before the
-    # adherence), of the lead and of the log odds of ties
+    # utilities and effects of a cell: their positions, and the slopes of the gap (before the
+    # adherence), of the lead and of the log odds of ties with respect to them
     place, of_gap = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
     of_lead, of_tie = np.zeros(2 + n_terms), np.zeros(2 + n_terms)
     least = 1.0 if family == RAO_KUPPER else 0.0
@@ -88,7 +88,7 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
             f_d, f_dd, f_dt, f_t, f_tt = _rao_kupper(d, t, counts[0, k], counts[1, k], tied)
         else:
             f_d, f_dd, f_dt, f_t, f_tt = _thurstone(d, counts[0, k], counts[1, k])
-        # by the logarithm s of the times, of which t - least is the slope of t
+        # by the logarithm s of the factor; the slope of t by s is t - least
         f_ds, f_ss = f_dt * (t - least), (f_tt * (t - least) + f_t) * (t - least)
         f_ts, f_dt = (f_tt * (t - least) + f_t) * times, f_dt * times
         f_tt *= times * times
@@ -115,9 +115,9 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
 
 @_kernel
 def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Return derivatives by the lead d and the parameter t of ties: d, dd, dt, t, tt.
+    """Return derivatives by the lead d and the tie parameter t: d, dd, dt, t, tt.
 
-    They leave out the terms log nu and log(theta - 1) of ties, which depend on t alone.
+    They omit the terms log nu and log(theta - 1) of ties, which depend only on t.
     """
     n, y = won + lost + tied, math.exp(-0.5 * abs(d))
     rest = 1.0 + y * (y + nu)

@@ -1,9 +1,9 @@
 """Rankings as pairs.
 
 A pairwise model of the pairs of each ranking is a composite likelihood. The pairs of one ranking
-are not independent (a before b and b before c leave no choice for a and c), so its sum over all
-weak orders is not one, its posteriors are too narrow, and LOO may not compare it with models of
-whole rankings.
+are not independent: a before b and b before c imply a before c. Therefore the likelihood does not
+sum to one over all weak orders, and its posteriors are too narrow. LOO cannot compare it with
+models of whole rankings.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -17,31 +17,29 @@ __all__ = ["WeakOrderPairs", "weak_order_pairs"]
 
 
 class WeakOrderPairs(NamedTuple):
-    """The pairs of a collection of rankings: arrays, or tensors that hold them."""
+    """The pairs of a collection of rankings, as arrays or tensors."""
 
-    ranking: Any  # (n_pairs,), the ranking that the pair belongs to, in ascending order
-    first: Any  # (n_pairs,), slot of one item, the better where they are not tied
-    second: Any  # (n_pairs,), slot of the other
+    ranking: Any  # (n_pairs,), the ranking of the pair, in ascending order
+    first: Any  # (n_pairs,), slot of one item, the better one unless they are tied
+    second: Any  # (n_pairs,), slot of the other item
     outcome: Any  # (n_pairs,), 0 = first wins, 2 = tie
 
 
 def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep") -> WeakOrderPairs:
-    """List all pairs of items that were presented together.
-
-    The list leaves out padding: of all pairs of slots, most have an empty one.
+    """List all pairs of items that were presented together, without empty slots.
 
     Parameters
     ----------
     ranks : array of int, shape (n_rankings, n_slots)
-        1 = best, equal = tied, 0 = empty slot; the slots in any order.
+        1 = best, equal = tied, 0 = empty slot; slots in any order.
     ties : "keep" or "drop"
-        Whether two items of one block are an outcome, 2 (judged equal), or no pair at all (order
-        unknown). Bradley-Terry and Thurstone give a tie probability zero: drop.
+        Whether to keep two items of one block as outcome 2 (judged equal), or to drop the pair
+        (order unknown). Under Bradley-Terry and Thurstone, ties have probability zero; drop them.
 
     Returns
     -------
     WeakOrderPairs
-        Four arrays of length n_pairs; each pair once, the better item first.
+        Four arrays of length n_pairs; each pair appears once, with the better item first.
 
     Examples
     --------
@@ -54,20 +52,20 @@ def weak_order_pairs(ranks: ArrayLike, *, ties: Literal["keep", "drop"] = "keep"
         raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
     if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
         raise ValueError(
-            f"`ranks` must be a matrix (n_rankings, n_slots) of whole numbers; got shape "
+            f"`ranks` must be a matrix of integers, (n_rankings, n_slots); got shape "
             f"{ranks.shape} of {ranks.dtype}."
         )
     if (ranks < 0).any():
         row = int((ranks < 0).any(axis=1).argmax())
         raise ValueError(
-            f"`ranks` must be 1 (best) or more, or 0 in empty slots; row {row} has "
+            f"`ranks` must be 1 (best) or more, or 0 in empty slots; row {row} contains "
             f"{ranks[row].min()}."
         )
     row, slot = np.nonzero(ranks)
     n_used = np.count_nonzero(ranks, axis=1)
-    end = np.cumsum(n_used)[row]  # of the ranking of each entry
+    end = np.cumsum(n_used)[row]  # end of the ranking of each entry
 
-    # each entry with every later one of its ranking
+    # pair each entry with every later entry of its ranking
     later = end - 1 - np.arange(len(row))
     one = np.repeat(np.arange(len(row)), later)
     other = np.arange(len(one)) - np.repeat(np.cumsum(later) - later, later) + one + 1

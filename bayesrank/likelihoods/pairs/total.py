@@ -1,7 +1,7 @@
 """Compiled Ops for pair outcomes: the sum over cells and its gradients in one pass.
 
-Numba and C modes run the kernel of `bayesrank.likelihoods.pairs.total_kernel`; JAX runs the
-graphs of `bayesrank.likelihoods.pairs.graph`, which must agree.
+Numba and C modes run the kernel of `bayesrank.likelihoods.pairs.total_kernel`. JAX runs the
+equivalent graphs of `bayesrank.likelihoods.pairs.graph`.
 """
 
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ __all__ = ["DavidsonTotal", "PairTotal", "RaoKupperTotal", "ThurstoneTotal"]
 class PairTotal(CompiledOp):
     """Sum of the log-probabilities of counts (scalar), and its gradients.
 
-    Inputs are those of `pair_total_kernel`; there is no gradient by the counts.
+    Inputs are as in `pair_total_kernel`. Counts do not have a gradient.
 
     Parameters
     ----------
     within, tying : int
-        The first `within` terms are multiplied by the adherence, as utilities are. The exponential
-        of the sum of the next `tying` terms multiplies the odds of a tie of equal items.
+        The adherence multiplies the first `within` terms, as it does utilities. The exponential of
+        the sum of the next `tying` terms multiplies the odds of a tie of equal items.
     """
 
     kernel = staticmethod(pair_total_kernel)
@@ -50,10 +50,10 @@ class PairTotal(CompiledOp):
     or_length = (("a", "group", 1), ("o", "group", 1), ("t", "group", 1))
     version = 4
     wrt = (0, 1, 2, 3, 4)
-    separate = (1, 2, 3)  # parameters of groups: no second derivatives between two groups
+    separate = (1, 2, 3)  # parameters of groups: second derivatives between two groups are zero
     __props__ = ("within", "tying")
     family: int
-    least = 0.0  # of the parameter of ties
+    least = 0.0  # lowest value of the tie parameter
 
     def __init__(self, within: int = 0, tying: int = 0) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class PairTotal(CompiledOp):
         return (self.family, self.within, self.tying)
 
     def hessian(self, *inputs: NDArray[Any]) -> "PairHessian":
-        """Find all second derivatives, at values of the inputs."""
+        """Compute all second derivatives at values of the inputs."""
         return PairHessian(*pair_hessian_kernel(*inputs, *self.constants))
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
@@ -79,19 +79,19 @@ class PairTotal(CompiledOp):
     ) -> TensorVariable:  # fmt: skip
         terms = size * effects[which]
         gap = utility[first] - utility[second] + pt.sum(terms[: self.within], axis=0)
-        lead = _of_group(adherence, group) * gap + _of_group(order_effect, group)
-        beside = self.within + self.tying
-        lead = lead + pt.sum(terms[beside:], axis=0)
-        level = _of_group(tie, group)
+        lead = _group_parameter(adherence, group) * gap + _group_parameter(order_effect, group)
+        last_tying = self.within + self.tying
+        lead = lead + pt.sum(terms[last_tying:], axis=0)
+        level = _group_parameter(tie, group)
         if self.tying:
-            log_times = pt.sum(terms[self.within : beside], axis=0)
+            log_times = pt.sum(terms[self.within : last_tying], axis=0)
             level = times_odds(level, log_times, self.least)
-        each = self.log_probabilities(lead, level)
-        return pt.sum(outcome_counts_logp(counts.T, each))
+        log_probabilities = self.log_probabilities(lead, level)
+        return pt.sum(outcome_counts_logp(counts.T, log_probabilities))
 
 
 class DavidsonTotal(PairTotal):
-    """Under Davidson's model; with the tie parameter 0, under Bradley-Terry."""
+    """`PairTotal` under Davidson's model; a tie parameter of 0 gives Bradley-Terry."""
 
     family = DAVIDSON
 
@@ -100,7 +100,7 @@ class DavidsonTotal(PairTotal):
 
 
 class RaoKupperTotal(PairTotal):
-    """Under Rao and Kupper's model."""
+    """`PairTotal` under Rao and Kupper's model."""
 
     family = RAO_KUPPER
     least = 1.0
@@ -110,7 +110,7 @@ class RaoKupperTotal(PairTotal):
 
 
 class ThurstoneTotal(PairTotal):
-    """Under Thurstone's model, which has no ties: the parameter is not used."""
+    """`PairTotal` under Thurstone's model, which has no ties and ignores the tie parameter."""
 
     family = THURSTONE
 
@@ -128,26 +128,26 @@ class PairHessian(NamedTuple):
     own: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Multiply by directions of the five inputs, (n_directions, their length) each."""
+        """Multiply by directions of the five inputs, each (n_directions, length of the input)."""
         utility, *parameters, effects = directions
         linear = np.concatenate([utility, effects], axis=1)
         across = self[1:4]
         out = rows_times(linear, self.among)
         found = [linear @ block.T for block in across]
-        # of many directions few move parameters of groups, of which there may be thousands
+        # only few directions change parameters of groups, and there may be thousands of groups
         move = np.flatnonzero(np.any([v.any(axis=1) for v in parameters], axis=0))
         parameters = [v[move] for v in parameters]
         out[move] += sum(v @ block for block, v in zip(across, parameters, strict=True))
         pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-        for (p, q), own in zip(pairs, self.own, strict=True):
+        for (p, q), second in zip(pairs, self.own, strict=True):
             for to, by in {(p, q), (q, p)}:
-                change = own * parameters[by]  # of a group, or of all
-                alone = found[to].shape[1] == 1 < change.shape[1]
-                found[to][move] += change.sum(axis=1, keepdims=True) if alone else change
+                change = second * parameters[by]  # of each group, or of all groups
+                shared = found[to].shape[1] == 1 < change.shape[1]
+                found[to][move] += change.sum(axis=1, keepdims=True) if shared else change
         n_utilities = utility.shape[1]
         return [out[:, :n_utilities], *found, out[:, n_utilities:]]
 
 
-def _of_group(x: Any, group: Any) -> TensorVariable:
-    """Parameters of the cells, where there may be one for all."""
+def _group_parameter(x: Any, group: Any) -> TensorVariable:
+    """Return the parameter of each cell's group, or one parameter for all groups."""
     return x[pt.minimum(group, x.shape[0] - 1)]

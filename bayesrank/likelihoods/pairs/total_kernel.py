@@ -1,19 +1,19 @@
 r"""Sums of log-probabilities of pairs in numba: value and gradients in one pass over the cells.
 
-A cell holds the counts of two items in one group, such as a judge, and has the lead
+A cell holds the counts of two items in one group, such as a judge. Its lead is
 
 .. math:: d = a_g \Bigl( w_1 - w_2 + \sum_{k \le K'} x_k \beta_k \Bigr) + o_g
           + \sum_{k > K''} x_k \beta_k
 
-with further effects :math:`\beta` of sizes x. Terms within the adherence belong to the items, such
-as what an item gains at one prompt; terms beside it belong to the judge, such as what a longer
-answer gains. The terms between, :math:`K' < k \le K''`, belong to ties: their sum s multiplies the
-odds of a tie of equal items by :math:`e^s`,
+with further effects :math:`\beta` of sizes x. The adherence multiplies effects on the items, such
+as the advantage of an item at one prompt. It does not multiply effects on the judge, such as the
+advantage of a longer answer. The terms :math:`K' < k \le K''` affect ties: their sum s multiplies
+the odds of a tie of equal items by :math:`e^s`,
 
 .. math:: \nu = \nu_g e^s, \qquad \theta - 1 = (\theta_g - 1) e^s
 
-under Davidson and Rao-Kupper. With :math:`y = e^{-|d|}`, `strong` counts the outcomes for the item
-that leads, and `weak` those for the other (ties count for both under Rao-Kupper):
+under Davidson and Rao-Kupper. Let :math:`y = e^{-|d|}`. `strong` counts the wins of the leading
+item, and `weak` the wins of the other item; under Rao-Kupper, ties count for both:
 
 =============  ===================================================================================
 Davidson       :math:`d (\text{first} - \text{second}) / 2 + \text{ties} \log\nu
@@ -24,8 +24,8 @@ Thurstone      :math:`\text{strong} \log(1 - q) + \text{weak} \log q`,
                :math:`q = \mathrm{erfc}(|d| / \sqrt 2) / 2`
 =============  ===================================================================================
 
-Cells are taken by chunks: gather the leads, evaluate a family by vector instructions, then add the
-slopes to the gradients.
+The kernel works through chunks of cells: it gathers the leads, evaluates the family with vector
+instructions, and adds the slopes to the gradients.
 """
 
 import math
@@ -39,13 +39,13 @@ __all__ = ["DAVIDSON", "RAO_KUPPER", "THURSTONE", "pair_total_kernel"]
 
 DAVIDSON, RAO_KUPPER, THURSTONE = 0, 1, 2
 
-CHUNK = 256  # cells whose numbers stay in the nearest cache
-# Beyond it the distribution function is the series of Mills' ratio, as in `log_ndtr`
+CHUNK = 256  # cells whose numbers stay in the L1 cache
+# Beyond it, the distribution function is the series of Mills' ratio, as in `log_ndtr`
 FAR_TAIL = 30.0
 ROOT_HALF, ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)
 
-# Rounded as it is written, wherever it is inlined: draws of one seed are then the same, whether the
-# kernel was compiled before or is compiled with what calls it
+# Without fastmath, rounding does not depend on where the kernel is inlined. Draws with one seed are
+# then the same, whether the kernel was compiled before or together with its caller.
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False)
 
 
@@ -60,28 +60,28 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     ----------
     utility : ndarray, (n_utilities,)
     adherence, order_effect, tie : ndarray, (n_groups,) or (1,)
-        One of each group, or one for all.
+        One per group, or one for all groups.
     effects : ndarray, (n_effects,)
-        Further terms of leads, and terms of ties.
+        Effects in further terms of leads and ties.
     first, second : ndarray of int, (n_cells,)
         Positions in `utility`.
     group : ndarray of int, (n_cells,)
     which : ndarray of int, (n_terms, n_cells)
         Positions in `effects`.
     size : ndarray of float, (n_terms, n_cells)
-        What the effects are multiplied by.
+        Factors of the effects.
     counts : ndarray of float, (3, n_cells)
-        How often the first won, the second won and the two tied.
+        Wins of the first item, wins of the second item, and ties.
     family : int
     within, tying : int
-        The first `within` terms are multiplied by the adherence, the next `tying` terms are those
-        of ties, and the rest is added to the lead.
+        The adherence multiplies the first `within` terms. The next `tying` terms change the odds of
+        ties, and the other terms are added to the lead.
 
     Returns
     -------
     value : ndarray, ()
     by_utility, by_adherence, by_order, by_tie, by_effects : ndarray
-        Gradients, of the shapes of the first five parameters.
+        Gradients, with the shapes of the first five parameters.
     """
     by_utility, by_adherence = np.zeros(utility.size), np.zeros(adherence.size)
     by_order, by_tie = np.zeros(order_effect.size), np.zeros(tie.size)
@@ -97,7 +97,7 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
         gap, lead, level, logp = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
         slope, tie_slope, log_odds = work[4, :n], work[5, :n], work[6, :n]
 
-        # leads and parameters of ties
+        # leads and tie parameters
         for k in range(n):
             gap[k] = utility[one[k]] - utility[other[k]]
         _add_terms(gap, effects, at[:within], x[:within])
@@ -141,13 +141,13 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
 
 @_kernel
 def _place(group, x):  # type: ignore[no-untyped-def]
-    """Position of a group's parameter, which may be one for all."""
+    """Position of a group's parameter; there may be one for all groups."""
     return min(group, x.size - 1)
 
 
 @_kernel
 def _add_terms(out, effects, which, size):  # type: ignore[no-untyped-def]
-    """Add the products of effects and sizes to a number of every cell."""
+    """Add the products of effects and sizes to `out`, which has a number per cell."""
     for term in range(which.shape[0]):
         for k in range(out.size):
             out[k] += size[term, k] * effects[which[term, k]]
@@ -155,7 +155,7 @@ def _add_terms(out, effects, which, size):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _add_slopes(by_effects, slope, which, size):  # type: ignore[no-untyped-def]
-    """Add the slopes by these terms to the gradient by the effects."""
+    """Add the slopes by some terms to the gradient by the effects."""
     for term in range(which.shape[0]):
         for k in range(slope.size):
             by_effects[which[term, k]] += size[term, k] * slope[k]
@@ -163,9 +163,9 @@ def _add_slopes(by_effects, slope, which, size):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _raise_ties(level, log_odds, tied, least):  # type: ignore[no-untyped-def]
-    """Multiply the odds of ties, and return what that adds to the log-probabilities of ties.
+    """Multiply the odds of ties; return the resulting change in the log-probabilities of ties.
 
-    `log_odds` then holds the factors, negative where they are cut off and have no slope.
+    It overwrites `log_odds` with the factors, negated if they are clipped and have a slope of zero.
     """
     value = 0.0
     for k in range(level.size):
@@ -181,8 +181,8 @@ def _raise_ties(level, log_odds, tied, least):  # type: ignore[no-untyped-def]
 def _by_log_odds(log_odds, tie_slope, level, tied, least):  # type: ignore[no-untyped-def]
     """Replace the factors of the odds of ties by the slopes by their logarithms.
 
-    The slopes by the parameter of ties become those by the parameter before it is multiplied.
-    Returns what Rao and Kupper's ties have beside the logarithm of theta - 1.
+    It turns the slopes by the multiplied tie parameter into slopes by the original parameter. Under
+    Rao-Kupper, it returns the terms log(theta + 1) of ties.
     """
     value = 0.0
     for k in range(level.size):
@@ -198,9 +198,10 @@ def _by_log_odds(log_odds, tie_slope, level, tied, least):  # type: ignore[no-un
 
 @_kernel
 def _ties_alone(by_tie, tie, ties, least, same_level):  # type: ignore[no-untyped-def]
-    """Add what ties have beside the leads, once for each parameter: log nu, or log(theta^2 - 1).
+    """Add the terms of ties that do not depend on leads, once per tie parameter.
 
-    Of the latter, log(theta + 1) belongs to each cell unless all cells have the `same_level`.
+    They are log nu, or log(theta - 1). If all cells have the `same_level`, log(theta + 1) is
+    included; otherwise it is added cell by cell.
     """
     value = 0.0
     for g in range(tie.size):
@@ -215,12 +216,12 @@ def _ties_alone(by_tie, tie, ties, least, same_level):  # type: ignore[no-untype
 
 @_kernel
 def _davidson(logp, slope, tie_slope, lead, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Write log-probabilities, but for the logarithms of nu, and slopes by lead and by nu."""
+    """Write log-probabilities without the terms log nu, and slopes by the lead and by nu."""
     for k in range(won.size):
         half, n = 0.5 * abs(lead[k]), won[k] + lost[k] + tied[k]
         y = vector_exp(-min(half, FARTHEST)) if half < FARTHEST else 0.0
         rest = 1.0 + y * (y + nu[k])
-        # what a win of the item that leads is more probable by than one of the other, halved
+        # half the difference between the probabilities of a win of the leading and the other item
         away = 0.5 * (1.0 - y * y) / rest
         logp[k] = 0.5 * (won[k] - lost[k]) * lead[k] - n * (half + vector_log(rest))
         slope[k] = 0.5 * (won[k] - lost[k]) - n * (away if lead[k] > 0.0 else -away)
@@ -229,7 +230,7 @@ def _davidson(logp, slope, tie_slope, lead, nu, won, lost, tied):  # type: ignor
 
 @_kernel
 def _rao_kupper(logp, slope, tie_slope, lead, theta, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Write log-probabilities, but for what ties have, and slopes by lead and by theta."""
+    """Write log-probabilities without the terms of ties, and slopes by the lead and by theta."""
     for k in range(won.size):
         size, positive = abs(lead[k]), lead[k] > 0.0
         strong = (won[k] if positive else lost[k]) + tied[k]
@@ -244,7 +245,7 @@ def _rao_kupper(logp, slope, tie_slope, lead, theta, won, lost, tied):  # type: 
 
 @_kernel
 def _thurstone(logp, slope, tie_slope, lead, won, lost):  # type: ignore[no-untyped-def]
-    """Write log-probabilities and slopes by lead; there are no ties."""
+    """Write log-probabilities and slopes by the lead; the model has no ties."""
     tie_slope[:] = 0.0
     for k in range(won.size):
         size, positive = abs(lead[k]), lead[k] > 0.0

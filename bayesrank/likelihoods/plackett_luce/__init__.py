@@ -1,4 +1,4 @@
-"""Plackett-Luce on weak orders: graphs, the stage integral, compiled Ops per item and per slot.
+"""Plackett-Luce for weak orders: graphs, the stage integral, compiled Ops per item and per slot.
 
 This wing may import the wing ops.
 """

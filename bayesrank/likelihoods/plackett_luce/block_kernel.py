@@ -1,17 +1,17 @@
 r"""The stage integral in numba: value and gradient of ``log P(S > R)`` for one block.
 
-The integrand, its window and why the trapezoidal rule suffices are in
-`bayesrank.likelihoods.plackett_luce.quadrature`. Here nodes are spaced by need, and loops over the
-items of a block are simple enough to be done several items at a time.
+`bayesrank.likelihoods.plackett_luce.quadrature` describes the integrand and its window, and why the
+trapezoidal rule suffices. Here the spacing of the nodes adapts to the block, and the loops over
+items are simple enough for vector instructions.
 
-Blocks of a few items need no integral. In units of the remainder's worth, whichever item is first
-leaves a smaller block,
+Blocks of a few items need no integral. Removing the first item leaves a smaller block, so with
+worths in units of the remainder's worth,
 
-.. math:: P(T > R) = \frac{1}{1 + \sum_{i \in T} a_i} \sum_{i \in T} a_i P(T \setminus i > R),
+.. math:: P(T > R) = \frac{1}{1 + \sum_{i \in T} a_i} \sum_{i \in T} a_i P(T \setminus i > R).
 
-sums of positive terms over the subsets T of the block, exact to the last digits.
+These are sums of positive terms over the subsets T of the block, exact to the last digits.
 
-`block_hessian_kernel` returns all second derivatives, moments under the normalised integrand:
+`block_hessian_kernel` returns all second derivatives as moments under the normalised integrand:
 
 .. math:: \frac{\partial^2 \log P}{\partial w_i \partial w_j} =
           \operatorname{Cov}(r_i, r_j) + 1_{i = j} E[r_i (1 - t_i - r_i)],
@@ -34,23 +34,23 @@ __all__ = [
 ]
 
 LN2 = math.log(2.0)
-# Items per pass of a loop, to which blocks are padded: those left over would be done one by one
+# Blocks are padded to a multiple of this number; otherwise the loops handle the rest one by one
 CHUNK = 8
-SMALLEST = 1e-290  # product that has digits; as a factor is above exp(-80), that of a chunk does
+SMALLEST = 1e-290  # smallest accurate product; a chunk is above it, as factors are above exp(-80)
 NEGLIGIBLE = 1e-19
-FEW = 6  # items of blocks that are summed over their subsets
+FEW = 6  # largest block that is summed over its subsets
 
-# NaN is tested before, so these sums and products may be reordered; 'nnan' and 'ninf' stay off
+# NaN is handled before, so sums and products may be reordered; 'nnan' and 'ninf' stay off
 _reordered = numba.njit(
     cache=True, error_model="numpy", fastmath={"nsz", "arcp", "contract", "reassoc"}
 )
-# said, because a function that does not say it takes over what its first caller has
+# fastmath is set explicitly, because otherwise a function inherits it from its first caller
 _as_written = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
 
 @_as_written
 def workspace(largest):  # type: ignore[no-untyped-def]
-    """Room for `block_kernel` and blocks of up to so many items."""
+    """Allocate the workspace of `block_kernel` for blocks of at most `largest` items."""
     return np.empty(max(3 * (largest + CHUNK), FEW + 3 * 2**FEW))
 
 
@@ -61,21 +61,22 @@ def block_kernel(w, gamma, work):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     w : ndarray of float, (n,)
-        Utilities less the logsumexp of the remainder.
+        Utilities minus the logsumexp of the remainder.
     gamma : ndarray, (n,)
-        Overwritten with the gradient, :math:`\gamma_i = E[t_i / (e^{t_i} - 1)]`,
-        :math:`t_i = a_i e^y`, under the normalised integrand.
+        Overwritten with the gradient, :math:`\gamma_i = E[t_i / (e^{t_i} - 1)]` with
+        :math:`t_i = a_i e^y` under the normalised integrand.
     work : ndarray
-        From `workspace`, of as many items or more; overwritten.
+        From `workspace`, for at least n items; overwritten.
 
     Returns
     -------
     float
-        ``log P(S > R)``, with error below 1e-11.
+        ``log P(S > R)``, with an error below 1e-11.
 
     Notes
     -----
-    Cost O(n x nodes), memory O(n); of up to six items, the number of their subsets.
+    It takes time O(n x nodes) and memory O(n). For at most six items, both are proportional to the
+    number of subsets.
     """
     n = w.size
     below = 0.0
@@ -96,7 +97,7 @@ def block_kernel(w, gamma, work):  # type: ignore[no-untyped-def]
 @_as_written
 def _over_subsets(a, gamma, work):  # type: ignore[no-untyped-def]
     n, n_subsets = a.size, 1 << a.size
-    # of every subset T: P(T > R), its worth and that of the remainder, d P(S > R) / d P(T > R)
+    # for every subset T: P(T > R), the worth of T and R, and d P(S > R) / d P(T > R)
     chance, worth = work[:n_subsets], work[n_subsets : 2 * n_subsets]
     bar = work[2 * n_subsets : 3 * n_subsets]
     chance[0] = worth[0] = 1.0
@@ -125,9 +126,9 @@ def _over_subsets(a, gamma, work):  # type: ignore[no-untyped-def]
 def _integral(a, gamma, work):  # type: ignore[no-untyped-def]
     """Do the same by quadrature.
 
-    Going one octave up doubles :math:`t`, and :math:`q = 1 - e^{-t}` obeys
-    :math:`q(2t) = q + q(1-q)`, stable in both tails; so only the nodes of the first octave need an
-    exponential per item.
+    The next octave doubles :math:`t`, and :math:`q = 1 - e^{-t}` satisfies
+    :math:`q(2t) = q + q(1-q)`, which is stable in both tails. Therefore only the nodes of the first
+    octave need an exponential per item.
     """
     n, m = gamma.size, a.size
     q, expected = work[:m], work[m : 2 * m]
@@ -158,9 +159,9 @@ def _integral(a, gamma, work):  # type: ignore[no-untyped-def]
 
 @_reordered
 def _window(a, q, n):  # type: ignore[no-untyped-def]
-    """First node, distance of nodes, nodes to an octave, octaves, and the highest log g."""
+    """First node, spacing of nodes, nodes per octave, octaves, and the highest log g."""
     m = a.size
-    # Mode by Newton, as in the graph
+    # Newton's method for the mode, as in the graph
     z, curvature = 1.0, -1.0
     for _ in range(10):
         _chances(q, a, z)
@@ -194,7 +195,7 @@ def _window(a, q, n):  # type: ignore[no-untyped-def]
     if value < peak - drop:
         left = min(left + (peak - drop - value) / slope, log_z)
 
-    # Nodes: `per_octave` to a doubling of t, finer for narrow and for homogeneous blocks
+    # Nodes: `per_octave` per doubling of t, more for narrow and for homogeneous blocks
     sigma = 1.0 / math.sqrt(-curvature)
     widest = min(0.36, 0.5 * sigma, 0.25 / math.sqrt(math.log(n + 1.0)))
     per_octave = max(int(math.ceil(LN2 / widest)), 1)
@@ -210,13 +211,13 @@ def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-de
     Parameters
     ----------
     w : ndarray of float, (n,)
-        Utilities less the logsumexp of the remainder.
+        Utilities minus the logsumexp of the remainder.
     gamma : ndarray, (n,)
         Overwritten with the gradient.
     hessian : ndarray, (n, n)
         Overwritten with the second derivatives.
     work : ndarray
-        From `hessian_workspace`, of as many items or more; overwritten.
+        From `hessian_workspace`, for at least n items; overwritten.
     """
     n = w.size
     m = -(-n // CHUNK) * CHUNK
@@ -231,13 +232,13 @@ def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-de
 
 @_as_written
 def hessian_workspace(largest):  # type: ignore[no-untyped-def]
-    """Room for `block_hessian_kernel` and blocks of up to so many items."""
+    """Allocate the workspace of `block_hessian_kernel` for blocks of at most `largest` items."""
     return np.empty(5 * (largest + CHUNK))
 
 
 @_as_written
 def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
-    """Moments of the r_i on the nodes of `_integral`, of two at a time."""
+    """First and second moments of the r_i on the nodes of `_integral`."""
     n, m = gamma.size, a.size
     q, r, slope = work[:m], work[m : m + n], work[m + n : m + 2 * n]
     shift = work[m + 2 * n : m + 3 * n]
@@ -257,7 +258,7 @@ def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
             r[i] = a[i] * s * (1.0 - q[i]) / q[i]
             slope[i] += p * r[i] * (1.0 - a[i] * s - r[i])
             if mass == 0.0:
-                shift[i] = r[i]  # any constant will do, one of the same size best
+                shift[i] = r[i]  # any constant works, best one of the same size
             r[i] -= shift[i]
         mass += p
         for i in range(n):
@@ -276,7 +277,7 @@ def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
 
 @_as_written
 def _ratios(a, w):  # type: ignore[no-untyped-def]
-    """Worths over that of the remainder, and padding."""
+    """Worths divided by the worth of the remainder, and padding."""
     for i in range(w.size):
         a[i] = vector_exp(min(max(w[i], LOWEST), PADDING))
     a[w.size :] = math.exp(PADDING)
@@ -289,7 +290,7 @@ def _chances(q, a, s):  # type: ignore[no-untyped-def]
         q[i] = -vector_expm1(-min(a[i] * s, FARTHEST))
 
 
-@_as_written  # q(2 - q) would not get from the last number below one to one
+@_as_written  # q(2 - q) would never round up to one
 def _double_times(q):  # type: ignore[no-untyped-def]
     for i in range(q.size):
         q[i] += q[i] * (1.0 - q[i])
@@ -297,7 +298,7 @@ def _double_times(q):  # type: ignore[no-untyped-def]
 
 @_reordered
 def _product(q):  # type: ignore[no-untyped-def]
-    """Give the product as a logarithm and a factor, because logarithms take long."""
+    """Return the product as a logarithm and a factor, because logarithms are slow."""
     out, product = 0.0, 1.0
     for i in range(0, q.size, CHUNK):
         chunk = ((q[i] * q[i + 1]) * (q[i + 2] * q[i + 3])) * (

@@ -1,25 +1,26 @@
-r"""Plackett-Luce on weak orders, as graphs.
+r"""Plackett-Luce for weak orders, as graphs.
 
 A ranking is a weak order :math:`S_1 > S_2 > \dots > S_M` of the items presented: blocks of items,
-best first, the order inside a block unknown. With the remainders
-:math:`R_m = S_m \cup \dots \cup S_M`,
+best first, with an unknown order inside each block. Let :math:`R_m = S_m \cup \dots \cup S_M` be
+the remainders. Then
 
-.. math:: \log P(S_1 > \dots > S_M) = \sum_{m < M} \log P(S_m > R_{m+1}),
+.. math:: \log P(S_1 > \dots > S_M) = \sum_{m < M} \log P(S_m > R_{m+1})
 
-the Plackett-Luce probability of all orderings consistent with it, given the block sizes. Blocks
-of one are a full ranking, singletons and then one block are a top-k list, two blocks are clicks.
+is the Plackett-Luce probability of all orderings that are consistent with it, given the block
+sizes. Blocks of one item form a full ranking. Singletons followed by one block form a top-k list.
+Two blocks represent clicks.
 
-A block of one needs no integral, :math:`\log P = w_i - \log\sum_{j\in R_m} e^{w_j}`; a larger one
-is the stage integral of `bayesrank.likelihoods.plackett_luce.quadrature`.
+A block of one item needs no integral: :math:`\log P = w_i - \log\sum_{j\in R_m} e^{w_j}`. Larger
+blocks use the stage integral of `bayesrank.likelihoods.plackett_luce.quadrature`.
 
-Axes: leading axes are rankings, the last axis is the slots of one ranking. `ranks` are dense
+Leading axes are rankings, and the last axis is the slots of one ranking. `ranks` are dense
 (1 = best, equal = one block, 0 = empty slot) and aligned with `utility`.
 
 >>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
 0.333333
 
-These graphs serve JAX and tests; `bayesrank.likelihoods.plackett_luce.per_slot`
-and `per_item` evaluate the same numbers in one compiled pass.
+JAX and the tests use these graphs. `bayesrank.likelihoods.plackett_luce.per_slot` and `per_item`
+compute the same numbers in one compiled pass.
 """
 
 from typing import Any
@@ -58,7 +59,7 @@ def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVa
     Returns
     -------
     TensorVariable, (...)
-        One number per ranking; -inf where the ranks are not dense.
+        One number per ranking; -inf if its ranks are not dense.
 
     References
     ----------
@@ -66,7 +67,7 @@ def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVa
 
     Examples
     --------
-    Items 1 and 2 in whichever order, then item 0:
+    Items 1 and 2 in any order, then item 0:
 
     >>> round(float(plackett_luce_logp([0.3, 1.2, -0.5], [2, 1, 1]).eval()), 6)
     -1.284462
@@ -75,7 +76,7 @@ def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVa
 
 
 def need_quadrature(ranks: TensorVariable) -> TensorVariable:
-    """Whether some row has a block of several items that is not its last."""
+    """Return whether any row has a block of several items before its last block."""
     ordered = pt.sort(ranks, axis=-1)
     tied = pt.eq(pt.diff(ordered, axis=-1), 0) & (ordered[..., 1:] > 0)
     return pt.any(tied & (ordered[..., 1:] < pt.max(ranks, axis=-1, keepdims=True)))
@@ -84,11 +85,11 @@ def need_quadrature(ranks: TensorVariable) -> TensorVariable:
 def logp_of_matrix(
     utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
 ) -> TensorVariable:
-    """`plackett_luce_logp` of matrices (n_rankings, n_slots) of equal shape.
+    """Compute `plackett_luce_logp` for matrices (n_rankings, n_slots) of equal shape.
 
-    Without quadrature where `need_quadrature` says that it is not needed.
+    Quadrature may be switched off if `need_quadrature` returns False.
     """
-    # Slots best first, empty ones last; by index, because take_along_axis has no JAX form here
+    # Sort slots best first, empty slots last; take_along_axis does not translate to JAX here
     row = pt.cumsum(pt.ones_like(ranks, dtype="int64"), axis=0) - 1
     after = pt.max(ranks, axis=-1, keepdims=True) + 1
     order = pt.argsort(pt.switch(ranks > 0, ranks, after), axis=-1)
@@ -132,9 +133,10 @@ def stage_terms(
 ) -> tuple[TensorVariable, TensorVariable]:
     r"""Remainders and block stages of a collection of rankings.
 
-    Utilities are (n_components, n_items), the other arguments fields of
-    `bayesrank.data.derive.stages.Stages`. Returns the log worth of every distinct remainder,
-    (n_components, n_nodes), and the log-probability of every distinct block over its remainder.
+    Utilities are (n_components, n_items). The other arguments are fields of
+    `bayesrank.data.derive.stages.Stages`. The first output is the log worth of every distinct
+    remainder, (n_components, n_nodes). The second is the log-probability of every distinct block
+    over its remainder.
     """
     u = pt.switch(slot_rank > 0, utility[:, slot_item], NOTHING)
     n_components, n_slots = utility.shape[0], slot_rank.shape[1]

@@ -1,6 +1,6 @@
-r"""All second derivatives of the sum of stages that rankings share, in numba.
+r"""All second derivatives of the weighted sum of stages, in numba.
 
-Every remainder has a scale of its own, so that utilities may be any distance apart.
+Every remainder has a separate scale, so utilities may be arbitrarily far apart.
 """
 
 import math
@@ -25,16 +25,18 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
 
-    With the shares p of a remainder, the Hessian of its log total is diag(p) - p p', and that of a
-    block stage f(w - log T), with h = H_f 1 and slopes g, is
-    H_f - h p' - p h' + (1' h) p p' - (1' g) (diag(p) - p p').
-    What a remainder has of diag(p) and p p' goes down to those inside it, so that two items meet
-    once: in the smallest remainder that has both. Time is that of the pairs of an item and what is
-    ranked with or below it.
+    With the shares p of a remainder, the Hessian of its log total is diag(p) - p p'. A block stage
+    f(w - log T) with h = H_f 1 and slopes g has the Hessian
+
+        H_f - h p' - p h' + (1' h) p p' - (1' g) (diag(p) - p p').
+
+    Coefficients of diag(p) and p p' are passed down to smaller remainders. Therefore two items meet
+    only once, in the smallest remainder that contains both. The time is proportional to the number
+    of pairs of an item and another item that is ranked with or below it.
     """
     table = Table(entry, start, child, b_item, b_start, b_below)
     n_items, n_nodes = utility.size, child.size
-    # each two items are written once, here or there: what is random access costs most
+    # each pair is written once, in one of its two cells, because random access takes most time
     half = np.zeros((n_items, n_items))
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, table)
@@ -74,7 +76,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
 
     for n in range(n_nodes - 1, -1, -1):
         n_inside = _shares(inside, share, n, utility, log_total, table)
-        for e in range(start[n + 1] - start[n]):  # those that are not in smaller ones come first
+        for e in range(start[n + 1] - start[n]):  # items outside smaller remainders come first
             row, by = half[inside[e]], of_products[n] * share[e]
             row[inside[e]] += 0.5 * share[e] * (by + of_shares[n])
             for k in range(e + 1, n_inside):
@@ -88,7 +90,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _shares(inside, share, n, utility, log_total, table):  # type: ignore[no-untyped-def]
-    """Write the items of a remainder, those of its last block first, and their shares of it."""
+    """Write the items of a remainder, its first block first, and their shares of its worth."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
     k, m = 0, n
     while m >= 0:

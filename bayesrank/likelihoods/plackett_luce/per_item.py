@@ -1,15 +1,14 @@
-"""Compiled Ops for Plackett-Luce on weak orders: value and gradient in one pass.
+"""Compiled Ops for Plackett-Luce with weak orders: value and gradient in one pass.
 
 They take one utility per item and a table of distinct stages;
 `bayesrank.likelihoods.plackett_luce.per_slot` takes one utility per slot. Numba and C modes run the
-kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`; JAX runs the
-graphs of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
+kernels of `bayesrank.likelihoods.plackett_luce.per_item_kernel`. JAX runs the equivalent graphs of
+`bayesrank.likelihoods.plackett_luce.graph`.
 
-`RankingLogp` gives one number per ranking, `StageTotal` their sum: the stages weighted by how many
-rankings use them, without the scatter to rankings. Where only the sum is wanted, as in every
-evaluation of a sampler, `with_sum` puts the second in the place of the first. A mixture has one
-utility per component of ranker and item, and wants every ranking under every component:
-`RankingLogp` takes one or more of them at once.
+`RankingLogp` returns one number per ranking. `StageTotal` returns their sum: it weights each stage
+by the number of rankings that use it, and does not compute the rankings. If only the sum is used,
+as by a sampler, `with_sum` replaces the first by the second. In a mixture, every component has its
+utilities, and `RankingLogp` evaluates every ranking under every component.
 """
 
 from collections.abc import Sequence
@@ -34,11 +33,11 @@ from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
 
 __all__ = ["RankingLogp", "StageTotal", "ranking_logp"]
 
-# Fields of the stage table: what the kernels read, and what the graphs read instead.
+# Fields of the stage table that the kernels read, and fields that the graphs read instead.
 KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start", "block_below")
 GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
 TABLE = (*KERNEL, *GRAPH[2:])
-# Items, nodes and blocks, and others of which no length matters
+# Axes of items, nodes and blocks, and others whose lengths are not compared
 TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n)"
 WEIGHT_AXES = "(i),(n),(b)"
 
@@ -46,8 +45,8 @@ WEIGHT_AXES = "(i),(n),(b)"
 class StageTotal(CompiledOp):
     """Weighted sum of stages (scalar) and its gradient (n_items,).
 
-    Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`. The weights are data: no
-    gradient by them is to be had.
+    Inputs: utility, item_weight, node_weight, block_weight, then `TABLE`. The weights are data and
+    do not have a gradient.
     """
 
     kernel = staticmethod(stage_total_kernel)
@@ -55,7 +54,7 @@ class StageTotal(CompiledOp):
     version = 12
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
-        """Find all second derivatives, at values of the inputs."""
+        """Compute all second derivatives at values of the inputs."""
         return StageHessian(stage_total_hessian_kernel(*inputs))
 
     def graph(self, *inputs: Variable) -> TensorVariable:
@@ -117,7 +116,7 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     Parameters
     ----------
     utility : tensor_like of float, (n_items,) or (n_components, n_items)
-        Log worth of every item, for one or more components of rankers.
+        Log worth of every item, for one or more components.
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
     nodes : int
@@ -126,8 +125,8 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     Returns
     -------
     TensorVariable, (n_rankings,) or (n_rankings, n_components)
-        Stages that rankings share are evaluated once for each component. Without components, the
-        sum is evaluated over distinct stages only.
+        Shared stages are evaluated once per component. Without components, the sum is evaluated
+        only over distinct stages.
     """
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     if utility.ndim == 2:

@@ -1,11 +1,11 @@
 """Weak orders in numba: values and gradients of stages in one pass.
 
-The kernels work on the table of `bayesrank.data.derive.stages`: remainders ("nodes") that are each
-one block on top of a smaller remainder, single stages (an item is first of a remainder) and block
-stages (a block precedes a remainder).  `utility` is a flat vector that the table indexes.
+The kernels use the table of `bayesrank.data.derive.stages`. It lists remainders ("nodes"); each
+adds one block to a smaller remainder. In a single stage, an item is first in a remainder; in a
+block stage, a block precedes a remainder. The table indexes `utility`, a flat vector.
 
-Time is linear in the entries of the table (times the nodes of the quadrature for blocks of two
-and more), memory in the remainders.
+Time is linear in the entries of the table; blocks of two or more multiply it by the number of
+quadrature nodes. Memory is linear in the remainders.
 """
 
 import math
@@ -24,15 +24,15 @@ __all__ = [
     "stage_total_kernel",
 ]
 
-# Exponentials of utilities are shared by all remainders when they fit one scale: sums of terms
-# within exp(±500) of each other neither overflow nor vanish.
+# All remainders share the exponentials of utilities if these fit one scale: sums of terms within
+# exp(±500) of each other neither overflow nor vanish.
 WIDEST_SCALE = 500.0
 
 _kernel = numba.njit(cache=True, error_model="numpy", nogil=True)
 
 
 class Table(NamedTuple):
-    """What kernels read of `bayesrank.data.derive.stages.Stages`."""
+    """The fields of `bayesrank.data.derive.stages.Stages` that the kernels read."""
 
     entry_item: Any
     node_start: Any
@@ -44,7 +44,7 @@ class Table(NamedTuple):
 
 @_kernel
 def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_log):  # type: ignore[no-untyped-def]
-    """Weighted sum of stages, its gradient, and the terms it is made of.
+    """Weighted sum of stages, its gradient, and its terms.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_l
         Coefficients of the linear form of `bayesrank.data.derive.stages.Stages`.
     table : Table
     every_log : bool
-        Fill `log_total` for every node; otherwise only where a block needs it, because sums of
-        logarithms are then taken as logarithms of products.
+        Whether to fill `log_total` for every node. Otherwise it is filled only for blocks, because
+        sums of logarithms are computed as logarithms of products.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_l
     gradient, node_bar, log_total = item_weight.copy(), node_weight.copy(), np.empty(n_nodes)
     value = 0.0
     for i in range(utility.size):
-        if item_weight[i] != 0.0:  # a slot that is not in use may hold anything
+        if item_weight[i] != 0.0:  # an unused slot may hold any value
             value += item_weight[i] * utility[i]
 
     highest, width = _scale(utility)
@@ -116,7 +116,7 @@ def _blocks(gradient, node_bar, block_logp, utility, log_total, block_weight, ta
 
 @_kernel
 def _scale(utility):  # type: ignore[no-untyped-def]
-    """Highest utility, and how far below it the lowest is."""
+    """Highest utility, and the range of the utilities."""
     lowest, highest = np.inf, -np.inf
     for u in utility:
         lowest, highest = min(lowest, u), max(highest, u)
@@ -125,7 +125,7 @@ def _scale(utility):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _worths(worth, table):  # type: ignore[no-untyped-def]
-    """Total worth of every remainder."""
+    """Worth of every remainder."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
     total, of_one = np.empty(child.size), entry.size == child.size  # each remainder adds one item
     for n in range(child.size):
@@ -143,7 +143,7 @@ def _worths(worth, table):  # type: ignore[no-untyped-def]
 def _pull_worths(gradient, node_bar, total, worth, table):  # type: ignore[no-untyped-def]
     """Add ``d (node_bar @ log total) / d utility`` to `gradient`; overwrites `node_bar`."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
-    # d log total[n] / d utility[i] = worth[i] / total[n]: sum the quotients down the graph
+    # d log total[n] / d utility[i] = worth[i] / total[n]: sum the quotients down to smaller nodes
     for n in range(child.size):
         node_bar[n] /= total[n]
     share_of, of_one = np.zeros(gradient.size), entry.size == child.size
@@ -162,16 +162,16 @@ def _pull_worths(gradient, node_bar, total, worth, table):  # type: ignore[no-un
 
 @_kernel
 def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-untyped-def]
-    """Sum of ``weight * (log_scale + log(total))``, one logarithm per run of equal weights.
+    """Sum of ``weight * (log_scale + log(total))``, with one logarithm per run of equal weights.
 
-    A run ends before its product can leave the range of double precision: the logarithm of each
-    factor is within `range_of_log` of zero.
+    A run ends before its product can overflow or underflow: the logarithm of each factor is within
+    `range_of_log` of zero.
     """
     longest = max(1, int(600.0 / max(range_of_log, 1.0)))
     out, n = 0.0, 0
     while n < weight.size:
         w, k, last = weight[n], n + 1, min(n + longest, weight.size)
-        # four chains, as each product waits for the one before
+        # four independent products, because each multiplication waits for the one before
         a, b, c, d = total[n], 1.0, 1.0, 1.0
         while k + 4 <= last and (
             (weight[k] == w) & (weight[k + 1] == w) & (weight[k + 2] == w) & (weight[k + 3] == w)
@@ -192,7 +192,7 @@ def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-u
 
 @_kernel
 def log_worths(log_total, utility, table):  # type: ignore[no-untyped-def]
-    """Log worth of every remainder, each on a scale of its own."""
+    """Log worth of every remainder, each with a separate scale."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
     for n in range(child.size):
         below = log_total[child[n]] if child[n] >= 0 else -np.inf
@@ -207,7 +207,7 @@ def log_worths(log_total, utility, table):  # type: ignore[no-untyped-def]
 
 @_kernel
 def _pull_log_worths(gradient, node_bar, log_total, utility, table):  # type: ignore[no-untyped-def]
-    """Do as `_pull_worths`, each remainder on a scale of its own."""
+    """Do the same as `_pull_worths`, with a separate scale for each remainder."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
     for n in range(child.size - 1, -1, -1):
         for e in range(start[n], start[n + 1]):
@@ -264,7 +264,7 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
     s_item, s_node, stage_of, ranking_of, weight, item_weight, node_weight, block_weight,
     bar,
 ):  # fmt: skip
-    """Gradient of ``sum(bar * ranking_logp_kernel(...))``: that of stages with other weights."""
+    """Gradient of ``sum(bar * ranking_logp_kernel(...))``: a sum of stages with other weights."""
     table = Table(entry, start, child, b_item, b_start, b_below)
     n_components, n_singles = len(utility), s_item.size
     term_bar = np.zeros((n_singles + b_below.size, n_components))

@@ -1,7 +1,7 @@
 """The compiled Op for weak orders with one utility per slot: value and gradient in one pass.
 
-Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`; JAX runs
-the graph of `bayesrank.likelihoods.plackett_luce.graph`, which must agree.
+Numba and C modes run the kernel of `bayesrank.likelihoods.plackett_luce.per_slot_kernel`. JAX runs
+the equivalent graph of `bayesrank.likelihoods.plackett_luce.graph`.
 """
 
 from typing import Any
@@ -34,9 +34,9 @@ class WeakOrderLogp(CompiledOp):
 
 
 def weak_order_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
-    """Log-probability of weak orders, compiled; arguments and result of `plackett_luce_logp`.
+    """Log-probability of weak orders, compiled; arguments and result as in `plackett_luce_logp`.
 
-    JAX runs the graph with this number of nodes; the kernel spaces its own to 1e-11.
+    JAX runs the graph with this number of nodes. The kernel chooses nodes for an error of 1e-11.
 
     Examples
     --------

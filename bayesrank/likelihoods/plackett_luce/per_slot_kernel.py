@@ -1,14 +1,13 @@
 """Weak orders in numba, one utility per slot: value and gradient, ranking by ranking.
 
-No two rankings share a stage here, and no table of stages is made: the slots of a ranking are gone
-through a few times, in the order in which they stand, simple loops of which most take several slots
-at once. With B_r the worth of the items of rank r, the remainder from rank m on is
-T_m = B_m + B_(m+1) + ..., and an item of rank r is in those with m <= r, so that one number per
-rank is all that the slots below have to know:
+Rankings do not share stages here, so there is no table of stages. The kernel passes over the slots
+of a ranking a few times, mostly in simple loops that compile to vector instructions. Let B_r be the
+worth of the items of rank r. The remainder from rank m on is T_m = B_m + B_(m+1) + .... An item of
+rank r is in the remainders with m <= r. Therefore the gradient needs only one number per rank:
 
-    d logp / d w_i = (what its own stage gives) + exp(w_i) sum_(m <= r) (d logp / d log T_m) / T_m
+    d logp / d w_i = (slope of its own stage) + exp(w_i) sum_(m <= r) (d logp / d log T_m) / T_m
 
-Two blocks of 10 and 100,000 items, as in data of many labels, cost less than a softmax in JAX.
+Two blocks of 10 and 100,000 items, as in multi-label data, take less time than a softmax in JAX.
 """
 
 import math
@@ -21,8 +20,8 @@ from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, works
 
 __all__ = ["per_slot_kernel"]
 
-LEAST = 1e-220  # worth of a last block that has all its digits; what is below adds nothing to it
-RUN = 256  # slots that are looked at together for ranks above the last
+LEAST = 1e-220  # smallest worth of a last block with full precision
+RUN = 256  # slots that are checked together for ranks above the last
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)
@@ -32,19 +31,19 @@ def per_slot_kernel(utility, ranks):  # type: ignore[no-untyped-def]
     Parameters
     ----------
     utility : ndarray of float, (n_rankings, n_slots)
-        Log worth of the item in each slot; anything in empty slots.
+        Log worth of the item in each slot; any value in empty slots.
     ranks : ndarray of int, (n_rankings, n_slots)
         Dense ranks in any order of slots, 0 in empty ones.
 
     Returns
     -------
     logp : ndarray, (n_rankings,)
-        -inf where the ranks are not dense.
+        -inf if the ranks are not dense.
     gradient : ndarray, (n_rankings, n_slots)
-        Zero in empty slots, and where the ranks are not dense.
+        Zero in empty slots, and if the ranks are not dense.
     """
     n_rankings, n_slots = ranks.shape
-    # every slot is filled below: to clear all of them before is another pass through the memory
+    # every slot is filled below; clearing them first would be another pass through memory
     logp, gradient = np.zeros(n_rankings), np.empty((n_rankings, n_slots))
     size, end = np.empty(n_slots + 2, np.int64), np.empty(n_slots + 2, np.int64)
     total, log_total = np.empty(n_slots + 2), np.empty(n_slots + 2)
@@ -61,7 +60,7 @@ def per_slot_kernel(utility, ranks):  # type: ignore[no-untyped-def]
             g[:] = 0.0
             continue
         _sort(r, deepest, size, staged[:n_staged], end, order)
-        # any item's scale will do, nearly always, and to find the best takes a while
+        # the scale of any item almost always works, and finding the best one takes time
         scale = u[staged[0]]
         fits = _totals(u, r, g, deepest, scale, staged[:n_staged], total)
         if not fits:
@@ -82,7 +81,7 @@ def per_slot_kernel(utility, ranks):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _extent(r):  # type: ignore[no-untyped-def]
-    """Least and greatest of the ranks and 0."""
+    """Lowest and highest of the ranks and 0."""
     least, deepest = np.int64(0), np.int64(0)
     for j in range(r.size):
         least, deepest = min(least, np.int64(r[j])), max(deepest, np.int64(r[j]))
@@ -100,12 +99,12 @@ def _highest(u, r):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _count(r, deepest, size, staged):  # type: ignore[no-untyped-def]
-    """List the slots above the last rank and count them by rank; -1 if a rank has none."""
+    """List the slots above the last rank and count them by rank; return -1 if a rank has none."""
     size[:deepest] = 0
     n_staged = 0
     for first in range(0, r.size, RUN):
         run = r[first : first + RUN]
-        if _all_equal(run, deepest):  # nearly all, where two blocks are few items and the others
+        if _all_equal(run, deepest):  # true for most runs if the first of two blocks is small
             continue
         for j in range(run.size):
             if 0 < run[j] < deepest:
@@ -121,7 +120,7 @@ def _count(r, deepest, size, staged):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def _all_equal(r, rank):  # type: ignore[no-untyped-def]
     others = 0
-    for j in range(r.size):  # to the end, as that is done in vectors
+    for j in range(r.size):  # no early exit, so that the loop compiles to vector instructions
         others += r[j] != rank
     return others == 0
 
@@ -129,7 +128,7 @@ def _all_equal(r, rank):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, error_model="numpy")
 def _sort(r, deepest, size, staged, end, order):  # type: ignore[no-untyped-def]
     """List the staged slots by rank, and where the block of each rank ends in that order."""
-    end[1] = 0  # the beginning of each block, at first
+    end[1] = 0  # at first, `end` holds the start of each block
     for m in range(1, deepest):
         end[m + 1] = end[m] + size[m]
     for j in staged:
@@ -139,12 +138,12 @@ def _sort(r, deepest, size, staged, end, order):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for the digits of `vector_exp`
 def _totals(u, r, g, deepest, scale, staged, total):  # type: ignore[no-untyped-def]
-    """Worths `g` of all slots and of the remainders, in units of exp(scale); whether these fit."""
+    """Write worths in units of exp(scale), `g` and `total`; return whether the totals fit."""
     for m in range(1, deepest):
         total[m] = 0.0
-    for j in range(r.size):  # of empty slots, too, as what has no branch is done in vectors
+    for j in range(r.size):  # also empty slots: loops without branches use vector instructions
         g[j] = vector_exp(min(max(u[j] - scale, -FARTHEST), FARTHEST))
-    total[deepest] = _sum_of_rank(g, r, deepest)  # of most items, where blocks are two
+    total[deepest] = _sum_of_rank(g, r, deepest)  # most items, if there are two blocks
     for j in staged:
         total[r[j]] += g[j]
     for m in range(deepest - 1, 0, -1):
@@ -154,7 +153,7 @@ def _totals(u, r, g, deepest, scale, staged, total):  # type: ignore[no-untyped-
 
 @numba.njit(cache=True, error_model="numpy")
 def _log_totals(u, r, deepest, log_total):  # type: ignore[no-untyped-def]
-    """Logarithms of the worths of remainders that are too far apart for one scale."""
+    """Write the log worths of remainders, which may be too far apart for one scale."""
     log_total[1 : deepest + 1] = -np.inf
     for j in range(r.size):
         if r[j] > 0:
@@ -167,7 +166,8 @@ def _log_totals(u, r, deepest, log_total):  # type: ignore[no-untyped-def]
 def _stages(u, deepest, size, end, order, log_total, share, slope, w, work):  # type: ignore[no-untyped-def]
     """Log-probability of one ranking.
 
-    Fills `share` with the slopes by log T_m, and `slope` with those by the utilities of each block.
+    It fills `share` with the slopes by log T_m, and `slope` with the slopes by the utilities of
+    each block.
     """
     logp = 0.0
     share[1 : deepest + 1] = 0.0
@@ -188,7 +188,7 @@ def _stages(u, deepest, size, end, order, log_total, share, slope, w, work):  # 
 
 @numba.njit(cache=True, error_model="numpy")
 def _pull(g, r, deepest, total, share, slope, order):  # type: ignore[no-untyped-def]
-    """Replace worths by the gradient."""
+    """Replace the worths `g` by the gradient."""
     share[1] /= total[1]
     for m in range(2, deepest + 1):
         share[m] = share[m - 1] + share[m] / total[m]
@@ -203,7 +203,7 @@ def _pull(g, r, deepest, total, share, slope, order):  # type: ignore[no-untyped
 
 @numba.njit(cache=True, error_model="numpy")
 def _pull_logs(g, u, r, deepest, log_total, share, slope, order):  # type: ignore[no-untyped-def]
-    """Write the gradient where utilities are too far apart for one scale."""
+    """Write the gradient if utilities are too far apart for one scale."""
     for m in range(2, deepest + 1):  # T_m times the sum of (d logp / d log T) / T up to m
         share[m] += share[m - 1] * math.exp(log_total[m] - log_total[m - 1])
     for j in range(r.size):

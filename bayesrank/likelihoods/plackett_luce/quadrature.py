@@ -1,7 +1,7 @@
 r"""The stage integral: the probability that a block comes before everything below it.
 
-A block :math:`S` of items, whose order inside is unknown, precedes a remainder :math:`R` under
-Plackett-Luce with probability (Ma et al. 2021, eq. 4)
+Under Plackett-Luce, a block :math:`S` of items in unknown order precedes a remainder :math:`R` with
+probability (Ma et al. 2021, eq. 4)
 
 .. math:: P(S > R) = \int_0^1 \prod_{i \in S} (1 - u^{a_i})\, du,
           \qquad a_i = e^{w_i}, \quad w_i = \text{utility}_i - \log \sum_{j \in R} \text{worth}_j .
@@ -10,18 +10,19 @@ With :math:`u = \exp(-e^y)` the integrand becomes
 
 .. math:: g(y) = \exp(y - e^y) \prod_i (1 - \exp(-a_i e^y)),
 
-log-concave with one mode and analytic in the strip :math:`|\Im y| < \pi/2`, so the trapezoidal
-rule on a window around the mode converges geometrically in the number of nodes.
+which is log-concave with one mode and analytic in the strip :math:`|\Im y| < \pi/2`. The
+trapezoidal rule on a window around the mode therefore converges geometrically in the number of
+nodes.
 
-Two routes evaluate it and must agree:
+There are two equivalent implementations:
 
-* `block_logp`, a PyTensor graph with a fixed number of stretched nodes, for JAX;
-* `bayesrank.likelihoods.plackett_luce.block_kernel`, a numba function that spaces its nodes by need
-  and returns the value with its whole gradient in one pass, in memory linear in the block.
+* `block_logp` builds a PyTensor graph with a fixed number of stretched nodes, for JAX.
+* `bayesrank.likelihoods.plackett_luce.block_kernel` is a numba function with adaptive nodes. It
+  returns the value and the gradient in one pass, in memory linear in the block.
 
-Both clip :math:`w` to [-40, 60] and give the part below -40 back as :math:`\sum_i \min(w_i+40, 0)`,
-which is exact in double precision: below, a factor is linear in :math:`a_i`; above, it is one.
-A slot with w = 60 therefore contributes nothing, which is what padding is.
+Both clip :math:`w` to [-40, 60] and add :math:`\sum_i \min(w_i+40, 0)` to the result. This is exact
+in double precision, because a factor is linear in :math:`a_i` below -40 and one above 60. Therefore
+a slot with w = 60 contributes nothing; padding uses this value.
 
 >>> float(block_logp([0.0, 0.0], ([0, 0],), (1,)).exp().eval()[0].round(6))
 0.333333
@@ -49,14 +50,14 @@ def block_logp(w: Any, index: Index, shape: Shape, *, nodes: int = 48) -> Tensor
     Parameters
     ----------
     w : tensor_like of float, (*entries)
-        Utility of each blocked item less the logsumexp of its remainder; 60 (`PADDING`) and more
-        is padding.
+        Utility of each item in a block minus the logsumexp of its remainder; values from 60
+        (`PADDING`) on are padding.
     index : tuple of tensor_like of int, (*entries)
         Coordinates of the block of each entry.
     shape : tuple of int or scalar tensor
-        Shape of the blocks. One without entries has probability one, up to quadrature error.
+        Shape of the blocks. A block without entries has probability one, up to quadrature error.
     nodes : int
-        Nodes per block. Error in log P with 48: 2e-11 up to 15 items, 3e-8 at 150, 7e-7 at 800.
+        Nodes per block. With 48, the error in log P is 2e-11 up to 15 items and 7e-7 at 800.
 
     Returns
     -------
@@ -89,13 +90,13 @@ def block_logp(w: Any, index: Index, shape: Shape, *, nodes: int = 48) -> Tensor
 def _nodes(
     a: TensorVariable, index: Index, shape: Shape, nodes: int, drop: float = 23.0
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Nodes and log weights (*shape, nodes) on the window where log g is within `drop`."""
+    """Nodes and log weights (*shape, nodes) where log g is within `drop` of its maximum."""
 
     def total(entries: TensorVariable) -> TensorVariable:
         return segment_sum(entries, index, shape)
 
-    # Mode in z = e^y: G(z) = 1 − z + Σ r(a_i z) = 0, r(x) = x/expm1(x). r is convex and falls,
-    # so Newton from z = 1 rises monotonically to the root.
+    # Mode in z = e^y: G(z) = 1 − z + Σ r(a_i z) = 0, r(x) = x/expm1(x). r is convex and decreasing,
+    # so Newton's method from z = 1 increases monotonically to the root.
     z = pt.alloc(np.ones((1,) * len(shape)), *shape)
     for _ in range(4):
         x = a * z[index]
@@ -104,7 +105,7 @@ def _nodes(
     z = pt.maximum(z, 1.0)
     log_z = pt.log(z)
 
-    # Window, conservative by concavity, then one Newton step on log g for the left end
+    # Window: conservative bounds by concavity, then one Newton step on log g for the left end
     c = drop / z
     right = log_z + pt.log1p(c + pt.sqrt(2 * c))
     d = c + pt.sqrt(2 * c)

@@ -1,11 +1,12 @@
 r"""Logarithms of running sums from the end: the remainders of a ranking.
 
-With slots sorted best first, the remainder of slot :math:`j` is everything from it to the end,
+If slots are sorted best first, the remainder of slot :math:`j` contains this slot and all later
+slots:
 
 .. math:: C_j = \log \sum_{i \ge j} e^{x_i}.
 
-Differences of flat cumulative sums lose all digits when utilities spread, so this is a
-recursion in log space: an Op of its own, because PyTensor has none.
+Differences of cumulative sums lose all digits if utilities are far apart, so this is a recursion in
+log space. It needs a separate Op, because PyTensor does not have one.
 
 >>> log_remainder([0.0, 0.0, 0.0]).eval().round(4).tolist()
 [1.0986, 0.6931, 0.0]
@@ -53,8 +54,8 @@ class LogRemainder(KernelOp):
 
 
 def _signed_exp_sum(x: TensorVariable, c: TensorVariable, weight: Any) -> TensorVariable:
-    there = pt.gt(weight, 0.0)
-    term = pt.switch(there, pt.log(pt.switch(there, weight, 1.0)) - c, NOTHING)
+    positive = pt.gt(weight, 0.0)
+    term = pt.switch(positive, pt.log(pt.switch(positive, weight, 1.0)) - c, NOTHING)
     running = log_remainder(term[..., ::-1])[..., ::-1]
     live = pt.gt(running, NOTHING / 2)
     return pt.switch(live, pt.exp(pt.switch(live, x + running, 0.0)), 0.0)

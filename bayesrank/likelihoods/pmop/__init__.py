@@ -1,4 +1,4 @@
-"""PMOP, ordered partitions: set functions, their normalisers, compiled Op and exact draws.
+"""PMOP, ordered partitions: set functions, their normalisers, a compiled Op, and exact draws.
 
 This wing may import the wing ops.
 """

@@ -1,18 +1,18 @@
-r"""Exact draws of weak orders in numba: sets chosen one after the other, until nothing is left.
+r"""Exact draws of weak orders in numba: sets are chosen one by one, until no item remains.
 
-A set is a subset of what is left, with probability proportional to its mean worth.
+Each set is a subset of the remaining items, with probability proportional to its mean worth.
 
 ==========  ====================================================================================
-mean        a size, an anchor in proportion to worth, the rest of the size uniformly
-max, min    the extreme item, then a size and uniformly others that are less extreme
-geometric   a size; then a subset in proportion to its product (conditional Bernoulli sampling)
-harmonic    a node t of the integral; then an anchor in proportion to q/(1 + q) and every other item
-            by itself with that probability. Sizes given or weighted: a size, a node, then a subset
-            in proportion to the product of the q
+mean        a size, an anchor in proportion to worth, and the other items uniformly
+max, min    the extreme item, then a size, and uniformly other items that are less extreme
+geometric   a size, then a subset in proportion to its product (conditional Bernoulli sampling)
+harmonic    a node t of the integral, then an anchor in proportion to q/(1 + q), and every other
+            item independently with that probability; if sizes are given or weighted: a size, a
+            node, then a subset in proportion to the product of the q
 ==========  ====================================================================================
 
-Sizes, nodes and their weights are those of `bayesrank.likelihoods.pmop.set_kernels`, whose error is
-that of rounding, and so is the error of a draw's probability.
+The sizes, nodes and weights come from `bayesrank.likelihoods.pmop.set_kernels`. The probabilities
+of draws are therefore exact up to rounding.
 """
 
 import math
@@ -51,7 +51,7 @@ __all__ = [
 
 @numba.njit(cache=True, error_model="numpy")
 def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
-    """Centre, first node and log weights of all, for subsets of size m or of any size."""
+    """Centre, first node and log weights of all nodes, for subsets of size m or of any size."""
     tau, share, work = np.empty(w.size), np.empty(w.size), np.empty((2, w.size))
     down = np.sort(w)[::-1]
     centre, low, nodes = harmonic_window(w) if m == FREE else harmonic_window_of_size(w, down, m)
@@ -91,7 +91,7 @@ def _pick(log_weight, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _add_uniformly(member, candidates, m, state):  # type: ignore[no-untyped-def]
-    """Add m of the candidates, all subsets of that size alike."""
+    """Add m of the candidates; all subsets of that size are equally likely."""
     needed = m
     for j in range(candidates.size):
         if uniform(state) * (candidates.size - j) < needed:
@@ -101,7 +101,7 @@ def _add_uniformly(member, candidates, m, state):  # type: ignore[no-untyped-def
 
 @numba.njit(cache=True, error_model="numpy")
 def _pick_size(k, extra, size, log_weight, state):  # type: ignore[no-untyped-def]
-    """Size of a subset of k items and `extra` others, of subsets that are alike."""
+    """Draw the size of a subset of k items and `extra` others, if subsets are equally likely."""
     if size != FREE:
         return size
     last = min(k + extra, log_weight.size) if log_weight.size else k + extra
@@ -123,7 +123,7 @@ def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
     x = tilt_kernel(v, m)
     p = 1.0 / (1.0 + np.exp(-(v + x)))
     q = 1.0 / (1.0 + np.exp(v + x))
-    after = np.zeros((n + 1, m + 2))  # [i, k]: probability that the items from i on make up k
+    after = np.zeros((n + 1, m + 2))  # [i, k]: probability that k of the items from i on are in
     after[n, 0] = 1.0
     for i in range(n - 1, -1, -1):
         after[i, 0] = q[i] * after[i + 1, 0]
@@ -141,7 +141,7 @@ def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _pick_size_by_sums(w, aggregate, log_weight, state):  # type: ignore[no-untyped-def]
-    """Size drawn in proportion to the weighted sum over the subsets of each size."""
+    """Draw a size in proportion to the weighted sum over the subsets of that size."""
     if log_weight.size == 0:
         log_weight = np.zeros(w.size)
     chances = np.zeros(log_weight.size)
@@ -162,9 +162,9 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
     size : int
         Size of the subset, or 0 (`FREE`).
     log_weight : ndarray of float, (n_sizes,)
-        Logarithms of the weights of sizes; empty for equal ones.
+        Log weights of the sizes; empty for equal weights.
     state : ndarray of uint64, (1,)
-        Of the generator; advanced.
+        State of the generator; advanced.
 
     Returns
     -------
@@ -176,7 +176,7 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
     if size == n or n == 1:
         member[:] = True
         return member
-    if size == 1:  # all means of one worth are that worth
+    if size == 1:  # every mean of one worth is that worth
         member[_pick(w, state)] = True
         return member
     if aggregate == MEAN:
@@ -224,9 +224,9 @@ def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  #
     where : ndarray of bool, (n_rankings, n_slots)
         Slots in use.
     sizes : ndarray of int, (n_rankings, n_blocks)
-        Block sizes if they are given; without columns they are drawn.
+        Block sizes; without columns, they are drawn.
     log_weight : ndarray of float, (n_rankings, n_sizes)
-        Logarithms of the weights of sizes; without columns they weigh the same.
+        Log weights of the sizes; without columns, weights are equal.
     seed : ndarray of int64, (n_rankings,)
         One for each ranking.
     aggregate : int
@@ -248,7 +248,7 @@ def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  #
             size = FREE
             if sizes.shape[1]:
                 size = sizes[row, rank] if rank < sizes.shape[1] else 0
-                if size <= 0 or size > left.size:  # sizes that do not add up: what is left
+                if size <= 0 or size > left.size:  # sizes do not add up: take all remaining items
                     size = left.size
             rank += 1
             member = draw_subset_kernel(utility[row][left], aggregate, size, log_weight[row], state)
@@ -259,7 +259,7 @@ def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  #
 
 @numba.njit(cache=True, error_model="numpy")
 def draw_partitions_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
-    """Draw as `draw_rankings_kernel` does, with any leading axes."""
+    """Apply `draw_rankings_kernel` to inputs with any leading axes."""
     n, shape = utility.shape[-1], utility.shape
     rows = seed.size
     ranks = draw_rankings_kernel(

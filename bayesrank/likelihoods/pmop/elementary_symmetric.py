@@ -1,11 +1,11 @@
-r"""Elementary symmetric polynomials in the graph.
+r"""Elementary symmetric polynomials as graphs.
 
-The formulas are those of `bayesrank.likelihoods.pmop.subset_kernels`, which the compiled Ops run:
+The formulas are as in `bayesrank.likelihoods.pmop.subset_kernels`, which the compiled Ops run:
 
 .. math:: \log e_m(e^v) = \sum_i \log(1 + e^{v_i + \lambda}) - m \lambda + \log P(K = m),
 
-where K counts independent bits with probabilities :math:`p_i = 1 / (1 + e^{-(v_i + \lambda)})`, and
-its law is the Fourier inverse of :math:`\prod_i (1 + p_i (e^{i\theta} - 1))` on the full circle.
+where K counts independent bits with probabilities :math:`p_i = 1 / (1 + e^{-(v_i + \lambda)})`. Its
+distribution is the Fourier inverse of :math:`\prod_i (1 + p_i (e^{i\theta} - 1))` on the circle.
 
 >>> v = pt.log([1.0, 2.0, 3.0])
 >>> float(pt.exp(log_elementary_symmetric(v, [True, True, True], 2.0)).eval().round(6))
@@ -30,7 +30,7 @@ STEPS = 60  # halvings of the bracket
 
 
 def _repeat(first: int, last: int, step: Callable[..., Any], state: Any) -> Any:
-    """Do what `jax.lax.fori_loop` does."""
+    """Repeat a step, as `jax.lax.fori_loop` does."""
     for i in range(first, last):
         state = step(i, state)
     return state
@@ -39,7 +39,7 @@ def _repeat(first: int, last: int, step: Callable[..., Any], state: Any) -> Any:
 def _bisect(
     v: Any, member: Any, m: Any, xp: Any = np, sigmoid: Any = expit, repeat: Any = _repeat
 ) -> Any:
-    """Find the tilts, in NumPy or, given its functions, in JAX."""
+    """Find the tilts in NumPy or, if its functions are passed, in JAX."""
     n = member.sum(-1)
     inside = (m > 0) & (m < n)
     size = xp.where(inside, m, 0.5)
@@ -59,13 +59,13 @@ def _bisect(
 
 
 class Tilt(KernelOp):
-    """The tilt at which the expected size is m, (..., n_items) -> (...), constant of the gradient.
+    """The tilt at which the expected size is m, (..., n_items) -> (...); without a gradient.
 
-    It is 0 where m is not between 1 and the number of members less one: there is no tilt then.
+    It is 0 unless m is between 1 and the number of members minus one.
     """
 
     kernel = staticmethod(_bisect)
-    signature = "(...,i),(...,i),(...)->(...)"  # of one shape: whatever broadcasts does so before
+    signature = "(...,i),(...,i),(...)->(...)"  # inputs are broadcast before
     version = 4
 
     def in_jax(self) -> Any:
@@ -84,13 +84,13 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
     Parameters
     ----------
     v : tensor_like of float, (..., n_items)
-        Any finite value where there is no member.
+        Any finite value for items that are not members.
     member : tensor_like of bool, (..., n_items)
-        The items that there are.
+        Whether an item is a member.
     m : tensor_like of float, (...)
         Size of the subsets.
     nodes : int
-        Nodes on half the circle; 48 are enough for 300 members.
+        Nodes on half the circle; 48 suffice for 300 members.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
         -1e30 where there is no such subset.
     """
     v, member, m = pt.as_tensor_variable(v), pt.as_tensor_variable(member), pt.as_tensor_variable(m)
-    # one shape, by sums: broadcast_to would compute shapes, which JAX cannot
+    # broadcast by adding zeros: broadcast_to would compute shapes, which JAX cannot trace
     v = v + pt.zeros_like(m)[..., None]
     m = m + pt.zeros_like(v[..., 0])
     member = member & pt.ones_like(v, dtype=bool)
@@ -106,15 +106,15 @@ def log_elementary_symmetric(v: Any, member: Any, m: Any, *, nodes: int = 48) ->
     inside = (m > 0) & (m < n)
     x = _tilt(v, member, m)
 
-    # log f_i(θ) = log(1 + p_i(e^{iθ} − 1)): modulus and phase, of the members
+    # log f_i(θ) = log(1 + p_i(e^{iθ} − 1)): modulus and phase, for members
     z = pt.switch(member & inside[..., None], v + x[..., None], 0.0)
     p, q = pt.sigmoid(z)[..., None], pt.sigmoid(-z)[..., None]
     angle = (np.arange(nodes) + 0.5) * np.pi / nodes
-    there = member[..., None]
+    is_member = member[..., None]
     modulus = 0.5 * pt.log1p(-2.0 * p * q * (1.0 - np.cos(angle)))
     phase = pt.arctan2(p * np.sin(angle), q + p * np.cos(angle))
-    log_size = pt.sum(pt.switch(there, modulus, 0.0), axis=-2)
-    turn = pt.sum(pt.switch(there, phase, 0.0), axis=-2) - m[..., None] * angle
+    log_size = pt.sum(pt.switch(is_member, modulus, 0.0), axis=-2)
+    turn = pt.sum(pt.switch(is_member, phase, 0.0), axis=-2) - m[..., None] * angle
     count = pt.mean(pt.exp(log_size) * pt.cos(turn), axis=-1)
 
     total = pt.sum(pt.switch(member, softplus(z), 0.0), axis=-1) - m * x

@@ -1,15 +1,15 @@
 r"""PMOP, probabilistic model over ordered partitions: Plackett-Luce that chooses sets.
 
 A ranking is a weak order :math:`S_1 > S_2 > \dots > S_M`: blocks of items judged equal, best first.
-Stage :math:`m` chooses the block :math:`S_m` among all non-empty subsets of what is left,
+Stage :math:`m` chooses the block :math:`S_m` among all non-empty subsets of the remaining items,
 :math:`R_m = S_m \cup \dots \cup S_M`:
 
 .. math:: P(S_1 > \dots > S_M) = \prod_m \frac{\delta_{|S_m|} \Phi(S_m)}{Z(R_m)}, \qquad
           Z(R) = \sum_{\emptyset \ne S \subseteq R} \delta_{|S|} \Phi(S) .
 
-:math:`\Phi` is a mean of the worths :math:`e^{w_i}` of the block, and :math:`\delta` weighs sizes
-(one unless tie prevalences are given). With the sizes given, the sum is over subsets of the same
-size. The normalisers of a remainder of n items:
+:math:`\Phi` is a mean of the worths :math:`e^{w_i}` of the block. The weights :math:`\delta` of
+sizes are one unless tie prevalences are given. Given the sizes, the sum is over subsets of the same
+size. The normalisers of a remainder of n items are:
 
 ==========  =====================================================================================
 mean        :math:`\frac{1}{n} \sum_m \delta_m \binom{n}{m} \sum_i e^{w_i}`
@@ -22,10 +22,10 @@ harmonic    :math:`\int_0^\infty \sum_m \delta_m m\, e_m(q) dt` with
             :math:`\prod_i (1 + q_i) \sum_j q_j / (1 + q_j)`
 ==========  =====================================================================================
 
-Axes: leading axes are rankings, the last axis is the slots of one ranking. These graphs serve JAX
-and tests; `bayesrank.likelihoods.pmop.op` evaluates the same numbers in one
-compiled pass. The geometric and harmonic means of sizes given or weighted take an array of
-stages x sizes x items x nodes for each ranking here: small sets only.
+Leading axes are rankings, and the last axis is the slots of one ranking. JAX and the tests use
+these graphs; `bayesrank.likelihoods.pmop.op` computes the same numbers in one compiled pass. With
+given or weighted sizes, these graphs suit only small sets under the geometric and harmonic means.
+They allocate an array of stages x sizes x items x nodes for each ranking.
 
 >>> import pytensor.tensor as pt
 >>> sets = pt.constant([[True, True]])
@@ -72,10 +72,10 @@ def pmop_logp_of_matrix(
     ranks : TensorVariable of int, (n_rankings, n_slots)
         Dense ranks in any order of slots, 0 in empty ones.
     log_weight : TensorVariable of float, (n_rankings, n_sizes)
-        Logarithms of the weights of block sizes 1, 2, ..., n_sizes, the others being impossible;
-        without columns all sizes weigh the same.
+        Log weights of block sizes 1, 2, ..., n_sizes; larger blocks are impossible. Without
+        columns, all sizes have the same weight.
     stage_weight : TensorVariable of float, (n_rankings, n_stages)
-        Exponents of the stages, one for a likelihood; as many as a ranking may have.
+        Exponents of the stages, one for a likelihood. A ranking has at most n_stages stages.
     aggregate : str
         "mean", "max", "min", "geometric" or "harmonic".
     given_sizes : bool
@@ -86,7 +86,7 @@ def pmop_logp_of_matrix(
     Returns
     -------
     TensorVariable, (n_rankings,)
-        -inf where ranks are not dense, a block has an impossible size or there are too many.
+        -inf if ranks are not dense, a block has an impossible size, or there are too many blocks.
 
     References
     ----------
@@ -119,7 +119,7 @@ def pmop_logp_of_matrix(
 def log_score(w: TensorVariable, member: TensorVariable, aggregate: str) -> TensorVariable:
     r"""Logarithm of the set function, :math:`\log \Phi(S)`.
 
-    Utilities (..., n_items) are finite everywhere; the result is anything where the block is empty.
+    Utilities (..., n_items) are finite everywhere. The result is arbitrary if the block is empty.
     """
     n = pt.maximum(pt.sum(member, axis=-1), 1)
     if aggregate == "mean":
@@ -134,7 +134,7 @@ def log_score(w: TensorVariable, member: TensorVariable, aggregate: str) -> Tens
 
 
 def _highest(w: TensorVariable, member: TensorVariable) -> TensorVariable:
-    """Highest utility of the members; equal ones share a gradient that `pt.max` gives to each."""
+    """Highest utility of the members; ties share the gradient, which `pt.max` gives to each."""
     peak = stop_gradient(pt.max(pt.switch(member, w, NOTHING), axis=-1))
     best = member & pt.eq(w, peak[..., None])
     n_best = pt.maximum(pt.sum(best, axis=-1), 1)
@@ -152,16 +152,16 @@ def log_set_normaliser(
 ) -> TensorVariable:
     r"""Logarithm of the sum of the set function over subsets, :math:`\log Z(R)`.
 
-    The subsets of the members are those of a size (...), or all of them where `size` is None. Then
-    log_weight (..., n_sizes) weighs them as in `pmop_logp_of_matrix`. The result is finite, and
-    means nothing where there is no such subset.
+    The sum is over subsets of the members of the given `size` (...). If `size` is None, it is over
+    all subsets, with weights log_weight (..., n_sizes) as in `pmop_logp_of_matrix`. The result is
+    finite, and arbitrary if there is no such subset.
     """
     n = pt.sum(member, axis=-1)
     if aggregate == "mean":
         ways = _log_subset_count(n, 0, size, log_weight)
         return ways - pt.log(pt.maximum(n, 1)) + _log_sum(w, member)
     if aggregate in ("max", "min"):
-        # the items that may join item i: those below (above) it, of equal ones those before it
+        # item i may be joined by items below (above) it, and by equal items that precede it
         place = pt.cumsum(pt.ones_like(w), axis=-1)
         x, y = (
             (w[..., :, None], w[..., None, :])
@@ -170,43 +170,43 @@ def log_set_normaliser(
         )
         joins = (y < x) | (pt.eq(x, y) & (place[..., None, :] < place[..., :, None]))
         k = pt.sum(joins & member[..., None, :], axis=-1)
-        of_all = None if size is None else size[..., None]
-        return _log_sum(w + _log_subset_count(k, 1, of_all, log_weight[..., None, :]), member)
+        item_size = None if size is None else size[..., None]
+        return _log_sum(w + _log_subset_count(k, 1, item_size, log_weight[..., None, :]), member)
     if size is not None:
-        return _of_size(w, member, pt.cast(size, "float64"), aggregate, nodes)
+        return _log_sum_of_size(w, member, pt.cast(size, "float64"), aggregate, nodes)
     if aggregate == "harmonic" and log_weight.type.shape[-1] == 0:
         return _harmonic(w, member)
 
     # Sizes are a new axis before the items
     sizes = pt.cumsum(pt.ones_like(w if log_weight.type.shape[-1] == 0 else log_weight), axis=-1)
     w = w[..., None, :] + pt.zeros_like(sizes[..., None])
-    there = member[..., None, :] & pt.ones_like(w, dtype=bool)
-    terms = _of_size(w, there, sizes, aggregate, nodes)
+    is_member = member[..., None, :] & pt.ones_like(w, dtype=bool)
+    terms = _log_sum_of_size(w, is_member, sizes, aggregate, nodes)
     if log_weight.type.shape[-1] != 0:
         terms = terms + log_weight
     return _log_sum(terms, sizes <= n[..., None])
 
 
-def _of_size(
+def _log_sum_of_size(
     w: TensorVariable, member: TensorVariable, m: TensorVariable, aggregate: str, nodes: int
 ) -> TensorVariable:
-    """Sum over the subsets of size m (...), geometric or harmonic mean."""
+    """Log sum over the subsets of size m (...), for the geometric or the harmonic mean."""
     if aggregate == "geometric":
         return log_elementary_symmetric(w / pt.maximum(m, 1.0)[..., None], member, m, nodes=nodes)
     n = pt.maximum(pt.sum(member, axis=-1), 1)
-    m = pt.clip(m, 1.0, n)  # where there is no such subset the result is not used
+    m = pt.clip(m, 1.0, n)  # if there is no such subset, the result is not used
     log_count = _log_binomial(n, m)
     highest, lowest = _extremes(w, member)
     x, log_step = _nodes(w, member, highest, log_count + lowest, log_count + pt.log(m))
     log_q = -pt.exp(pt.minimum(x[..., :, None] - w[..., None, :], 7.0))
-    there = member[..., None, :] & pt.ones_like(log_q, dtype=bool)
+    is_member = member[..., None, :] & pt.ones_like(log_q, dtype=bool)
     size = m[..., None] + pt.zeros_like(x)
-    terms = x + log_step + log_elementary_symmetric(log_q, there, size, nodes=nodes)
+    terms = x + log_step + log_elementary_symmetric(log_q, is_member, size, nodes=nodes)
     return pt.log(m) + _log_sum(terms, pt.ones_like(terms, dtype=bool))
 
 
 def _harmonic(w: TensorVariable, member: TensorVariable) -> TensorVariable:
-    """Harmonic mean, subsets of all sizes."""
+    """Log sum over the subsets of all sizes, for the harmonic mean."""
     n = pt.maximum(pt.sum(member, axis=-1), 1)
     highest, lowest = _extremes(w, member)
     log_count = n * LN2 + pt.log(n)
@@ -214,9 +214,9 @@ def _harmonic(w: TensorVariable, member: TensorVariable) -> TensorVariable:
     x, log_step = _nodes(w, member, highest, least, log_count)
     # log[ Π_i (1 + q_i) Σ_j q_j/(1 + q_j) ]
     log_q = -pt.exp(pt.minimum(x[..., :, None] - w[..., None, :], 7.0))
-    there = member[..., None, :]
-    product = pt.sum(pt.switch(there, softplus(log_q), 0.0), axis=-1)
-    log_share = pt.switch(there, log_q - softplus(log_q), NOTHING)
+    is_member = member[..., None, :]
+    product = pt.sum(pt.switch(is_member, softplus(log_q), 0.0), axis=-1)
+    log_share = pt.switch(is_member, log_q - softplus(log_q), NOTHING)
     terms = x + log_step + product + _log_sum(log_share, log_share > NOTHING / 2)
     return _log_sum(terms, pt.ones_like(terms, dtype=bool))
 
@@ -228,7 +228,7 @@ def _nodes(
     least: TensorVariable,
     log_count: TensorVariable,
 ) -> tuple[TensorVariable, TensorVariable]:
-    """Nodes x = log t and log weights (..., nodes) for an integral that is at least exp(least)."""
+    """Nodes x = log t and log weights (..., nodes) for an integral of at least exp(least)."""
     least = pt.maximum(least, highest - pt.log(pt.maximum(pt.sum(member, axis=-1), 1)))
     centre = -_log_sum(-w, member)
     low = pt.maximum(LEFT, least - log_count - NEGLIGIBLE - centre)
@@ -241,7 +241,7 @@ def _nodes(
 
 
 def _extremes(w: TensorVariable, member: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
-    """Highest and lowest utility of the members; 0 of none."""
+    """Highest and lowest utility of the members; 0 if there are none."""
     some = pt.any(member, axis=-1)
     highest = pt.max(pt.switch(member, w, NOTHING), axis=-1)
     lowest = -pt.max(pt.switch(member, -w, NOTHING), axis=-1)
@@ -249,7 +249,7 @@ def _extremes(w: TensorVariable, member: TensorVariable) -> tuple[TensorVariable
 
 
 def _log_sum(x: TensorVariable, member: TensorVariable) -> TensorVariable:
-    """Logarithm of the sum of exponentials of the members; 0 of none."""
+    """Logarithm of the sum of exponentials of the members; 0 if there are none."""
     some = pt.any(member, axis=-1)
     peak = stop_gradient(pt.max(pt.switch(member, x, NOTHING), axis=-1))
     peak = pt.switch(some, peak, 0.0)
@@ -285,9 +285,9 @@ def _log_binomial(n: Any, k: Any) -> TensorVariable:
 def _weight_of(size: TensorVariable, log_weight: TensorVariable) -> TensorVariable:
     """Log weight of a size (...), -1e30 where it is impossible."""
     sizes = pt.cumsum(pt.ones_like(log_weight), axis=-1)
-    here = pt.eq(sizes, size[..., None])
+    chosen = pt.eq(sizes, size[..., None])
     return pt.switch(
-        pt.any(here, axis=-1) | pt.eq(size, 0),
-        pt.sum(pt.switch(here, log_weight, 0.0), axis=-1),
+        pt.any(chosen, axis=-1) | pt.eq(size, 0),
+        pt.sum(pt.switch(chosen, log_weight, 0.0), axis=-1),
         NOTHING,
     )

@@ -1,7 +1,7 @@
 """The compiled Op of PMOP: value and gradients of weak orders in one pass.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`; JAX runs the
-graphs of `bayesrank.likelihoods.pmop.graph`, which must agree.
+Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`. JAX runs the
+equivalent graphs of `bayesrank.likelihoods.pmop.graph`.
 """
 
 from typing import Any
@@ -54,9 +54,9 @@ class OrderedPartitionLogp(CompiledOp):
 class OrderedPartitionDraw(KernelOp):
     """Weak orders (..., n_slots) of int64 from seeds (...).
 
-    Inputs: utility, where, sizes, log_weight and seed, with the same axes before the last. A draw
-    is a function of one 64-bit seed per ranking, so that one compiled function serves numba, C and,
-    by a callback, JAX.
+    Inputs: utility, where, sizes, log_weight and seed, with the same leading axes. A draw is a
+    function of one 64-bit seed per ranking, so one compiled function serves numba, C and, through a
+    callback, JAX.
     """
 
     __props__ = ("aggregate",)
@@ -83,7 +83,7 @@ def pmop_logp(
     stage_weight: Any = None,
     nodes: int = 48,
 ) -> TensorVariable:
-    r"""Log-probability of weak orders under PMOP, compiled; the formulas of `likelihoods.pmop`.
+    r"""Log-probability of weak orders under PMOP, compiled; see `likelihoods.pmop.graph`.
 
     Parameters
     ----------
@@ -94,23 +94,23 @@ def pmop_logp(
     aggregate : {"mean", "max", "min", "geometric", "harmonic"}
         The set function.
     given_sizes : bool
-        Whether the sizes of the blocks are given, or are part of the outcome.
+        Whether the sizes of the blocks are given; otherwise they are part of the outcome.
     log_weight : tensor_like of float, (..., n_sizes), optional
-        Logarithms of the weights of block sizes 1 to n_sizes, larger ones being impossible;
-        default the same weight for all.
+        Log weights of block sizes 1 to n_sizes; larger blocks are impossible. By default all sizes
+        have the same weight.
     stage_weight : tensor_like of float, (..., n_stages), optional
-        Exponents of the stages, as many as a ranking may have; default one.
+        Exponents of the stages; default one. A ranking has at most n_stages stages.
     nodes : int
-        Of the graph that JAX uses.
+        Number of nodes in the graph that JAX uses.
 
     Returns
     -------
     TensorVariable, (...)
-        One number per ranking, -inf where the ranks are not dense.
+        One number per ranking, -inf if its ranks are not dense.
 
     Examples
     --------
-    Two items: one before the other, or both together, each with probability one third.
+    With two equal items, each of the three outcomes has probability one third:
 
     >>> float(pmop_logp([0.0, 0.0], [1, 1]).exp().eval().round(6))
     0.333333

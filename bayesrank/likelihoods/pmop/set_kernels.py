@@ -1,13 +1,14 @@
 r"""The five set functions and their normalisers in numba: values and gradients in one pass.
 
-`score_kernel` is :math:`\log \Phi(S)` of a block, `set_normaliser_kernel` is
-:math:`\log Z(R) = \log \sum_S \delta_{|S|} \Phi(S)` over the non-empty subsets of a remainder, or
-over those of a given size; see `bayesrank.likelihoods.pmop.graph` for the formulas.
+`score_kernel` computes :math:`\log \Phi(S)` of a block. `set_normaliser_kernel` computes
+:math:`\log Z(R) = \log \sum_S \delta_{|S|} \Phi(S)`, summed over the non-empty subsets of a
+remainder or over the subsets of a given size. See `bayesrank.likelihoods.pmop.graph` for the
+formulas.
 
-Time per remainder of n items: mean O(n), maximum and minimum O(n log n), harmonic mean O(n),
-geometric mean O(n m) for each size m that matters, about :math:`\sqrt n` of them.
-With a size given, or sizes weighted, the harmonic mean takes as long as about 60 sizes of the
-geometric one.
+For a remainder of n items, the mean and the harmonic mean take time O(n), and the maximum and the
+minimum O(n log n). The geometric mean takes O(n m) for each size m that matters; there are about
+:math:`\sqrt n` of them. With given or weighted sizes, the harmonic mean takes about as long as 60
+sizes of the geometric mean.
 """
 
 import math
@@ -28,11 +29,11 @@ __all__ = ["AGGREGATES", "FREE", "score_kernel", "set_normaliser_kernel"]
 
 AGGREGATES = ("mean", "max", "min", "geometric", "harmonic")
 MEAN, MAX, MIN, GEOMETRIC, HARMONIC = range(5)
-FREE = 0  # in the place of a size: subsets of any size
+FREE = 0  # instead of a size: subsets of any size
 LN2 = math.log(2.0)
 
-# Nodes y of the harmonic mean, t = exp(centre + y - exp(-y)): the left tail falls doubly
-# exponentially, and at -3.55 it has lost 38 units of the logarithm.
+# Nodes y of the harmonic mean, t = exp(centre + y - exp(-y)): the left tail decays doubly
+# exponentially, and at -3.55 the logarithm is 38 lower.
 LEFT = -3.55
 STEP = 0.23
 
@@ -62,7 +63,7 @@ def score_kernel(w, aggregate, gradient):  # type: ignore[no-untyped-def]
 def subset_count_kernel(k, extra, size, log_weight, chances):  # type: ignore[no-untyped-def]
     """Logarithm of the weighted number of subsets of k items, each together with `extra` others.
 
-    `chances` (n_weights,) is overwritten with the share of every size.
+    `chances` (n_weights,) is overwritten with the share of each size.
     """
     if size != FREE:
         return log_binomial(k, size - extra) if 0 <= size - extra <= k else -np.inf
@@ -95,12 +96,12 @@ def set_normaliser_kernel(w, aggregate, size, log_weight, gradient, chances):  #
     size : int
         Size of the subsets, 1 <= size <= n; 0 (`FREE`) for all.
     log_weight : ndarray of float, (n_weights,)
-        Logarithms of the weights of sizes 1, 2, ..., larger ones being impossible; empty for equal
-        weights. Without effect where the size is given.
+        Log weights of sizes 1, 2, ...; larger sizes are impossible. Empty for equal weights, and
+        ignored if `size` is given.
     gradient : ndarray, (n,)
         Overwritten with the gradient by w.
     chances : ndarray, (n_weights,)
-        Overwritten with the gradient by `log_weight`: the probability of every size.
+        Overwritten with the gradient by `log_weight`: the probability of each size.
 
     Returns
     -------
@@ -122,9 +123,9 @@ def set_normaliser_kernel(w, aggregate, size, log_weight, gradient, chances):  #
 
 @numba.njit(cache=True, error_model="numpy")
 def _extreme(w, aggregate, size, log_weight, gradient, chances):  # type: ignore[no-untyped-def]
-    """Sum over the item that is the extreme one: the others of its subset are less extreme."""
+    """Sum over the choice of the extreme item; the other items of its subset are less extreme."""
     n = w.size
-    order = np.argsort(w)  # the k others that may join the item at k of this order
+    order = np.argsort(w)  # the k items before position k may join the item there
     if aggregate == MIN:
         order = order[::-1]
     terms, share = np.empty(n), np.empty((n, chances.size))
@@ -177,12 +178,12 @@ def _by_size(w, aggregate, size, log_weight, gradient, chances):  # type: ignore
 
 @numba.njit(cache=True, error_model="numpy")
 def size_bounds(down, log_weight):  # type: ignore[no-untyped-def]
-    """Bounds of the logarithm of the sum over subsets of each size, utilities falling."""
+    """Bounds of the log sum over the subsets of each size; `down` is in decreasing order."""
     n = down.size
     last = min(n, log_weight.size) if log_weight.size else n
     bound = np.empty(last)
     best = 0.0
-    for m in range(1, last + 1):  # no mean of m utilities is higher than that of the best
+    for m in range(1, last + 1):  # the m best utilities have the highest mean
         best += (down[m - 1] - best) / m
         bound[m - 1] = best + log_binomial(n, m)
         if log_weight.size:
@@ -192,7 +193,7 @@ def size_bounds(down, log_weight):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _of_size(w, down, aggregate, m, gradient, share, work):  # type: ignore[no-untyped-def]
-    """Sum over the subsets of size m, geometric or harmonic mean."""
+    """Log sum over the subsets of size m, for the geometric or the harmonic mean."""
     if aggregate == GEOMETRIC:
         out = elementary_symmetric_kernel(w / m, m, gradient, work, True)
         gradient /= m
@@ -209,7 +210,7 @@ def harmonic_window(w):  # type: ignore[no-untyped-def]
     """Centre, first node and number of nodes of the integral over subsets of all sizes."""
     n, highest = w.size, w.max()
     log_count = math.log(n) + n * LN2  # bounds the integrand, which is largest at t = 0
-    # Z is at least the best item alone, and at least that of equal items as bad as the worst
+    # Z is at least the worth of the best item, and at least Z of items all equal to the worst
     least = max(highest, n * LN2 + math.log1p(-math.exp(-n * LN2)) + w.min())
     centre = -log_sum(-w)
     low = max(LEFT, least - log_count - NEGLIGIBLE - centre)
@@ -223,7 +224,7 @@ def harmonic_window_of_size(w, down, m):  # type: ignore[no-untyped-def]
     """Centre, first node and number of nodes of the integral over subsets of size m."""
     n = w.size
     log_count = log_binomial(n, m)
-    top = math.log(m) - log_sum(-down[:m])  # of the m best
+    top = math.log(m) - log_sum(-down[:m])  # of the m best items
     least = max(top, log_count + down[n - 1])
     centre = -log_sum(-w)
     low = max(LEFT, least - math.log(m) - log_count - NEGLIGIBLE - centre)
@@ -234,7 +235,7 @@ def harmonic_window_of_size(w, down, m):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def _harmonic(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def]
-    r"""Harmonic mean, subsets of size m, or of all sizes where m is `FREE`.
+    r"""Log sum over the subsets of size m, or of all sizes if m is `FREE`, for the harmonic mean.
 
     .. math:: Z = \int_0^\infty \prod_i (1 + q_i) \sum_j \frac{q_j}{1 + q_j}\, dt, \qquad
               Z_m = \int_0^\infty m\, e_m(q)\, dt, \qquad q_i = \exp(-t e^{-w_i})
@@ -259,9 +260,9 @@ def _harmonic(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def
 
 @numba.njit(cache=True, error_model="numpy")
 def harmonic_node(w, m, centre, y, tau, share, work, wanted):  # type: ignore[no-untyped-def]
-    """Logarithm of the integrand by y; `tau` is filled with t exp(-w).
+    """Logarithm of the integrand as a function of y; fills `tau` with t exp(-w).
 
-    If `wanted`, `share` is filled with minus the slopes by `tau`.
+    If `wanted`, it fills `share` with minus the slopes by `tau`.
     """
     jump = math.exp(-y)
     x = centre + y - jump
@@ -279,14 +280,14 @@ def harmonic_node(w, m, centre, y, tau, share, work, wanted):  # type: ignore[no
 
 @numba.njit(cache=True, error_model="numpy", fastmath=False)  # for `vector_exp`
 def exponents(tau, x, w):  # type: ignore[no-untyped-def]
-    """Fill in t exp(-w), where t = exp(x), as far as exp(-tau) is not zero."""
+    """Fill `tau` with t exp(-w), where t = exp(x), capped where exp(-tau) is almost zero."""
     for i in range(w.size):
         tau[i] = min(vector_exp(min(max(x - w[i], -FARTHEST), FARTHEST)), FARTHEST)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "contract", "reassoc"})
 def shares(share, tau):  # type: ignore[no-untyped-def]
-    """Fill in q / (1 + q), where q = exp(-tau); their sum, and the sum of log(1 + q)."""
+    """Fill `share` with q / (1 + q), q = exp(-tau); return its sum, and the sum of log(1 + q)."""
     total, log_product = 0.0, 0.0
     for i in range(tau.size):
         q = vector_exp(-tau[i])
@@ -302,7 +303,7 @@ def shares(share, tau):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def stage_of_row(ranks, order, start, rank):  # type: ignore[no-untyped-def]
-    """Where the slots of a rank end, in the order of the ranks, that begin at `start`."""
+    """Return where the slots of a rank end, if they begin at `start` in the sorted `order`."""
     end = start
     while end < order.size and ranks[order[end]] == rank:
         end += 1
@@ -322,9 +323,9 @@ def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     ranks : ndarray of int, (n_rankings, n_slots)
         Ranks in any order of slots, 0 in empty ones.
     log_weight : ndarray of float, (n_rankings, n_sizes)
-        Log weights of block sizes, others being impossible; without columns all weigh the same.
+        Log weights of possible block sizes; without columns, all sizes have the same weight.
     stage_weight : ndarray of float, (n_rankings, n_stages)
-        Exponents of the stages, of as many as a ranking may have.
+        Exponents of the stages. A ranking has at most n_stages stages.
     aggregate : int
         Position in `AGGREGATES`.
     given_sizes : bool
@@ -333,7 +334,7 @@ def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     Returns
     -------
     logp : ndarray, (n_rankings,)
-        -inf where the ranks are not dense, a block is too large or there are too many.
+        -inf if the ranks are not dense, a block is too large, or there are too many blocks.
     by_utility : ndarray, (n_rankings, n_slots)
     by_log_weight : ndarray, (n_rankings, n_sizes)
     """
@@ -349,7 +350,7 @@ def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     w, gradient, chances = np.empty(n_slots), np.empty(n_slots), np.empty(n_sizes)
     for row in range(n_rankings):
         order = np.argsort(ranks[row], kind="mergesort")
-        start = stage_of_row(ranks[row], order, 0, 0)  # in this order: empty slots first
+        start = stage_of_row(ranks[row], order, 0, 0)  # empty slots come first
         for j in range(start, n_slots):
             w[j] = utility[row, order[j]]
         rank = 1

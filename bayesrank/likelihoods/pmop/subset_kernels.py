@@ -2,18 +2,19 @@ r"""Subsets of a given size: elementary symmetric polynomials and inclusion prob
 
 .. math:: e_m(x) = \sum_{|S| = m} \prod_{i \in S} x_i, \qquad x_i = e^{v_i},
 
-sums over all subsets of :math:`m` items. For any tilt :math:`\lambda`, with
-:math:`p_i = 1/(1 + e^{-(v_i + \lambda)})` and independent bits :math:`B_i` of these probabilities,
+is a sum over all subsets of :math:`m` items. For any tilt :math:`\lambda`, let
+:math:`p_i = 1/(1 + e^{-(v_i + \lambda)})`, and let :math:`B_i` be independent bits with these
+probabilities. Then
 
 .. math:: \log e_m(x) = \sum_i \log(1 + e^{v_i + \lambda}) - m \lambda
                         + \log P\left(\textstyle\sum_i B_i = m\right).
 
-At the tilt where :math:`\sum_i p_i = m` the last probability is near its mode and neither vanishes
-nor loses digits. A recursion over the items finds it, forward and backward: O(n m), and nothing is
-subtracted.
+At the tilt where :math:`\sum_i p_i = m`, the last probability is near its mode, so it neither
+vanishes nor loses digits. A forward and a backward recursion over the items compute it in time
+O(n m) without subtractions.
 
-The gradient of :math:`\log e_m` by :math:`v_i` is the probability that item i is in a random subset
-of size m, drawn with probability proportional to its product (conditional Bernoulli sampling).
+Draw a subset of size m with probability proportional to its product (conditional Bernoulli
+sampling). The gradient of :math:`\log e_m` by :math:`v_i` is the probability that it contains i.
 
 >>> v, share, work = np.log([1.0, 2.0, 3.0]), np.empty(3), np.empty((2, 3))
 >>> round(float(np.exp(elementary_symmetric_kernel(v, 2, share, work, True))), 9)
@@ -40,15 +41,15 @@ __all__ = [
     "tilt_kernel",
 ]
 
-RUN = 512  # factors from 1/2 to 1 in one logarithm
-NEGLIGIBLE = 40.0  # logarithm of what is lost in double precision
-# Sums of positive terms, several at once
+RUN = 512  # factors between 1/2 and 1 per logarithm
+NEGLIGIBLE = 40.0  # terms that are lower by this log factor vanish in double precision
+# Sums of positive terms may be reordered, so that several are computed at once
 _reordered = numba.njit(cache=True, error_model="numpy", fastmath={"nsz", "contract", "reassoc"})
 
 
 @numba.njit(cache=True, error_model="numpy")
 def log_binomial(n, k):  # type: ignore[no-untyped-def]
-    """Logarithm of the number of subsets of size k of n items, 0 <= k <= n."""
+    """Logarithm of the number of subsets of k out of n items, 0 <= k <= n."""
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
@@ -64,7 +65,7 @@ def log_sum(v):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def tilt_kernel(v, m):  # type: ignore[no-untyped-def]
-    """Find where the expected size is m, 0 < m < n, well enough to centre the count there."""
+    """Find a tilt at which the expected size is about m, 0 < m < n."""
     n = v.size
     odds = math.log(m / (n - m))
     low, high = odds - v.max(), odds - v.min()
@@ -98,18 +99,18 @@ def _expected_size(v, x):  # type: ignore[no-untyped-def]
 
 @_reordered
 def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
-    """Probability that m of independent bits are one, and each bit's share in it.
+    """Probability that m of n independent bits are one, and the conditional probability of each.
 
     Parameters
     ----------
     p, q : ndarray, (n,)
-        Probabilities of one and of zero; both, because 1 - p loses the small ones.
+        Probabilities of one and of zero. Both are needed, because 1 - p loses small values.
     m : int
         The count, 0 < m < n.
     share : ndarray, (n,)
         Overwritten with P(bit i is one | count is m), if `wanted`.
     wanted : bool
-        Whether `share` is.
+        Whether to fill `share`.
 
     Returns
     -------
@@ -148,11 +149,11 @@ def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-u
     m : int
         Size of the subsets, 1 <= m <= n.
     share : ndarray, (n,)
-        Overwritten: with the probability that each item is in the subset, if `wanted`.
+        Overwritten; if `wanted`, with the probability that each item is in the subset.
     work : ndarray, (2, n or more)
         Workspace.
     wanted : bool
-        Whether the gradient is.
+        Whether to compute the gradient.
 
     Returns
     -------
@@ -187,7 +188,7 @@ def _of_the_smaller_part(v, m, share, work, wanted):  # type: ignore[no-untyped-
 
 @_reordered
 def bits(v, x, p, q):  # type: ignore[no-untyped-def]
-    """Fill the probabilities of one and zero; the sum of log(1 + exp(v + x))."""
+    """Fill the probabilities of one and of zero; return the sum of log(1 + exp(v + x))."""
     out = 0.0
     for i in range(v.size):
         z = v[i] + x

@@ -104,7 +104,7 @@ def refuse_every_mismatch(op, call):
     n = 0
     for shapes in every_mismatch(op):
         with pytest.raises(
-            LengthError, match=r"^The lengths .* `\w+` has length \d+ along its axis \d, and "
+            LengthError, match=r"^Lengths .* `\w+` has length \d+ along its axis \d, and "
         ) as e:
             call(shapes)
         assert len(str(e.value).splitlines()[0]) < 460

@@ -32,7 +32,7 @@ def test_rankings_without_pairs_give_empty_lists():
     [
         ([1, 2], r"^`ranks` must be a matrix .*; got shape \(2,\) of int64\.$"),
         ([[1.0, 2.0]], r"^`ranks` must be a matrix .*; got shape \(1, 2\) of float64\.$"),
-        ([[1, 2], [1, -3]], r"^`ranks` must be 1 \(best\) or more, .*; row 1 has -3\.$"),
+        ([[1, 2], [1, -3]], r"^`ranks` must be 1 \(best\) or more, .*; row 1 contains -3\.$"),
     ],
 )
 def test_what_are_no_ranks_raises(ranks, message):
