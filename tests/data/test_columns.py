@@ -72,7 +72,7 @@ def test_missing_numbers_are_nan_where_they_may_be_missing(dtype):
     assert found.dtype == np.float64
 
 
-def test_a_missing_column_lists_those_there_are():
+def test_a_missing_column_lists_the_existing_columns():
     message = "no column 'stars'; its columns are 'user', 'film', 'points'"
     with pytest.raises(ValueError, match=message):
         from_stars(STARS.rename(columns={"stars": "points"}))

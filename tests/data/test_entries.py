@@ -180,7 +180,7 @@ def test_rows_of_ranks_that_differ_in_length_need_a_rest():
         Rankings.from_ranks(wide, rest=["x"])
 
 
-def test_rest_says_what_was_presented():
+def test_rest_lists_the_presented_items():
     for rest in ("x", {"x": ["b"], "y": ["a"]}):
         message = f"`rest` must be 'items', a list of labels, or .*; got {rest!r}"
         with pytest.raises(ValueError, match=message.replace("[", r"\[")):

@@ -212,7 +212,7 @@ def test_an_archive_that_python_cannot_open_is_refused_with_what_to_do(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"no archive", b"PK\x03\x04" + b"junk" * 100])
-def test_what_is_no_sheet_is_refused(tmp_path, content):
+def test_invalid_sheets_are_refused(tmp_path, content):
     (tmp_path / "t.xlsx").write_bytes(content)
     with pytest.raises(
         ValueError, match=r"t\.xlsx is not a readable xlsx table: it is not an Excel"

@@ -136,7 +136,7 @@ def test_sampled_triples_are_uniform_over_all():
     assert (drawn != have.sample_triples(n, random_seed=6)).any()
 
 
-def test_where_all_have_all_or_nothing_there_are_no_triples():
+def test_users_with_all_items_or_none_have_no_triples():
     with pytest.warns(UninformativeUserWarning, match="2 users with all 1 item"):
         have = clicks(CLICKS[CLICKS["page"] == "a"])
     assert have.n_triples == 0
@@ -160,7 +160,7 @@ def test_where_all_have_all_or_nothing_there_are_no_triples():
         (CLICKS, {"rating": "stars"}, r"from_ratings\(frame, user='user', item='page', rating='st"),
     ],
 )
-def test_what_is_no_table_of_interactions_raises(frame, more, message):
+def test_invalid_tables_of_interactions_raise(frame, more, message):
     with pytest.raises(ValueError, match=message):
         clicks(frame, **more)
 

@@ -34,7 +34,7 @@ NONE = np.zeros((0, 2), dtype=int)
         ),
     ],
 )
-def test_what_is_no_collection_of_weak_orders_is_refused(read, message):
+def test_invalid_collections_of_weak_orders_are_refused(read, message):
     with pytest.raises(ValueError, match=message):
         read()
 

@@ -293,7 +293,7 @@ def test_one_evidence_weight_is_for_all_and_several_are_one_each(searches):
         ("much", "`weight` must be an array of numbers"),
     ],
 )
-def test_a_weight_that_is_none_is_refused(searches, weight, message):
+def test_invalid_weights_are_refused(searches, weight, message):
     with pytest.raises(ValueError, match=message):
         searches.weighted(weight)
 

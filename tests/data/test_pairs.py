@@ -382,7 +382,7 @@ def test_pairs_whose_names_would_not_differ_are_numbered():
     assert alike.coords["pair"].tolist() == [0, 1]
 
 
-def test_the_repr_counts_what_there_is():
+def test_the_repr_summarises_the_table():
     p = played(
         ["a", "b", "tie", "Ann", "Mon"],
         ["a", "b", "tie", "Ann", "Mon"],
@@ -417,7 +417,7 @@ def test_judges_and_groups_tell_their_labels_and_codes():
     assert p.group_idx("category").tolist() == [0, 1]
 
 
-def test_an_unknown_group_is_answered_with_those_there_are():
+def test_an_unknown_group_lists_the_existing_groups():
     p = played(["a", "b", "first", "law"], columns=("x", "y", "result", "topic"), by="topic")
     message = "no group 'category': the groups of these pairs are 'judge', 'topic'. Name its column"
     for method in (p.group_idx, p.group_labels):

@@ -145,7 +145,7 @@ def test_features_belong_to_the_items():
         (pd.DataFrame({"better": [], "worse": []}), "There are no preferences"),
     ],
 )
-def test_what_is_no_partial_order_is_refused(preferences, message):
+def test_invalid_partial_orders_are_refused(preferences, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         READ(preferences)
 
@@ -167,7 +167,7 @@ def test_what_does_not_fit_the_preferences_is_refused(given, message):
         READ([("a", "b")], **given)
 
 
-def test_a_circle_among_other_preferences_is_named_link_by_link(rng):
+def test_a_cycle_among_other_preferences_is_named_link_by_link(rng):
     pairs = [*random_dag(rng, 8, 0.5), (100, 101), (101, 102), (102, 103), (103, 100)]
     with pytest.raises(ValueError, match="form a cycle") as caught:
         READ(pairs)

@@ -178,7 +178,7 @@ def test_coords_name_the_axes():
     }
 
 
-def test_the_repr_counts_what_there_is():
+def test_the_repr_summarises_the_table():
     assert repr(rankings()) == (
         "Rankings: 3 rankings of 4 items by 2 rankers, 2 to 3 items in each, "
         "25% of entries tied, total weight 4"

@@ -288,7 +288,7 @@ def test_what_the_table_in_memory_is_refused_for(source, change, message, tmp_pa
         Rankings.from_ratings(given, **STARS)
 
 
-def test_a_missing_column_is_named_with_those_that_there_are(tmp_path):
+def test_a_missing_column_is_named_with_the_existing_columns(tmp_path):
     frame = ratings()
     for given in (one_parquet(frame, tmp_path), dataset(frame, tmp_path)):
         with pytest.raises(ValueError, match=r"has no column 'movie'; its columns are 'user', "):
@@ -308,7 +308,7 @@ def test_tables_without_rows_are_refused(tmp_path):
         )
 
 
-def test_what_is_no_table_is_refused(monkeypatch, tmp_path):
+def test_unreadable_tables_are_refused(monkeypatch, tmp_path):
     def reading(source):
         return Rankings.from_ratings(source, **STARS)
 
@@ -352,7 +352,7 @@ def test_what_is_no_table_is_refused(monkeypatch, tmp_path):
         reading(tmp_path / "t.csv")
 
 
-def test_a_bar_shows_what_takes_a_while(monkeypatch, capsys, tmp_path):
+def test_a_progress_bar_appears_if_reading_takes_a_while(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("FORCE_COLOR", "1")  # for rich, a terminal
     monkeypatch.setenv("TERM", "xterm")
     given = one_parquet(ratings(), tmp_path)

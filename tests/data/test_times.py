@@ -46,11 +46,11 @@ def test_numbers_are_times_as_they_are():
         ([("a", 1)], "is not an unambiguous date"),
     ],
 )
-def test_what_is_no_time_is_told(labels, message):
+def test_labels_that_are_not_times_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         label_times(pd.Index(labels, tupleize_cols=False), "day")
 
 
-def test_units_are_those_there_are():
+def test_unknown_units_are_refused():
     with pytest.raises(ValueError, match="`unit` is 'month'; it must be one of second, hour"):
         label_times(pd.Index([1]), "day", "month")
