@@ -453,12 +453,10 @@ def test_new_matches_with_other_features_or_prompts_raise():
     model = leaderboard_model(pairs, groups=["prompt"])
     with pytest.raises(ValueError, match=r"has slopes, but the pairs have no features"):
         br.set_observed("y", pairs_of(STYLED, **PROMPTS), model=model)
-    with pytest.raises(ValueError, match=r"have the features 'length', the new ones 'a'"):
+    with pytest.raises(ValueError, match=r"have the features 'length', but the new pairs have 'a'"):
         br.set_observed("y", pairs_of(STYLED, features=["a"], **PROMPTS), model=model)
     other = pairs_of(STYLED.assign(prompt=list("pqpqp")), **LENGTH, **PROMPTS)
-    with pytest.raises(
-        ValueError, match=r"deviations of the items at each prompt, which lack 'p: c' of"
-    ):
+    with pytest.raises(ValueError, match=r"deviations of the items at each prompt, but 'p: c' of"):
         br.set_observed("y", other, model=model)
 
 
@@ -471,7 +469,7 @@ def test_new_matches_with_other_features_or_prompts_raise():
         ),
         (
             {"judge": "ann"},
-            r"^The judge axis .* 'ann', 'bob', that of the new pairs 'ann'\. Build",
+            r"^The judge axis .* 'ann', 'bob', but the new pairs have 'ann'\. Build",
         ),
         (
             {"category": list("ppppq")},

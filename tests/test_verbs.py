@@ -23,7 +23,7 @@ def test_verbs_that_cost_little_do_what_the_page_says(verb):
 
 def test_a_sentence_is_told_from_a_traceback():
     assert cell("BPR", "LOO") == SAID["BPR"]["LOO"]
-    assert SAID["BPR"]["LOO"].startswith("BPR describes nothing: pairs of what a user has")
+    assert SAID["BPR"]["LOO"].startswith("BPR is a composite likelihood of pairs of items")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-r"""BPR as a PyMC distribution: what a user has is preferred to what the user has not.
+r"""BPR as a PyMC distribution: users prefer the items that they have to those that they lack.
 
 >>> import pymc as pm
 >>> pm.logp(BPR.dist([[0.3, 1.2], [2.0, 0.0]]), [0, 0]).exp().eval().round(4).tolist()
@@ -51,12 +51,12 @@ RANKING, SLOT = "ranking", "slot"
 
 
 class BPRRV(DrawnRV):
-    """Draw which item of each pair is preferred, each pair by itself."""
+    """Draw the preferred item of each pair, independently."""
 
     name = "bpr"
     parameters: ClassVar[Mapping[str, str]] = PARAMETERS
     _print_name = ("BPR", "\\operatorname{BPR}")
-    outcomes = "nothing: pairs of what a user has and has not make a composite likelihood"
+    outcomes = "nothing: pairs of items make a composite likelihood"
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
@@ -76,47 +76,48 @@ class BPRRV(DrawnRV):
 
 
 SENTENCE = (
-    f"BPR describes {BPRRV.outcomes}. It has no log-likelihood of single observations, and no log "
-    "predictive density to compare; compare predictions by a metric."
+    "BPR is a composite likelihood of pairs of items. It has neither a log-likelihood of single "
+    "observations nor a log predictive density to compare. Compare predictions by a metric."
 )
 
 
 class BPR(Discrete):
-    r"""Bayesian personalised ranking: log-likelihood of what users have and have not.
+    r"""Bayesian personalised ranking: log-likelihood of the items that users have and lack.
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
-    A *composite* likelihood: every pair counts as if it were independent. There is no LOO:
-    `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A draw is a coin for each pair.
-    Posteriors from all pairs are far too narrow. `weight`, or for minibatches `total_size`, says
-    what the pairs count for: one comparison for every interaction is a modest choice.
+    A *composite* likelihood: every pair counts as if it were independent. LOO is undefined:
+    `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A draw is one Bernoulli variable
+    per pair. Posteriors from all pairs are far too narrow. Use `weight`, or `total_size` with
+    minibatches, to set how much evidence the pairs carry. One comparison per interaction is a
+    modest choice.
 
-    Values are 0, where the item that the user has is preferred, or 1, one per pair or triple.
+    There is one value per pair or triple: 0 if the item that the user has is preferred, else 1.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     utility : tensor_like of float
-        Log worth. With `Interactions` (n_users, n_items), or (n_items,) if users do not differ, or
-        with dims of these in any order; with `Rankings` as of `PlackettLuce`, by item or slot and
-        any of ranking, ranker and groups. With triples (..., 2): of the item that the user has, and
-        of the one that the user has not.
+        Log worth. With `Interactions`, the shape is (n_users, n_items), or (n_items,) if users do
+        not differ; a variable with dims may have them in any order. With `Rankings`, it has the
+        dims that `PlackettLuce` accepts: item or slot, and any of ranking, ranker and groups. With
+        triples, the shape is (..., 2), the item that the user has first.
     utility_dims : str or sequence of str, optional
-        With `Rankings` or `Interactions`, dims of a utility that has no names, such as
-        ``("user", "item")``.
+        With `Rankings` or `Interactions`, dims of a utility without named dims, such as ``("user",
+        "item")``.
     weight : tensor_like of float, (...), optional
-        Evidence weight of each triple, >= 0, that multiplies its log-probability; 1 by default.
-        With interactions and rankings one number for all pairs, beside the weights of rankings.
+        Evidence weight of each triple, >= 0, which multiplies its log-probability; 1 by default.
+        With interactions and rankings, one number for all pairs. Weights of rankings multiply it.
     observed : Interactions, Rankings or array_like of int, optional
         Interactions, or rankings in two blocks (a ranker's items over the others that were
-        presented), for small data: all pairs are written out. They register as data
-        ``{name}_user``, ``{name}_positive`` and ``{name}_negative``, positions on the axes of
-        `utility`. An array holds zeros, one per triple.
+        presented). Use them for small data, because all pairs are stored. They are registered as
+        ``{name}_user``, ``{name}_positive`` and ``{name}_negative``: positions on the axes of
+        `utility`. An array holds one zero per triple.
     dims : str, optional
         Name of the axis of pairs, "triple" by default.
     total_size : float, optional
-        What the pairs count for in all: by default as many as they are.
+        Number of pairs that the data stand for; by default the number of pairs.
 
     Returns
     -------
@@ -125,8 +126,8 @@ class BPR(Discrete):
     Raises
     ------
     ValueError
-        If rankings have more than two blocks, the shape of `utility` does not fit, an array holds
-        other numbers than 0 and 1, there are no pairs, or more than 20 million.
+        If rankings have more than two blocks, the shape of `utility` does not fit, or an array
+        holds other numbers than 0 and 1. Also if there are no pairs, or more than 20 million.
 
     References
     ----------
@@ -134,7 +135,7 @@ class BPR(Discrete):
 
     Examples
     --------
-    Small data, all pairs:
+    All pairs of small data:
 
     >>> import bayesrank as br, pymc as pm
     >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], ["b", {"a", "c", "d"}]])
@@ -145,9 +146,8 @@ class BPR(Discrete):
     >>> model["y_positive"].eval().tolist()
     [0, 0, 1, 1, 1, 1, 1]
 
-    At scale, triples at random, of which every step of `pm.fit` sees a few. Both `total_size` and
-    32 bits (``.astype("int32")``; other tables than that of `sample_triples` may have more) are
-    needed:
+    For large data, sample triples and give each step of `pm.fit` a minibatch. Set `total_size` and
+    cast the triples to 32 bits:
 
     >>> triples = have.sample_triples(10 * len(have), random_seed=1).astype("int32")
     >>> with pm.Model(coords=have.coords | {"factor": range(2)}) as model:
@@ -185,7 +185,7 @@ class BPR(Discrete):
             "Interactions.from_ratings(frame, user=..., item=..., rating=..., at_least=...)",
         )
         _check_preferences(observed)
-        rv_type = BPROfModel  # of which no term is a log-likelihood
+        rv_type = BPROfModel  # single terms are not log-likelihoods
         rv = super().__new__(rv_type, name, utility, observed=observed, weight=weight, **kwargs)
         return rv if observed is None else labelled(name, rv)
 
@@ -195,8 +195,8 @@ class BPR(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the item that the user has and of the other.
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
+        has shape (..., 2), the item that the user has first.
 
         Examples
         --------
@@ -208,8 +208,8 @@ class BPR(Discrete):
         utility = as_double(utility, "`utility`")
         if not utility.ndim or utility.type.shape[-1] not in (2, None):
             raise ValueError(
-                f"`utility` has shape {utility.type.shape}; the last axis are the two items of a "
-                f"triple, the one that the user has first."
+                f"`utility` has shape {utility.type.shape}. Its last axis must hold the two items "
+                "of a triple, the one that the user has first."
             )
         return super().dist(
             [utility, as_double(1.0 if weight is None else weight, "`weight`")], **kwargs
@@ -225,25 +225,25 @@ class BPRRVOfModel(BPRRV):
 
 
 class BPROfModel(BPR):
-    """BPR in a model, whose terms are not for LOO."""
+    """BPR in a model: LOO cannot use its terms."""
 
     rv_type = BPRRVOfModel
     rv_op = BPRRVOfModel.rv_op
 
 
 class ObservedBPRRV(ObservedRV, BPRRVOfModel):
-    """All pairs of what users have and have not, written out."""
+    """All pairs of an item that a user has and one that the user lacks."""
 
     data_types = (Interactions, Rankings)
-    noun = "pairs"
+    data_name = "pairs"
     axes = ("triple",)
     example = ("click",)
     value = "preferred"
     parameters: ClassVar[Mapping[str, str]] = {
         **PARAMETERS,
         "preferred": "",
-        "scale": "",  # evidence weight of all
-        "shape": "axis",  # of the table of utilities
+        "scale": "",  # evidence weight of all pairs
+        "shape": "axis",  # shape of the table of utilities
     }
     along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, items or slots last
 
@@ -265,7 +265,7 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
 
     @classmethod
     def rows(cls, data: Interactions | Rankings) -> NDArray[Any]:
-        """Row of every user or ranking in the table of utilities."""
+        """Return the row of every user or ranking in the table of utilities."""
         if len(cls.along) == 1:
             return np.arange(data.n_users if isinstance(data, Interactions) else data.n_rankings)
         codes = [_codes(data, axis) for axis in cls.along[:-1]]
@@ -278,7 +278,7 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
 
     @classmethod
     def kept(cls, model: pm.Model, name: str) -> dict[str, Any]:
-        """Labels of the utilities that the model has."""
+        """Return the labels of the utilities in the model."""
         coords, known = model.coords, cls.labelled()
         return {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
 
@@ -293,35 +293,35 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         missing = [axis for axis in cls.along if axis not in data.coords]
         wanted = () if missing else _lengths(data, cls.along)
         if shape != wanted or any(labels is None for labels in kept.values()):
-            need = f"have no {missing[0]}" if missing else f"need {wanted}"
+            need = f"have no {missing[0]}" if missing else f"need shape {wanted}"
             raise ValueError(
-                f"The utilities of {name!r} have shape {shape}, by {cls.along}, and the new "
-                f"{type(data).__name__} {need}; or they are by something else than these are."
+                f"The utilities of {name!r} have the axes {cls.along} and shape {shape}; the new "
+                f"{type(data).__name__} {need}. Give data with the axes and lengths of the model."
             )
-        noun = "interactions" if isinstance(data, Interactions) else "rankings"
+        data_name = "interactions" if isinstance(data, Interactions) else "rankings"
         for axis, labels in kept.items():
-            whose = "the utility that the model has"
-            same_labels(whose, name, labels, data.coords[axis], noun, f"{axis}s")
+            whose = "the utility in the model"
+            same_labels(whose, name, labels, data.coords[axis], data_name, f"{axis}s")
 
 
 def _check_preferences(observed: Any) -> None:
-    """Raise for what does not say which item of a triple is preferred; of tensors, `logp` knows."""
+    """Raise unless observed numbers are preferences in triples; `logp` checks tensors."""
     if observed is None or isinstance(observed, Variable):
         return
     if isinstance(observed, Pairs | PairCounts):
         raise TypeError(
-            f"BPR got {type(observed).__name__} as observed=, which do not say what users have and "
-            "have not. Give Interactions, from Interactions.from_frame(frame, user=..., item=...); "
-            "matches are for BradleyTerry or Davidson, and preference counts for MPM."
+            f"BPR got observed={type(observed).__name__}, which does not say which items users "
+            "have. Pass Interactions, from Interactions.from_frame(frame, user=..., item=...). "
+            "For matches use BradleyTerry or Davidson, and for preference counts MPM."
         )
     preferred = observed_counts(observed, "Interactions.from_frame", "preferences")
     bad = np.argwhere((preferred != 0) & (preferred != 1))
     if len(bad):
         where = tuple(int(i) for i in bad[0])
         raise ValueError(
-            f"The observed preference {preferred[where]} at {list(where)} is none: an array has 0 "
-            "for each triple whose user prefers the item they have, as all observed ones do, or 1. "
-            "Numbers of stars are read by Interactions.from_ratings."
+            f"The observed preference at {list(where)} is {preferred[where]}; it must be 0 or 1. 0 "
+            "means that the user prefers the item they have, as in all observed triples. "
+            "To read ratings, use Interactions.from_ratings."
         )
 
 
@@ -333,11 +333,11 @@ def _observe(
     utility_dims: Any,
     options: dict[str, Any],
 ) -> TensorVariable:
-    """Write all pairs out, and add them to the model in context."""
+    """Add all pairs to the model in context."""
     refuse_labelled(f"The weight of {name!r}", weight)
     if np.ndim(weight):
         raise ValueError(
-            f"`weight` of {name!r} has shape {np.shape(weight)}; it is one number for all pairs."
+            f"`weight` of {name!r} has shape {np.shape(weight)}; give one number for all pairs."
         )
     if isinstance(observed, Interactions):
         observed.check_triples()
@@ -354,33 +354,33 @@ def _observe(
 
     given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
     y = observe(rv_type, name, observed, given, with_data, **options)
-    for axis in rv_type.labelled():  # for those of new data
+    for axis in rv_type.labelled():  # to check the labels of new data
         model, labels = pm.modelcontext(None), observed.coords[axis]
         label_axis(rv_type, model, name, axis, labels, known=False)
     return y
 
 
 def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:
-    """Read what utilities are of; a table gets the axes in order, items or slots last."""
+    """Read the axes of utilities, and put items or slots last."""
     if isinstance(data, Interactions):
         readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
         readings |= {(USER, ITEM): "one per user and item", (ITEM, USER): "one per item and user"}
-        own = Axes("interactions", data.coords, says=True)
-        x, axes = by_axes(name, "utility", utility, readings, own, said=utility_dims)
+        user_axes = Axes("interactions", data.coords, says=True)
+        x, axes = by_axes(name, "utility", utility, readings, user_axes, given_dims=utility_dims)
     else:
         x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
     if isinstance(data, Rankings) and (ITEM in axes) == (SLOT in axes):
         raise ValueError(
-            f"The utility of {name!r} is by {axes}; of rankings, BPR takes one per item, or one "
-            f"per slot, and by any of {[RANKING, RANKER, *data.groups]}. Gather it into the slots, "
-            "and say utility_dims=('ranking', 'slot')."
+            f"The utility of {name!r} has the axes {axes}. With rankings, BPR takes one utility "
+            f"per item or slot, by any of {[RANKING, RANKER, *data.groups]}. Gather it into the "
+            "slots, and pass utility_dims=('ranking', 'slot')."
         )
     along = (*sorted(set(axes) - {ITEM, SLOT}), SLOT if SLOT in axes else ITEM)
     return Named(x.transpose(*(axes.index(axis) for axis in along)), along)
 
 
 def _codes(data: Interactions | Rankings, axis: str) -> NDArray[Any]:
-    """Position on an axis of every user or ranking."""
+    """Return the position of every user or ranking on an axis."""
     if isinstance(data, Interactions):
         return np.arange(data.n_users)
     if axis == RANKING:
@@ -396,7 +396,7 @@ def _lengths(data: Interactions | Rankings, axes: Sequence[str]) -> tuple[int, .
 def _ends(
     name: str, data: Interactions | Rankings, *, per_item: bool
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """All pairs: whose they are, and positions of what that user has and has not."""
+    """Return the row of each pair, and the positions of its preferred and its other item."""
     if isinstance(data, Interactions):
         data.check_triples()
         who, positive, negative = data.all_triples().T
@@ -405,8 +405,8 @@ def _ends(
     who, positive, negative, _ = weak_order_pairs(data.ranks, ties="drop")
     if not len(who):
         raise ValueError(
-            f"The rankings of {name!r} have no pairs: every ranking has one block, of what "
-            f"the ranker has or has not. Two blocks say what is preferred."
+            f"The rankings of {name!r} have no pairs, because every ranking has one block. "
+            "Give rankings of two blocks, the preferred items first."
         )
     if per_item:  # slots hold items
         positive, negative = data.item[who, positive], data.item[who, negative]

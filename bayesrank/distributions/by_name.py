@@ -1,14 +1,14 @@
-"""Parameters by the names of their axes: which axes of the data each of them is along.
+"""Match the axes of parameters to the axes of the data, by name, by label or by shape.
 
-A parameter may have as many axes of the data as its family allows, in any order. A utility of
-rankings may have the dims ``item``, ``slot``, ``ranking``, ``ranker`` and those of the groups of
-the rankings, such as ``season``: ``("item",)`` is one utility for all rankings,
-``("season", "item")`` is one for each season, and ``("ranking", "slot")`` gives one to every slot.
+A family allows each parameter some axes of the data, in any order. A utility of rankings may have
+the dims ``item``, ``slot``, ``ranking``, ``ranker`` and the groups of the rankings, such as
+``season``. ``("item",)`` means one utility per item for all rankings, ``("season", "item")`` one
+per season and item, and ``("ranking", "slot")`` one per slot.
 
-`by_axes` reads all of them. Names are those of a variable of the model, those of PyMC's variables
-with dims (`pymc.dims`), or given by ``{parameter}_dims=``. A Series, a DataFrame, a DataArray or a
-dict is aligned by its labels. Labels in another order are put in the order of the data, and labels
-that differ are refused. A parameter without names is read by its shape, if there is only one way.
+`by_axes` reads all parameters. Names come from a variable of the model, from PyMC's variables with
+dims (`pymc.dims`), or from ``{parameter}_dims=``. A Series, a DataFrame, a DataArray or a dict is
+aligned by its labels. Labels in another order are reordered, and other labels are refused. A
+parameter without names is read by its shape if only one reading fits.
 """
 
 import itertools
@@ -51,39 +51,39 @@ RANKING, SLOT = "ranking", "slot"
 Readings = Mapping[tuple[str, ...], str]  # axes, and what they mean
 EMPTY: Mapping[Any, str] = MappingProxyType({})
 
-BY_GROUP = "Say by Rankings.grouped what else they are grouped by."
+BY_GROUP = "Add further groups with Rankings.grouped."
 BY_SLOT = (
-    "Say by Rankings.grouped what else they are grouped by, or gather it into the slots, and say "
-    "{what}_dims=('ranking', 'slot')."
+    "Add further groups with Rankings.grouped. Or gather the parameter into the slots, and pass "
+    "{parameter}_dims=('ranking', 'slot')."
 )
 
 
 class Named(NamedTuple):
-    """A parameter, and the axes of the data that its own are along."""
+    """A parameter, and the axes of the data that its axes match."""
 
     value: TensorVariable
     axes: tuple[str, ...]
 
 
 class Axes(NamedTuple):
-    """Axes of data that a parameter may be along."""
+    """Axes of the data that a parameter may have."""
 
-    noun: str  # what the data are called
-    labels: Mapping[str, Any]  # of every axis; a number or None where labels may be any
-    own: Mapping[str, str] = EMPTY  # axes by the dims of the variable
-    otherwise: str = "Gather what it is of, or call its dim what it is."
-    says: bool = False  # whether `{what}_dims` is an option
+    data_name: str  # name of the data in messages
+    labels: Mapping[str, Any]  # labels of every axis; a length or None if any labels are allowed
+    dim_axes: Mapping[str, str] = EMPTY  # axes by the dims of the variable
+    otherwise: str = "Rename the dim to an axis of the data."
+    says: bool = False  # whether `{parameter}_dims` is an option
     first: Collection[str] = ()  # axes along which a parameter may have only the first labels
-    rest: str | None = None  # the axis of dims that belong to no other axis
-    same: Mapping[str, str] = EMPTY  # axes with the same labels in the same places as another
+    rest: str | None = None  # axis of the dims that match no other axis
+    same: Mapping[str, str] = EMPTY  # axes that have the same labels as another, in the same order
 
     def known(self, axis: str) -> Any:
-        """Return the labels of an axis, None where they may be any."""
+        """Return the labels of an axis; None if any labels are allowed."""
         labels = self.labels[axis]
         return None if isinstance(labels, int) else labels
 
     def first_of(self, axis: str, length: int) -> Any:
-        """Return the labels of an axis, or the first of them where those are enough."""
+        """Return the labels of an axis, or only the first ones where those are enough."""
         labels = self.known(axis)
         return labels[:length] if labels is not None and axis in self.first and length else labels
 
@@ -95,11 +95,11 @@ class Axes(NamedTuple):
         return 0 < length <= len(labels) and (axis in self.first or length == len(labels))
 
     def fit(self, shape: Sequence[int], along: Sequence[str]) -> bool:
-        """Tell whether a shape is one along these axes."""
+        """Tell whether a shape fits these axes."""
         return len(shape) == len(along) and all(map(self.admits, along, shape))
 
     def shape(self, along: Sequence[str]) -> str:
-        """Write the shape along axes."""
+        """Format the shape that these axes require."""
         lengths = [self._length(axis) for axis in along]
         return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
@@ -121,10 +121,10 @@ def rankings_axes(
     first: Collection[str] = (),
     rest: str | None = None,
 ) -> Axes:
-    """Return the axes of rankings: items, rankings, rankers, groups, slots and further `labels`.
+    """Return the axes of rankings: item, ranking, ranker, groups, slot and further `labels`.
 
-    `dims` are the names of the axes of the variable, by default ranking and slot; `says`, `first`
-    and `rest` are those of `Axes`.
+    `dims` names the axes of the variable, by default ranking and slot. `says`, `first` and `rest`
+    are fields of `Axes`.
     """
     names, coords = (ITEM, RANKING, RANKER, *rankings.groups, SLOT), rankings.coords
     alike = not _rank_often(rankings) and np.array_equal(coords[RANKER], coords[RANKING])
@@ -141,14 +141,14 @@ def rankings_axes(
 
 
 def _rank_often(rankings: Rankings) -> bool:
-    """Tell whether rankers are something else than rankings."""
+    """Tell whether a ranker has several rankings."""
     return not np.array_equal(rankings.ranker_idx, np.arange(rankings.n_rankings))
 
 
 def by_row(rankings: Rankings, *more: str) -> dict[tuple[str, ...], str]:
-    """Return the readings of a parameter without names: by ranking, by each group and by ranker.
+    """Return the readings of a parameter without names: per ranking, per group and per ranker.
 
-    The parameter may have `more` axes. Rankers who are rankings are left out.
+    The parameter has the axes `more` as well. Rankers are left out if each has one ranking.
     """
     rows = [RANKING, *rankings.groups, *([RANKER] if _rank_often(rankings) else [])]
     return {(row, *more): f"one per {' and '.join((row, *more))}" for row in rows}
@@ -161,31 +161,31 @@ def utility_by_name(
     *,
     utility_dims: Sequence[str] | str | None = None,
     dims: Sequence[str] | None = None,
-    what: str = "utility",
+    parameter: str = "utility",
 ) -> Named:
-    """Read the axes of a utility, or of another parameter (`what`) that has the same axes.
+    """Read the axes of a utility, or of another `parameter` that has the same axes.
 
-    `name` is the variable that observes the rankings, `utility_dims` are dims that a user gave,
-    and `dims` the names of the axes of the rankings. Raises as `by_axes`.
+    `name` is the variable that observes the rankings. `utility_dims` are the dims that the user
+    gave, and `dims` names the axes of the rankings. Raises the errors of `by_axes`.
     """
     return by_axes(
         name,
-        what,
+        parameter,
         utility,
         {(ITEM,): "one per item", (RANKING, SLOT): "one per slot, best first"}
         | by_row(rankings, ITEM),
         rankings_axes(rankings, dims),
         also=(RANKING, RANKER, *rankings.groups, SLOT),
         named={(SLOT,): "one per slot"},
-        said=utility_dims,
+        given_dims=utility_dims,
     )
 
 
 def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
     """Gather the utility of every slot, (n_rankings, n_slots).
 
-    `codes` are the item of every slot, (n_rankings, n_slots), and of every ranking its ranker and
-    groups.
+    `codes` holds the item of every slot, (n_rankings, n_slots), and the ranker and groups of every
+    ranking.
 
     Examples
     --------
@@ -212,8 +212,8 @@ def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVaria
 def in_rows(x: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
     """Gather the value of a parameter at every ranking, (n_rankings, ...).
 
-    Its first axes are those by which rankings differ; `codes` are the ranker and groups of every
-    ranking. Without such axes the parameter is returned as it is.
+    The first axes of the parameter distinguish rankings; `codes` holds the ranker and groups of
+    every ranking. A parameter without such axes is returned unchanged.
 
     Examples
     --------
@@ -234,9 +234,9 @@ def in_rows(x: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:
 
 
 def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
-    """Spread a utility along one axis, all items of every group, and name the groups.
+    """Flatten a utility to one axis, all items of every group, and name the groups.
 
-    None where every ranking or slot has utilities of its own.
+    Returns None if every ranking or slot has separate utilities.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def by_items(utility: Named) -> tuple[TensorVariable, tuple[str, ...]] | None:
 
 
 def flat_places(codes: Sequence[Any], lengths: Sequence[int]) -> NDArray[np.int64]:
-    """Positions in a flat array whose axes have these lengths, from the positions on each axis.
+    """Return positions in a flattened array, from the positions on each axis and its length.
 
     Examples
     --------
@@ -270,16 +270,16 @@ def has_dims(x: Any) -> bool:
     return is_labelled(x) or dims_of(pm.modelcontext(None), x) is not None
 
 
-def dims_of(model: pm.Model, x: Any, said: Any = None) -> tuple[str, ...] | None:
-    """Return names of all axes: said, or those of a variable with dims; None without."""
-    dims = _some_dims_of(model, x, said)
+def dims_of(model: pm.Model, x: Any, given_dims: Any = None) -> tuple[str, ...] | None:
+    """Return the names of all axes, as given or from a variable with dims; None without."""
+    dims = _some_dims_of(model, x, given_dims)
     return None if dims is None or None in dims else tuple(map(str, dims))
 
 
-def _some_dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str | None, ...] | None:
-    """Return names of axes, None for those of a variable of the model that have none."""
-    if said is not None:
-        return (said,) if isinstance(said, str) else tuple(said)
+def _some_dims_of(model: pm.Model, x: Any, given_dims: Any) -> tuple[str | None, ...] | None:
+    """Return the names of axes; an axis of a variable of the model may have None."""
+    if given_dims is not None:
+        return (given_dims,) if isinstance(given_dims, str) else tuple(given_dims)
     if isinstance(getattr(x, "type", None), XTensorType):
         return tuple(x.type.dims)
     name = getattr(x, "name", None)
@@ -297,44 +297,44 @@ def _some_dims_of(model: pm.Model, x: Any, said: Any) -> tuple[str | None, ...] 
 class _Dim(NamedTuple):
     """An axis of a parameter."""
 
-    called: str  # in sentences, such as "index"
+    called: str  # name in messages, such as "index"
     name: str | None
     labels: NDArray[Any] | None
-    way: str = ""  # how to say what it is along
+    way: str = ""  # how to name its axis
 
 
 def _dim(called: str, name: Any, labels: Any, way: str = "") -> _Dim:
-    """Return an axis, with labels as models name those of data."""
+    """Return an axis, with labels in the form of the model's coords."""
     if labels is not None:
         listed = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
         labels = coord_values(pd.Index(list(listed), tupleize_cols=False))
     return _Dim(called, name if isinstance(name, str) else None, labels, way)
 
 
-def _of_array(value: xr.DataArray) -> tuple[Any, list[_Dim]]:
+def _read_array(value: xr.DataArray) -> tuple[Any, list[_Dim]]:
     """Return the values and axes of a DataArray."""
-    way = "Rename it to what it is."
+    way = "Rename it to the axis of the data."
     dims = [_dim(f"dim {dim!r}", dim, value.coords.get(dim), way) for dim in value.dims]
     return value.to_numpy(), dims
 
 
-def _of_table(whose: str, value: pd.Series | pd.DataFrame) -> tuple[Any, list[_Dim]]:
+def _read_table(whose: str, value: pd.Series | pd.DataFrame) -> tuple[Any, list[_Dim]]:
     """Return the values and axes of a Series or DataFrame."""
     dims = []
     for axis in ("index", "columns")[: value.ndim]:
         index = getattr(value, axis)
         if isinstance(index, pd.MultiIndex):
             raise ValueError(
-                f"The index {whose} has more than one level: give a DataFrame by unstack(), "
-                "or a DataArray by to_xarray()."
+                f"The index {whose} has more than one level. Pass a DataFrame, from unstack(), or "
+                "a DataArray, from to_xarray()."
             )
         dims.append(_dim(axis, index.name, index, f"Name it, such as rename_axis({axis}='item')."))
     return value.to_numpy(), dims
 
 
-def _of_mapping(whose: str, value: Mapping[Any, Any]) -> tuple[Any, list[_Dim]]:
+def _read_mapping(whose: str, value: Mapping[Any, Any]) -> tuple[Any, list[_Dim]]:
     """Return the values and axes of a dict by label, or of a dict of dicts."""
-    way = "Give a Series or a DataFrame with a named index instead."
+    way = "Pass a Series or a DataFrame with a named index instead."
     outer, values = list(value), list(value.values())
     if not any(isinstance(row, Mapping) for row in values):
         return values, [_dim("keys", None, outer, way)]
@@ -342,8 +342,8 @@ def _of_mapping(whose: str, value: Mapping[Any, Any]) -> tuple[Any, list[_Dim]]:
     for label, row in zip(outer, values, strict=True):
         if not isinstance(row, Mapping) or set(row) != set(inner):
             raise ValueError(
-                f"The dict {whose} has other keys at {label_repr(label)} than at "
-                f"{label_repr(outer[0])}: give every one the same keys."
+                f"The dict {whose} has different keys at {label_repr(label)} and "
+                f"{label_repr(outer[0])}. Give every inner dict the same keys."
             )
     table = [[row[label] for label in inner] for row in values]
     return table, [_dim("keys", None, labels, way) for labels in (outer, inner)]
@@ -356,51 +356,51 @@ def _of_mapping(whose: str, value: Mapping[Any, Any]) -> tuple[Any, list[_Dim]]:
 
 def by_axes(
     name: str,
-    what: str,
+    parameter: str,
     value: Any,
     readings: Readings,
     axes: Axes,
     *,
     also: Sequence[str] = (),
     named: Readings = EMPTY,
-    said: Sequence[str] | str | None = None,
+    given_dims: Sequence[str] | str | None = None,
 ) -> Named:
-    """Read which axes of the data a parameter is along: by its dims and labels, or by its shape.
+    """Match the axes of a parameter to those of the data: by dims and labels, or by shape.
 
     Parameters
     ----------
-    name, what : str
-        Of the variable that observes data, and of its parameter.
+    name, parameter : str
+        Names of the variable that observes data, and of its parameter.
     value : tensor_like, Series, DataFrame, DataArray or dict
-        The parameter, with dims of its own or not.
+        The parameter, with or without dims.
     readings : mapping of tuple of str to str
-        Axes that it may be along, and what that means; those of names in any order.
+        Axes that it may have, and their meaning. With names, the order does not matter.
     also : sequence of str
-        Axes, any of which a parameter with names may have beside those of a reading.
+        Further axes that a parameter with names may have, in addition to a reading.
     named : mapping of tuple of str to str
-        Further readings, which only a parameter with names may have.
-    said : str or sequence of str, optional
-        Names of its dims, as a user gives them.
+        Further readings, only for a parameter with names.
+    given_dims : str or sequence of str, optional
+        Names of its dims, as the user gave them.
 
     Returns
     -------
     Named
-        Its labels are in the order of the data. Its axes are in the order of the reading, those of
-        `also` before them in their order.
+        Its labels are in the order of the data. Its axes are those of `also`, then those of the
+        reading.
 
     Raises
     ------
     ValueError
-        If it can be read in no way or in more than one, or if its labels are not those of the data.
+        If no reading or more than one fits, or if its labels are not those of the data.
     """
-    return _Reader(name, what, axes).named(value, said, readings, also, named)
+    return _Reader(name, parameter, axes).named(value, given_dims, readings, also, named)
 
 
 def labels_along(
-    name: str, what: str, value: Any, axes: Axes, axis: str
+    name: str, parameter: str, value: Any, axes: Axes, axis: str
 ) -> tuple[str | None, Any] | None:
-    """Return the name and the labels that an axis has in a parameter, if it has names or labels."""
-    reader = _Reader(name, what, axes)
+    """Return the name and labels of an axis of a parameter, if it has names or labels."""
+    reader = _Reader(name, parameter, axes)
     x, dims = reader.values(value, None)
     for dim, length in zip(dims or (), _shape(x), strict=False):
         if reader.possible_axes(dim, length, {axis}) == [axis]:
@@ -409,22 +409,22 @@ def labels_along(
 
 
 class _Reader:
-    """Reads one parameter, and says in full sentences what cannot be read."""
+    """Reads one parameter, and explains in its errors what it cannot read."""
 
-    def __init__(self, name: str, what: str, axes: Axes) -> None:
-        self.name, self.what, self.axes = name, what, axes
-        self.subject, self.whose = f"The {what} of {name!r}", f"of the {what} of {name!r}"
-        plural = what.endswith("weights")
+    def __init__(self, name: str, parameter: str, axes: Axes) -> None:
+        self.name, self.parameter, self.axes = name, parameter, axes
+        self.subject, self.whose = f"The {parameter} of {name!r}", f"of the {parameter} of {name!r}"
+        plural = parameter.endswith("weights")
         self.has, self.is_, self.it_is = (
             ("have", "are", "they are") if plural else ("has", "is", "it is")
         )
-        self.or_say = f", or say it by {what}_dims=" if axes.says else ""
+        self.or_say = f", or pass {parameter}_dims=" if axes.says else ""
 
     def named(
-        self, value: Any, said: Any, readings: Readings, also: Sequence[str], named: Readings
+        self, value: Any, given_dims: Any, readings: Readings, also: Sequence[str], named: Readings
     ) -> Named:
         """Return the parameter and its axes."""
-        x, dims = self.values(value, said)
+        x, dims = self.values(value, given_dims)
         shape = _shape(x)
         if dims is None:
             along = self._by_shape(shape, readings, also)
@@ -432,61 +432,61 @@ class _Reader:
             return Named(x, along)
         if len(dims) != len(shape):
             raise ValueError(
-                f"{self.subject} {self.has} {len(shape)} axes, and "
-                f"{self.what}_dims={tuple(dim.name for dim in dims)} names {len(dims)}."
+                f"{self.subject} {self.has} {len(shape)} axes, but "
+                f"{self.parameter}_dims={tuple(dim.name for dim in dims)} names {len(dims)}."
             )
         possible = {*itertools.chain(*readings, *named), *also}
         found = [
             self.possible_axes(dim, length, possible)
             for dim, length in zip(dims, shape, strict=True)
         ]
-        own = self._one_way(dims, found)
-        along = self._reading_of(own, readings, also, named)
-        for place, (dim, axis) in enumerate(zip(dims, own, strict=True)):
+        found_axes = self._one_way(dims, found)
+        along = self._reading_of(found_axes, readings, also, named)
+        for place, (dim, axis) in enumerate(zip(dims, found_axes, strict=True)):
             x = self._in_order(x, place, dim, axis)
-        if not self.axes.fit(shape, own):
+        if not self.axes.fit(shape, found_axes):
             raise ValueError(
-                f"{self.subject} {self.has} shape {shape}; by {own} {self.it_is} "
-                f"{self.axes.shape(own)} with these {self.axes.noun}."
+                f"{self.subject} {self.has} shape {shape}; with the axes {found_axes} and these "
+                f"{self.axes.data_name}, the shape must be {self.axes.shape(found_axes)}."
             )
-        if along != own:
-            x = x.transpose(*(own.index(axis) for axis in along))
+        if along != found_axes:
+            x = x.transpose(*(found_axes.index(axis) for axis in along))
         return Named(x, along)
 
-    def values(self, value: Any, said: Any) -> tuple[TensorVariable, list[_Dim] | None]:
-        """Return the tensor, and its axes, or None if they have no names or labels."""
+    def values(self, value: Any, given_dims: Any) -> tuple[TensorVariable, list[_Dim] | None]:
+        """Return the tensor and its axes; None if the axes have no names or labels."""
         model = pm.modelcontext(None)
         if not is_labelled(value):
-            names, x = _some_dims_of(model, value, said), as_double(value)
+            names, x = _some_dims_of(model, value, given_dims), as_double(value)
             if names is None:
                 return x, None
             coords = model.coords
             return x, [_dim(f"dim {dim!r}", dim, coords.get(dim) if dim else None) for dim in names]
         if isinstance(value, xr.DataArray):
-            value, dims = _of_array(value)
+            value, dims = _read_array(value)
         elif isinstance(value, Mapping):
-            value, dims = _of_mapping(self.whose, value)
+            value, dims = _read_mapping(self.whose, value)
         else:
-            value, dims = _of_table(self.whose, value)
+            value, dims = _read_table(self.whose, value)
         try:
             x = as_double(value)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"The values {self.whose} are no numbers: {error}") from error
-        if said is not None:
-            names = dims_of(model, None, said) or ()
+            raise TypeError(f"The values {self.whose} are not numbers: {error}") from error
+        if given_dims is not None:
+            names = dims_of(model, None, given_dims) or ()
             if len(names) == len(dims):
                 dims = [dim._replace(name=name) for name, dim in zip(names, dims, strict=True)]
-            else:  # which `named` refuses
+            else:  # `named` raises
                 dims = [_Dim("", name, None) for name in names]
         return x, dims
 
     def possible_axes(self, dim: _Dim, length: int, possible: Collection[str]) -> list[str]:
-        """List the axes of the data that a dim may be along: by its name, or by its labels."""
+        """List the axes of the data that a dim may match, by its name or its labels."""
         axes = self.axes
         if dim.name is not None:
-            if dim.name in axes.own:
-                return [axes.own[dim.name]]
-            if dim.name in axes.labels and dim.name not in axes.own.values():
+            if dim.name in axes.dim_axes:
+                return [axes.dim_axes[dim.name]]
+            if dim.name in axes.labels and dim.name not in axes.dim_axes.values():
                 return [dim.name]
         elif dim.labels is None:
             return [axis for axis in axes.labels if axis in possible and axes.admits(axis, length)]
@@ -497,18 +497,19 @@ class _Reader:
             return [axes.rest]
         if dim.labels is None:
             raise ValueError(
-                f"{self.subject} {self.has} the {dim.called}, which has no labels and is none of "
-                f"{[*axes.labels, *axes.own]}: call it what it is{self.or_say}."
+                f"{self.subject} {self.has} the {dim.called}, which has no labels and is not "
+                f"one of {[*axes.labels, *axes.dim_axes]}. Rename it to one of these{self.or_say}."
             )
         raise ValueError(
-            f"The labels of the {dim.called} {self.whose} ({quoted(dim.labels)}) are those of no "
-            f"axis of the {axes.noun}: {[*axes.labels]}. {axes.otherwise.format(what=self.what)}"
+            f"The labels of the {dim.called} {self.whose} ({quoted(dim.labels)}) match no "
+            f"axis of the {axes.data_name}: {[*axes.labels]}. "
+            f"{axes.otherwise.format(parameter=self.parameter)}"
         )
 
     def _by_labels(self, labels: NDArray[Any], length: int, possible: Collection[str]) -> list[str]:
         """List the axes that have these labels, or else the axis that shares most of them."""
         axes, rest = self.axes, self.axes.rest
-        # slots are numbered, and numbers say nothing where any other name belongs to one axis
+        # slots are numbered, and numbers identify nothing where one axis takes all other names
         telling = [
             axis
             for axis, known in axes.labels.items()
@@ -518,7 +519,7 @@ class _Reader:
         same = [axis for axis in same if axes.same.get(axis) not in same]
         same = [axis for axis in same if axis in possible] or same
         if rest and rest in possible and same and not {*same} - {*axes.first}:
-            same.append(rest)  # numbers may be those of either
+            same.append(rest)  # numbers may belong to either
         if same:
             return same
         shared = {
@@ -531,7 +532,7 @@ class _Reader:
         return [nearest] if near else []
 
     def _one_way(self, dims: Sequence[_Dim], found: Sequence[list[str]]) -> tuple[str, ...]:
-        """Return the axis of every dim, if the names and labels allow one way only."""
+        """Return the axis of every dim, if names and labels determine it."""
         ways = [way for way in itertools.product(*found) if len({*way}) == len(way)]
         if len(ways) == 1:
             return ways[0]
@@ -539,28 +540,29 @@ class _Reader:
             every = [*itertools.chain(*found)]
             twice = next(axis for axis in every if every.count(axis) > 1)
             raise ValueError(
-                f"Two dims {self.whose}, which {self.has} {tuple(dim.name for dim in dims)}, are "
-                f"of the {twice}s."
+                f"Two dims {self.whose}, {tuple(dim.name for dim in dims)}, match the same axis "
+                f"{twice!r}. Rename one of them."
             )
         place = next(place for place, axes in enumerate(found) if len(axes) > 1)
-        way_out = dims[place].way or f"Call it what it is{self.or_say}."
+        way_out = dims[place].way or f"Name it after its axis{self.or_say}."
         raise ValueError(
-            f"The labels of the {dims[place].called} {self.whose} are those of more than one axis "
-            f"of the {self.axes.noun}: {found[place]}. {way_out}"
+            f"The labels of the {dims[place].called} {self.whose} match more than one axis "
+            f"of the {self.axes.data_name}: {found[place]}. {way_out}"
         )
 
     def _reading_of(
-        self, own: Sequence[str], readings: Readings, also: Sequence[str], named: Readings
+        self, found_axes: Sequence[str], readings: Readings, also: Sequence[str], named: Readings
     ) -> tuple[str, ...]:
-        """Return the axes in the order of the reading that has them."""
+        """Return the axes in the order of their reading."""
         for reading in (*readings, *named):
-            along = (*(axis for axis in also if axis in own and axis not in reading), *reading)
-            if sorted(along) == sorted(own):
+            further = (axis for axis in also if axis in found_axes and axis not in reading)
+            along = (*further, *reading)
+            if sorted(along) == sorted(found_axes):
                 return along
-        more = f", and by any of {', '.join(also)}" if also else ""
+        more = f", by any of {', '.join(also)}" if also else ""
         raise ValueError(
-            f"{self.subject} {self.is_} by {' and '.join(own) or 'nothing'} of the "
-            f"{self.axes.noun}; {self.it_is} {', or '.join(readings.values())}{more}."
+            f"{self.subject} {self.has} the axes {found_axes} of the {self.axes.data_name}; "
+            f"{self.it_is} {', or '.join(readings.values())}{more}."
         )
 
     def _in_order(self, x: TensorVariable, place: int, dim: _Dim, axis: str) -> TensorVariable:
@@ -571,12 +573,12 @@ class _Reader:
             return x
         order = _order(dim.labels, wanted)
         if order is None and axis in self.axes.first:
-            order = _order(dim.labels, np.arange(length))  # counted from 0
+            order = _order(dim.labels, np.arange(length))  # numbered from 0
         if order is None:
             raise ValueError(
                 f"The labels of the {dim.called} {self.whose} are not those of the axis {axis!r} "
-                f"of the {self.axes.noun}: {_difference(dim.labels, wanted)}. Give one value for "
-                "each label."
+                f"of the {self.axes.data_name}: {_difference(dim.labels, wanted)}. Give one value "
+                "per label."
             )
         if np.array_equal(order, np.arange(length)):
             return x
@@ -587,33 +589,33 @@ class _Reader:
     def _by_shape(
         self, shape: tuple[int, ...], readings: Readings, also: Sequence[str]
     ) -> tuple[str, ...]:
-        """Read axes from lengths, where there is one way to do so."""
+        """Read axes from lengths, if only one reading fits."""
         axes = self.axes
         fitting = [reading for reading in readings if axes.fit(shape, reading)]
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
             option = " ({}_dims={})" if axes.says else ""
-            ways = [readings[along] + option.format(self.what, along) for along in fitting]
+            ways = [readings[along] + option.format(self.parameter, along) for along in fitting]
             raise ValueError(
-                f"{self.subject} {self.has} shape {shape} and no names for its axes: it could be "
-                f"{', or '.join(ways)}. Say which, or give a variable of the model with dims."
+                f"{self.subject} {self.has} shape {shape} and no names for its axes. It could be "
+                f"{', or '.join(ways)}. Choose one, or pass a variable of the model with dims."
             )
         ways = [f"{meaning}, shape {axes.shape(along)}" for along, meaning in readings.items()]
-        subject = self.subject if " " in self.what else f"`{self.what}` of {self.name!r}"
+        subject = self.subject if " " in self.parameter else f"`{self.parameter}` of {self.name!r}"
         message = (
-            f"{subject} {self.has} shape {shape}; with these {axes.noun} {self.it_is} "
+            f"{subject} {self.has} shape {shape}; with these {axes.data_name} {self.it_is} "
             f"{', or '.join(ways)}."
         )
         if also:
             message += (
-                f" By any of {', '.join(also)}, too, if it is a variable of the model with dims, "
-                "such as a pm.Deterministic."
+                " A variable of the model with dims, such as a pm.Deterministic, may also have any "
+                f"of {', '.join(also)}."
             )
         raise ValueError(message)
 
     def _refuse_two_orders(self, along: Sequence[str]) -> None:
-        """Raise where values without names may be in the order of the data or of the coords."""
+        """Raise if values without names could be in the order of the data or of the coords."""
         coords = pm.modelcontext(None).coords
         for axis in along:
             labels, present = self.axes.known(axis), coords.get(axis)
@@ -622,9 +624,9 @@ class _Reader:
             if {*present} == {*labels}:
                 raise ValueError(
                     f"{self.subject} {self.has} no names for its axes, and the model's coord "
-                    f"{axis!r} has the labels of the {self.axes.noun} in another order. Give it "
-                    f"dims, such as by pm.Deterministic{self.or_say}. Or put the data in the order "
-                    f"of the model: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
+                    f"{axis!r} has the labels of the {self.axes.data_name} in another order. "
+                    f"Give it dims, such as by pm.Deterministic{self.or_say}. Or put the data in "
+                    f"the model's order: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
                 )
 
 
@@ -632,23 +634,23 @@ def _order(labels: NDArray[Any], wanted: Any) -> NDArray[Any] | None:
     """Find the place of every wanted label; None if the labels are not the same."""
     if wanted is None or len(labels) != len(wanted):
         return None
-    own = pd.Index(labels)
-    if not own.is_unique:
+    index = pd.Index(labels)
+    if not index.is_unique:
         return None
-    places = own.get_indexer(pd.Index(wanted))
+    places = index.get_indexer(pd.Index(wanted))
     return None if (places < 0).any() else places
 
 
 def _difference(labels: NDArray[Any], wanted: Any) -> str:
-    """Say how labels differ from those that are wanted."""
-    own, other = pd.Index(labels), pd.Index(wanted)
+    """Describe how labels differ from the expected ones."""
+    index, other = pd.Index(labels), pd.Index(wanted)
     differences = {
-        "twice": own[own.duplicated()],
-        "missing": other[~other.isin(own)],
-        "unknown": own[~own.isin(other)],
+        "twice": index[index.duplicated()],
+        "missing": other[~other.isin(index)],
+        "unknown": index[~index.isin(other)],
     }
     return "; ".join(
-        f"{what}: {quoted(found)}" for what, found in differences.items() if len(found)
+        f"{mistake}: {quoted(found)}" for mistake, found in differences.items() if len(found)
     )
 
 

@@ -23,7 +23,7 @@ from bayesrank.distributions.by_name import (
     labels_along,
     rankings_axes,
 )
-from bayesrank.distributions.generalized_mallows import of_known_stages
+from bayesrank.distributions.generalized_mallows import with_known_stages
 from bayesrank.distributions.mallows_variables import (
     STAGE,
     GeneralizedMallowsRV,
@@ -33,7 +33,7 @@ from bayesrank.distributions.mallows_variables import (
     distance_number,
     is_full,
     name_of_distance,
-    of_items,
+    with_n_slots,
 )
 from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
@@ -65,10 +65,10 @@ __all__ = [
 
 
 class Given:
-    """The parameters of a component as they were given to ``.dist``, read by names and labels.
+    """The parameters that ``.dist`` of a component got, read by names and labels.
 
-    `of_component` are other names of the axis of components. Reading sets `n`, the number of
-    components, and `dim` and `labels` of their axis, from the first parameter that has them.
+    `component_dims` maps other names of the axis of components to it. Reading sets `n`, the number
+    of components. It takes `dim` and `labels` of their axis from the first parameter that has them.
     """
 
     def __init__(
@@ -77,35 +77,35 @@ class Given:
         parameters: Mapping[str, Any],
         rankings: Rankings,
         dims: Any,
-        of_component: Mapping[str, str],
+        component_dims: Mapping[str, str],
     ) -> None:
         self.name, self.rankings = name, rankings
-        self._parameters, self._dims, self._own = parameters, dims, of_component
+        self._parameters, self._dims, self._component_dims = parameters, dims, component_dims
         self.n = 0
         self.dim: str | None = None
         self.labels: Any = None
 
     def axes(self, labels: Mapping[str, Any] = MappingProxyType({})) -> Axes:
-        """Return the axes that a parameter may be along, with these others."""
+        """Return the axes that a parameter may have, with further `labels`."""
         known = (self.n or None) if self.labels is None else self.labels
         labels = {**labels, COMPONENT: known}
         axes = rankings_axes(
             self.rankings, self._dims, labels, says=False, first=(STAGE, SIZE), rest=COMPONENT
         )
-        return axes._replace(own={**axes.own, **self._own})
+        return axes._replace(dim_axes={**axes.dim_axes, **self._component_dims})
 
-    def read(self, what: str, readings: Mapping[tuple[str, ...], str], **labels: Any) -> Named:
+    def read(self, parameter: str, readings: Mapping[tuple[str, ...], str], **labels: Any) -> Named:
         """Read a parameter."""
-        value = self._parameters[what]
-        called = f"{what} of a component"
+        value = self._parameters[parameter]
+        called = f"{parameter} of a component"
         if self.labels is None:
             found = labels_along(self.name, called, value, self.axes(labels), COMPONENT)
             self.dim, self.labels = found or (self.dim, None)
         return by_axes(self.name, called, value, readings, self.axes(labels))
 
-    def of_items(self, what: str) -> TensorVariable:
-        """Read a parameter of components and items, and how many components there are."""
-        found = self.read(what, {(ITEM,): "one per item", (COMPONENT, ITEM): BY_ITEM})
+    def by_item(self, parameter: str) -> TensorVariable:
+        """Read a parameter by component and item, and set the number of components."""
+        found = self.read(parameter, {(ITEM,): "one per item", (COMPONENT, ITEM): BY_ITEM})
         value = found.value[None, :] if found.axes == (ITEM,) else found.value
         self.n = int(value.shape[0].eval(mode="FAST_COMPILE"))
         return value
@@ -114,39 +114,39 @@ class Given:
 class Component:
     """A family as a component of a mixture.
 
-    `parameters` are those that the mixture keeps, with their axes; `of_items` is the one by
-    component and item. `derived` are the axes of what `derive` computes.
+    `parameters` maps the parameters that the mixture keeps to their axes; `by_item` names the one
+    by component and item. `derived` maps the results of `derive` to their axes.
     """
 
-    rv_type: ClassVar[type]  # what ``.dist`` makes
+    rv_type: ClassVar[type]  # the variable that ``.dist`` returns
     parameters: ClassVar[Mapping[str, str]]
-    of_items: ClassVar[str] = "utility"
+    by_item: ClassVar[str] = "utility"
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @classmethod
     def read(cls, given: "Given", inputs: Any) -> dict[str, TensorVariable]:
-        """Name the parameters; those of items get an axis of components if they have none."""
+        """Name the parameters; those by item get an axis of components if they have none."""
         raise NotImplementedError
 
     @classmethod
     def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
-        """Raise where observed rankings have no probability under the family."""
+        """Raise if observed rankings have no probability under the family."""
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
-        """Derive from observed rankings what `observed_logp` reads."""
+        """Derive the data that `observed_logp` reads from observed rankings."""
         return {}
 
     @classmethod
     def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
-        """Log-probability of the observed rankings, (n_rankings, n_components)."""
+        """Return log-probabilities of the observed rankings, (n_rankings, n_components)."""
         return cls.logp(p, data, data.ranks)
 
     @classmethod
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        """Log-probability of ranks (n_rankings, n_slots), (n_rankings, n_components)."""
+        """Return log-probabilities (n_rankings, n_components) of ranks (n_rankings, n_slots)."""
         raise NotImplementedError
 
     @classmethod
@@ -163,8 +163,7 @@ class Component:
 class PlackettLuceComponent(Component):
     """Plackett-Luce with a utility per component and item.
 
-    Stages that rankings share are evaluated once for each
-    component.
+    Stages that rankings share are evaluated once for each component.
     """
 
     rv_type = PlackettLuceRV
@@ -175,7 +174,7 @@ class PlackettLuceComponent(Component):
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, nodes = inputs
         _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
-        return {"utility": given.of_items("utility"), "nodes": nodes}
+        return {"utility": given.by_item("utility"), "nodes": nodes}
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
@@ -187,9 +186,8 @@ class PlackettLuceComponent(Component):
     def observed_logp(cls, p: SimpleNamespace, data: SimpleNamespace) -> TensorVariable:
         then = (data.ranks, data.slot_rank), (data.item, data.slot_item)
         if not all(same_value(now, before) for now, before in then):
-            return cls.logp(
-                p, data, data.ranks
-            )  # data were replaced since, such as by rows of them
+            # data were replaced since, for example by some of their rows
+            return cls.logp(p, data, data.ranks)
         stages = tuple(getattr(data, field) for field in Stages._fields)
         return ranking_logp(p.utility, stages, nodes=int(p.nodes.data))
 
@@ -197,14 +195,14 @@ class PlackettLuceComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        return PlackettLuceRV.logp(ranks, cls._of_slots(p, data)).T
+        return PlackettLuceRV.logp(ranks, cls._slot_parameters(p, data)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return PlackettLuceRV.rv_op(*vars(cls._of_slots(p, data)).values(), rng=rng)
+        return PlackettLuceRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
 
     @classmethod
-    def _of_slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
         """Name the parameters of `PlackettLuceRV`."""
         slots = p.utility[:, data.item], data.where, data.sizes, p.nodes
         return PlackettLuceRV.named(slots)
@@ -230,15 +228,15 @@ class PMOPComponent(Component):
         _refuse_slots(given.name, "PMOP", utility, where, sizes)
         if not equal_computations([stage_weight], [pt.ones_like(utility)]):
             raise ValueError(
-                f"A component of {given.name!r} is a PMOP with rank_weights=, which make a "
-                "pseudo-likelihood of it: a mixture is one of distributions. Leave them out."
+                f"A component of {given.name!r} is a PMOP with rank_weights=, which is a "
+                "pseudo-likelihood. A mixture needs distributions: leave rank_weights= out."
             )
-        utility = given.of_items("utility")
+        utility = given.by_item("utility")
         if log_weight.type.shape[-1] != 0:
             readings = {(SIZE,): "one per size", (COMPONENT, SIZE): "one per component and size"}
-            readings[()] = "one of blocks of two"
-            of = np.arange(2, max(given.rankings.n_items, 2) + 1)
-            prevalence = given.read("tie_prevalence", readings, size=of).value
+            readings[()] = "one for blocks of two"
+            sizes = np.arange(2, max(given.rankings.n_items, 2) + 1)
+            prevalence = given.read("tie_prevalence", readings, size=sizes).value
             log_weight = PartitionSettings(tie_prevalence=prevalence).log_weight
         return {
             "utility": utility,
@@ -252,14 +250,14 @@ class PMOPComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        return PMOPRV.logp(ranks, cls._of_slots(p, data)).T
+        return PMOPRV.logp(ranks, cls._slot_parameters(p, data)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return PMOPRV.rv_op(*vars(cls._of_slots(p, data)).values(), rng=rng)
+        return PMOPRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
 
     @classmethod
-    def _of_slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
         """Name the parameters of `PMOPRV`."""
         none = p.log_weight.type.shape[-1] == 0
         weight = p.log_weight[0] if none else p.log_weight[:, None, :]
@@ -273,22 +271,22 @@ class PMOPComponent(Component):
 
 
 class MallowsComponent(Component):
-    """Mallows with a consensus per component and item, of full and partial rankings."""
+    """Mallows for full and partial rankings, with a consensus per component and item."""
 
     rv_type = MallowsRV
     parameters = MappingProxyType(
         {"consensus": "component,item", "alpha": "component", "distance": ""}
     )
-    of_items = "consensus"
+    by_item = "consensus"
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         _, _, distance, where, sizes, _ = inputs
         if not is_full(where, sizes):
             raise TypeError(_brought(given.name, "Mallows", "where= or sizes"))
-        consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
+        consensus = with_n_slots(given.by_item("consensus"), given.rankings.n_items)
         alpha = given.read("alpha", {(): "one for all", (COMPONENT,): "one per component"}).value
-        # of a known length, and no function of the consensus, by which steps and EM go
+        # of known length, and independent of the consensus, as steps and EM need it
         return {"consensus": consensus, "alpha": alpha + np.zeros(given.n), "distance": distance}
 
     @classmethod
@@ -304,8 +302,8 @@ class MallowsComponent(Component):
         alpha, consensus = p.alpha[:, None], p.consensus[:, data.item]
         like = pt.zeros_like(consensus)
         y, rho = ((x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus))
-        of_each = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
-        total = log_sum_of_completions(y, rho, of_each, distance=distance, n_items=n)
+        repeated_alpha = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
+        total = log_sum_of_completions(y, rho, repeated_alpha, distance=distance, n_items=n)
         total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
         possible = fits(ranks, data.where, data.sizes)
         logp = pt.switch(possible, total - log_z[:, None], -pt.inf)
@@ -314,8 +312,8 @@ class MallowsComponent(Component):
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
         n = pt.constant(known_items(p.consensus))
-        of_slots = p.consensus[:, data.item], p.alpha[:, None], p.distance
-        return MallowsRV.rv_op(*of_slots, data.where, data.sizes, n, rng=rng)
+        slots = p.consensus[:, data.item], p.alpha[:, None], p.distance
+        return MallowsRV.rv_op(*slots, data.where, data.sizes, n, rng=rng)
 
     @classmethod
     def _distance(cls, p: SimpleNamespace) -> str:
@@ -323,25 +321,24 @@ class MallowsComponent(Component):
 
 
 class GeneralizedMallowsComponent(Component):
-    """Generalised Mallows with a consensus per component and item.
+    """Generalised Mallows for full rankings and top-k lists.
 
-    For full rankings and top-k
-    lists.
+    It has a consensus per component and item.
     """
 
     rv_type = GeneralizedMallowsRV
     parameters = MappingProxyType({"consensus": "component,item", "alpha": "component,stage"})
-    of_items = "consensus"
+    by_item = "consensus"
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         *_, sizes, _ = inputs
         if sizes.type.shape[-1] != 0:
             raise TypeError(_brought(given.name, "GeneralizedMallows", "sizes"))
-        consensus = of_items(given.of_items("consensus"), given.rankings.n_items)
+        consensus = with_n_slots(given.by_item("consensus"), given.rankings.n_items)
         readings = {(STAGE,): "one per stage", (COMPONENT, STAGE): "one per component and stage"}
         stages = np.arange(1, max(given.rankings.n_items, 2))
-        alpha = of_known_stages(given.read("alpha", readings, stage=stages).value)
+        alpha = with_known_stages(given.read("alpha", readings, stage=stages).value)
         return {"consensus": consensus, "alpha": alpha + np.zeros((given.n, 1))}
 
     @classmethod
@@ -355,9 +352,10 @@ class GeneralizedMallowsComponent(Component):
         n, n_stages = known_items(p.consensus), p.alpha.type.shape[-1]
         consensus = p.consensus[:, data.item]
         like = pt.zeros_like(consensus)
-        y, rho = (of_items((x + like).reshape((-1, n)), n) for x in (ranks, consensus))
-        of_each = p.alpha[:, None, :] + pt.zeros_like(like[..., 0], dtype="float64")[..., None]
-        logp = stages_logp(y, rho, of_each.reshape((-1, n_stages)))
+        y, rho = (with_n_slots((x + like).reshape((-1, n)), n) for x in (ranks, consensus))
+        zeros = pt.zeros_like(like[..., 0], dtype="float64")[..., None]
+        repeated_alpha = p.alpha[:, None, :] + zeros
+        logp = stages_logp(y, rho, repeated_alpha.reshape((-1, n_stages)))
         logp = logp.reshape((p.consensus.shape[0], ranks.shape[0]))
         logp = pt.switch(fits(ranks, data.where, data.sizes), logp, -pt.inf)
         return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
@@ -383,18 +381,18 @@ BY_RV: Mapping[Any, type[Component]] = MappingProxyType(
 
 
 def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any) -> None:
-    """Raise if a component says which slots are in use, or how large blocks are."""
+    """Raise if a component sets the slots in use or the sizes of blocks."""
     everywhere = pt.cast(pt.as_tensor_variable(pt.ones_like(utility, dtype=bool)), "bool")
-    for what, given in (
+    for option, given in (
         ("where", not equal_computations([where], [everywhere])),
         ("sizes", sizes.type.shape[-1] != 0),
     ):
         if given:
-            raise TypeError(_brought(name, family, what))
+            raise TypeError(_brought(name, family, option))
 
 
-def _brought(name: str, family: str, what: str) -> str:
+def _brought(name: str, family: str, option: str) -> str:
     return (
-        f"A component of {name!r} is a {family} with {what}=: observed rankings bring their own. "
-        "Leave it out."
+        f"A component of {name!r} is a {family} with {option}=. Observed rankings bring their own: "
+        "leave it out."
     )

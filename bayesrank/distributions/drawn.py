@@ -29,10 +29,10 @@ def signature(parameters: Mapping[str, str], value: str) -> str:
 
 
 class DrawnRV(SymbolicRandomVariable):
-    """A random variable with names of its parameters; the last of them may be missing.
+    """A random variable with named parameters; the last of them may be missing.
 
-    `parameters` has the axes of each, `value_axes` are the axes of a draw, and `outcomes` is the
-    label of the outcome space.
+    `parameters` maps each name to its axes, `value_axes` are the axes of a draw, and `outcomes` is
+    the label of the outcome space.
     """
 
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -53,34 +53,34 @@ class DrawnRV(SymbolicRandomVariable):
         next_rng, value = cls.draw(rng, shape, cls.named(params))
         outputs: list[Any] = [next_rng, value]
         given = dict(islice(cls.parameters.items(), len(params)))
-        own = signature(given, cls.value_axes)
-        op = cls(inputs=[rng, size, *params], outputs=outputs, extended_signature=own)
+        op_signature = signature(given, cls.value_axes)
+        op = cls(inputs=[rng, size, *params], outputs=outputs, extended_signature=op_signature)
         return op(rng, size, *params)
 
     @classmethod
     def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
-        """Give the parameters their names; those that are missing are None."""
+        """Name the parameters; missing ones are None."""
         known = dict(zip(cls.parameters, parameters, strict=False))
         return SimpleNamespace(**dict.fromkeys(cls.parameters) | known)
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        """Return the next generator and a draw; `size` is None or lengths of leading axes."""
+        """Return the next generator and a draw; `size` is None or the shape of leading axes."""
         raise NotImplementedError
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per draw, given the parameters by their names."""
+        """Return one log-probability per draw, given the named parameters."""
         raise NotImplementedError
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return some value."""
+        """Return a possible value."""
         return pt.zeros_like(rv)
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
-        """Return the label of the outcome space: what the log-probability is one of."""
+        """Return the label of the outcome space, over which probabilities sum to one."""
         return cls.outcomes
 
 

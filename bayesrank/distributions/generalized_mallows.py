@@ -1,7 +1,7 @@
 r"""Generalised Mallows models: rankings around one consensus, chosen stage by stage.
 
-The value is one ranking in each row, as of `Mallows`, which has one concentration where this has
-one for every stage: people may agree on the first places and not on the last ones.
+The value has one ranking per row, as in `Mallows`. Each stage has a separate concentration: people
+may agree on the first places and disagree on the last ones.
 
 >>> import pymc as pm
 >>> ranks = GeneralizedMallows.dist([1, 2, 3], [3.0, 0.0])
@@ -38,7 +38,7 @@ from bayesrank.distributions.observed_mallows import alpha_by_name, observe_stag
 from bayesrank.distributions.orders import observed_orders
 from bayesrank.likelihoods.mallows import known_items
 
-__all__ = ["GeneralizedMallows", "of_known_stages"]
+__all__ = ["GeneralizedMallows", "with_known_stages"]
 
 
 class GeneralizedMallows(Discrete):
@@ -48,12 +48,12 @@ class GeneralizedMallows(Discrete):
               \frac{\exp(-\frac{\alpha_j}{n} V_j(\pi, \rho))}
                    {\sum_{v=0}^{n-j} \exp(-\frac{\alpha_j}{n} v)}
 
-    where :math:`V_j` counts the items that are left at stage j and stand before the chosen one in
-    the consensus :math:`\rho`. The sum of the :math:`V_j` is Kendall's distance: equal
-    concentrations make `Mallows` of it. Without a consensus it is marginalised, all orders of the
-    items being equally likely a priori.
+    where :math:`V_j` counts the items that are left at stage j and precede the chosen one in the
+    consensus :math:`\rho`. The sum of the :math:`V_j` is Kendall's distance, so that equal
+    concentrations give `Mallows`. If `consensus` is omitted, it is marginalised: all orders of the
+    items are equally likely a priori.
 
-    Values are full rankings and top-k lists, given k, on the last axis; the axes before it are
+    Values are full rankings, or top-k lists given k, on the last axis. The leading axes are
     rankings.
 
     Parameters
@@ -61,33 +61,33 @@ class GeneralizedMallows(Discrete):
     name : str
         Name of the variable.
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
-        Ranks of the items, 1 to n, as of `Mallows`. None, with a `Rankings` of up to 22 items: it
-        is summed out, in time :math:`2^n n` at every evaluation, 0.04 s at 20 items.
+        Ranks of the items, 1 to n, as in `Mallows`. None marginalises it, with a `Rankings` of up
+        to 22 items. Each evaluation then takes time :math:`2^n n`, 0.04 s for 20 items.
     alpha : tensor_like of float, (..., n_stages)
         Concentration at each stage, not negative, on the scale of `Mallows`. There are 1 to n - 1
-        stages; after the last all orders of what is left are equally likely. Of top-k lists as
-        many as k can be learned. With a `Rankings` and a consensus it may be by ranker, ranking
-        and groups as well, such as ``dims=("ranker", "stage")``, in any order.
+        stages; after the last, all orders of the remaining items are equally likely. Top-k lists
+        identify the first k stages. With a `Rankings` and a consensus, it may also have the dims
+        ranker, ranking and groups, such as ``dims=("ranker", "stage")``, in any order.
     consensus_dims : str or sequence of str, optional
-        With a `Rankings`, dims of a consensus that has no names.
+        With a `Rankings`, dims of a consensus without named dims.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as `PlackettLuce` does. Every ranking has all items, and no
-        ties but in the last block: ``from_orderings(..., rest=)`` puts what is left out there.
-        An array holds ranks aligned with `consensus`.
+        A `Rankings` registers its data as `PlackettLuce` does. Every ranking has all items, and
+        ties only in the last block: ``from_orderings(..., rest=)`` puts unranked items there. An
+        array holds ranks aligned with `consensus`.
     sizes : array_like of int, optional
-        Of an array of top-k lists: block sizes, ones and then what is left.
+        Block sizes for an array of top-k lists: ones, then the number of unranked items.
 
     Returns
     -------
     TensorVariable of int, (..., n)
-        The ranks. With a consensus, `logp` has one number per ranking, times its weight; without
-        one, one for all of them.
+        The ranks. With a consensus, `logp` returns one number per ranking, times its weight.
+        Without one, it returns one number for all rankings.
 
     Raises
     ------
     ValueError
-        If there are too many stages or items, or a ranking leaves items out, or has ties before its
-        last block, which `Mallows` takes.
+        If there are too many stages or items, or if a ranking omits items or has ties before its
+        last block. `Mallows` accepts such rankings.
 
     References
     ----------
@@ -135,12 +135,12 @@ class GeneralizedMallows(Discrete):
             return observe_stages(name, (consensus, consensus_dims), by_name, observed, options)
         if consensus_dims is not None:
             raise TypeError(
-                "GeneralizedMallows got consensus_dims= without rankings: it goes with Rankings."
+                "GeneralizedMallows got consensus_dims= without Rankings: leave it out."
             )
         if observed is not None:
-            each = {"consensus": (consensus, 1), "alpha": (alpha, 1)}
+            rows = {"consensus": (consensus, 1), "alpha": (alpha, 1)}
             observed, options = observed_orders(
-                cls.__name__, observed, options, each, partial=False
+                cls.__name__, observed, options, rows, partial=False
             )
         return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
 
@@ -155,8 +155,8 @@ class GeneralizedMallows(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        The parameters are those of the class, and PyMC's shape, size and rng; the consensus is
-        needed.
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. The
+        consensus is required.
 
         Examples
         --------
@@ -168,50 +168,50 @@ class GeneralizedMallows(Discrete):
         refuse_single_precision()
         if consensus is None:
             raise TypeError(
-                "GeneralizedMallows without a consensus sums it out of observed Rankings: give "
+                "GeneralizedMallows without a consensus needs observed Rankings. Pass "
                 "observed=Rankings..., or a consensus."
             )
         given = {"consensus": consensus, "alpha": alpha}
         _check_sizes(sizes)
         consensus, *more = consensus_parameters(consensus, "kendall", None, sizes)
-        alpha = _of_stages("GeneralizedMallows", alpha, known_items(consensus))
+        alpha = _read_stages("GeneralizedMallows", alpha, known_items(consensus))
         return with_given(super().dist([consensus, alpha, *more], **kwargs), **given)
 
 
 def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Named:
-    """Read concentrations by stage, and by what rankings differ in."""
+    """Read concentrations by stage, and by ranking, ranker or groups."""
     if alpha is None or (np.ndim(alpha) == 0 and not is_labelled(alpha)):
-        _of_stages(name, alpha, rankings.n_items)
+        _read_stages(name, alpha, rankings.n_items)
     found = alpha_by_name(name, alpha, rankings, None, dims, by_stage=True)
-    return found._replace(value=of_known_stages(found.value))
+    return found._replace(value=with_known_stages(found.value))
 
 
-def of_known_stages(x: TensorVariable) -> TensorVariable:
-    """Say how many stages there are, the last axis."""
+def with_known_stages(x: TensorVariable) -> TensorVariable:
+    """Fix the static number of stages, the last axis."""
     n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
     return pt.specify_shape(x, (*x.type.shape[:-1], n_stages))
 
 
-def _of_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
-    """Read concentrations by stage; as many as there can be."""
+def _read_stages(name: str, alpha: Any, n_items: int) -> TensorVariable:
+    """Read concentrations by stage, and check their number."""
     if alpha is None:
         raise TypeError("GeneralizedMallows needs alpha=, a concentration for every stage.")
     x = as_double(alpha, "`alpha`")
-    x = of_known_stages(x) if x.ndim else x
+    x = with_known_stages(x) if x.ndim else x
     n_stages = x.type.shape[-1] if x.ndim else 0
     most = max(n_items - 1, 1)
     if not 1 <= n_stages <= most:
-        got = f"{n_stages} of them" if x.ndim else "one number"
+        got = f"{n_stages} numbers" if x.ndim else "one number"
         raise ValueError(
-            f"`alpha` of {name!r} is {got}: it has one concentration for every stage, the last "
-            f"axis being stages, and {n_items} items are chosen in 1 to {most} of them. One for "
-            "all stages is br.Mallows(..., distance='kendall')."
+            f"`alpha` of {name!r} is {got}. Its last axis must have one concentration per stage; "
+            f"{n_items} items have 1 to {most} stages. For one concentration for all stages, use "
+            "br.Mallows(..., distance='kendall')."
         )
     return x
 
 
 def _check_sizes(sizes: Any) -> None:
-    """Raise where known block sizes are not ones and then what is left."""
+    """Raise unless known block sizes are ones, then one block of the other items."""
     known: NDArray[Any] | None
     known = None if sizes is None else known_value(pt.as_tensor_variable(sizes))
     if known is None or known.size == 0:
@@ -220,6 +220,6 @@ def _check_sizes(sizes: Any) -> None:
     later = np.cumsum(rows[:, ::-1] > 0, axis=1)[:, ::-1] > 1  # another block follows
     if (rows[later] != 1).any():
         raise ValueError(
-            f"`sizes` is {np.array2string(known, threshold=6)}; of a generalised Mallows model "
-            "blocks have one item, but for the last, which is what is left."
+            f"`sizes` is {np.array2string(known, threshold=6)}; in a generalised Mallows model, "
+            "all blocks but the last must have one item."
         )

@@ -1,11 +1,11 @@
 r"""Mallows models as PyMC distributions: rankings around one consensus.
 
-The value is one ranking in each row, `ranks` from 1, aligned with the ranks of the consensus: full,
-or with ties and empty slots. With ``observed=`` a `Rankings`, ranks are aligned with slots, and the
-consensus, which is by item, is gathered into them.
+The value has one ranking per row: `ranks` from 1, aligned with the ranks of the consensus. It may
+have ties and empty slots. With ``observed=`` a `Rankings`, ranks are aligned with slots, and the
+consensus by item is gathered into them.
 
-The consensus is given, or it is marginalised: then all orders of the items are equally likely a
-priori, and the rankings have one log-probability together.
+The consensus is given or marginalised. If it is marginalised, all orders of the items are equally
+likely a priori, and the rankings have one joint log-probability.
 
 >>> import pymc as pm
 >>> ranks = Mallows.dist([1, 2, 3], 3.0, distance="kendall")
@@ -57,18 +57,18 @@ class Mallows(Discrete):
     .. math:: P(\pi \mid \rho, \alpha) =
               \frac{\exp(-\frac{\alpha}{n} d(\pi, \rho))}{Z_n(\alpha)}
 
-    where :math:`\rho` is the consensus of the n items and the normaliser is exact. Without a
-    consensus it is marginalised, all orders of the items being equally likely a priori:
+    where :math:`\rho` is the consensus of the n items and the normaliser is exact. If `consensus`
+    is omitted, it is marginalised, with all orders of the items equally likely a priori:
 
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) =
               \frac{1}{n!} \sum_\rho \prod_m P(\pi_m \mid \rho, \alpha_m)
 
-    A partial ranking y, such as a top-k list, a weak order, or a ranking of some of the items, is
-    worth all full rankings that complete it, an exact sum too:
+    A partial ranking y is a top-k list, a weak order, or a ranking of some of the items. Its
+    probability is the exact sum over all full rankings that complete it:
 
     .. math:: P(y \mid \rho, \alpha) = \sum_{\pi \text{ completes } y} P(\pi \mid \rho, \alpha)
 
-    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
+    Values are weak orders of the slots in use, on the last axis. The leading axes are rankings.
 
     =============  =====================================  =================================
     distance       :math:`d(\pi, \rho)`                   items
@@ -86,53 +86,58 @@ class Mallows(Discrete):
     ``spearman``  blocks of up to 22            by sets
     ============  ============================  ===============================================
 
-    where *by sets* takes :math:`2^m \sum_j 2^{b_j}` terms of m items left out and blocks of
-    :math:`b_j`, up to :math:`2^{22}`. Beyond 22 items the normaliser of Spearman's distance is
-    estimated in ten seconds, with its standard error in a warning, and draws are approximate.
+    where *by sets* means a sum of :math:`2^m \sum_j 2^{b_j}` terms, at most :math:`2^{22}`, for m
+    items left out and blocks of :math:`b_j` items. Beyond 22 items, the normaliser of Spearman's
+    distance is estimated in ten seconds. A warning then gives its standard error, and draws are
+    approximate.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
-        Ranks of the items, 1 to n. With a `Rankings` it is by item, or by ranker or ranking as
-        well. A random consensus is a variable of rankings, such as a `PlackettLuce` of equal
-        utilities; sample it with `bayesrank.LeapAndShift`. None marginalises it, in time
-        :math:`2^n n` (0.04 s at 20 items): at every evaluation, or where `alpha` is one number,
-        only when the model is made.
+        Ranks of the items, 1 to n. With a `Rankings`, it has the dim item, and may have ranker or
+        ranking. For a random consensus, use a variable of rankings, such as a `PlackettLuce` with
+        equal utilities, and sample it with `bayesrank.LeapAndShift`. None marginalises it, in time
+        :math:`2^n n`, 0.04 s for 20 items. This is done at every evaluation, or only once if
+        `alpha` is one number.
     alpha : tensor_like of float, (...), or variable with dims
-        Concentration, not negative; at zero all rankings are equally likely. One for all rankings,
-        one for each, or with a `Rankings` by ranker, ``dims="ranker"``, and by their groups.
+        Concentration, not negative; at zero all rankings are equally likely. Give one for all
+        rankings or one for each. With a `Rankings`, it may have the dims ranker and groups.
     distance : {"footrule", "spearman", "kendall"}
-        Which one. The scale of `alpha` depends on it.
+        The distance of the table. The scale of `alpha` depends on it.
     consensus_dims, alpha_dims : str or sequence of str, optional
-        With a `Rankings`, dims of a parameter that has no names.
+        With a `Rankings`, dims of a parameter without named dims.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as `PlackettLuce` does; an item that a ranking leaves out
-        might have had any place. An array holds ranks aligned with `consensus`; without a
-        consensus, it is a matrix (n_rankings, n) by item.
+        could have any place. An array holds ranks aligned with `consensus`. Without a consensus, it
+        is a matrix (n_rankings, n) by item.
     where, sizes : array_like, optional
-        Of an array: which slots are in use, and block sizes, best first, as those of
-        `PlackettLuce`. The consensus has the rank of every item, of slots not in use too.
+        For an array: the slots in use, and block sizes, best first, as in `PlackettLuce`. The
+        consensus also has the ranks of slots not in use.
 
     Returns
     -------
     TensorVariable of int, (..., n)
-        The ranks. With a consensus, `logp` has one number per ranking, times its weight. Without
-        one, it has one number for all of them; `bayesrank.consensus_log_likelihood` adds one for
-        each, and `bayesrank.sample_consensus` draws the consensus.
+        The ranks. With a consensus, `logp` returns one number per ranking, times its weight.
+        Without one, it returns one number for all rankings. `bayesrank.consensus_log_likelihood`
+        then adds one number per ranking, and `bayesrank.sample_consensus` draws the consensus.
 
     Raises
     ------
     ValueError
-        If there are too many items for the distance, a consensus does not hold the ranks 1 to n, or
-        a ranking has ties or leaves items out for which the tables have no sum.
+        If there are too many items for the distance, or a consensus does not hold the ranks 1 to n.
+        Also if the tables allow no sum for the ties or missing items of a ranking.
 
     References
     ----------
-    Mallows, Non-null ranking models, Biometrika 1957; Vitelli et al., Probabilistic preference
-    learning with the Mallows rank model, JMLR 2018 (the scale of alpha); Fligner & Verducci,
-    Distance based ranking models, JRSS B 1986 (top-k lists under Kendall's distance).
+    Mallows, Non-null ranking models, Biometrika 1957.
+
+    Vitelli et al., Probabilistic preference learning with the Mallows rank model, JMLR 2018 (the
+    scale of alpha).
+
+    Fligner & Verducci, Distance based ranking models, JRSS B 1986 (top-k lists under Kendall's
+    distance).
 
     Examples
     --------
@@ -182,13 +187,13 @@ class Mallows(Discrete):
             return observe_mallows(name, read, by_name, observed, distance, options)
         for option, value in dims.items():
             if value is not None:
-                raise TypeError(f"Mallows got {option}= without rankings: it goes with Rankings.")
+                raise TypeError(f"Mallows got {option}= without Rankings: leave it out.")
         if consensus is None:
             _refuse_slots(where, sizes)
         if observed is not None:
             around = consensus is not None
-            each = {"consensus": (consensus, 1), "alpha": (alpha, 0)}
-            observed, options = observed_orders("Mallows", observed, options, each, partial=around)
+            rows = {"consensus": (consensus, 1), "alpha": (alpha, 0)}
+            observed, options = observed_orders("Mallows", observed, options, rows, partial=around)
         if consensus is not None:
             return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
         if observed is not None and options.get("shape") is None:
@@ -208,8 +213,8 @@ class Mallows(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        The parameters are those of the class, and PyMC's shape, size and rng; without a consensus
-        the shape (n_rankings, n_items) is needed.
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. Without a
+        consensus, the shape (n_rankings, n_items) is required.
 
         Examples
         --------
@@ -232,7 +237,7 @@ class Mallows(Discrete):
 def consensus_parameters(
     consensus: Any, distance: str, where: Any, sizes: Any
 ) -> list[TensorVariable]:
-    """Return the parameters of rankings around a consensus but alpha, with defaults."""
+    """Return the parameters of rankings around a consensus, without alpha."""
     consensus = pt.atleast_1d(whole_ranks(consensus))
     n = known_items(consensus)
     where = np.ones(n, bool) if where is None else where
@@ -247,7 +252,7 @@ def consensus_parameters(
 
 
 class _SummedOut(Discrete):
-    """Rankings around a consensus that is summed out; `Mallows` makes it."""
+    """Rankings around a marginalised consensus; `Mallows` creates it."""
 
     rv_type = SummedOutRV
     rv_op = SummedOutRV.rv_op
@@ -258,7 +263,7 @@ class _SummedOut(Discrete):
         known = [] if shape is None else [known_value(pt.as_tensor_variable(x)) for x in shape]
         if len(known) < 2 or known[-1] is None or known[-2] is None:
             raise ValueError(
-                "A Mallows model without a consensus is one of several rankings together: give "
+                "A Mallows model without a consensus describes several rankings jointly. Give "
                 "shape=(n_rankings, n_items), or observed rankings."
             )
         n_rankings, n = int(known[-2]), int(known[-1])
@@ -266,7 +271,7 @@ class _SummedOut(Discrete):
         alpha = pt.atleast_1d(as_double(alpha, "`alpha`"))
         if alpha.ndim > 1 or alpha.type.shape[0] not in (None, 1, n_rankings):
             raise ValueError(
-                f"`alpha` has shape {alpha.type.shape}; of {n_rankings} rankings it is one number, "
+                f"`alpha` has shape {alpha.type.shape}; for {n_rankings} rankings give one number, "
                 f"or one per ranking, shape ({n_rankings},)."
             )
         item = pt.constant(np.tile(np.arange(n), (n_rankings, 1)))
@@ -277,8 +282,8 @@ class _SummedOut(Discrete):
 def _refuse_slots(where: Any, sizes: Any) -> None:
     if where is not None or sizes is not None:
         raise TypeError(
-            "Mallows got where= or sizes= without a consensus: partial rankings of arrays go with "
-            "one. Observed Rankings bring their own."
+            "Mallows got where= or sizes= without a consensus. For partial rankings, give a "
+            "consensus, or observe Rankings, which bring their own."
         )
 
 

@@ -1,6 +1,6 @@
 """Random variables of Mallows models: rankings around a consensus that is given or marginalised.
 
-A generalised Mallows model is one under Kendall's distance, with an axis of stages in `alpha`.
+A generalised Mallows model uses Kendall's distance, with an axis of stages in `alpha`.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,17 +46,17 @@ __all__ = [
     "distance_number",
     "is_full",
     "name_of_distance",
-    "of_items",
     "refuse_no_ranks",
     "refuse_real_numbers",
     "whole_ranks",
+    "with_n_slots",
 ]
 
 STAGE = "stage"
 ALPHA_IS_WRONG = "alpha must be finite and not negative"
 CONSENSUS_IS_WRONG = "consensus must hold the ranks 1 to n"
 
-# `n_items` is that of the consensus. Blocks of length 0: full rankings of the slots in use
+# `n_items` counts the items of the consensus. Blocks of length 0: full rankings of the slots in use
 PARAMETERS = {
     "consensus": "slot",
     "alpha": "",
@@ -65,7 +65,7 @@ PARAMETERS = {
     "sizes": "block",
     "n_items": "",
 }
-# An alpha of length one is that of all rankings
+# An alpha of length one holds for all rankings
 SUMMED_OUT = {
     "alpha": "one_or_ranking",
     "item": "ranking,slot",
@@ -76,7 +76,7 @@ NO_BLOCKS = np.zeros((1, 0), np.int64)
 
 
 class MallowsRV(DrawnRV):
-    """Draw full rankings around a consensus, and show the order of the slots in use, in blocks."""
+    """Draw full rankings around a consensus, and return the blocks of the slots in use."""
 
     name = "mallows"
     parameters: ClassVar[Mapping[str, str]] = PARAMETERS
@@ -120,12 +120,12 @@ class MallowsRV(DrawnRV):
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return the consensus, as far as it is seen."""
+        """Return the observed part of the consensus."""
         return pt.zeros_like(rv) + ranks_from_scores(-p.consensus, p.where, p.sizes)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per ranking."""
+        """Return one log-probability per ranking."""
         n = cls._n_items(p)
         full = is_full(p.where, p.sizes)
         possible = are_ranks(value, n) if full else fits(value, p.where, p.sizes)
@@ -185,22 +185,22 @@ class SummedOutRV(MallowsRV):
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return the order of the items, as far as it is seen."""
+        """Return the observed part of the order of the items."""
         return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability of all rankings together."""
+        """Return the joint log-probability of all rankings."""
         weight = getattr(p, "weight", None)
         known = weight is not None and is_observed(value, p.ranks)
         if value.ndim != 2:
             raise ValueError(
-                "A Mallows model without a consensus has the log-probability of one matrix of "
-                f"rankings at a time; the value has {value.ndim} axes."
+                "A Mallows model without a consensus evaluates one matrix of rankings at a time; "
+                f"the value has {value.ndim} axes."
             )
         n, value = cls._n_items(p), pt.cast(value, "int64")
         rows = pt.arange(p.item.shape[0])[:, None]
-        by_item = of_items(pt.zeros_like(p.item)[rows, p.item].set(value), n)
+        by_item = with_n_slots(pt.zeros_like(p.item)[rows, p.item].set(value), n)
         sizes = None if p.sizes.type.shape[-1] == 0 else p.sizes
         if cls.by_stage:
             logp = summed_out_stages_logp(by_item, p.alpha, weight)
@@ -233,7 +233,7 @@ def _logp_of_rows(
 ) -> TensorVariable:
     """Apply a log-probability of rows to rankings of any shape, (...).
 
-    `alpha` has an axis of stages, of length one where all stages have one concentration.
+    `alpha` has an axis of stages, of length one if all stages have the same concentration.
     """
     n = known_items(consensus)
     shape = batch_shape(value, consensus, alpha)
@@ -247,41 +247,41 @@ def _logp_of_rows(
 
 
 def is_full(where: Any, sizes: Any) -> bool:
-    """Whether all slots are in use, and no blocks are given."""
+    """Tell whether all slots are in use and no blocks are given."""
     used = known_value(where)
     return sizes.type.shape[-1] == 0 and used is not None and bool(used.all())
 
 
 def are_ranks(ranks: Any, n: int) -> TensorVariable:
-    """Whether each row holds the ranks 1 to n, (...)."""
+    """Tell whether each row holds the ranks 1 to n, (...)."""
     return pt.all(pt.eq(pt.sort(ranks, axis=-1), np.arange(1, n + 1)), axis=-1)
 
 
 def checked(logp: Any, alpha: Any, is_ranking: Any = None) -> TensorVariable:
-    """Check the parameters where values are known: -inf in a model, an error elsewhere."""
+    """Check the parameters: invalid ones give -inf in a model, an error elsewhere."""
     if is_ranking is not None:
         logp = check_parameters(logp, pt.all(is_ranking), msg=CONSENSUS_IS_WRONG)
     fine = pt.all(pt.isfinite(alpha) & (alpha >= 0))
     return check_parameters(logp, fine, msg=ALPHA_IS_WRONG)
 
 
-def of_items(x: TensorVariable, n: int) -> TensorVariable:
-    """Whole numbers of as many slots as there are items."""
+def with_n_slots(x: TensorVariable, n: int) -> TensorVariable:
+    """Cast to whole numbers with `n` slots, one per item."""
     return pt.specify_shape(pt.cast(x, "int64"), (None, n))
 
 
 def refuse_no_ranks(known: NDArray[Any]) -> None:
-    """Raise where a row of a known consensus does not hold the ranks 1 to n."""
+    """Raise if a row of a known consensus does not hold the ranks 1 to n."""
     ordered = np.sort(known, axis=-1)
     if known.size and (ordered != np.arange(1, known.shape[-1] + 1)).any():
         raise ValueError(
-            f"`consensus` is {np.array2string(known, threshold=6)}; it holds every rank from 1 "
+            f"`consensus` is {np.array2string(known, threshold=6)}; it must hold every rank from 1 "
             f"to {known.shape[-1]} once."
         )
 
 
 def whole_ranks(consensus: Any) -> TensorVariable:
-    """Return a consensus as whole numbers, if it is one of them."""
+    """Return a consensus as whole numbers, or raise for real ones."""
     refuse_labelled("`consensus`", consensus)
     if isinstance(getattr(consensus, "type", None), XTensorType):
         consensus = consensus.values
@@ -290,14 +290,14 @@ def whole_ranks(consensus: Any) -> TensorVariable:
     if isinstance(x, TensorConstant):
         refuse_no_ranks(x.data)
     if x.ndim and x.type.shape[-1] is None:
-        with suppress(MissingInputError):  # of data and of variables with dims it is known
+        with suppress(MissingInputError):  # known for data and for variables with dims
             n = int(x.shape[-1].eval(mode="FAST_COMPILE"))
             x = pt.specify_shape(x, (*x.type.shape[:-1], n))
     return pt.cast(x, "int64")
 
 
 def refuse_real_numbers(consensus: Any) -> None:
-    """Raise for a consensus of real numbers, which are no ranks."""
+    """Raise for a consensus of real numbers."""
     if isinstance(consensus, Mapping):
         consensus = pd.Series(dict(consensus)).apply(pd.Series)
     elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):
@@ -305,8 +305,8 @@ def refuse_real_numbers(consensus: Any) -> None:
     dtypes = consensus.dtypes if hasattr(consensus, "dtypes") else consensus.dtype
     if any(str(dtype).lower().startswith("float") for dtype in np.atleast_1d(np.asarray(dtypes))):
         raise TypeError(
-            "`consensus` holds real numbers; it is the ranks of the items, whole numbers from 1. "
-            "Utilities are turned into ranks by bayesrank.rank_draws, or are those of PlackettLuce."
+            "`consensus` holds real numbers; it must hold the ranks of the items, whole numbers "
+            "from 1. Turn utilities into ranks with bayesrank.rank_draws, or use PlackettLuce."
         )
 
 

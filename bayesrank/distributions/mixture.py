@@ -1,8 +1,8 @@
-r"""Mixtures of families of rankings: rankers belong to components, which are not observed.
+r"""Mixtures of families of rankings, whose components are latent.
 
 Components are marginalised, so that all parameters are continuous. With ``observed=`` a `Rankings`,
-stages that rankings share are evaluated once for each component
-(`bayesrank.distributions.components`). Arrays, and whatever is not observed, are `pymc.Mixture`.
+stages that rankings share are evaluated once per component (`bayesrank.distributions.components`).
+For arrays and for variables that are not observed, `pymc.Mixture` is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,69 +61,74 @@ DATA = {
 
 
 class Mixture:
-    r"""Mixture of families of rankings: rankers are of components, which are not observed.
+    r"""Mixture of families of rankings: each ranker or ranking belongs to a latent component.
 
     .. math:: \log P(y_u) = \log \sum_g \pi_{ug} \prod_{r \in u} P_g(y_r)
 
-    where :math:`\pi_{ug}` is the weight of component g for unit u, and :math:`P_g` the distribution
-    of a ranking if its ranker is of component g.
+    where :math:`\pi_{ug}` is the weight of component g for unit u, and :math:`P_g` is the
+    distribution of rankings in component g.
 
-    Values are those of the components.
+    Values are rankings, as in the components.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     weights : tensor_like of float, (n_components,) or (n_rankers, n_components)
-        Probabilities of the components, which sum to one: a `pm.Dirichlet`, or, for rankers with
-        features, a softmax of them over the last axis. Also (n_rankings, n_components), if a unit
-        is a ranking. A variable of the model with dims is read by their names, in any order; it may
-        be by any groups of the rankings as well. A DataFrame or a DataArray is aligned by its
-        labels.
+        Probabilities of the components, which sum to one. Use a `pm.Dirichlet`, or a softmax of the
+        features of rankers over the last axis. If a unit is a ranking, the shape may also be
+        (n_rankings, n_components). A variable with dims is read by their names, in any order, and
+        may have groups of the rankings. A DataFrame or a DataArray is aligned by its labels.
     components : variable made by ``.dist``, or sequence of these
-        What rankings are like under each component: ``br.PlackettLuce.dist(utility)`` or
-        ``br.PMOP.dist(utility, ...)`` with a utility of dims ``("component", "item")``, over all
-        items in their order, or ``br.Mallows.dist(consensus, alpha)`` with a consensus of these
-        dims, such as a `PlackettLuce` that `LeapAndShift` samples, and alpha by component; or, of
-        full rankings and top-k lists, ``br.GeneralizedMallows.dist(consensus, alpha)`` with alpha
-        by component and stage. In a sequence they may be of several families, and each of one
-        component or of several; components are numbered in their order.
+        Distribution of the rankings in each component, over all items in their order:
+
+        * ``br.PlackettLuce.dist(utility)`` or ``br.PMOP.dist(utility, ...)``, with a utility of
+          dims ``("component", "item")``;
+        * ``br.Mallows.dist(consensus, alpha)``, with a consensus of these dims and alpha by
+          component. The consensus can be a `PlackettLuce` that `LeapAndShift` samples;
+        * ``br.GeneralizedMallows.dist(consensus, alpha)`` for full rankings and top-k lists, with
+          alpha by component and stage.
+
+        A sequence may mix families, and each entry may have one component or several. Components
+        are numbered in this order.
     unit : {"ranking", "ranker"}
-        What is of one component. With "ranker", all rankings of a ranker are, and `logp` has one
-        number per ranker: the variable has the dims ranker, turn (the rankings of each ranker, in
-        their order) and slot, and draws give all rankings of a ranker the same component.
+        Unit that belongs to one component. With "ranker", all rankings of a ranker share a
+        component, also in draws, and `logp` returns one number per ranker. The variable then has
+        the dims ranker, turn (the rankings of each ranker, in their order) and slot.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as `PlackettLuce` does, and the components as
-        ``{name}_components``. With anything else it is a `pymc.Mixture` of the components, whose
-        utilities are then of slots.
+        ``{name}_components``. Anything else gives a `pymc.Mixture` of the components, with one
+        utility per slot.
 
     Returns
     -------
     TensorVariable of int, (n_rankings, n_slots) or (n_rankers, n_turns, n_slots)
-        The ranks; `logp` and the pointwise log-likelihood have one number per unit, times the
-        evidence weight if that is a ranking.
+        The ranks. `logp` and the pointwise log-likelihood have one number per unit, times the
+        evidence weight if the unit is a ranking.
 
     Raises
     ------
     ValueError
-        If the number of weights is not that of the components, components have other items than the
-        rankings, or different outcome spaces; or if a unit is a ranker, and rankings have
-        evidence weights.
+        If the numbers of weights and components differ, or components have different outcome spaces
+        or other items than the rankings. Also if rankings have evidence weights and the unit is a
+        ranker.
     TypeError
-        If a component is no variable made by ``.dist`` of a family that can be one.
+        If a component is not made by ``.dist`` of one of these families.
 
     Notes
     -----
     All permutations of the components are equally probable. `bayesrank.fit_mixture` finds the best
-    mode, where sampling should begin. `bayesrank.relabel_components` gives the components of all
-    draws the same order, and `bayesrank.component_probabilities` returns the probability of each
-    component for every unit.
+    mode; start sampling there. `bayesrank.relabel_components` gives the components of all draws the
+    same order, and `bayesrank.component_probabilities` returns the probability of each component
+    for every unit.
 
     References
     ----------
     Gormley & Murphy, Analysis of Irish third-level college applications data, Journal of the Royal
-    Statistical Society A 2006; Mollica & Tardella, Bayesian Plackett-Luce mixture models for
-    partially ranked data, Psychometrika 2017.
+    Statistical Society A 2006.
+
+    Mollica & Tardella, Bayesian Plackett-Luce mixture models for partially ranked data,
+    Psychometrika 2017.
 
     Examples
     --------
@@ -161,9 +166,9 @@ class Mixture:
         if unit == RANKER and (observed.weight != 1).any():
             row = int((observed.weight != 1).argmax())
             raise ValueError(
-                f"The rankings of {name!r} have evidence weights ({observed.weight[row]:g} of "
-                f"{label_repr(observed.labels[row])}), and its unit is a ranker: whether so many "
-                "rankers said this, or one of them so many times, is not known. Use "
+                f"The rankings of {name!r} have evidence weights ({observed.weight[row]:g} for "
+                f"{label_repr(observed.labels[row])}), and its unit is a ranker. A weight could "
+                "count several rankers or several rankings of one ranker. Use "
                 "rankings.expand(), or unit='ranking'."
             )
 
@@ -191,7 +196,7 @@ class Mixture:
 
 
 class MixtureRV(ObservedRankingsRV, WeakOrderRV):
-    """Observed rankings under a mixture; subclasses have components, from `_mixture_of`."""
+    """Observed rankings under a mixture; `_mixture_of` returns subclasses with components."""
 
     name = "ranking_mixture"
     _print_name = ("Mixture", "\\operatorname{Mixture}")
@@ -201,7 +206,7 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
     @classmethod
     def components(cls, p: SimpleNamespace) -> list[tuple[type[Component], SimpleNamespace]]:
-        """Families, each with its parameters."""
+        """List the families, each with its parameters."""
         return [
             (family, SimpleNamespace(**{f: getattr(p, f"{f}_{i}") for f in family.parameters}))
             for i, family in enumerate(cls.families)
@@ -210,8 +215,8 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         if size is not None:
-            raise ValueError("A mixture of observed rankings has their size, and no other.")
-        # by noise, as rankings are drawn: the highest log weight + Gumbel noise
+            raise ValueError("A mixture of observed rankings takes its size from the rankings.")
+        # draw by noise, as for rankings: the highest log weight + Gumbel noise
         n_units = (p.turns if cls.by_ranker else p.ranks).shape[0]
         next_rng, noise = pt.random.gumbel(
             0, 1, size=(n_units, p.weights.shape[-1]), rng=rng, return_next_rng=True
@@ -219,8 +224,8 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
         component = pt.argmax(safe_log(p.weights) + noise, axis=-1)
         component = component[p.ranker] if cls.by_ranker else component
         drawn = []
-        for family, of_components in cls.components(p):
-            ranks = family.draw(of_components, p, next_rng)
+        for family, parameters in cls.components(p):
+            ranks = family.draw(parameters, p, next_rng)
             next_rng = ranks.owner.outputs[0]
             drawn.append(ranks)
         ranks = pt.concatenate(drawn, axis=0)[component, _number(p.ranks)]
@@ -231,14 +236,14 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         derived: dict[str, Any] = {}
-        for family, of_components in cls.components(p):
-            family.check(name, of_components, data)
+        for family, parameters in cls.components(p):
+            family.check(name, parameters, data)
             derived |= family.derive(data)
         return super().record(name, data, p)._replace(derived=derived)
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
-        """Utilities are by item; weights by row have to follow other rows."""
+        """Name the axes whose labels new data must follow; weights by row follow the rows."""
         if p.weights.ndim == 1:
             return [ITEM]
         graph = set(ancestors([p.weights]))
@@ -251,8 +256,9 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
             return [ITEM, RANKER, *groups]
         if not groups and graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
             raise ValueError(
-                f"The weights of {name!r} are one row for each of the rankings that it was made "
-                "with, and follow no others. Give them by ranker, or by a pm.Data that you replace."
+                f"The weights of {name!r} have one row for each original ranking, and do not "
+                "depend on the new data. Give weights by ranker, or compute them from a pm.Data "
+                "that you replace."
             )
         return [ITEM, *groups]
 
@@ -262,10 +268,10 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        of_units = cls._components_logp(value, p)
+        unit_logp = cls._components_logp(value, p)
         if cls.by_ranker:
-            of_units = segment_sum(of_units, (p.ranker,), (p.turns.shape[0],))
-        logp = mixture_logp(safe_log(p.weights) + of_units)
+            unit_logp = segment_sum(unit_logp, (p.ranker,), (p.turns.shape[0],))
+        logp = mixture_logp(safe_log(p.weights) + unit_logp)
         return check_parameters(
             cls.unit_weight(p) * logp,
             pt.all(p.weights >= 0),
@@ -275,25 +281,23 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
     @classmethod
     def _components_logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Log-probability of every ranking under every component, (n_rankings, n_components)."""
+        """Return log-probabilities of rankings under components, (n_rankings, n_components)."""
         observed = is_observed(value, p.turns if cls.by_ranker else p.ranks)
         ranks = value[p.ranker, p.turn] if cls.by_ranker else value
         found = [
-            family.observed_logp(of_components, p)
-            if observed
-            else family.logp(of_components, p, ranks)
-            for family, of_components in cls.components(p)
+            family.observed_logp(parameters, p) if observed else family.logp(parameters, p, ranks)
+            for family, parameters in cls.components(p)
         ]
         return found[0] if len(found) == 1 else pt.concatenate(found, axis=1)
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
-        """Evidence weight of each unit."""
+        """Return the evidence weight of each unit."""
         return p.weight
 
 
 class RankerMixtureRV(MixtureRV):
-    """The same, if all rankings of a ranker are of one component."""
+    """Observed rankings under a mixture in which each ranker belongs to one component."""
 
     axes = (RANKER, TURN, "slot")
     example = ("person", "time", "place")
@@ -306,7 +310,7 @@ class RankerMixtureRV(MixtureRV):
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        # how many rankings the ranker of each has before it
+        # number of earlier rankings by the same ranker
         turn = pd.Series(data.ranker_idx).groupby(data.ranker_idx).cumcount().to_numpy()
         turns = np.zeros((len(data.rankers), turn.max() + 1, data.n_slots), data.ranks.dtype)
         turns[data.ranker_idx, turn] = data.ranks
@@ -327,7 +331,7 @@ class RankerMixtureRV(MixtureRV):
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
-        # all rankings of a ranker have the same: one, or zero of who is left out
+        # all rankings of a ranker have the same weight: one, or zero for omitted rankers
         return pt.zeros_like(p.turns[:, 0, 0], dtype="float64")[p.ranker].set(p.weight)
 
     @classmethod
@@ -347,7 +351,7 @@ def _mixture_of(families: tuple[type[Component], ...], unit: str) -> type[Mixtur
 
 
 def _number(x: TensorVariable) -> TensorVariable:
-    """Count the rows of a matrix, from 0: `pt.arange` has no JAX form of unknown length."""
+    """Return the row numbers of a matrix; in JAX, `pt.arange` cannot have unknown length."""
     return pt.cumsum(pt.ones_like(x[:, 0], dtype="int64")) - 1
 
 
@@ -361,11 +365,11 @@ class _Components(NamedTuple):
     parameters: list[SimpleNamespace]
     outcome: str
     given: list[Given]
-    axes: Axes  # of the rankings and the components
+    axes: Axes  # axes of the rankings and the components
 
     @property
     def n(self) -> int:
-        """How many there are."""
+        """Return the number of components."""
         return sum(given.n for given in self.given)
 
     def named(self) -> dict[str, Any]:
@@ -376,7 +380,7 @@ class _Components(NamedTuple):
 
 def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _Components:
     """Read the components."""
-    names = {dim: COMPONENT for dim in (COMPONENT, COMPONENT) if dim not in rankings.groups}
+    names = {} if COMPONENT in rankings.groups else {COMPONENT: COMPONENT}
     families, parameters, read = [], [], []
     for component in components if isinstance(components, Sequence) else [components]:
         family, as_given = _family_of(name, component)
@@ -385,18 +389,18 @@ def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _C
         parameters.append(SimpleNamespace(**family.read(given, component.owner.inputs[2:])))
         read.append(given)
     if not families:
-        raise ValueError(f"{name!r} has no components: give one or more.")
+        raise ValueError(f"{name!r} got an empty list of components: give one or more.")
     outcomes = {f.outcome(p) for f, p in zip(families, parameters, strict=True)}
     if len(outcomes) > 1:
         raise ValueError(
-            f"The components of {name!r} describe {' and '.join(sorted(outcomes))}, which are "
-            "different outcomes: a mixture is of distributions of the same."
+            f"The components of {name!r} describe different outcomes: "
+            f"{' and '.join(sorted(outcomes))}. Give components of the same outcomes."
         )
     return _Components(tuple(families), parameters, outcomes.pop(), read, read[0].axes())
 
 
 def _family_of(name: str, component: Any) -> tuple[type[Component], Mapping[str, Any]]:
-    """Return the family of a component, and its parameters as they were given."""
+    """Return the family of a component, and its parameters as given to ``.dist``."""
     op = getattr(getattr(component, "owner", None), "op", None)
     family = BY_RV.get(type(op))
     as_given = getattr(getattr(component, "tag", None), "given", None)
@@ -404,8 +408,8 @@ def _family_of(name: str, component: Any) -> tuple[type[Component], Mapping[str,
         known = ", ".join(f"br.{t._print_name[0]}.dist" for t in BY_RV)
         got = type(component).__name__ if op is None else f"result of {type(op).__name__}"
         raise TypeError(
-            f"A component of {name!r} is a {got}: components are variables that one of "
-            f"{known} makes, such as br.PlackettLuce.dist(utility) by component and item."
+            f"A component of {name!r} is a {got}. Create components with one of {known}, "
+            "such as br.PlackettLuce.dist(utility) with a utility by component and item."
         )
     return family, as_given
 
@@ -423,23 +427,23 @@ def _weights_by_name(
         readings[RANKER, COMPONENT] = f"one per {RANKER} and {COMPONENT}"
     given = components.given
     known = given[0].labels if len(given) == 1 else None
-    of_components = components.n if known is None else known
-    axes = components.axes._replace(labels={**components.axes.labels, COMPONENT: of_components})
-    dim, own = labels_along(name, "weights", weights, axes, COMPONENT) or (None, None)
+    component_labels = components.n if known is None else known
+    axes = components.axes._replace(labels={**components.axes.labels, COMPONENT: component_labels})
+    dim, weight_labels = labels_along(name, "weights", weights, axes, COMPONENT) or (None, None)
     found = by_axes(name, "weights", weights, readings, axes, also=rows)
     if unit == RANKER:
         for group in {*found.axes} & {*rankings.groups}:
             _check_of_rankers(name, group, rankings)
     if known is not None:
-        same = own is not None and np.array_equal(own, known)
+        same = weight_labels is not None and np.array_equal(weight_labels, known)
         return found, dim if same else given[0].dim, known
-    if own is not None:
-        _check_labels(name, own, given)
-    return found, dim, own
+    if weight_labels is not None:
+        _check_labels(name, weight_labels, given)
+    return found, dim, weight_labels
 
 
 def _check_labels(name: str, labels: Any, components: Sequence[Given]) -> None:
-    """Raise where components have other labels than the weights in their places."""
+    """Raise if the labels of components differ from those of the weights."""
     start = 0
     for given in components:
         expected = labels[start : start + given.n]
@@ -449,13 +453,13 @@ def _check_labels(name: str, labels: Any, components: Sequence[Given]) -> None:
         if {*given.labels} & {*labels} and not np.array_equal(given.labels, np.arange(given.n)):
             raise ValueError(
                 f"The weights of {name!r} have the labels {quoted(expected)} where a component has "
-                f"{quoted(given.labels)}: components are numbered in their order. Put the labels "
-                "of one in the order of the other."
+                f"{quoted(given.labels)}. Put the labels of the weights in the order of the "
+                "components."
             )
 
 
 def _check_of_rankers(name: str, group: str, rankings: Rankings) -> None:
-    """Raise where the rankings of one ranker are in several groups."""
+    """Raise if the rankings of one ranker are in several groups."""
     codes = rankings.groups[group].idx
     first = np.full(len(rankings.rankers), -1)
     first[rankings.ranker_idx[::-1]] = codes[::-1]
@@ -463,14 +467,14 @@ def _check_of_rankers(name: str, group: str, rankings: Rankings) -> None:
     if apart.any():
         ranker = rankings.rankers[rankings.ranker_idx[int(apart.argmax())]]
         raise ValueError(
-            f"The weights of {name!r} are by {group}, and its unit is a ranker; rankings of "
-            f"{label_repr(ranker)} are in more than one {group}. Give weights by ranker, or use "
+            f"The weights of {name!r} are by {group}, and its unit is a ranker, but the rankings "
+            f"of {label_repr(ranker)} have more than one {group}. Give weights by ranker, or use "
             "unit='ranking'."
         )
 
 
 def _with_data(weights: Named, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
-    # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
+    # pm.Data stores 32 bits, whose cumulative sums PyTensor 3.3 cannot fold
     ranks = pt.cast(data.ranks, "int64")
     found = {
         "weights": _weights_of_units(weights, data, unit),
@@ -489,7 +493,7 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
     if unit == RANKING or {*weights.axes} <= {RANKER, COMPONENT}:
         return in_rows(weights, vars(data)) if unit == RANKING else weights.value
     none = pt.zeros_like(data.turns[:, 0, 0], dtype="int64")
-    codes = {  # of every ranker, whose rankings are in one group each
+    codes = {  # codes of rankers: all rankings of a ranker are in one group
         axis: none[data.ranker].set(pt.cast(getattr(data, axis), "int64"))
         for axis in weights.axes
         if axis != COMPONENT
@@ -498,7 +502,7 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
 
 
 def _register_components(name: str, dim: str, labels: Any, n_components: int) -> None:
-    """Leave in the results how many components there are, and their dim."""
+    """Store the number of components and their dim for the results."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
     if present is not None and len(present) != n_components:
@@ -511,6 +515,6 @@ def _register_components(name: str, dim: str, labels: Any, n_components: int) ->
 def _refuse_unit(observed: Any, unit: str | None) -> None:
     if unit is not None:
         raise TypeError(
-            f"Mixture got unit={unit!r} and observed={type(observed).__name__}: who ranked is "
-            "known of Rankings only. Leave unit= out, or pass a Rankings."
+            f"Mixture got unit={unit!r} and observed={type(observed).__name__}, which has no "
+            "rankers. Leave unit= out, or pass a Rankings."
         )

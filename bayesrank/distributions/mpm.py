@@ -1,7 +1,7 @@
-r"""MPM as a PyMC distribution: counts of ordered pairs by rankers who adhere to common scores.
+r"""MPM as a PyMC distribution: counts of ordered pairs by rankers with common scores.
 
-The value is one table of counts per ranker, and `logp` one number per ranker. Observed `PairCounts`
-stay sparse: the data of the model, and posterior predictive draws, are net counts of each item.
+The value has one table of counts per ranker, and `logp` returns one number per ranker. Observed
+`PairCounts` stay sparse: the model stores and predicts the net counts of each item.
 
 >>> import pymc as pm
 >>> once = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]  # the first item over the second
@@ -67,17 +67,17 @@ from bayesrank.schema import AT_RANDOM, ITEM, NET, RANKER, WEIGHT
 
 __all__ = ["MPM"]
 
-# a variance of length 0: equal ones; the total of the counts may be missing
+# variance of length 0: all variances are equal; the total of the counts may be missing
 PARAMETERS = {"score": "item", "variance": "variance", "adherence": "", "total": ""}
 _PACKAGE = str(Path(__file__).parents[1])
 
 PROBLEM = "problem"
 GIVEN_PAIRS = "counts of ordered pairs given how often each pair is compared"
-MOST_NET = 2**31 - 1  # net counts, of which positions have 32 bits
+MOST_NET = 2**31 - 1  # largest number of net counts: positions have 32 bits
 
 
 class _CountsRV(DrawnRV):
-    """Tables of counts; without a total, draws compare once, and any value is possible."""
+    """Tables of counts; without a total, draws hold one comparison and any value is possible."""
 
     _print_name = ("MPM", "\\operatorname{MPM}")
     outcomes = "counts of ordered pairs given their sum"
@@ -85,7 +85,7 @@ class _CountsRV(DrawnRV):
 
 
 class MPMRV(_CountsRV):
-    """Draw one seed per ranker, and pairs one after the other."""
+    """Draw one seed per ranker, and then the pairs in sequence."""
 
     name = "mpm"
     parameters = PARAMETERS
@@ -117,7 +117,7 @@ class MPMRV(_CountsRV):
 
 
 class GivenPairsRV(_CountsRV):
-    """Draw how often the one and the other item of each pair is preferred."""
+    """Draw how often each item of a pair is preferred."""
 
     name = "mpm_given_pairs"
     outcomes = GIVEN_PAIRS
@@ -147,7 +147,7 @@ class GivenPairsRV(_CountsRV):
 
 
 class CountOptions(Options, total=False):
-    """What `MPM` takes."""
+    """Options of `MPM`."""
 
     variance: Any
     adherence: Any
@@ -162,73 +162,79 @@ class MPM(Discrete):
               \frac{e^{\theta D_{ij}}}{\sum_{k \ne l} e^{\theta D_{kl}}} \right)^{C_{ij}}, \qquad
               D_{ij} = \frac{s_i - s_j}{\gamma_i + \gamma_j}
 
-    where :math:`C_{ij}` is how much a ranker prefers item i to j, T the sum of all, s the scores,
-    :math:`\gamma` the variances of the items and :math:`\theta` how much the ranker adheres to
-    the scores: 0 is a ranker whose preferences have nothing to do with them.
+    where :math:`C_{ij}` is the strength of a ranker's preference for item i over j, and T is the
+    sum of all counts. Items have scores s and variances :math:`\gamma`. The adherence
+    :math:`\theta` measures how closely the ranker follows the scores. At 0, the preferences are
+    independent of them.
 
-    Values are tables of counts with the given sum, zero on the diagonal; the last two axes are the
+    Values are tables of counts with the given sum, zero on the diagonal. The last two axes are the
     preferred and the other item.
 
-    Given how often each pair was compared (`given_pairs`) it is Bradley-Terry with doubled scores.
-    Without, the number of comparisons of a pair is evidence of its own: items far apart get more.
-    Use it for counts that say how much an item is preferred, such as differences of ranks or
-    ratings. A difference of 199 ranks is not 199 observations: use binary counts, or an evidence
-    weight below one (``counts.weighted(0.1)``), or posteriors are far too narrow.
+    Use it for counts that measure the strength of a preference, such as differences of ranks or
+    ratings. The number of comparisons of a pair is then evidence: items far apart get more. Given
+    how often each pair was compared (`given_pairs`), the model is Bradley-Terry with doubled
+    scores.
+
+    A difference of 199 ranks is not worth 199 observations. Use binary counts, or an evidence
+    weight below one (``counts.weighted(0.1)``); otherwise posteriors are far too narrow.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     score : tensor_like of float, (..., n_items)
-        Consensus of the rankers; only differences matter. With a `PairCounts` (n_items,), or a
-        variable with dims: item and any of ranker, problem and the groups of the counts, such as
-        ``("region", "item")``. Dims are told by their labels, whatever they are called.
+        Consensus of the rankers; only differences matter. With a `PairCounts`, the shape is
+        (n_items,). A variable with dims may have item and any of ranker, problem and the groups of
+        the counts, such as ``("region", "item")``. Dims with other names are matched by their
+        labels.
     variance : tensor_like of float, (..., n_items), optional
-        How uncertain rankers are about each item, positive. With a `PairCounts` one number,
-        (n_items,), or a variable with dims: any of item, ranker, problem and the groups. Default
-        1/2 for all, so that D is the difference of the scores. The data do not identify the common
-        scale of scores, variances and adherences: priors must.
+        Uncertainty of the rankers about each item, positive. With a `PairCounts`, give one number
+        or shape (n_items,). A variable with dims may have any of item, ranker, problem and the
+        groups. The default is 1/2, so that D is the difference of the scores. The data do not
+        identify the common scale of scores, variances and adherences, so that the priors must fix
+        it.
     adherence : tensor_like of float, (...), optional
-        Of each ranker, not negative; default 1. With a `PairCounts` one number, (n_rankers,), or
-        a variable with dims: any of ranker, problem and the groups. The paper has it in [0, 1]:
-        give the scores unit scale, and divide the adherences by the largest afterwards.
+        Adherence of each ranker, not negative; default 1. With a `PairCounts`, give one number or
+        shape (n_rankers,). A variable with dims may have any of ranker, problem and the groups. In
+        the paper it lies in [0, 1]. For this scale, give the scores unit scale and divide the
+        adherences by the largest.
     total : tensor_like of int, (...), optional
-        Sum of the counts, for draws; with `given_pairs` the table (..., n_items, n_items) of how
-        often each pair is compared, symmetric. Default: that of the value, and draws of one
-        count. Observed data bring their own.
+        Sum of the counts, for draws. With `given_pairs`, the symmetric table (..., n_items,
+        n_items) of how often each pair is compared. By default, `logp` uses the sum of the value
+        and draws have one count. Observed data bring their own.
     given_pairs : bool
-        Whether it is given how often each pair is compared.
+        Whether to condition on how often each pair is compared.
     observed : PairCounts or array_like of int, optional
         Counts; an array has the axes of the value.
 
     Returns
     -------
     TensorVariable of int, (..., n_items, n_items) or, with `PairCounts`, (n_rankers, n_items)
-        The counts, or the net counts :math:`\sum_j C_{ij} - C_{ji}` of each item by each ranker;
-        `logp` and the pointwise log-likelihood have one number per ranker, that of all its
-        counts, times its evidence weight.
+        The counts, or the net counts :math:`\sum_j C_{ij} - C_{ji}` of each item by each ranker.
+        `logp` and the pointwise log-likelihood have one number per ranker, times its evidence
+        weight.
 
     Raises
     ------
     ValueError
-        If an adherence is negative, a variance not positive, shapes do not fit, or counts are
-        negative, not whole or on the diagonal.
+        If an adherence is negative, a variance is not positive, or shapes do not fit. Also if
+        counts are negative, not whole or on the diagonal.
 
     Warns
     -----
     UninformativeRankingWarning
-        If rankers have no counts: their adherence is its prior.
+        If rankers have no counts. The posterior of their adherence is the prior.
 
     Notes
     -----
-    With r the largest adherence times the largest :math:`|D_{ij}|`, an evaluation costs
-    :math:`O((n + \text{rankers}) \sqrt r)`, where n is the number of items, or of pairs if
-    variances differ. With variances and many rankers JAX is exact to 1e-6 for r up to 32.
+    An evaluation costs :math:`O((n + \text{rankers}) \sqrt r)`, where n is the number of items, or
+    of pairs if variances differ. Here r is the largest adherence times the largest
+    :math:`|D_{ij}|`. With variances and many rankers, JAX is exact to 1e-6 for r up to 32.
 
     References
     ----------
     Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (eq. 8 and 9,
-    in whose normalisers k and l are meant).
+    whose normalisers should sum over k and l).
 
     Examples
     --------
@@ -257,8 +263,8 @@ class MPM(Discrete):
             _check_counts(observed, score)
             if not isinstance(observed, Variable):
                 by_item = {"score": (score, 1), "variance": (options.get("variance"), 1)}
-                own = by_item | {"adherence": (options.get("adherence"), 0)}
-                check_rows("MPM", np.shape(observed)[:-2], "tables", own)
+                parameters = by_item | {"adherence": (options.get("adherence"), 0)}
+                check_rows("MPM", np.shape(observed)[:-2], "tables", parameters)
             if options.get("total") is None:
                 options["total"] = _totals(observed, options.get("given_pairs", False))
         rv = super().__new__(cls, name, score, observed=observed, **options)
@@ -277,8 +283,8 @@ class MPM(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `score` is
-        (..., n_items), and draws are tables (..., n_items, n_items).
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `score`
+        has shape (..., n_items), and draws are tables (..., n_items, n_items).
 
         Examples
         --------
@@ -293,7 +299,7 @@ class MPM(Discrete):
             _check_symmetric(total)
         score = pt.atleast_1d(as_double(score, "`score`"))
         if score.type.shape[-1] == 1:
-            raise ValueError("`score` has one item; MPM compares items, so give it two or more.")
+            raise ValueError("`score` has one item; MPM compares items, so give two or more.")
         given = {"variance": variance, "adherence": adherence, "total": total}
         variance = pt.atleast_1d(as_double([] if variance is None else variance, "`variance`"))
         if variance.type.shape[-1] == 1:  # one for all items
@@ -301,15 +307,15 @@ class MPM(Discrete):
         n_variances, n_scores = variance.type.shape[-1], score.type.shape[-1]
         if n_variances not in (0, None, n_scores) and n_scores is not None:
             raise ValueError(
-                f"`variance` has {n_variances} items, and `score` has {n_scores}: give one for all "
-                "items, or one for each."
+                f"`variance` has {n_variances} items, but `score` has {n_scores}. Give one "
+                "variance for all items, or one for each."
             )
         adherence = as_double(1.0 if adherence is None else adherence, "`adherence`")
         params = {"variance": variance, "adherence": adherence}
         if total is not None:
             params["total"] = pt.as_tensor_variable(total)
-        for what, x in params.items():
-            _check_sign(what, given[what], x)
+        for parameter, x in params.items():
+            _check_sign(parameter, given[parameter], x)
         if total is not None:
             params["total"] = pt.cast(params["total"], "int64")
         inputs = [score, *params.values()]
@@ -317,19 +323,19 @@ class MPM(Discrete):
 
 
 class _GivenPairs(Discrete):
-    """Given how often each pair was compared."""
+    """MPM given how often each pair was compared."""
 
     rv_type = GivenPairsRV
     rv_op = GivenPairsRV.rv_op
 
 
 def _unequal(variance: TensorVariable) -> TensorVariable | None:
-    """Return the variances; None where all are equal."""
+    """Return the variances; None if all are equal."""
     return None if variance.type.shape[-1] == 0 else variance
 
 
 def _within(value: TensorVariable) -> TensorVariable:
-    """Replace negative counts, which have no log-probability; `_checked` finds them."""
+    """Replace negative counts, which have no log-probability; `_checked` detects them."""
     return pt.switch(value < 0, 0, value)
 
 
@@ -353,28 +359,28 @@ def _totals(observed: Any, given_pairs: bool) -> Any:
 
 
 class ParameterAxes(NamedTuple):
-    """Axes of the parameters, the items last; None for a parameter that is not there."""
+    """Axes of the parameters, the items last; None for a missing parameter."""
 
     score: tuple[str, ...] | None = None
     variance: tuple[str, ...] | None = None
     adherence: tuple[str, ...] | None = None
 
     def labelled(self) -> list[str]:
-        """Name the axes whose labels no part of the data has."""
+        """Name the axes whose labels are not stored with the data."""
         return sorted({axis for axes in self for axis in axes or ()} - {ITEM, RANKER})
 
 
 class _ObservedCountsRV(ObservedRV, _CountsRV):
     """Net counts of rankers (n_rankers, n_items), with the counts among the parameters.
 
-    Scores and variances by further axes are spread along one axis: all items of every *group* of
+    Scores and variances by further axes are flattened to one axis: all items of every *group* of
     rankers with the same values. The likelihood is a sum over *cells*, the counts of a ranker in a
-    problem: each has a *row* of scores, those of the problem's items in its group, and a *rate*,
+    problem. Each cell has a *row*, the scores of the problem's items in its group, and a *rate*,
     its adherence.
     """
 
     data_types = (PairCounts,)
-    noun = "counts"
+    data_name = "counts"
     axes = ("ranker", "item")
     example = ("judge", "player")
     value = "net"
@@ -401,18 +407,18 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
 
     @classmethod
     def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Compute what the likelihood needs beside the net counts."""
+        """Compute the data that the likelihood needs in addition to the net counts."""
         raise NotImplementedError
 
     @classmethod
     def groups(cls) -> list[str]:
-        """Name what rankers with the same scores and variances have in common."""
+        """Name the axes that determine the scores and variances of a ranker."""
         both = {*(cls.along.score or ()), *(cls.along.variance or ())}
         return sorted(both - {ITEM, PROBLEM})
 
     @classmethod
     def spread(cls, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Group of every ranker, and where scores and variances of the items of all groups are."""
+        """Return the group of every ranker, and the positions of scores and variances by group."""
         groups, n_items = cls.groups(), len(counts.items)
         codes = np.stack([np.zeros(len(counts.rankers), int), *_codes(counts, groups)], axis=1)
         distinct, group = np.unique(codes, axis=0, return_inverse=True)
@@ -427,15 +433,15 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
 
     @classmethod
     def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
-        """Which adherence a ranker has in a problem."""
+        """Return the positions of the adherences of rankers in problems."""
         axes = [axis for axis in cls.along.adherence or () if axis != PROBLEM]
         codes = (code[ranker] for code in _codes(counts, axes))
         index = {PROBLEM: problem} | dict(zip(axes, codes, strict=True))
         return _places(counts, cls.along.adherence or (), index, len(ranker))
 
     @classmethod
-    def of_items(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
-        """Scores and variances, if any, of the items of every group."""
+    def group_parameters(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
+        """Return scores and variances, if any, of the items of every group."""
         variance = _unequal(p.variance)
         return p.score[p.score_at], p.variance if variance is None else variance[p.variance_at]
 
@@ -450,8 +456,8 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
             kept[axis] = coords.get(f"{name}_{axis}s", coords.get(axis))
             if axis not in data.coords:
                 raise ValueError(
-                    f"A parameter of {name!r} is by {axis}, and the new counts are not grouped by "
-                    "it. Say by PairCounts.grouped which rankers are of which."
+                    f"A parameter of {name!r} is by {axis}, but the new counts are not grouped by "
+                    "it. Add this group with PairCounts.grouped."
                 )
         for axis, labels in kept.items():
             new = data.coords[axis]
@@ -459,45 +465,46 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
                 continue
             others = set(labels) != set(new)
             if axis in (RANKER, ITEM) and axis not in cls.fixed and others:
-                continue  # others: the coords become theirs
+                continue  # the new labels replace the coords
             try:
                 data = data.reindex({axis: labels})
             except ValueError as error:
                 raise ValueError(
-                    f"{name!r} has parameters by {axis}, and the new counts others. {error} "
-                    "Make the model with all that will come, or take a subset of the counts."
+                    f"{name!r} has parameters indexed by {axis}, and the new counts have other "
+                    f"labels. {error} Build the model with all labels that it will ever see, or "
+                    "take a subset of the counts."
                 ) from error
         return data
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace) -> None:
-        for what, own in cls.along._asdict().items():
-            n = int(np.prod(_lengths(data, own or ())))
-            unit = " times ".join(f"{axis}s" for axis in own or ())
-            check_length(name, f"{what}s", getattr(p, what), n, "counts", unit)
+        for parameter, axes in cls.along._asdict().items():
+            n = int(np.prod(_lengths(data, axes or ())))
+            unit = " times ".join(f"{axis}s" for axis in axes or ())
+            check_length(name, f"{parameter}s", getattr(p, parameter), n, "counts", unit)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.net):
             raise NotImplementedError(
-                "The probability of net counts alone has no closed form: observed PairCounts have "
-                "one, other values do not. Pass tables of counts, observed=array of shape "
-                "(n_rankers, n_items, n_items), or replace the data with set_observed."
+                "The probability of net counts has no closed form, except for the observed "
+                "PairCounts. Pass tables of counts, observed=array of shape (n_rankers, n_items, "
+                "n_items), or replace the data with set_observed."
             )
-        return _check_parameters(p.weight * cls.of_counts(p), p)
+        return _check_parameters(p.weight * cls.counts_logp(p), p)
 
     @classmethod
-    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
-        """Log-probabilities of the counts of every ranker."""
+    def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
+        """Return the log-probabilities of the counts of every ranker."""
         raise NotImplementedError
 
 
-# of observed counts: all scores, variances and adherences, and where those of an item are
+# parameters of observed counts: all scores, variances and adherences, and positions of items
 FLAT = {name: name for name in ("score", "variance", "adherence", "score_at", "variance_at")}
 
 
 class ObservedMPMRV(_ObservedCountsRV):
-    """Counts of all ordered pairs, given how many each ranker has."""
+    """Counts of all ordered pairs, given the total of each ranker."""
 
     name = "mpm"
     parameters: ClassVar[Mapping[str, str]] = {
@@ -511,7 +518,7 @@ class ObservedMPMRV(_ObservedCountsRV):
         "cells": "four,cell",  # ranker, row, rate and total
         "cell": "entry",
         "first": "entry",
-        "second": "second_entry",  # of length 0 where the net counts of items are enough
+        "second": "second_entry",  # of length 0 if the net counts of items are enough
         "count": "entry",
         "net": "item",
     }
@@ -522,13 +529,14 @@ class ObservedMPMRV(_ObservedCountsRV):
             0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
         )
         tables = p.item, p.where, p.cells
-        return next_rng, NetCountsDraw()(*cls.of_items(p), p.adherence, *tables, seed, p.net)
+        draws = NetCountsDraw()(*cls.group_parameters(p), p.adherence, *tables, seed, p.net)
+        return next_rng, draws
 
     @classmethod
     def rates_of_rows(cls) -> bool:
-        """Whether a row has one rate: it is then multiplied by that, and no rate is by itself.
+        """Tell whether each row has one rate, which multiplies the row.
 
-        Else all rates of a row are evaluated together.
+        Otherwise all rates of a row are evaluated together.
         """
         axes = set(cls.along.adherence or ())
         return bool(axes) and (PROBLEM in axes or axes <= set(cls.groups()))
@@ -544,7 +552,7 @@ class ObservedMPMRV(_ObservedCountsRV):
         own_rate = rate if cls.rates_of_rows() else np.zeros_like(rate)
         key = np.stack([group[ranker], problem, own_rate], axis=1)
         rows, row = np.unique(key, axis=0, return_inverse=True)
-        of_group, of_problem, row_rate = rows.T
+        row_group, row_problem, row_rate = rows.T
         n_rates = int(np.prod(_lengths(counts, cls.along.adherence or ())))
         needed = np.zeros((1, 0), dtype=bool)
         if not cls.rates_of_rows() and cls.along.adherence:
@@ -560,8 +568,8 @@ class ObservedMPMRV(_ObservedCountsRV):
         total = totals[ranker, problem]
         return {
             "log_multinomial": counts.log_multinomial(),
-            "item": of_group[:, None] * n_items + layout.item[of_problem],
-            "where": layout.where[of_problem],
+            "item": row_group[:, None] * n_items + layout.item[row_problem],
+            "where": layout.where[row_problem],
             "row_rate": row_rate,
             "needed": needed,
             "cells": np.stack([ranker, row.ravel(), rate, total]).astype(np.int64),
@@ -572,8 +580,8 @@ class ObservedMPMRV(_ObservedCountsRV):
         }
 
     @classmethod
-    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
-        score, variance = cls.of_items(p)
+    def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
+        score, variance = cls.group_parameters(p)
         ranker, row, rate, total = (p.cells[k] for k in range(4))
         unequal = None if cls.along.variance is None else variance[p.item]
         if unequal is None:
@@ -611,11 +619,11 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
             p.compared, pt.sigmoid(cls.logit(p)), rng=rng, return_next_rng=True
         )
         lead, shape = 2 * won - p.compared, tuple(p.net.shape)
-        of_first, of_second = (
+        first_lead, second_lead = (
             segment_sum(lead, (p.ranker, place % p.net.shape[1]), shape)
             for place in (p.first, p.second)
         )
-        return next_rng, pt.cast(of_first - of_second, "int64")
+        return next_rng, pt.cast(first_lead - second_lead, "int64")
 
     @classmethod
     def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -632,15 +640,15 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
 
     @classmethod
     def logit(cls, p: SimpleNamespace) -> TensorVariable:
-        """Log odds that the first item of each pair is preferred."""
-        score, variance = cls.of_items(p)
+        """Return the log odds that the first item of each pair is preferred."""
+        score, variance = cls.group_parameters(p)
         D = score[p.first] - score[p.second]
         if cls.along.variance is not None:
             D = D / (variance[p.first] + variance[p.second])
         return 2.0 * D * p.adherence[p.rate]
 
     @classmethod
-    def of_counts(cls, p: SimpleNamespace) -> TensorVariable:
+    def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
         logit, lost = cls.logit(p), p.compared - p.count
         ways = pt.gammaln(p.compared + 1.0) - pt.gammaln(p.count + 1.0) - pt.gammaln(lost + 1.0)
         terms = ways - p.count * softplus(-logit) - lost * softplus(logit)
@@ -648,7 +656,7 @@ class ObservedGivenPairsRV(_ObservedCountsRV):
 
 
 def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
-    """Give for each axis the position on it of every ranker."""
+    """Return, for each axis, the position of every ranker."""
     rankers = np.arange(len(counts.rankers))
     return [rankers if axis == RANKER else counts.groups[axis].idx for axis in axes]
 
@@ -656,7 +664,7 @@ def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
 def _places(
     counts: PairCounts, axes: Sequence[str] | None, index: Mapping[str, NDArray[Any]], n: int
 ) -> NDArray[Any]:
-    """Positions (n,) in a flat parameter that has these axes; none of one that is not there."""
+    """Return positions (n,) in a flattened parameter with these axes; none if it is missing."""
     if axes is None:
         return np.zeros(0, int)
     place = flat_places([index[axis] for axis in axes], _lengths(counts, axes))
@@ -670,7 +678,7 @@ def _lengths(counts: PairCounts, axes: Sequence[str]) -> list[int]:
 
 def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any]) -> Any:
     """Add observed counts to the model in context."""
-    own, options = observed_options(
+    given_parameters, options = observed_options(
         "MPM",
         counts,
         arguments,
@@ -680,42 +688,43 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
     model, rv_type = pm.modelcontext(None), _ObservedCountsRV
     names = names_of_axes(rv_type, name, options.get("dims"))
     dim_of = dict(zip(rv_type.axes, names, strict=True))
-    counts = _in_model_order(name, counts, {"score": score, **own}, dim_of)
+    counts = _in_model_order(name, counts, {"score": score, **given_parameters}, dim_of)
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
         "counts",
         {axis: counts.coords[axis] for axis in (ITEM, *also)},
         {dim: axis for axis, dim in dim_of.items()},
-        "Say by PairCounts.grouped what else rankers are grouped by.",
+        "Add further groups with PairCounts.grouped.",
     )
     per_item: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
     for_all: dict[tuple[str, ...], str] = {(): "one for all"}
     apart = [axis for axis in also if _tells_apart(counts, axis)]
     per_group: dict[tuple[str, ...], str] = {(axis,): f"one per {axis}" for axis in apart}
-    of_both = {(*axis, ITEM): f"{meaning} and item" for axis, meaning in per_group.items()}
+    by_row_and_item = {(*axis, ITEM): f"{meaning} and item" for axis, meaning in per_group.items()}
+    readings_by_row = per_group | by_row_and_item
     readings = {
-        "score": (score, per_item | of_both),
-        "variance": (own.get("variance"), for_all | per_item | per_group | of_both),
-        "adherence": (own.get("adherence", 1.0), for_all | per_group),
+        "score": (score, per_item | by_row_and_item),
+        "variance": (given_parameters.get("variance"), for_all | per_item | readings_by_row),
+        "adherence": (given_parameters.get("adherence", 1.0), for_all | per_group),
     }
     given: dict[str, TensorVariable] = {}
     along: dict[str, tuple[str, ...] | None] = {}
     fixed: set[str] = set()
-    for what, (value, ways) in readings.items():
-        given[what], along[what] = as_double(np.zeros(0)), None
+    for parameter, (value, ways) in readings.items():
+        given[parameter], along[parameter] = as_double(np.zeros(0)), None
         if value is not None:
-            x = by_axes(name, what, value, ways, axes, also=also)
-            _check_sign(what, value, x.value)
-            if has_dims(value):  # labels are kept unless their dim is one of the counts
+            x = by_axes(name, parameter, value, ways, axes, also=also)
+            _check_sign(parameter, value, x.value)
+            if has_dims(value):  # parameters keep their labels unless the dim belongs to the counts
                 dims = dims_of(model, value) or ()
                 fixed |= {axis for axis in x.axes if dim_of.get(axis) not in dims}
             groups = sorted(set(x.axes) - {ITEM})
             own_axes = (*groups, *(axis for axis in x.axes if axis == ITEM))
-            along[what], order = own_axes, [x.axes.index(axis) for axis in own_axes]
+            along[parameter], order = own_axes, [x.axes.index(axis) for axis in own_axes]
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
-            given[what] = pt.atleast_1d(flat)
+            given[parameter] = pt.atleast_1d(flat)
     axes_of = ParameterAxes(**along)
-    rv_type = ObservedGivenPairsRV if own.get("given_pairs") else ObservedMPMRV
+    rv_type = ObservedGivenPairsRV if given_parameters.get("given_pairs") else ObservedMPMRV
     rv_type = rv_type.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
         rv_type,
@@ -725,7 +734,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         lambda data: {"net": pt.cast(data.net, "int64"), "weight": data.weight},
         **options,
     )
-    for axis in axes_of.labelled():  # for those of new data
+    for axis in axes_of.labelled():  # to check the labels of new data
         label_axis(rv_type, model, name, axis, counts.coords[axis], known=False)
     return y
 
@@ -733,65 +742,65 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
 def _in_model_order(
     name: str, counts: PairCounts, parameters: Mapping[str, Any], dim_of: Mapping[str, str]
 ) -> PairCounts:
-    """Put counts in the order of the model's coords; what is by position must not be read anew."""
+    """Put counts in the order of the model's coords; raise if parameters have no names."""
     model = pm.modelcontext(None)
     moved = in_order(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
     if moved is not counts:
-        for what, x in parameters.items():
+        for parameter, x in parameters.items():
             if np.ndim(getattr(x, "type", x)) and not has_dims(x) and not has_labels(x):
                 raise ValueError(
-                    f"The counts of {name!r} are in another order than the model's coords, and the "
-                    f"{what} has no names for its axes. Give it dims, or put the counts in the "
-                    "order of the model with counts.reindex({'item': ..., 'ranker': ...})."
+                    f"The counts of {name!r} are in another order than the model's coords, but "
+                    f"the {parameter} has no names for its axes. Give it dims, or put the counts "
+                    "in the order of the model with counts.reindex({'item': ..., 'ranker': ...})."
                 )
     return moved
 
 
 def _tells_apart(counts: PairCounts, axis: str) -> bool:
-    """Whether an axis has labels of its own: more than one, and others than rankers."""
+    """Tell whether an axis has several labels that do not just repeat the rankers."""
     group = counts.groups.get(axis)
     alike = group is not None and np.array_equal(group.idx, np.arange(len(counts.rankers)))
     return len(counts.coords[axis]) > 1 and not alike
 
 
 def _net_counts(counts: PairCounts) -> NDArray[np.int32]:
-    """Return the net counts in the 32 bits that models hold."""
+    """Return the net counts in 32 bits, as models store them."""
     n_rankers, n_items = len(counts.rankers), len(counts.items)
     if n_rankers * n_items > MOST_NET:
         raise ValueError(
-            f"Models hold a net count for every ranker and item; {n_rankers:,} rankers of "
-            f"{n_items:,} items are {n_rankers * n_items:,}, and at most {MOST_NET:,} are held. "
-            f"Where rankers have no parameters or weights of their own, pool them: counts.pooled() "
-            f"has the same likelihood, up to a constant. Else take some, with counts.subset()."
+            f"Models store at most {MOST_NET:,} net counts, one for every ranker and item; "
+            f"{n_rankers:,} rankers of {n_items:,} items have {n_rankers * n_items:,}. If rankers "
+            "have no separate parameters or weights, pool them: counts.pooled() has the same "
+            "likelihood, up to a constant. Otherwise take a subset with counts.subset()."
         )
     net = counts.net()
     if np.abs(net).max(initial=0.0) > np.iinfo(np.int32).max:
         raise ValueError(
-            f"A net count is {np.abs(net).max():g}; models hold 32 bits of it. Divide the counts, "
+            f"A net count is {np.abs(net).max():g}, but models store 32 bits. Divide the counts, "
             "and give rankers an evidence weight instead."
         )
     return net.astype(np.int32)
 
 
 def _warn_of_empty(name: str, counts: PairCounts) -> None:
-    """Warn of rankers without counts."""
+    """Warn about rankers without counts."""
     empty = counts.rankers[counts.total() == 0]
     if len(empty):
         warnings.warn(
-            f"{len(empty)} of the {len(counts.rankers)} rankers of {name!r} preferred nothing to "
-            f"anything ({quoted(empty)}): their adherence is its prior.",
+            f"{len(empty)} of the {len(counts.rankers)} rankers of {name!r} have no counts "
+            f"({quoted(empty)}). The posterior of their adherence is the prior.",
             UninformativeRankingWarning,
             skip_file_prefixes=(_PACKAGE,),
         )
 
 
 # ---------------------------------------------------------------------------------------------
-# Checks: of numbers at once, of tensors in `logp`
+# Checks of numbers; `logp` checks tensors
 # ---------------------------------------------------------------------------------------------
 
 
 def _check_parameters(logp: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-    """Make the log-probability depend on parameters that it exists for."""
+    """Check the parameters of the log-probability."""
     return check_parameters(
         logp,
         pt.all(pt.isfinite(p.score)),
@@ -802,7 +811,7 @@ def _check_parameters(logp: TensorVariable, p: SimpleNamespace) -> TensorVariabl
 
 
 def _check_counts(observed: Any, score: Any) -> None:
-    """Raise for numbers that are no counts; of tensors, `logp` knows."""
+    """Raise for numbers that are not counts; `logp` checks tensors."""
     if isinstance(observed, Variable):
         return
     counts = observed_counts(observed, "PairCounts.from_frame")
@@ -814,35 +823,35 @@ def _check_counts(observed: Any, score: Any) -> None:
     n_items = pt.as_tensor_variable(score).type.shape[-1:]
     if n_items not in ((), (1,), (None,), counts.shape[-1:]):
         raise ValueError(
-            f"The observed counts are of {counts.shape[-1]} items, but `score` has {n_items[0]}: "
-            "give one score per item."
+            f"The observed counts have {counts.shape[-1]} items, but `score` has {n_items[0]}. "
+            "Give one score per item."
         )
-    meaning = "counts say how much the item of the row is preferred to that of the column"
+    meaning = "each count measures the preference for the row's item over the column's item"
     diagonal = (counts != 0) & np.eye(counts.shape[-1], dtype=bool)
     check_counts(counts, meaning, {"on the diagonal": diagonal})
 
 
 def _check_symmetric(total: Any) -> None:
-    """Raise for a table that cannot say how often pairs are compared."""
+    """Raise for a table that cannot hold numbers of comparisons of pairs."""
     if total is None or isinstance(total, Variable):
         return
     table = np.asarray(total)
     if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
         raise ValueError(
-            f"`total` has shape {table.shape}; with given_pairs=True it is a table of how often "
-            "each pair is compared, (..., n_items, n_items)."
+            f"`total` has shape {table.shape}; with given_pairs=True it must be a table of how "
+            "often each pair is compared, (..., n_items, n_items)."
         )
     unequal = (table != table.swapaxes(-1, -2)) | ((table != 0) & np.eye(len(table.T), dtype=bool))
     if unequal.any():
         where = [int(i) for i in np.argwhere(unequal)[0]]
         raise ValueError(
-            f"`total` is {table[tuple(where)]:g} at {where}: how often each pair is compared is a "
-            "symmetric table with zeros on the diagonal."
+            f"`total` is {table[tuple(where)]:g} at {where}. The table of how often each pair is "
+            "compared must be symmetric with zeros on the diagonal."
         )
 
 
 def _check_sign(name: str, given: Any, read: TensorVariable) -> None:
-    """Raise for numbers that are no adherence, variance or total; `logp` checks tensors."""
+    """Raise for invalid adherences, variances or totals; `logp` checks tensors."""
     if name == "variance":
         check_numbers(name, given, read, lambda x: x > 0, "finite and positive")
     elif name != "score":

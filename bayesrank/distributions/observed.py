@@ -1,22 +1,24 @@
-"""Data in a PyMC model: what ``observed=`` does for every family, and `set_observed` after it.
+"""Data in a PyMC model: ``observed=`` of every family, and `set_observed`.
 
 A family is a subclass of `ObservedRV`:
 
 ==================  ==========================================================================
-`data_types`        what it observes, such as `Rankings`, and `noun`, what that is called
-`axes`              the axes of the variable, and their dims by default
-`parameters`        names of the parameters, with the axes of each; `value` is the observed one
-`record`            a pure function of the data: the `Record` of what is registered as `pm.Data`,
-                    of what is *derived* and kept in shared variables, and of the outcome space
-`check_new`         raises for data that cannot replace the observed ones
-`on_axes`           puts other data on the axes of the model
-`derives_weights`   whether derived numbers depend on the weights
-`logp`              the log-probability, given the parameters by their names
+`data_types`        types of data that it observes, such as `Rankings`
+`data_name`         name of the data in messages
+`axes`              axes of the variable, and their dims by default
+`parameters`        names of the parameters, with the axes of each
+`value`             name of the observed parameter
+`record`            a pure function of the data that returns a `Record`: data to register as
+                    `pm.Data`, *derived* data to keep in shared variables, and the outcome space
+`check_new`         raises for data that cannot replace the observed data
+`on_axes`           puts new data on the axes of the model
+`derives_weights`   whether derived data depend on the weights
+`logp`              log-probability, given the named parameters
 ==================  ==========================================================================
 
-Structure that is no number, such as the axes of parameters, is a class attribute of a subclass that
-`ObservedRV.structured` makes. `observe` registers the data, and `set_observed` replaces them with
-all that was derived from them, which `pm.set_data` on one part cannot do.
+Structure that is not numeric, such as the axes of parameters, is a class attribute of a subclass
+that `ObservedRV.structured` returns. `observe` registers the data, and `set_observed` replaces them
+and all derived data. `pm.set_data` on one part cannot do that.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -82,7 +84,7 @@ __all__ = [
 
 
 class Options(TypedDict, total=False):
-    """What every variable of a model takes, as those of PyMC do."""
+    """Options of every variable of a model, as in PyMC."""
 
     dims: Any
     total_size: Any
@@ -94,7 +96,7 @@ class Options(TypedDict, total=False):
 
 
 class DistOptions(TypedDict, total=False):
-    """What every distribution takes that is made by ``dist``."""
+    """Options of every distribution that ``dist`` returns."""
 
     shape: Any
     size: Any
@@ -109,16 +111,16 @@ class Part(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a model keeps of data."""
+    """The data that a model stores."""
 
-    labels: Mapping[str, Any]  # of every axis
+    labels: Mapping[str, Any]  # labels of every axis
     parts: Mapping[str, Part]  # registered as `pm.Data`
     derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
-    outcome: str | None = None  # the label of the outcome space; None: the data do not tell
+    outcome: str | None = None  # label of the outcome space, if the data determine it
 
 
 class PartOfObserved(TensorSharedVariable):
-    """A part of observed data, which is replaced only together with the others."""
+    """A part of observed data, which can be replaced only with all other parts."""
 
     replaceable = False
 
@@ -126,28 +128,28 @@ class PartOfObserved(TensorSharedVariable):
         same = np.array_equal(new_value, self.get_value(borrow=True))
         if not same and not self.replaceable:
             raise ValueError(
-                f"{self.name!r} is a part of observed data, and pm.set_data cannot replace it "
-                "alone. Replace all of the data by br.set_observed."
+                f"{self.name!r} is one part of the observed data, and pm.set_data cannot replace "
+                "one part only. Replace all of the data with br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
 
 
 class ObservedRV(DrawnRV):
-    """A random variable with what was observed among its parameters; a family is a subclass."""
+    """A random variable with the observed data among its parameters; families are subclasses."""
 
     data_types: ClassVar[tuple[type, ...]] = ()
-    noun: ClassVar[str] = ""  # of the data
+    data_name: ClassVar[str] = ""  # name of the data in messages
     axes: ClassVar[tuple[str, ...]] = ()
-    example: ClassVar[tuple[str, ...]] = ()  # other names for them
+    example: ClassVar[tuple[str, ...]] = ()  # other names for the axes
     value: ClassVar[str] = ""
     derives_weights: ClassVar[bool] = False
-    rows_apart: ClassVar[bool] = False  # whether rows can be cut up, and evaluated on any device
+    rows_apart: ClassVar[bool] = False  # whether rows can be split between devices
 
     @classmethod
     def structured(cls, parameters: Mapping[str, str], **structure: Any) -> type[Self]:
         """Return the subclass with a static structure, such as the axes of its parameters.
 
-        `parameters` are further parameters, and `structure` class attributes, which are hashable.
+        `parameters` are further parameters, and `structure` are hashable class attributes.
         """
         found: type[Self] = _structured(
             cls,  # type: ignore[arg-type]
@@ -157,7 +159,7 @@ class ObservedRV(DrawnRV):
         return found
 
     def dist_params(self, node: Apply) -> list[Variable]:
-        """Return the parameters that a model prints: random ones that no other is made of."""
+        """Return the parameters that a model prints: random ones, without their random inputs."""
         inputs = node.inputs[2:]
         above = {x: set(ancestors([x])) for x in inputs}
         random = [x for x in inputs if any(_is_random(y) for y in above[x])]
@@ -166,21 +168,21 @@ class ObservedRV(DrawnRV):
 
     @classmethod
     def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
-        """Say what a model keeps of the data, given the parameters that are not data."""
+        """Return the data that a model stores, given the parameters that are not data."""
         raise NotImplementedError
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
-        """Raise where data cannot take the place of those that the model observes."""
+        """Raise if new data cannot replace those that the model observes."""
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> Any:
-        """Put data in the order of the model's labels, or raise where they have others."""
+        """Put data in the order of the model's labels, or raise if the labels differ."""
         return data
 
     @classmethod
     def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per row, of the data of that row alone: rows may be cut up."""
+        """Return one log-probability per row that depends only on this row: rows can be split."""
         return cls.logp(value, p)
 
 
@@ -219,20 +221,20 @@ def observe(
 ) -> TensorVariable:
     """Add data and the variable that observes them to the model in context.
 
-    Data that stand in the model under the same names are used if they have the same values.
+    Data that the model already has under the same names are used if their values are equal.
 
     Parameters
     ----------
     rv_type, name, data
-        The family, the name of the variable, and what it observes.
+        The family, the name of the variable, and the data that it observes.
     given : mapping
         Parameters that are not data.
     with_data : callable
-        Returns the parameters that are neither given nor derived, from the registered parts.
+        Function of the registered parts that returns the parameters neither given nor derived.
     outcome : str, optional
-        Label of the outcome space, if the data do not tell.
+        Label of the outcome space, if the data do not determine it.
     items_known : bool
-        Whether each item has a utility, so that as many other items are a mistake.
+        Whether each item has a utility, so that an equal number of other items is an error.
     without : collection of str
         Parts to leave out.
     dims, total_size
@@ -273,30 +275,31 @@ def observe(
 
 
 def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None:
-    """Replace the data that a model observes, with all that was derived from them.
+    """Replace the data that a model observes, and all data derived from them.
 
-    What was compiled stays compiled: a loop over folds, days or problems compiles once.
+    Compiled functions stay valid: a loop over folds, days or problems compiles once.
 
     Parameters
     ----------
     name : str
         Name of the distribution that observes the data.
     data : Rankings, Pairs, PairCounts or Interactions
-        The new data, of the type that the variable observes. Labels in another order are put in
-        the order of the model. *Rankings* are over the same items if utilities are by item, and of
-        the same rankers if they are by ranker. *Pairs* are on an axis of the same items and have
-        the same groups; the labels of a group may be others if nothing else in the model has them.
-        The rankers and items of *PairCounts* may be others, in any number, if every parameter by
-        ranker or item has these dims; the coords are replaced. As many rows as before are needed
-        only where something is one per row by its shape.
+        The new data, of the type that the variable observes. Labels in another order are put in the
+        order of the model. The number of rows may change, unless something has one entry per row by
+        its shape.
+
+        *Rankings* need the same items if utilities are by item, and the same rankers if they are by
+        ranker. *Pairs* need the same items and groups; the labels of a group may change if nothing
+        else in the model uses them. *PairCounts* may have any rankers and items if every parameter
+        by ranker or item has these dims; the coords are replaced.
     model : pm.Model, optional
-        Default the model in context.
+        By default the model in context.
 
     Raises
     ------
     ValueError
-        If the model observes no such variable, or the data do not fit the rest of the model:
-        nothing is changed then.
+        If the model observes no such variable, or the data do not fit the rest of the model. The
+        model is then unchanged.
 
     Examples
     --------
@@ -314,19 +317,19 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     name = model.name_for(name)
     rv_type, p = _found(model, name)
     if not isinstance(data, rv_type.data_types):
-        types = " or ".join(each.__name__ for each in rv_type.data_types)
-        raise TypeError(f"{name!r} observes {types}, and cannot observe {type(data).__name__}.")
+        types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
+        raise TypeError(f"{name!r} observes {types}, not {type(data).__name__}.")
     data = rv_type.on_axes(model, name, data, p)
     rv_type.check_new(model, name, data, p)
     with model:
         record = rv_type.record(name, data, p)
 
-    parts = {name_of(name, part): of_part for part, of_part in record.parts.items()}
+    parts = {name_of(name, part): values for part, values in record.parts.items()}
     for group in groups_of(name, model.named_vars_to_dims):
-        if name_of(name, group) not in parts:  # else it would stay that of the old data
+        if name_of(name, group) not in parts:  # otherwise the old group would remain
             raise ValueError(
-                f"The model keeps the {group} of all that {name!r} observes, and the new data have "
-                f"none. Read them with their {group}, as those were that the model was made with."
+                f"The model stores the {group} of the data of {name!r}, but the new data have no "
+                f"{group}. Read them with it, as the original data were."
             )
     for full_name, (value, axes) in parts.items():
         if full_name in model.named_vars:
@@ -337,7 +340,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
             model.set_data(full_name, value, coords=coords)
             part.replaceable = False
     label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
-    if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still does
+    if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still applies
         label = None
     n = len(record.labels[rv_type.axes[0]])
     model.set_data(name_of(name, OUTCOMES), [n], coords=label)
@@ -353,7 +356,7 @@ def outcome_of(rv_type: Any, weight: NDArray[np.floating]) -> str:
 
 
 def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
-    """Find a variable that observes data, and its parameters."""
+    """Find the variable that observes data, and its parameters."""
     known = sorted(rv.name for rv in model.observed_RVs)
     variable = model.named_vars.get(name)
     while variable is not None and variable.owner is not None:
@@ -364,7 +367,7 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
         variable = next(iter(variable.owner.inputs), None) if name in known else None
     raise ValueError(
         f"The model has no Rankings, Pairs, PairCounts or Interactions observed as {name!r}; it "
-        f"observes {known}. Arrays are replaced by pm.set_data, if they are pm.Data."
+        f"observes {known}. To replace an array, make it a pm.Data and use pm.set_data."
     )
 
 
@@ -378,8 +381,8 @@ def _data(
     if same_value(present, pt.as_tensor_variable(value)):
         return present
     raise ValueError(
-        f"The model has a variable {present.name!r}, but the {rv_type.noun} of {name!r} register "
-        "other data under this name. Give it their values, or another name."
+        f"The model has a variable {present.name!r}, but the {rv_type.data_name} of {name!r} "
+        "register other data under this name. Give it their values, or another name."
     )
 
 
@@ -389,7 +392,7 @@ def _data(
 
 
 def names_of_axes(rv_type: type[ObservedRV], name: str, dims: Any) -> tuple[str, ...]:
-    """Check names for the axes; by default they are called what they are."""
+    """Check the names of the axes; by default those of the family."""
     if dims is None:
         return rv_type.axes
     names = (dims,) if isinstance(dims, str) and len(rv_type.axes) == 1 else dims
@@ -397,7 +400,7 @@ def names_of_axes(rv_type: type[ObservedRV], name: str, dims: Any) -> tuple[str,
     if not fits or len(names) != len(rv_type.axes) or not all(isinstance(d, str) for d in names):
         number = {1: "one axis", 2: "two axes", 3: "3 axes"}[len(rv_type.axes)]
         raise ValueError(
-            f"`dims` of {name!r} is {dims!r}: name {number}, such as dims={rv_type.example}. There "
+            f"`dims` of {name!r} is {dims!r}. Name {number}, such as dims={rv_type.example}. There "
             f"is one label per {', and one per '.join(rv_type.axes)}."
         )
     return tuple(names)
@@ -406,30 +409,30 @@ def names_of_axes(rv_type: type[ObservedRV], name: str, dims: Any) -> tuple[str,
 def _add_coord(
     rv_type: type[ObservedRV], model: pm.Model, name: str, dim: str, labels: Any
 ) -> None:
-    """Add a coord, or check that the model's own has these labels."""
+    """Add a coord, or check that the coord of the model has these labels."""
     if dim not in model.coords:
         model.add_coord(dim, labels)
         return
     present = model.coords[dim]
     if present is not None and not np.array_equal(np.asarray(present), np.asarray(labels)):
-        what = f"that are not the {len(labels)}"
+        difference = f"that are not the {len(labels)}"
         if set(present) == set(labels):
-            what = "in another order than those"
+            difference = "in another order than those"
         raise ValueError(
-            f"The model's coord {dim!r} has {len(present)} labels {what} "
-            f"of the {rv_type.noun} of {name!r}. Build the model with pm.Model(coords="
-            f"{rv_type.noun}.coords), or give a second collection of {rv_type.noun} its own "
-            f"dims={rv_type.example}."
+            f"The model's coord {dim!r} has {len(present)} labels {difference} "
+            f"of the {rv_type.data_name} of {name!r}. Build the model with pm.Model(coords="
+            f"{rv_type.data_name}.coords), or give a second collection of {rv_type.data_name} its "
+            f"own dims={rv_type.example}."
         )
 
 
 def label_axis(
     rv_type: type[ObservedRV], model: pm.Model, name: str, axis: str, labels: Any, *, known: bool
 ) -> str:
-    """Name the dim of the labels of an axis, a new one if the model's own has others."""
+    """Return the dim of an axis, a new one if the model has other labels for the axis."""
     present = model.coords.get(axis)
     if known and present is not None and len(present) == len(labels) and {*present} != {*labels}:
-        same_labels(f"the model's coord {axis!r}", name, present, labels, rv_type.noun)
+        same_labels(f"the model's coord {axis!r}", name, present, labels, rv_type.data_name)
     dim = axis if present is None or np.array_equal(present, labels) else f"{name}_{axis}s"
     if dim not in model.coords:
         model.add_coord(dim, labels)
@@ -437,7 +440,7 @@ def label_axis(
 
 
 def in_order(data: Any, coords: Mapping[str, Any]) -> Any:
-    """Put data in the order of the coords that have the same labels in another order."""
+    """Reorder data to the coords that have the same labels in another order."""
     moved = {
         axis: coords[axis]
         for axis, labels in data.coords.items()
@@ -449,20 +452,23 @@ def in_order(data: Any, coords: Mapping[str, Any]) -> Any:
 
 
 def same_labels(
-    whose: str, name: str, present: Any, labels: Any, noun: str, axis: str = "items"
+    whose: str, name: str, present: Any, labels: Any, data_name: str, axis: str = "items"
 ) -> None:
-    """Raise where the items (or what the axis is of) of data are not those of the model."""
+    """Raise if the labels of data on an axis differ from those of the model."""
     if np.array_equal(present, labels):
         return
-    what = f"has {len(present)} labels, and they have {len(labels)}"
+    difference = f"has {len(present)} labels, and they have {len(labels)}"
     if len(present) == len(labels):
         row = int((np.asarray(present) != np.asarray(labels)).argmax())
-        what = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
-    way_out = f"Read the {noun} with {axis}=, in the order of the model."
+        difference = f"has {label_repr(present[row])} where they have {label_repr(labels[row])}"
+    way_out = f"Read the {data_name} with {axis}=, in the order of the model."
     if axis not in ("items", "users"):
-        way_out = f"Put them in the order of the model with {noun}.reindex({{{axis[:-1]!r}: ...}})."
+        way_out = (
+            f"Put them in the order of the model with {data_name}.reindex({{{axis[:-1]!r}: ...}})."
+        )
     raise ValueError(
-        f"The {axis} of the {noun} of {name!r} are not those of {whose}, which {what}. {way_out}"
+        f"The {axis} of the {data_name} of {name!r} are not those of {whose}, which {difference}. "
+        f"{way_out}"
     )
 
 
@@ -478,24 +484,24 @@ def is_labelled(value: Any) -> bool:
 
 
 def with_given(rv: TensorVariable, **given: Any) -> TensorVariable:
-    """Keep the parameters of a distribution as they were given, with their names and labels."""
+    """Attach the parameters as given, with their names and labels, to a distribution."""
     rv.tag.given = given
     return rv
 
 
 def refuse_labelled(what: str, value: Any) -> None:
-    """Raise for a constant with labels where there is nothing to align them with."""
+    """Raise for a constant with labels if there is nothing to align them with."""
     if is_labelled(value):
         raise TypeError(
-            f"{what} is a {type(value).__name__}, and its labels would be lost: there are none to "
-            "align it with. Give an array of its values, in the order of the data."
+            f"{what} is a {type(value).__name__}, and its labels would be lost, because the data "
+            "have none. Give an array of its values, in the order of the data."
         )
 
 
 def as_double(value: Any, what: str = "A parameter") -> TensorVariable:
-    """Return a tensor of double precision; PyTensor makes single ones of the numbers that fit.
+    """Return a tensor of double precision; PyTensor would choose a smaller type.
 
-    Labels, which a tensor would lose, are refused in a sentence about `what`.
+    A tensor would lose labels, so that labelled values are refused; `what` names the value.
     """
     refuse_labelled(what, value)
     if isinstance(getattr(value, "type", None), XTensorType):
@@ -505,16 +511,16 @@ def as_double(value: Any, what: str = "A parameter") -> TensorVariable:
     return pt.cast(pt.as_tensor_variable(value), "float64")
 
 
-def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray[Any]:
-    """Return an array of numbers as one, and raise for what has none, with the way out."""
+def observed_counts(observed: Any, reader: str, data_name: str = "counts") -> NDArray[Any]:
+    """Return an array of numbers, or raise an error that names the `reader` to use."""
     try:
         counts = np.asarray(observed)
     except ValueError:  # lists of different lengths
         counts = np.asarray("")
     if counts.dtype.kind not in "biufO":
         raise TypeError(
-            f"The observed {noun} are {label_repr(observed)}, which is no array of numbers. Read "
-            f"labels and lists of different lengths with {reader}."
+            f"The observed {data_name} are {label_repr(observed)}, which is not an array of "
+            f"numbers. Read labels and lists of different lengths with {reader}."
         )
     return counts
 
@@ -522,32 +528,32 @@ def observed_counts(observed: Any, reader: str, noun: str = "counts") -> NDArray
 def check_counts(
     counts: NDArray[Any], meaning: str, more: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})
 ) -> None:
-    """Raise for numbers that are no counts, with the first wrong one.
+    """Raise for numbers that are not counts, and show the first one.
 
-    `meaning` says what counts are, and `more` has further mistakes and where they are.
+    `meaning` describes a valid count, and `more` maps further mistakes to their places.
     """
     wrong = {
         "not a whole number": (counts != np.round(counts)) | np.isinf(counts),
         "negative": counts < 0,
         **more,
     }
-    for what, bad in wrong.items():
+    for mistake, bad in wrong.items():
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
             raise ValueError(
-                f"The observed count {counts[where]:g} at {list(where)} is {what}: {meaning}."
+                f"The observed count {counts[where]:g} at {list(where)} is {mistake}: {meaning}."
             )
 
 
 def check_rows(
-    class_name: str, rows: Sequence[int], noun: str, parameters: Mapping[str, tuple[Any, int]]
+    class_name: str, rows: Sequence[int], data_name: str, parameters: Mapping[str, tuple[Any, int]]
 ) -> None:
-    """Raise where leading axes of parameters do not fit those of an observed array.
+    """Raise if leading axes of parameters do not fit those of an observed array.
 
-    `rows` are the lengths of the leading axes of the array, whose rows are one `noun` each.
-    `parameters` are each parameter, or None, and its number of axes in a row.
+    `rows` holds the lengths of the leading axes of the array, and `data_name` names its rows.
+    `parameters` maps names to a parameter, or None, and its number of axes within a row.
     """
-    for what, (x, n_axes) in parameters.items():
+    for parameter, (x, n_axes) in parameters.items():
         if x is None:
             continue
         shape = pt.as_tensor_variable(x).type.shape
@@ -555,18 +561,20 @@ def check_rows(
         pairs = zip(reversed(lead), reversed(rows), strict=False)
         if len(lead) > len(rows) or any(a not in (None, 1, b) for a, b in pairs if b != 1):
             raise ValueError(
-                f"{class_name} got {noun} of shape {tuple(rows)} in observed=, and `{what}` of "
-                f"shape {shape}: give one for all {noun}, or one for each."
+                f"{class_name} got {data_name} of shape {tuple(rows)} in observed=, and "
+                f"`{parameter}` of shape {shape}. Give one for all {data_name}, or one for each."
             )
 
 
-def check_length(name: str, what: str, x: TensorVariable, n: int, noun: str, unit: str) -> None:
-    """Raise where a parameter is one per unit, by its shape, of another number of them."""
+def check_length(
+    name: str, what: str, x: TensorVariable, n: int, data_name: str, unit: str
+) -> None:
+    """Raise if a parameter has one entry per unit by its shape, and the number changes."""
     length = x.type.shape[0] if x.ndim else None
-    if length not in (None, 0, n):  # of length 0: it is not there
+    if length not in (None, 0, n):  # length 0: the parameter is missing
         raise ValueError(
-            f"{name!r} has {length} {what}, but the new {noun} have {n} {unit}. Declare the {what} "
-            "with dims, which set_observed can change, instead of a shape."
+            f"{name!r} has {length} {what}, but the new {data_name} have {n} {unit}. Declare the "
+            f"{what} with dims, which set_observed can change, instead of a shape."
         )
 
 
@@ -581,23 +589,23 @@ def observed_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split the options that go with data into those of the family and those of `observe`.
 
-    Options that are None were not given. The family `takes` some, and the data bring others
-    (`brings`), which are refused in a sentence that ends with `instead`. Raises TypeError for any
-    other option.
+    Options that are None were not given. The family takes the options in `takes`. The data bring
+    those in `brings`, which are refused in a message that ends with `instead`. Any other option
+    raises TypeError.
     """
     options = {name: value for name, value in options.items() if value is not None}
     collection = type(data).__name__
     for taken in (*brings, "shape"):
         if taken in options:
             raise TypeError(
-                f"{class_name} got both observed={collection} and {taken}=: "
-                f"{collection} brings its own. Leave {taken}= out"
+                f"{class_name} got both observed={collection} and {taken}=. "
+                f"{collection} brings its own: leave {taken}= out"
                 f"{instead}."
             )
     for unknown in options.keys() - {*takes, "dims", "total_size"}:
         raise TypeError(f"{class_name} got an unexpected keyword argument {unknown!r}.")
-    own = {name: options.pop(name) for name in takes if name in options}
-    return own, options
+    family_options = {name: options.pop(name) for name in takes if name in options}
+    return family_options, options
 
 
 OBSERVED_BY = {
@@ -610,9 +618,9 @@ FROM_RANKINGS = {Pairs: "rankings.pairs()", PairCounts: "rankings.counts()"}
 
 
 def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str) -> None:
-    """Raise TypeError for other data than `wanted` and for tables, with the `reader` of tables.
+    """Raise TypeError for data of other types than `wanted`, and for tables.
 
-    Arrays and tensors pass.
+    Arrays and tensors pass. `reader` names the function that reads tables.
     """
     refuse_labels(class_name, observed, reader)
     for data_type, others in OBSERVED_BY.items():
@@ -621,16 +629,16 @@ def refuse_other_data(class_name: str, observed: Any, wanted: type, reader: str)
             if data_type is Rankings and wanted in FROM_RANKINGS:
                 way = f" Give observed={FROM_RANKINGS[wanted]}."
             raise TypeError(
-                f"{class_name} observes {wanted.__name__}, and got {data_type.__name__}, which "
+                f"{class_name} observes {wanted.__name__}, but got {data_type.__name__}, which "
                 f"{others} observe{'' if ' ' in others else 's'}.{way}"
             )
 
 
 def refuse_labels(class_name: str, observed: Any, reader: str) -> None:
-    """Raise for tables, DataArrays and whatever else has labels, with the way to read them."""
-    of_xarray = hasattr(observed, "dims") and hasattr(observed, "coords")
-    if of_xarray or hasattr(observed, "columns") or has_labels(observed):
-        as_table = ", as a DataFrame: observed.to_pandas()" if of_xarray else ""
+    """Raise for tables, DataArrays and other labelled data, and name their `reader`."""
+    is_xarray = hasattr(observed, "dims") and hasattr(observed, "coords")
+    if is_xarray or hasattr(observed, "columns") or has_labels(observed):
+        as_table = ", as a DataFrame: observed.to_pandas()" if is_xarray else ""
         raise TypeError(
             f"{class_name} got a {type(observed).__name__} as observed=, and its labels would be "
             f"lost. Read it with {reader}, which keeps them{as_table}."
@@ -642,27 +650,27 @@ def refuse_single_precision() -> None:
     if pytensor.config.floatX != "float64":
         raise ValueError(
             f"pytensor.config.floatX is {pytensor.config.floatX!r}: bayesrank computes in double "
-            "precision, and item numbers beyond 32,767 would wrap around. Set "
+            "precision, and item numbers beyond 32,767 would overflow. Set "
             "pytensor.config.floatX = 'float64'."
         )
 
 
 # ---------------------------------------------------------------------------------------------
-# Values that are known
+# Known values
 # ---------------------------------------------------------------------------------------------
 
 
 def known_value(x: Any) -> NDArray[Any] | None:
-    """Value of a shared variable or constant; None of anything that is computed."""
+    """Return the value of a shared variable or constant; None for computed variables."""
     x = uncast(x)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
     return None if value is None else np.asarray(value)
 
 
 def given_numbers(given: Any, read: TensorVariable) -> NDArray[Any] | None:
-    """Values of a parameter that was given as numbers, once it is read; None of tensors."""
+    """Return the values of a parameter given as numbers, after reading; None for tensors."""
     if isinstance(given, Variable) or not all(
-        isinstance(each, Constant) for each in graph_inputs([read])
+        isinstance(x, Constant) for x in graph_inputs([read])
     ):
         return None
     return np.asarray(read.eval(mode="FAST_COMPILE"))
@@ -671,7 +679,7 @@ def given_numbers(given: Any, read: TensorVariable) -> NDArray[Any] | None:
 def check_numbers(
     name: str, given: Any, read: TensorVariable, valid: Callable[[Any], Any], need: str
 ) -> None:
-    """Raise where a parameter was given as numbers that are not finite or not `valid`."""
+    """Raise if a parameter was given as numbers that are not finite or not `valid`."""
     known = given_numbers(given, read)
     numbers = np.ravel([] if known is None else known)
     wrong = numbers[~(np.isfinite(numbers) & valid(numbers))]
@@ -680,21 +688,21 @@ def check_numbers(
 
 
 def same_value(x: TensorVariable, y: TensorVariable) -> bool:
-    """Whether two variables have the same value, and both have one."""
+    """Tell whether two variables have known and equal values."""
     known_x, known_y = known_value(x), known_value(y)
     return known_x is not None and known_y is not None and np.array_equal(known_x, known_y)
 
 
 def is_observed(value: TensorVariable, data: TensorVariable) -> bool:
-    """Whether the value of a log-probability is the data that was registered, whatever its cast.
+    """Tell whether the value of a log-probability is the registered data, apart from casts.
 
-    By structure or by content: freezing or cloning a model makes new variables.
+    Compares structure or content, because freezing or cloning a model creates new variables.
     """
     return equal_computations([uncast(value)], [uncast(data)]) or same_value(value, data)
 
 
 def uncast(x: TensorVariable) -> TensorVariable:
-    """Return what was cast, or the variable itself."""
+    """Return the variable under any casts."""
     while (
         x.owner is not None
         and isinstance(x.owner.op, Elemwise)

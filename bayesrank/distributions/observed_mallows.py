@@ -1,4 +1,4 @@
-"""Observed rankings of Mallows models and of generalised ones."""
+"""Observed rankings of Mallows and generalised Mallows models."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -35,9 +35,9 @@ from bayesrank.distributions.mallows_variables import (
     checked,
     distance_number,
     name_of_distance,
-    of_items,
     refuse_no_ranks,
     refuse_real_numbers,
+    with_n_slots,
 )
 from bayesrank.distributions.observed import (
     Record,
@@ -71,11 +71,11 @@ __all__ = [
 ]
 
 RANKING = "ranking"
-OUTCOME = "weak orders given their block sizes"  # of which full rankings are some
+OUTCOME = "weak orders given their block sizes"  # includes full rankings
 
 
 class _ObservedRV(MallowsRV, ObservedRankingsRV):
-    """Observed rankings, with a check that the model has a sum for them."""
+    """Observed rankings, with a check that their probability can be computed."""
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
@@ -84,13 +84,13 @@ class _ObservedRV(MallowsRV, ObservedRankingsRV):
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
-        """Raise where a ranking has no sum."""
+        """Raise if the probability of a ranking cannot be computed."""
         raise NotImplementedError
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
         if p.alpha.ndim > cls.by_stage and p.alpha.type.shape != (1,):
-            check_length(name, "alpha", p.alpha, data.n_rankings, cls.noun, "of them")
+            check_length(name, "alpha", p.alpha, data.n_rankings, cls.data_name, "of them")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -110,10 +110,10 @@ class ObservedMallowsRV(_ObservedRV):
         row = check_partial(distance, data.ranks, data.n_items)
         if row is not None:
             raise ValueError(
-                f"{name!r} sums over the full rankings that complete partial ones, and under "
+                f"{name!r} sums over the full rankings that complete partial ones. Under "
                 f"distance={distance!r} the sum has more than 2^22 terms: {_described(data, row)}. "
-                "Use the footrule, which has no limit for rankings without ties, or drop items by "
-                "drop_items()."
+                "Use the footrule, which has no limit for rankings without ties, or drop items "
+                "with drop_items()."
             )
 
     @classmethod
@@ -125,13 +125,13 @@ class ObservedMallowsRV(_ObservedRV):
 
     @classmethod
     def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
-        """Log-probability of each ranking, which is possible."""
+        """Return the log-probability of each ranking, all of them possible."""
         distance = name_of_distance(p.distance)
         return partial_logp(value, p.consensus, p.alpha, distance=distance, n_items=n)
 
 
 class ObservedFullRV(ObservedMallowsRV):
-    """Full rankings observed around a consensus, whose distances need no sum."""
+    """Full rankings observed around a consensus, without a sum over completions."""
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
@@ -143,7 +143,7 @@ class ObservedFullRV(ObservedMallowsRV):
 
     @classmethod
     def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
-        consensus = of_items(p.consensus, n)
+        consensus = with_n_slots(p.consensus, n)
         return mallows_logp(value, consensus, p.alpha, distance=name_of_distance(p.distance))
 
 
@@ -160,7 +160,7 @@ class ObservedStagesRV(GeneralizedMallowsRV, ObservedMallowsRV):
 
     @classmethod
     def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
-        return stages_logp(value, of_items(p.consensus, n), p.alpha)
+        return stages_logp(value, with_n_slots(p.consensus, n), p.alpha)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class ObservedStagesRV(GeneralizedMallowsRV, ObservedMallowsRV):
 
 
 class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
-    """Rankings of all items observed, and the consensus summed out."""
+    """Observed rankings of all items, with a marginalised consensus."""
 
     parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
     gathered = ("alpha", "item")
@@ -181,16 +181,17 @@ class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
         if distance == "kendall":
             left_out = data.n_items - data.mask.sum(axis=1)
             row = int(left_out.argmax()) if left_out.any() else None
-            taken = "rankings of all items"
+            supported = "rankings of all items"
         else:
             row = _first_partial(data)
-            taken = f"full rankings without ties under distance={distance!r}"
+            supported = f"full rankings without ties under distance={distance!r}"
         if row is not None:
             raise ValueError(
-                f"{name!r} marginalises its consensus over {taken}: {_described(data, row)}. Give "
-                "a consensus, such as br.PlackettLuce('consensus', zeros, dims='item') with "
-                "br.LeapAndShift for its steps. Under 'kendall', from_orderings(..., rest=) says "
-                "that items left out come last; otherwise leave items out by drop_items()."
+                f"{name!r} marginalises its consensus, which needs {supported}: "
+                f"{_described(data, row)}. Give a consensus, such as "
+                "br.PlackettLuce('consensus', zeros, dims='item'), and sample it with "
+                "br.LeapAndShift. Under 'kendall', from_orderings(..., rest=) puts missing items "
+                "last; otherwise drop items with drop_items()."
             )
 
     @classmethod
@@ -201,7 +202,7 @@ class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
 
 
 class ObservedStagesSummedOutRV(StagesSummedOutRV, ObservedSummedOutRV):
-    """Full rankings and top-k lists observed, and the consensus summed out."""
+    """Observed full rankings and top-k lists, with a marginalised consensus."""
 
     parameters = ObservedSummedOutRV.parameters | {"alpha": STAGE}
     value_axes = "ranking,slot"
@@ -212,7 +213,7 @@ class ObservedStagesSummedOutRV(StagesSummedOutRV, ObservedSummedOutRV):
 
 
 class SharedSummedOutRV(ObservedSummedOutRV):
-    """The same with one concentration, by which the sum over orders is interpolated."""
+    """Observed rankings with one concentration, along which the sum over orders is interpolated."""
 
     parameters = ObservedSummedOutRV.parameters | {
         "cost": "of,at",
@@ -244,28 +245,28 @@ class SharedSummedOutRV(ObservedSummedOutRV):
 
 
 def _by_item(item: Any, ranks: Any) -> Any:
-    """Ranks (n_rankings, n_items) from those of slots."""
+    """Return ranks by item (n_rankings, n_items) from ranks by slot."""
     out = np.empty(ranks.shape, np.int64)
     np.put_along_axis(out, item.astype(np.int64), ranks.astype(np.int64), axis=1)
     return out
 
 
 def _is_current(p: SimpleNamespace) -> bool:
-    """Whether the costs are those of the data that the model now holds.
+    """Tell whether the costs belong to the current data of the model.
 
-    Where data were replaced, such as by rows of them, the sum over orders is taken anew at every
-    evaluation.
+    If data were replaced, for example by some of their rows, every evaluation computes the sum over
+    orders.
     """
     item, ranks, weight, cost = map(_known, (p.item, p.ranks, p.weight, p.cost))
     if item is None or ranks is None or weight is None or cost is None:
         return False
     distance = name_of_distance(p.distance)
-    each = consensus_costs(_by_item(item, ranks), distance).eval(mode="FAST_COMPILE")
-    return np.array_equal(np.tensordot(weight, each, 1), cost)
+    costs = consensus_costs(_by_item(item, ranks), distance).eval(mode="FAST_COMPILE")
+    return np.array_equal(np.tensordot(weight, costs, 1), cost)
 
 
 def _known(x: TensorVariable) -> Any:
-    """Value of data under the casts and the shapes that PyMC and we put on them, in any order."""
+    """Return the value of data, under casts and shape specifications in any order."""
     while x.owner is not None and isinstance(x.owner.op, SpecifyShape | Elemwise):
         if isinstance(x.owner.op, Elemwise) and not isinstance(x.owner.op.scalar_op, Cast):
             return None
@@ -288,7 +289,7 @@ def observe_mallows(
 ) -> TensorVariable:
     """Add rankings and the `Mallows` variable that observes them to the model in context.
 
-    `around` are the consensus, or None, and its dims; `options` are those of `observe`.
+    `around` holds the consensus, or None, and its dims; `options` are those of `observe`.
     """
     is_partial = _first_partial(rankings) is not None
     if around[0] is None:
@@ -308,7 +309,7 @@ def observe_stages(
     if alpha.axes != (STAGE,):
         raise ValueError(
             f"The alpha of {name!r} is by {' and '.join(alpha.axes)}; without a consensus "
-            "it is by stage. Give a consensus."
+            "it must be by stage only. Give a consensus."
         )
     summed_out = ObservedStagesSummedOutRV
     return _observe_jointly(summed_out, name, alpha, rankings, "kendall", True, options)
@@ -363,15 +364,15 @@ def _observe_jointly(
     check_summed_out(distance, n)
     if options.get("total_size") is not None:
         raise ValueError(
-            f"{name!r} has total_size=: without a consensus the rankings have one "
-            "log-probability together, which rows do not add up to. Give a consensus."
+            f"{name!r} got total_size= without a consensus: the joint log-probability of the "
+            "rankings is not a sum over rows. Give a consensus."
         )
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         return {
             "sizes": pt.cast(data.sizes, "int64") if has_blocks else pt.constant(NO_BLOCKS),
             "alpha": pt.atleast_1d(in_rows(alpha, vars(data))),
-            "item": of_items(data.item, n),
+            "item": with_n_slots(data.item, n),
             "ranks": pt.cast(data.ranks, "int64"),
             "weight": data.weight,
         }
@@ -381,29 +382,29 @@ def _observe_jointly(
 
 
 def _consensus_by_name(
-    name: str, consensus: Any, said: Any, rankings: Rankings, dims: Any
+    name: str, consensus: Any, consensus_dims: Any, rankings: Rankings, dims: Any
 ) -> tuple[Named, TensorVariable]:
-    """Read what a consensus is by, and whether it holds the ranks of all items."""
+    """Read the axes of a consensus, and check that it holds the ranks of all items."""
     refuse_real_numbers(consensus)
     by_name = utility_by_name(
-        name, consensus, rankings, utility_dims=said, dims=dims, what="consensus"
+        name, consensus, rankings, utility_dims=consensus_dims, dims=dims, parameter="consensus"
     )
-    own_axis = [axis for axis, of in enumerate(by_name.axes) if of in (ITEM, "slot")]
-    if not own_axis:
+    item_axis = [k for k, axis in enumerate(by_name.axes) if axis in (ITEM, "slot")]
+    if not item_axis:
         raise ValueError(
-            f"The consensus of {name!r} is by {' and '.join(by_name.axes)}, and not by item."
+            f"The consensus of {name!r} is by {' and '.join(by_name.axes)}; it must be by item."
         )
     known = known_value(by_name.value)
     if known is not None:
-        refuse_no_ranks(np.moveaxis(known, own_axis[0], -1).astype(np.int64))
-    by_row = pt.moveaxis(by_name.value, own_axis[0], -1)
+        refuse_no_ranks(np.moveaxis(known, item_axis[0], -1).astype(np.int64))
+    by_row = pt.moveaxis(by_name.value, item_axis[0], -1)
     return by_name, pt.all(are_ranks(by_row, rankings.n_items))
 
 
 def alpha_by_name(
-    name: str, alpha: Any, rankings: Rankings, said: Any, dims: Any, *, by_stage: bool = False
+    name: str, alpha: Any, rankings: Rankings, alpha_dims: Any, dims: Any, *, by_stage: bool = False
 ) -> Named:
-    """Read what a concentration is by: by ranking, ranker or groups, and by stage or not."""
+    """Read the axes of a concentration: ranking, ranker or groups, and the stage."""
     last = (STAGE,) if by_stage else ()
     return by_axes(
         name,
@@ -418,34 +419,34 @@ def alpha_by_name(
             first=last,
         ),
         also=(RANKING, RANKER, *rankings.groups),
-        said=said,
+        given_dims=alpha_dims,
     )
 
 
 def check_lists(name: str, rankings: Rankings) -> None:
-    """Raise where a ranking is neither full nor a top-k list of all items."""
-    # so many items were chosen before the last block as there are ranks before it
+    """Raise if a ranking is neither full nor a top-k list of all items."""
+    # before the last block, one item was chosen per rank
     last = rankings.ranks.max(axis=1, keepdims=True)
     chosen = (rankings.mask & (rankings.ranks < last)).sum(axis=1)
     bad = (rankings.mask.sum(axis=1) < rankings.n_items) | (chosen != last[:, 0] - 1)
     if bad.any():
         raise ValueError(
-            f"{name!r} is of rankings that have all items, and ties in the last block only: "
-            f"{_described(rankings, int(bad.argmax()))}. Say by from_orderings(..., rest=) "
-            "that what is left out comes last, or take br.Mallows(..., distance='kendall')."
+            f"{name!r} needs rankings of all items, with ties in the last block only: "
+            f"{_described(rankings, int(bad.argmax()))}. Put missing items last with "
+            "from_orderings(..., rest=), or use br.Mallows(..., distance='kendall')."
         )
 
 
 def _refuse_partial(name: str, data: Rankings) -> None:
     if (row := _first_partial(data)) is not None:
         raise ValueError(
-            f"{name!r} was made with full rankings without ties: {_described(data, row)}. Make "
-            "the model anew with partial rankings, which it then allows."
+            f"{name!r} was built with full rankings without ties: {_described(data, row)}. Build "
+            "the model with partial rankings, so that it accepts them."
         )
 
 
 def _first_partial(data: Rankings) -> int | None:
-    """Position of the first ranking that is not full; None if all are."""
+    """Return the position of the first partial ranking; None if all are full."""
     if data.n_slots < data.n_items:
         return 0
     partial = (data.ranks != np.arange(1, data.n_items + 1)).any(axis=1)
@@ -453,7 +454,7 @@ def _first_partial(data: Rankings) -> int | None:
 
 
 def _described(data: Rankings, row: int) -> str:
-    """Say how many items a ranking has, and on how many ranks."""
+    """Describe how many items and ranks a ranking has."""
     ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
     return (
         f"ranking {label_repr(data.labels[row])} has {ranked} of the {data.n_items} items, on "

@@ -1,15 +1,15 @@
-"""Observed `Pairs`: what a model keeps of matches, and the parameters of the matches by name.
+"""Observed `Pairs`: the data of matches in a model, and their parameters by name.
 
-LOO takes the log-probability of each pair. A sampler takes their sum over *cells*: pairs of the
-same items, group and effects count once. What the cells are depends on the axes of the parameters,
-the `Layout`, which is a property of the random variable.
+LOO uses the log-probability of each pair. A sampler uses a sum over *cells*, which pool pairs of
+the same items, group and effects. The cells depend on the axes of the parameters, the `Layout`,
+which is a property of the random variable.
 
 The lead of the first item of a pair is
 
     adherence * (utility of the first - utility of the second + deviations) + order effect + slopes
 
 and the effects on ties multiply the odds of a tie. Deviations, effects on ties and slopes are the
-*effects* of the kernel (`bayesrank.likelihoods.pairs.total_kernel`), a row of `Terms` for each.
+*effects* of the kernel (`bayesrank.likelihoods.pairs.total_kernel`). `Terms` has a row for each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,9 +78,9 @@ __all__ = ["observe_pairs"]
 
 PAIR = "pair"
 TERM = "pair_term"
-SIDE = "side of the pair"  # its first and its second item; no group has such a name
+SIDE = "side of the pair"  # the first or second item; no group can have this name
 
-# axes that a parameter may have without groups, and what they mean
+# axes that a parameter may have without groups, and their meaning
 READINGS: dict[str, dict[tuple[str, ...], str]] = {
     "utility": {(ITEM,): "one per item", (PAIR, SIDE): "two per pair"},
     "slope": {(FEATURE,): "one per feature"},
@@ -88,7 +88,7 @@ READINGS: dict[str, dict[tuple[str, ...], str]] = {
 }
 OTHER_READINGS: dict[tuple[str, ...], str] = {(): "one for all", (PAIR,): "one per pair"}
 
-# derived from the data: `PairTotals`, and logarithms of the numbers of orders
+# derived from the data: `PairTotals`, and logarithms of the multinomial coefficients
 DERIVED = {
     "log_multinomial": "",
     "cell_first": "cell",  # positions in the utilities
@@ -107,22 +107,22 @@ TAKEN = (
 class Layout(NamedTuple):
     """Axes of the parameters of observed pairs."""
 
-    utility: tuple[str, ...] = ()  # of utilities, without the items or sides
-    group: tuple[str, ...] = ()  # of adherence, order effect and ties, unless one is for all
-    slope: tuple[str, ...] | None = None  # of slopes, without the features
-    deviations: tuple[str, ...] = ()  # the group of each
-    ties: tuple[tuple[str, ...], ...] = ()  # of each effect on ties, the items last
+    utility: tuple[str, ...] = ()  # axes of utilities, without the items or sides
+    group: tuple[str, ...] = ()  # axes of adherence, order effect and ties, if any
+    slope: tuple[str, ...] | None = None  # axes of slopes, without the features
+    deviations: tuple[str, ...] = ()  # group of each deviation
+    ties: tuple[tuple[str, ...], ...] = ()  # axes of each effect on ties, the items last
     ordered: bool = False  # whether a pair differs from its mirror image
     groups: tuple[str, ...] = ()  # all groups of any parameter
 
     @property
     def coded(self) -> tuple[str, ...]:
-        """Groups that select the utilities and the adherence of a pair."""
+        """Return the groups that select the utilities and the adherence of a pair."""
         return tuple(sorted({*self.utility, *self.group} - {PAIR}))
 
     @property
     def n_terms(self) -> tuple[int, int]:
-        """Count the terms that the adherence multiplies, and those of ties."""
+        """Count the terms that the adherence multiplies, and the terms of ties."""
         return 2 * len(self.deviations), sum(1 + (ITEM in axes) for axes in self.ties)
 
 
@@ -131,7 +131,7 @@ class ObservedPairRV(ObservedRV, PairRV):
 
     rows_apart = True
     data_types = (Pairs,)
-    noun = "pairs"
+    data_name = "pairs"
     axes = ("pair", "result")
     example = ("match", "end")
     value = "counts"
@@ -145,13 +145,13 @@ class ObservedPairRV(ObservedRV, PairRV):
         "counts": "result",
         "effect": "term",
         "effect_size": "term",
-        # of the sum over cells: all utilities, and the other parameters of each group or of all
+        # for the sum over cells: all utilities, and other parameters per group or for all
         "utilities": "utility",
         "adherences": "adherence",
         "order_effects": "order_effect",
         "ties": "tie",
         "effects": "slope",
-        "lengths": "axis",  # of the coded groups, and the number of items
+        "lengths": "axis",  # numbers of labels of the coded groups, and of items
         **DERIVED,
     }
     layout: ClassVar[Layout] = Layout()
@@ -190,11 +190,11 @@ class ObservedPairRV(ObservedRV, PairRV):
         _check_axes(model, name, data, cls.layout.groups)
         by_pair = {}
         if PAIR in cls.layout.group:
-            own = {"adherences": p.adherences, "order effects": p.order_effects}
-            own["parameters of ties"] = p.ties
-            by_pair = {what: x for what, x in own.items() if x.type.shape[0] != 1}
-        for what, x in (by_pair | {"utilities": p.lead}).items():
-            check_length(name, what, x, data.n_pairs, "pairs", "rows")
+            parameters = {"adherences": p.adherences, "order effects": p.order_effects}
+            parameters["tie parameters"] = p.ties
+            by_pair = {parameter: x for parameter, x in parameters.items() if x.type.shape[0] != 1}
+        for parameter, x in (by_pair | {"utilities": p.lead}).items():
+            check_length(name, parameter, x, data.n_pairs, "pairs", "rows")
         _check_terms(model, name, data, cls.layout)
 
     @classmethod
@@ -215,10 +215,10 @@ class ObservedPairRV(ObservedRV, PairRV):
 
     @classmethod
     def is_current(cls, p: SimpleNamespace) -> bool:
-        """Whether the derived numbers are those of the data as they are now.
+        """Tell whether the derived numbers belong to the current data.
 
-        The answer decides how a log-probability is built: where data were replaced, such as by
-        some of their rows, the pairs are evaluated one by one.
+        If not, for example because some rows replaced the data, the log-probability evaluates the
+        pairs one by one.
         """
         parts = (p.first, p.second, p.counts, p.weight, p.effect, p.effect_size)
         codes = (getattr(p, _code_of(group)) for group in cls.layout.coded)
@@ -279,14 +279,14 @@ OBSERVED: dict[type[PairRV], type[ObservedPairRV]] = {
 
 
 def _code_of(group: str) -> str:
-    """Name the parameter that has the label of a group for every pair."""
+    """Name the parameter that holds the group label of every pair."""
     return f"{group}_of_pair"
 
 
 def _place(
     axes: Sequence[str], codes: Mapping[str, Any], lengths: Mapping[str, int]
 ) -> NDArray[np.int64]:
-    """Positions of pairs in a flat parameter that has these axes."""
+    """Return the positions of pairs in a flattened parameter with these axes."""
     return flat_places([codes[axis] for axis in axes], [lengths[axis] for axis in axes])
 
 
@@ -296,7 +296,7 @@ def _place(
 
 
 class Terms(NamedTuple):
-    """Effects of every pair, and the numbers that multiply them."""
+    """Effects of every pair, and their factors."""
 
     labels: list[str]
     which: NDArray[np.int32]  # (n_pairs, n_terms), positions among all effects
@@ -304,7 +304,7 @@ class Terms(NamedTuple):
 
 
 def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
-    """Lay out deviations of the first and second item, effects on ties, and slopes.
+    """List deviations of the first and second item, effects on ties, and slopes.
 
     The effects are in the order of `Parameters.effects`.
     """
@@ -327,7 +327,7 @@ def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
         add(f"first at {group}", first, 1.0)
         add(f"second at {group}", second, -1.0)
         start += len(known)
-    # both items of a pair count alike, in either order
+    # the order of the items of a pair does not matter
     one, other = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
     for k, axes in enumerate(layout.ties):
         if ITEM in axes:
@@ -353,7 +353,7 @@ def _features(name: str, pairs: Pairs) -> tuple[NDArray[np.float64], list[str]]:
     """Return the features of pairs, and their names."""
     if pairs.features is None or pairs.feature_names is None:
         raise ValueError(
-            f"{name!r} has slopes, but the pairs have no features: read them with features=."
+            f"{name!r} has slopes, but the pairs have no features. Read them with features=."
         )
     return pairs.features, [str(feature) for feature in pairs.feature_names]
 
@@ -371,13 +371,13 @@ class Parameters(NamedTuple):
     order_effect: Named
     tie: Named
     slope: Named | None
-    deviations: list[tuple[TensorVariable, str]]  # with the group of each
+    deviations: list[tuple[TensorVariable, str]]  # each with its group
     ties: list[Named]
 
     def layout(self, pairs: Pairs) -> Layout:
-        """Return the axes of all of them."""
+        """Return the axes of all parameters."""
         shared = [self.adherence, self.order_effect, self.tie]
-        # adherence, order effect and ties have the same axes, or else every pair is a group
+        # if adherence, order effect and ties have different axes, every pair is a group
         apart = {x.axes for x in shared} - {()}
         slopes = [] if self.slope is None else [self.slope]
         groups = {group for _, group in self.deviations}
@@ -419,7 +419,7 @@ class Parameters(NamedTuple):
                 tie = times_odds(tie, log_odds, rv_type.tie_least)
         by_pair = PAIR in layout.utility
         utilities = pt.stack([first, second], axis=1) if by_pair else self.utility.value
-        of_groups = partial(_of_groups, data=data, by_pair=PAIR in layout.group)
+        by_group = partial(_by_group, data=data, by_pair=PAIR in layout.group)
         counts = pt.cast(data.counts, "int64")
         return {
             "lead": _gather(self.adherence, data) * gap + effect,
@@ -433,9 +433,9 @@ class Parameters(NamedTuple):
             "effect_size": size,
             "effects": effects,
             "utilities": utilities.flatten(),
-            "adherences": of_groups(self.adherence),
-            "order_effects": of_groups(self.order_effect),
-            "ties": of_groups(self.tie),
+            "adherences": by_group(self.adherence),
+            "order_effects": by_group(self.order_effect),
+            "ties": by_group(self.tie),
             **{_code_of(group): vars(data)[group] for group in layout.coded},
         }
 
@@ -443,7 +443,7 @@ class Parameters(NamedTuple):
 def _gather(
     x: Named, data: SimpleNamespace, more: Mapping[str, Any] | None = None
 ) -> TensorVariable:
-    """Gather the value of a parameter at every pair; one for all stays one."""
+    """Gather the value of a parameter at every pair; a single value stays single."""
     gathered = {*x.axes} - {PAIR, SIDE}
     if not gathered and not more:
         return x.value
@@ -454,8 +454,8 @@ def _gather(
     return x.value[tuple(index[axis] for axis in x.axes)]
 
 
-def _of_groups(x: Named, data: SimpleNamespace, *, by_pair: bool) -> TensorVariable:
-    """Return a parameter of the groups as a vector: one of each, or one of all."""
+def _by_group(x: Named, data: SimpleNamespace, *, by_pair: bool) -> TensorVariable:
+    """Return a parameter as a vector: one value per group, or one for all."""
     value = _gather(x, data) if by_pair else x.value
     return pt.atleast_1d(value if value.ndim < 2 else value.flatten())
 
@@ -466,43 +466,43 @@ def _groups(pairs: Pairs) -> list[str]:
 
 
 def _axes(pairs: Pairs, dims: Any) -> Axes:
-    """Axes that parameters may have: items, pairs, their sides, groups and features."""
-    own, coords = (dims,) if isinstance(dims, str) else dims or (), pairs.coords
+    """Return the axes that parameters may have: item, pair, side, groups and feature."""
+    pair_dims, coords = (dims,) if isinstance(dims, str) else dims or (), pairs.coords
     labels: dict[str, Any] = {axis: coords[axis] for axis in (ITEM, PAIR, *_groups(pairs))}
     labels[SIDE] = RESULTS[:2]
     if FEATURE in coords:
         labels[FEATURE] = coords[FEATURE]
-    otherwise = "Read the pairs with by= what else they are grouped by."
-    return Axes("pairs", labels, dict(zip(own, ("pair",), strict=False)), otherwise)
+    otherwise = "Read the pairs with all groups in by=."
+    return Axes("pairs", labels, dict(zip(pair_dims, ("pair",), strict=False)), otherwise)
 
 
-def _read(name: str, what: str, value: Any, pairs: Pairs, dims: Any) -> Named:
+def _read(name: str, parameter: str, value: Any, pairs: Pairs, dims: Any) -> Named:
     """Read the axes of a parameter; groups come first."""
     groups, rows = _groups(pairs), np.arange(pairs.n_pairs)
-    readings = {**READINGS.get(what, OTHER_READINGS)}
+    readings = {**READINGS.get(parameter, OTHER_READINGS)}
     first = next(iter(readings))
     for group in groups:
-        if not np.array_equal(pairs.group_idx(group), rows):  # else its labels are pairs
+        if not np.array_equal(pairs.group_idx(group), rows):  # otherwise each pair is a label
             along = (group, *first)
             readings[along] = f"one per {' and '.join(along)}"
-    return by_axes(name, what, value, readings, _axes(pairs, dims), also=groups)
+    return by_axes(name, parameter, value, readings, _axes(pairs, dims), also=groups)
 
 
 def _read_deviation(name: str, deviation: Any, pairs: Pairs) -> tuple[TensorVariable, str]:
-    """Read the group at whose labels items deviate."""
+    """Read a deviation, and find its group."""
     model = pm.modelcontext(None)
     groups = {f"{group}_item": group for group in _groups(pairs)}
     dim = [*groups][-1]
     must = (
-        f"t must be a variable of the model with one of the dims {quoted(groups)}, whose labels "
-        f"are those of pairs.seen: model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
+        f"t must be a variable of the model with one of the dims {quoted(groups)}. Its labels come "
+        f"from pairs.seen: model.add_coord({dim!r}, pairs.seen({groups[dim]!r}).labels)."
     )
     if not has_dims(deviation):
-        raise ValueError(f"A deviation of {name!r} has no dims; i{must}")
+        raise ValueError(f"A deviation of {name!r} has no dims. I{must}")
     labels = {dim: coord_values(pairs.seen(group).labels) for dim, group in groups.items()}
     for dim, seen in labels.items():
         if {*seen} == {*(model.coords.get(dim) or ())}:
-            labels[dim] = np.asarray(model.coords[dim])  # `_terms` takes that order
+            labels[dim] = np.asarray(model.coords[dim])  # the order that `_terms` uses
     axes = Axes("pairs", labels, otherwise=f"I{must}")
     seen_at = {dim: f"one per item seen at each {group}" for dim, group in groups.items()}
     readings: dict[tuple[str, ...], str] = {(dim,): meaning for dim, meaning in seen_at.items()}
@@ -517,14 +517,14 @@ def _read_tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
     """Read the axes of an effect on ties, which must have names."""
     if not has_dims(effect):
         raise ValueError(
-            f"An effect on ties of {name!r} has no dims; it must be a variable of the model with "
+            f"An effect on ties of {name!r} has no dims. It must be a variable of the model with "
             f"any of the dims 'item' and {quoted(_groups(pairs))}."
         )
     return _read(name, "tie_effect", effect, pairs, dims)
 
 
 def _listed(given: Any) -> list[Any]:
-    """Make a list of one or of several."""
+    """Return a list of one or several."""
     return [*given] if isinstance(given, list | tuple) else [given]
 
 
@@ -538,7 +538,7 @@ def observe_pairs(
 ) -> TensorVariable:
     """Add observed pairs to the model in context.
 
-    `arguments` are those of the distribution `class_name`; `rv_type` is its model of the outcomes.
+    `arguments` are the options of the distribution `class_name`, whose model is `rv_type`.
     """
     parameter = rv_type.tie_parameter
     takes = ["adherence", "order_effect", "slope", "deviation"]
@@ -582,17 +582,17 @@ def observe_pairs(
 
 
 def _counts_of(name: str, pairs: Pairs, n_outcomes: int) -> NDArray[np.int32]:
-    """Return the counts of the outcomes that the model has."""
+    """Return the counts of the outcomes in the model."""
     if pairs.counts.max(initial=0) > np.iinfo(np.int32).max:
         raise ValueError(
-            f"A count of the pairs of {name!r} is {pairs.counts.max()}; models hold 32 bits of it. "
+            f"A count of the pairs of {name!r} is {pairs.counts.max()}, but models store 32 bits. "
             "Divide the counts, and give the pairs an evidence weight instead."
         )
     return np.ascontiguousarray(pairs.counts[:, :n_outcomes], dtype=np.int32)
 
 
 def _group_names(name: str, pairs: Pairs) -> list[str]:
-    """Name the judge and the groups, or raise where a group has the name of other data."""
+    """Name the judge and the groups, or raise if a group has the name of other data."""
     for group in pairs.groups:
         if group in TAKEN:
             raise ValueError(
@@ -620,28 +620,28 @@ def _item_matches(pairs: Pairs) -> NDArray[np.int64]:
 
 
 def _check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
-    """Raise for ties in data of a model that has none."""
+    """Raise for ties in data of a model without ties."""
     if n_outcomes == 3 or not (ties := pairs.counts[:, 2]).any():
         return
     row = int((ties > 0).argmax())
     one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
     raise ValueError(
         f"The pairs of {name!r} have {counted_noun(int(ties.sum()), 'tie')}, the first between "
-        f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Davidson and RaoKupper "
-        "have them. pairs.split_ties() would count half a win of each item: a pseudo-likelihood, "
-        "without LOO."
+        f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Use Davidson or "
+        "RaoKupper. Or count half a win for each item with pairs.split_ties(): this gives a "
+        "pseudo-likelihood, without LOO."
     )
 
 
 def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> None:
-    """Raise for pairs that have other features, or other items at the labels of a group."""
+    """Raise for pairs with other features, or other items at the labels of a group."""
     for group in layout.deviations:
         new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
         if len(new):
             raise ValueError(
-                f"{name!r} has deviations of the items at each {group}, which lack {new[0]!r} of "
-                "the new pairs. Build the model with all that there will be; rows that count 0 "
-                "matches keep what there is none of now."
+                f"{name!r} has deviations of the items at each {group}, but {new[0]!r} of the new "
+                "pairs is not among them. Build the model with all labels that it will ever see. "
+                "Rows with 0 matches keep labels without data."
             )
     if layout.slope is not None:
         _, names = _features(name, pairs)
@@ -649,37 +649,37 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> No
         known = [*model.coords[dim]][sum(layout.n_terms) :]
         if names != known:
             raise ValueError(
-                f"The pairs of {name!r} have the features {quoted(known)}, the new ones "
-                f"{quoted(names)}: read them with the same features=."
+                f"The pairs of {name!r} have the features {quoted(known)}, but the new pairs have "
+                f"{quoted(names)}. Read them with the same features=."
             )
 
 
 def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
-    """Raise for pairs that are grouped by other things than the observed ones."""
+    """Raise for pairs with other groups than the observed ones."""
     known, groups = groups_of(name, model.named_vars_to_dims), _group_names(name, pairs)
     if set(known) != set(groups):
         raise ValueError(
-            f"The pairs of {name!r} are grouped by {sorted(known)}, the new ones by "
-            f"{sorted(groups)}: read them with the same columns `judge` and `by`."
+            f"The pairs of {name!r} are grouped by {sorted(known)}, but the new pairs by "
+            f"{sorted(groups)}. Read them with the same `judge` and `by`."
         )
 
 
 def _dims_of_axes(model: pm.Model, name: str) -> dict[str, str]:
-    """Give the dims of the items and groups of observed pairs, by the names of these axes."""
+    """Return the dims of the items and groups of observed pairs, by axis."""
     dims = model.named_vars_to_dims
     (item,) = dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
     return {ITEM: item} | groups_of(name, dims)
 
 
 def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str]) -> None:
-    """Raise for other labels than those of the parameters and other variables of the model."""
+    """Raise for labels that differ from those of parameters or other variables."""
     dims_of, axis_of = model.named_vars_to_dims, _dims_of_axes(model, name)
-    own = {name} | {
+    own_data = {name} | {
         name_of(name, part)
         for axis in (*axis_of, FIRST, SECOND, WEIGHT, COUNTS)
         for part in (axis, counted(axis, MATCHES))
     }
-    used = {dim for x, dims in dims_of.items() if x not in own for dim in dims}
+    used = {dim for x, dims in dims_of.items() if x not in own_data for dim in dims}
     if name_of(name, counted(ITEM, MATCHES)) in dims_of:
         present = np.asarray(model.coords[axis_of[ITEM]])
         whose = f"the model's coord {axis_of[ITEM]!r}"
@@ -690,7 +690,7 @@ def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str])
         apart = present is not None and not np.array_equal(present, labels)
         if (dim in used or axis in groups) and apart:
             raise ValueError(
-                f"The {axis} axis of the model has the labels {quoted(present)}, that of the new "
-                f"pairs {quoted(labels)}. Build the model with all that there will be; rows that "
-                "count 0 matches keep the labels of which there are none now."
+                f"The {axis} axis of the model has the labels {quoted(present)}, but the new pairs "
+                f"have {quoted(labels)}. Build the model with all labels that it will ever see. "
+                "Rows with 0 matches keep labels without data."
             )

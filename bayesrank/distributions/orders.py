@@ -1,4 +1,4 @@
-"""Weak orders: what the distributions of rankings share, draws and observed `Rankings`."""
+"""Weak orders: draws and observed `Rankings` of all distributions of rankings."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
@@ -60,17 +60,16 @@ __all__ = [
 
 
 def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
-    """Broadcast shape of the axes before the last.
+    """Return the broadcast shape of all axes but the last.
 
-    Taken from one parameter where one has them all, because JAX needs shapes to be concrete and
-    a computed one is not.
+    If one parameter has all axes, its shape is used: JAX needs concrete shapes, not computed ones.
     """
     batches = [(tuple(p.shape)[:-1], p.type.broadcastable[:-1]) for p in parameters]
     deepest = max(len(shape) for shape, _ in batches)
     for shape, broadcastable in batches:
         if len(shape) == deepest and not any(broadcastable):
             return shape
-    # lengths of one as constants, without which an axis is taken for one that must not broadcast
+    # constants for lengths of one; otherwise PyTensor forbids broadcasting along the axis
     shapes = [
         tuple(1 if one else n for n, one in zip(shape, broadcastable, strict=True))
         for shape, broadcastable in batches
@@ -79,16 +78,16 @@ def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
 
 
 def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
-    """Rank slots by falling score and cut the order into blocks.
+    """Rank slots by decreasing score, and cut the order into blocks.
 
     Parameters
     ----------
     score : TensorVariable of float, (..., n_slots)
-        The highest is first.
+        Scores; the highest gets rank 1.
     where : TensorVariable of bool, (..., n_slots)
         Slots in use; others get rank 0.
     sizes : TensorVariable of int, (..., n_blocks)
-        Block sizes, best first; ``n_blocks == 0`` is a full ranking.
+        Block sizes, best first; ``n_blocks == 0`` means a full ranking.
 
     Returns
     -------
@@ -101,14 +100,14 @@ def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
 
 
 def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariable:
-    """Rank the slots in use from left to right and cut that order into blocks; shape of `rv`."""
+    """Rank the slots in use from left to right, and cut the order into blocks."""
     place = pt.cumsum(pt.cast(where, "int64"), axis=-1) - 1
     ranks = pt.switch(where, 1 + _blocks_before(place, sizes), 0)
     return pt.zeros_like(rv) + ranks
 
 
 def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) -> TensorVariable:
-    """Whether the slots in use, and no others, have ranks, and blocks the sizes given, (...)."""
+    """Tell whether exactly the slots in use have ranks, and blocks the given sizes, (...)."""
     out = pt.all(pt.eq(value > 0, where), axis=-1)
     if sizes.type.shape[-1] == 0:
         return out
@@ -118,52 +117,52 @@ def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) ->
 
 
 def blocks_of_one(utility: Any, where: Any = None) -> TensorVariable:
-    """Sizes of a full ranking of the slots in use, (..., n_slots)."""
+    """Return the block sizes of a full ranking of the slots in use, (..., n_slots)."""
     if where is None:
         return pt.ones_like(pt.atleast_1d(pt.as_tensor_variable(utility)), dtype="int64")
     return -pt.sort(-pt.cast(pt.as_tensor_variable(where), "int64"), axis=-1)
 
 
 def refuse_utility_dims(class_name: str, utility_dims: Any) -> None:
-    """Raise where dims of utilities are said that no rankings have."""
+    """Raise if dims of utilities are given without rankings."""
     if utility_dims is not None:
         raise TypeError(
-            f"{class_name} got utility_dims= without rankings: they go with observed=Rankings. "
-            "With an array, utilities are one for each slot."
+            f"{class_name} got utility_dims= without observed=Rankings. Leave it out: with an "
+            "array, there is one utility per slot."
         )
 
 
 def observed_ranks(
     class_name: str, observed: Any, utility: Any, options: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """Check an array of ranks, and say which slots are in use.
+    """Check an array of ranks, and find the slots in use.
 
     Parameters
     ----------
     class_name : str
-        Of the distribution.
+        Name of the distribution.
     observed : array_like or TensorVariable
-        Dense ranks, the last axis is slots; 0 and NaN are items that are not ranked.
+        Dense ranks; the last axis holds slots. 0 and NaN mark unranked items.
     utility : tensor_like
-        One per slot.
+        Utilities, one per slot.
     options : dict
-        Of the distribution; ``where`` is added if slots are empty and it is not there.
+        Options of the distribution; ``where`` is added if slots are empty and it is missing.
 
     Returns
     -------
     tuple of array of int or TensorVariable, and dict
-        Tensors are returned as they are; of their values, `logp` knows.
+        Tensors are returned unchanged; `logp` checks their values.
 
     Raises
     ------
     TypeError
-        For data of another type, a table, strings, or a weight, which arrays have none of.
+        For data of another type, a table, strings, or a weight, which arrays cannot have.
     ValueError
-        If they are no ranks, in a sentence that says what they look like.
+        If the numbers are not dense ranks.
     """
     if options.get("weight") is not None:
         raise TypeError(
-            f"{class_name} got weight= with an array: weights belong to rankings, such as "
+            f"{class_name} got weight= with an array. Give weights to the rankings: "
             "observed=Rankings.from_orderings(..., weight=...)."
         )
     refuse_other_data(class_name, observed, Rankings, "Rankings.from_ranks or from_ratings")
@@ -172,7 +171,7 @@ def observed_ranks(
         if is_batch and observed.dtype != "int32":
             raise TypeError(
                 f"{class_name} got a minibatch of {observed.dtype}, which PyMC casts to int32 and "
-                "then takes for no data: give pm.Minibatch(ranks.astype('int32'), ...)."
+                "then does not treat as data. Give pm.Minibatch(ranks.astype('int32'), ...)."
             )
         return observed, options
     read = "Read labels and lists of different lengths with Rankings.from_orderings."
@@ -180,21 +179,23 @@ def observed_ranks(
         ranks = np.ma.filled(np.ma.asarray(observed).astype(np.float64), np.nan)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{class_name} got observed={short_repr(observed)}, which is no array of ranks (1 = "
-            f"best). {read}"
+            f"{class_name} got observed={short_repr(observed)}, which is not an array of ranks (1 "
+            f"= best). {read}"
         ) from error
     if not ranks.ndim:
         raise ValueError(f"{class_name} got observed={ranks}: give one rank per slot.")
     if not ranks.size:
-        raise ValueError(f"{class_name} got observed= of shape {ranks.shape}, which has no ranks.")
+        raise ValueError(
+            f"{class_name} got observed= of shape {ranks.shape}, which holds no ranks."
+        )
     missing = np.isnan(ranks)
     ranks = np.where(missing, 0.0, ranks)
     _check_ranks(class_name, ranks)
     length = pt.as_tensor_variable(utility).type.shape[-1:]
     if length not in ((), (1,), (None,), ranks.shape[-1:]):
         raise ValueError(
-            f"{class_name} got {ranks.shape[-1]} ranks per ranking, and utilities of {length[0]} "
-            "slots: give one utility for each rank."
+            f"{class_name} got {ranks.shape[-1]} ranks per ranking, but utilities of {length[0]} "
+            "slots. Give one utility per rank."
         )
     check_rows(class_name, ranks.shape[:-1], "rankings", {"utility": (utility, 1)})
     empty = ranks == 0
@@ -202,19 +203,18 @@ def observed_ranks(
     if where is None and empty.any():
         if not missing.any() and empty.any(axis=-1).all():
             raise ValueError(
-                f"Each ranking that {class_name} got as observed= has a rank 0: the best of ranks "
-                "that count from 0, or an item that is not ranked. Add 1 to the ranks, or say "
-                "where=observed > 0."
+                f"Each ranking in observed= of {class_name} has a rank 0. If ranks count from 0, "
+                "add 1. If 0 marks an unranked item, pass where=observed > 0."
             )
         options = {**options, "where": ~empty}
     elif where is not None and not isinstance(where, Variable):
         in_use = np.broadcast_to(np.asarray(where, dtype=bool), ranks.shape)
         if (in_use == empty).any():
             place = tuple(int(i) for i in np.argwhere(in_use == empty)[0])
-            what, used = ("no rank", "in use") if empty[place] else ("a rank", "not in use")
+            rank, used = ("no rank", "in use") if empty[place] else ("a rank", "not in use")
             raise ValueError(
-                f"The slot {list(place)} has {what} in observed= of {class_name}, and is {used} "
-                "by where=."
+                f"The slot {list(place)} has {rank} in observed= of {class_name}, but is {used} "
+                "according to where=."
             )
     return ranks.astype(np.int64), options
 
@@ -227,26 +227,26 @@ def observed_orders(
     *,
     partial: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """Check an array of ranks of a model of full rankings, of which some may be partial.
+    """Check an array of ranks for a model of full and possibly partial rankings.
 
     Parameters
     ----------
     class_name, observed, options
-        As of `observed_ranks`.
+        As in `observed_ranks`.
     parameters : mapping
-        As of `check_rows`.
+        As in `check_rows`.
     partial : bool
         Whether items may be left out.
 
     Returns
     -------
     tuple of array of int or TensorVariable, and dict
-        As of `observed_ranks`.
+        As in `observed_ranks`.
 
     Raises
     ------
     TypeError, ValueError
-        As `observed_ranks`, and for ties without ``sizes``.
+        As in `observed_ranks`, and for ties without ``sizes``.
     """
     observed, options = observed_ranks(class_name, observed, 0.0, options)
     if isinstance(observed, np.ndarray):
@@ -257,34 +257,35 @@ def observed_orders(
             "have ties": ((np.diff(ordered) == 0) & (ordered[:, 1:] > 0)).any(axis=-1)
             & (options.get("sizes") is None),
         }
-        for what, bad in wrong.items():
+        for mistake, bad in wrong.items():
             if bad.any():
                 row = observed.reshape(-1, observed.shape[-1])[bad.argmax()].tolist()
                 raise ValueError(
-                    f"The ranks {short_repr(row)} in observed= of {class_name} {what}, and those "
-                    "of an array are full rankings. Read partial ones with Rankings.from_ranks, "
-                    "or say by sizes= how many items each block of ties has, around a consensus."
+                    f"The ranks {short_repr(row)} in observed= of {class_name} {mistake}; an array "
+                    "must hold full rankings. Read partial ones with Rankings.from_ranks. Or give "
+                    "a consensus, and the number of items of each block as sizes=."
                 )
     return observed, options
 
 
 def _check_ranks(class_name: str, ranks: NDArray[np.float64]) -> None:
-    """Raise if ranks are not 1, 2, ... without gaps, 0 where there is none."""
+    """Raise unless ranks are 1, 2, ... without gaps, and 0 for unranked items."""
     rows = ranks.reshape(-1, ranks.shape[-1])
     ordered = np.sort(rows, axis=-1)
     steps = np.diff(ordered, axis=-1, prepend=0)
-    dense = "rank anew with scipy.stats.rankdata(..., method='dense')"
+    dense = "use scipy.stats.rankdata(..., method='dense')"
     wrong = {
-        "are not finite": (~np.isfinite(rows), "0 or NaN are items that are not ranked"),
+        "are not finite": (~np.isfinite(rows), "use 0 or NaN for unranked items"),
         "are negative": (rows < 0, "1 is the best"),
-        "are not whole": (rows != np.round(rows), f"of average ranks of ties, {dense}"),
-        "have gaps": (steps > 1, f"of ranks such as 1, 2, 2, 4, {dense}"),
+        "are not whole": (rows != np.round(rows), f"for average ranks of ties, {dense}"),
+        "have gaps": (steps > 1, f"for ranks such as 1, 2, 2, 4, {dense}"),
     }
-    for what, (bad, way) in wrong.items():
+    for mistake, (bad, way_out) in wrong.items():
         if bad.any():
             row = rows[bad.any(axis=-1).argmax()]
             raise ValueError(
-                f"The ranks {short_repr(row.tolist())} in observed= of {class_name} {what}: {way}."
+                f"The ranks {short_repr(row.tolist())} in observed= of {class_name} {mistake}: "
+                f"{way_out}."
             )
 
 
@@ -293,7 +294,7 @@ def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariab
     if sizes.type.shape[-1] == 0:
         return place
     ends = pt.cumsum(sizes, axis=-1)
-    # an empty block after the last ends where the slots in use do, which no place reaches
+    # empty blocks after the last one end after all slots in use, so that no place reaches them
     return pt.sum(place[..., :, None] >= ends[..., None, :], axis=-1, dtype="int64")
 
 
@@ -303,19 +304,19 @@ def _blocks_before(place: TensorVariable, sizes: TensorVariable) -> TensorVariab
 
 
 class ObservedRankingsRV(ObservedRV):
-    """Ranks of the slots, with the observed ones and what belongs to them as parameters."""
+    """Ranks of the slots, with the observed data among the parameters."""
 
     data_types = (Rankings,)
-    noun = "rankings"
+    data_name = "rankings"
     axes: ClassVar[tuple[str, ...]] = ("ranking", "slot")
     example: ClassVar[tuple[str, ...]] = ("race", "place")
     value = "ranks"
     gathered: ClassVar[tuple[str, ...]] = ("utility",)  # parameters that follow the data
-    called: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what users call some of them
+    called: ClassVar[Mapping[str, str]] = MappingProxyType({})  # users' names for some of them
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
-        # who ranked, and how many rankings rankers and items have, for what is read off the results
+        # rankers, and numbers of rankings of rankers and items, which functions of results need
         by_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
         by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
         groups = {name: Part(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
@@ -341,60 +342,61 @@ class ObservedRankingsRV(ObservedRV):
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
         for part in cls._followed(model, name, p):
-            what = cls._follower(model, name, p, part)
+            parameter = cls._follower(model, name, p, part)
             kept = _labels_of(model, name, counted(part, RANKINGS))
             new = data.coords.get(part)
             if new is None:
                 raise ValueError(
-                    f"{name!r} has its {what} by {part}, and the new rankings are not "
-                    f"grouped by it. Read them with by={part!r}, or use Rankings.grouped."
+                    f"{name!r} has {parameter} by {part}, but the new rankings are not grouped by "
+                    f"it. Read them with by={part!r}, or use Rankings.grouped."
                 )
             if np.array_equal(kept, new):
                 continue
             if part == RANKER and are_numbers(new):
                 raise ValueError(
-                    f"{name!r} has its {what} by ranker, and the new rankings do not say "
-                    "whose they are. Read them with the rankers, such as by rankers= of "
-                    "Rankings.from_orderings or ranker= of Rankings.from_ratings."
+                    f"{name!r} has {parameter} by ranker, but the new rankings have no rankers. "
+                    "Read them with rankers= of Rankings.from_orderings or ranker= of "
+                    "Rankings.from_ratings."
                 )
             try:
                 data = data.reindex({part: kept})
             except ValueError as error:
                 raise ValueError(
-                    f"{name!r} has its {what} by {part}, and the new rankings have others. "
-                    f"{error} Make the model with all that will come, or subset the rankings."
+                    f"{name!r} has {parameter} by {part}, and the new rankings have other labels. "
+                    f"{error} Build the model with all labels that it will ever see, or take a "
+                    "subset of the rankings."
                 ) from error
         return data
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
-        """Name the parts by which parameters are gathered; raise where new data change nothing."""
-        what = cls.gathered[0]
+        """Name the axes by which parameters are gathered; raise if new data change nothing."""
+        parameter = cls.gathered[0]
         graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         rows, _ = model.named_vars_to_dims[name]
         groups = groups_of(name, model.named_vars_to_dims, rows)
-        own = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
+        gathering = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
         main = set(ancestors([getattr(p, x) for x in cls.gathered if x not in cls.called]))
         if not main.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
-            return own
+            return gathering
         raise ValueError(
-            f"The {what} of {name!r} is one per slot of the rankings that it was made with, and "
-            "follows no others. Give one per item, or gather it by "
+            f"The {parameter} of {name!r} has one entry per slot of the original rankings, and "
+            "does not depend on the new data. Give one per item, or gather it by "
             f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
         )
 
     @classmethod
     def _follower(cls, model: pm.Model, name: str, p: SimpleNamespace, part: str) -> str:
-        """Name the first parameter that is gathered by a part of the data."""
+        """Name the first parameter that a part of the data gathers."""
         codes = model.named_vars.get(name_of(name, part))
         by = [x for x in cls.gathered if hasattr(p, x) and codes in ancestors([getattr(p, x)])]
         field = (*by, cls.gathered[0])[0]
         return cls.called.get(field, field)
 
     @classmethod
-    def of_slots(cls, utility: Named, data: SimpleNamespace) -> dict[str, TensorVariable]:
-        """Parameters that all distributions of rankings have, from the registered data."""
-        # cast here: pm.Data stores 32 bits, and cumulative sums of those do not fold (PyTensor 3.3)
+    def slot_values(cls, utility: Named, data: SimpleNamespace) -> dict[str, TensorVariable]:
+        """Return the parameters that all distributions of rankings share."""
+        # pm.Data stores 32 bits, whose cumulative sums PyTensor 3.3 cannot fold
         ranks = pt.cast(data.ranks, "int64")
         return {
             "utility": in_slots(utility, vars(data)),
@@ -406,7 +408,7 @@ class ObservedRankingsRV(ObservedRV):
 
 
 def _labels_of(model: pm.Model, name: str, part: str) -> Any:
-    """Labels of the axis of what a model keeps."""
+    """Return the labels of the axis of stored data."""
     (dim,) = model.named_vars_to_dims[name_of(name, part)]
     return model.coords[dim]
 
@@ -417,7 +419,7 @@ def _labels_of(model: pm.Model, name: str, part: str) -> Any:
 
 
 class WeakOrderOptions(Options, total=False):
-    """What distributions of weak orders take."""
+    """Options of distributions of weak orders."""
 
     where: Any
     sizes: Any
@@ -442,9 +444,9 @@ class WeakOrderRV(DrawnRV):
 class WeakOrders(Discrete):
     """A distribution of the ranks of slots."""
 
-    settings: ClassVar[Sequence[str]] = ()  # options of observed rankings
-    by_row: ClassVar[Sequence[str]] = ()  # those that rankings may have of their own
-    given_sizes: ClassVar[bool] = False  # whether the sizes of blocks are no part of the outcome
+    settings: ClassVar[Sequence[str]] = ()  # options for observed rankings
+    by_row: ClassVar[Sequence[str]] = ()  # options that may differ between rankings
+    given_sizes: ClassVar[bool] = False  # whether block sizes are given, not random
 
     def __new__(
         cls,
@@ -473,10 +475,10 @@ class WeakOrders(Discrete):
         if observed is not None:
             observed, options = observed_ranks(cls.__name__, observed, utility, options)
             if isinstance(observed, np.ndarray):
-                weights = {what: (options.get(what), 1) for what in cls.by_row}
+                weights = {option: (options.get(option), 1) for option in cls.by_row}
                 check_rows(cls.__name__, observed.shape[:-1], "rankings", weights)
         elif options.get("given_sizes", cls.given_sizes) and options.get("sizes") is None:
-            # what is not observed has the values that are drawn
+            # the values of an unobserved variable are its draws
             options["sizes"] = blocks_of_one(utility, options.get("where"))
         rv = super().__new__(cls, name, utility, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
@@ -485,12 +487,12 @@ class WeakOrders(Discrete):
     def observe(
         cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
-        """Add observed rankings to the model in context; `settings` are those given."""
+        """Add observed rankings to the model in context, with the given `settings`."""
         raise NotImplementedError
 
 
 def slot_parameters(utility: Any, where: Any, sizes: Any) -> list[TensorVariable]:
-    """Return utilities, slots in use and sizes of blocks, by default of length 0, as tensors."""
+    """Return utilities, slots in use and block sizes (length 0 by default) as tensors."""
     utility = pt.atleast_1d(as_double(utility, "`utility`"))
     where = pt.ones_like(utility, dtype=bool) if where is None else where
     sizes = pt.zeros((0,), dtype="int64") if sizes is None else sizes

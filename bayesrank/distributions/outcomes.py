@@ -1,8 +1,8 @@
 """Labels of outcome spaces, written into the model for `compare`.
 
-The random variables of every family return theirs by the class method ``outcome``.
-`declare_outcomes` finds that of variables that PyMC makes of ours, by `pm.Mixture`, `pm.CustomDist`
-or `pm.observe`.
+The class method ``outcome`` of every random variable returns its label. `declare_outcomes` finds
+the label of variables that `pm.Mixture`, `pm.CustomDist` or `pm.observe` make from our
+distributions.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ SCALED = "nothing: total_size multiplies every log-likelihood"
 def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) -> None:
     """Write the label of a variable's outcome space into the model in context.
 
-    `n` is the number of outcomes with a log-probability each, and `total_size` that of PyMC.
+    `n` is the number of log-probabilities, and `total_size` is the option of PyMC.
     """
     total = total_size[0] if isinstance(total_size, list | tuple) else total_size
     if total not in (None, ..., n) and not outcome.startswith("nothing"):
@@ -37,14 +37,14 @@ def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) ->
 def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
     """Write the outcome space of a mixture of our distributions into a model, for `compare`.
 
-    Only `pm.Mixture` and `pm.CustomDist` need it: their results do not name their components.
+    Only `pm.Mixture` and `pm.CustomDist` need it, because results do not name their components.
 
     Parameters
     ----------
     name : str
         The observed variable.
     model : pm.Model, optional
-        Default the model in context. Label it before it is sampled.
+        By default the model in context. Label it before sampling.
 
     Returns
     -------
@@ -70,17 +70,19 @@ def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
     known = {rv.name: rv for rv in model.observed_RVs}
     rv = known.get(model.name_for(name))
     if rv is None:
-        raise ValueError(f"The model observes no {name!r}; it observes {sorted(known)}.")
+        raise ValueError(
+            f"The model has no observed variable {name!r}; it observes {sorted(known)}."
+        )
     found = _outcomes(rv)
     if len(found) > 1:
         raise ValueError(
-            f"The components of {name!r} have different outcomes: {'; '.join(sorted(found))}. A "
-            "mixture of them gives probabilities to neither."
+            f"The components of {name!r} have different outcomes: {'; '.join(sorted(found))}. "
+            "Give components of the same outcomes."
         )
     if found == {""}:
         raise ValueError(
-            f"{name!r} is not made of distributions of bayesrank alone, and what it is a model of "
-            "is not known here. Compare by arviz.compare, and see to it yourself."
+            f"{name!r} has distributions from outside bayesrank, so that its outcome space is "
+            "unknown. Use arviz.compare, and make sure that the models describe the same outcomes."
         )
     (outcome,) = found
     if name_of(rv.name, OUTCOMES) not in model.named_vars:
@@ -94,7 +96,7 @@ def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
 
 def labelled(name: str, rv: TensorVariable) -> TensorVariable:
     """Return a variable that observes an array, with its outcome space in the model."""
-    if rv in pm.modelcontext(None).observed_RVs:  # else a part of it is missing, and free
+    if rv in pm.modelcontext(None).observed_RVs:  # otherwise a part is missing, and random
         declare_outcomes(name)
     return rv
 
@@ -106,7 +108,7 @@ def _base(rv: TensorVariable) -> TensorVariable:
 
 
 def _outcomes(rv: TensorVariable) -> set[str]:
-    """Labels of what a variable is made of, an empty one of what is not ours."""
+    """Return the labels of a variable's components, empty for other distributions."""
     node = _base(rv).owner
     op = node.op
     if hasattr(op, "outcome"):
@@ -119,6 +121,6 @@ def _outcomes(rv: TensorVariable) -> set[str]:
 
 
 def _n_rows(value: Any, n_axes: int) -> int:
-    """Count log-probabilities, one where that is not known before it is computed."""
+    """Return the number of log-probabilities, or 1 if it is unknown before evaluation."""
     shape = value.type.shape[:n_axes]
     return 1 if None in shape else int(np.prod(shape))

@@ -1,8 +1,7 @@
 """Random variables of matches: draws and log-probabilities of counts of outcomes.
 
-A variable has the *lead* of the first item, a parameter of ties (0 in models without ties) and, if
-it is known, the total number of matches. Without a total, a draw has one match and any value is
-possible.
+The parameters are the *lead* of the first item, a tie parameter (0 in models without ties) and the
+total number of matches, if known. Without a total, a draw has one match and any value is possible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,20 +45,20 @@ WITH_TIES = "pair outcomes with ties given the pairs"
 
 
 class PairRV(DrawnRV):
-    """Draw whether matches are ties, and then who wins the others."""
+    """Draw the ties, and then the winners of the other matches."""
 
     parameters: ClassVar[Mapping[str, str]] = {"lead": "", "tie": "", "total": ""}
     value_axes = "result"
     outcomes = "pair outcomes given the pairs"
     n_outcomes: ClassVar[int] = 2
-    tie_parameter: ClassVar[str] = ""  # its name
-    tie_least: ClassVar[float] = 0.0  # its lower bound
-    total_op: ClassVar[type[PairTotal]]  # the log-likelihood of all observed pairs
-    formula: ClassVar[Callable[..., LogProbabilities]]  # of the lead and the parameter of ties
+    tie_parameter: ClassVar[str] = ""  # name of the tie parameter
+    tie_least: ClassVar[float] = 0.0  # lower bound of the tie parameter
+    total_op: ClassVar[type[PairTotal]]  # log-likelihood of all observed pairs
+    formula: ClassVar[Callable[..., LogProbabilities]]  # function of the lead and tie parameter
 
     @classmethod
     def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
-        """Log-probabilities of the outcomes of one match."""
+        """Return the log-probabilities of the outcomes of one match."""
         return cls.formula(lead, tie) if cls.tie_parameter else cls.formula(lead)
 
     @classmethod
@@ -67,7 +66,7 @@ class PairRV(DrawnRV):
         first, second, *tied = cls.log_probabilities(p.lead, p.tie)
         next_rng, decided, ties = rng, 1 if p.total is None else p.total, []
         for logp in tied:
-            # 1 at most, which rounding may exceed
+            # rounding may exceed 1
             next_rng, draws = pt.random.binomial(
                 decided, pt.minimum(pt.exp(logp), 1.0), size=size, rng=rng, return_next_rng=True
             )
@@ -83,7 +82,7 @@ class PairRV(DrawnRV):
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return counts of pairs whose first item wins all matches."""
+        """Return counts with which the first item wins all matches."""
         return pt.set_subtensor(pt.zeros_like(rv)[..., 0], 1 if p.total is None else p.total)
 
 
@@ -131,7 +130,7 @@ class RaoKupperRV(PairRV):
 
 
 def counts_logp(op: Any, value: Any, lead: Any, tie: Any, total: Any = None) -> TensorVariable:
-    """One log-probability per pair, with the number of orders of its outcomes."""
+    """Return one log-probability per pair, with the multinomial coefficient."""
     counts = pt.switch(value < 0, 0, value)
     ways = pt.gammaln(pt.sum(counts, axis=-1) + 1.0) - pt.sum(pt.gammaln(counts + 1.0), axis=-1)
     logp = ways + outcome_counts_logp(counts, op.log_probabilities(lead, tie))
@@ -154,17 +153,17 @@ def check_pair_parameters(
 
 
 def check_tie_given(op_type: type[PairRV], arguments: Mapping[str, Any]) -> str:
-    """Return the name of the parameter of ties, "" without, or raise where it is missing."""
+    """Return the name of the tie parameter, "" if there is none; raise if it is missing."""
     parameter = op_type.tie_parameter
     if parameter and arguments.get(parameter) is None:
         class_name = op_type._print_name[0]
-        raise TypeError(f"{class_name} needs {parameter}=, its parameter of ties.")
+        raise TypeError(f"{class_name} needs {parameter}=, its tie parameter.")
     return parameter
 
 
 def check_tie_parameter(op_type: type[PairRV], given: Any, read: TensorVariable) -> None:
-    """Raise for numbers that are no parameter of ties; `logp` checks tensors."""
+    """Raise for invalid tie parameters; `logp` checks tensors."""
     name, least = op_type.tie_parameter, op_type.tie_least
     if name:
-        need = f"finite and {least:g} or more. {least:g} is no ties, Bradley-Terry"
+        need = f"finite and at least {least:g}. At {least:g}, there are no ties (Bradley-Terry)"
         check_numbers(name, given, read, lambda x: x >= least, need)

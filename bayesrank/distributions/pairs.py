@@ -1,13 +1,13 @@
-r"""Pair outcomes as PyMC distributions: matches, comparisons and judgements, with ties or without.
+r"""Pair outcomes as PyMC distributions: matches and comparisons, with or without ties.
 
-The value holds counts of outcomes, the last axis being the outcomes (first wins, second wins and,
-in models that have them, ties); `logp` is one number per pair, the multinomial of its counts given
-how many there are.
+The value holds counts of outcomes. The last axis is the outcomes: first wins, second wins and, in
+models with ties, ties. `logp` returns one number per pair, the multinomial log-probability of its
+counts given their total.
 
 With arrays, `utility` has the first and the second item on its last axis. With ``observed=`` a
-`Pairs`, the class registers the data and names the dims (`bayesrank.distributions.observed_pairs`):
-utilities are by item and any of the groups of the pairs, such as a category; adherence, order
-effect and the parameter of ties are by any of the groups, such as the judge.
+`Pairs`, the class registers the data and names the dims (`bayesrank.distributions.observed_pairs`).
+Utilities are by item and any groups of the pairs, such as a category. The adherence, order effect
+and tie parameter are by any of the groups, such as the judge.
 
 >>> import pymc as pm
 >>> round(float(pm.logp(BradleyTerry.dist([np.log(3.0), 0.0]), [1, 0]).exp().eval()), 6)
@@ -49,7 +49,7 @@ __all__ = ["BradleyTerry", "Davidson", "RaoKupper", "Thurstone"]
 
 
 class PairOptions(Options, total=False):
-    """What distributions of matches take."""
+    """Options of distributions of matches."""
 
     adherence: Any
     order_effect: Any
@@ -62,14 +62,14 @@ class PairOptions(Options, total=False):
 
 
 class PairDistOptions(DistOptions, total=False):
-    """What distributions of matches take that are made by ``dist``."""
+    """Options of distributions of matches that ``dist`` returns."""
 
     nu: Any
     theta: Any
 
 
 class _PairOutcomes(Discrete):
-    """Counts of outcomes of the model `rv_type`."""
+    """Counts of outcomes under the model `rv_type`."""
 
     def __new__(
         cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Unpack[PairOptions]
@@ -81,9 +81,8 @@ class _PairOutcomes(Discrete):
         for option in ("slope", "deviation", "tie_effect"):
             if option in options:
                 raise TypeError(
-                    f"{cls.__name__} takes {option}= with observed=Pairs, which have features and "
-                    "groups. With arrays, add it to order_effect or to the utilities, and multiply "
-                    "the parameter of ties."
+                    f"{cls.__name__} takes {option}= only with observed=Pairs. With arrays, add it "
+                    "to order_effect or to the utilities, and multiply the tie parameter."
                 )
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
@@ -105,9 +104,9 @@ class _PairOutcomes(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` is
-        (..., 2), of the first and of the second item. Draws are counts (..., n_outcomes): first
-        wins, second wins and, in models that have them, ties.
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
+        has shape (..., 2), for the first and the second item. Draws are counts (..., n_outcomes):
+        first wins, second wins and, in models with ties, ties.
 
         Examples
         --------
@@ -128,7 +127,7 @@ class _PairOutcomes(Discrete):
         if utility.ndim == 0 or utility.type.shape[-1] not in (None, 2):
             raise ValueError(
                 f"`utility` has shape {utility.type.shape}; its last axis must be the first and "
-                "the second item of each pair, (..., 2). One utility per item goes with "
+                "the second item of each pair, (..., 2). For one utility per item, use "
                 "observed=Pairs."
             )
         lead = utility[..., 0] - utility[..., 1]
@@ -142,54 +141,55 @@ class _PairOutcomes(Discrete):
 
 
 class BradleyTerry(_PairOutcomes):
-    r"""Bradley-Terry log-likelihood of matches that one of two items wins.
+    r"""Bradley-Terry log-likelihood of matches between two items, without ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
               d = a (w_1 - w_2) + \delta, \qquad \phi = e^w
 
-    where w are the utilities of the items, :math:`\delta` the order effect, and a the adherence,
-    by default 1. The outcomes of a pair that met n times are binomial, with the number of orders
-    they can come in: counts have the posterior of their matches one by one.
+    where w are the utilities of the items, :math:`\delta` the order effect, and a the adherence, by
+    default 1. The outcomes of a pair that met n times are binomial, so that counts give the same
+    posterior as single matches.
 
-    The support are counts >= 0 of (first wins, second wins) with the given total.
+    The support is counts >= 0 of (first wins, second wins) with the given total.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
-        Log worth of the first and of the second item, or of every item. Only differences matter.
-        A default prior: ``pm.Normal("utility", 0, sd, dims="item")`` or `pm.ZeroSumNormal`, with
+        Log worth of the first and of the second item, or of every item. Only differences matter. A
+        default prior is ``pm.Normal("utility", 0, sd, dims="item")`` or `pm.ZeroSumNormal`, with
         ``sd = pm.HalfNormal("sd", 1)``. With `Pairs`, a variable of the model may also have the
-        dims of any of their groups, in any order, such as ``("category", "judge", "item")``. One
-        row per pair is how features enter.
+        dims of any of their groups, in any order, such as ``("category", "judge", "item")``. To
+        model utilities by features, give one row per pair.
     adherence : tensor_like of float, (...), or with `Pairs` () or (n_pairs,), optional
-        How closely the outcomes follow the utilities. With `Pairs`, a variable of the model may
-        have the dims of any of their groups, in any order, such as ``"judge"``. Default 1.
+        Factor of the differences of utilities: how closely the outcomes follow them; default 1.
+        With `Pairs`, a variable of the model may have the dims of any of their groups, in any
+        order, such as ``"judge"``.
     order_effect : tensor_like of float, as `adherence`, optional
-        What the utility of the first item gains by being the first: home, white, shown on the
-        left. A default prior: ``pm.Normal("order_effect", 0, 0.5)``. Default 0.
+        Advantage of the first item, such as the home team, white, or the left side; default 0. A
+        default prior is ``pm.Normal("order_effect", 0, 0.5)``.
     slope : tensor_like of float, (n_features,), optional
-        With `Pairs` that have features: what the lead gains by one unit of each,
+        Coefficients of the features of `Pairs`:
         :math:`d = a (w_1 - w_2) + \delta + \sum_f \beta_f x_f`. A variable of the model may also
         have the dims of any of the groups, such as ``("judge", "feature")``.
     deviation : variable or sequence of variables, optional
-        With `Pairs`: what the utility of an item gains under a label of a group, such as at one
-        prompt. The dim of the variable is called ``"prompt_item"`` for a group ``"prompt"``, and
-        has the labels of ``pairs.seen("prompt")``. Its spread, if learned, says how much votes of
-        one prompt go together.
+        With `Pairs`, deviations of items at the labels of a group, such as at a prompt. The dim of
+        the variable is ``"prompt_item"`` for a group ``"prompt"``, with the labels of
+        ``pairs.seen("prompt")``. A learned spread measures how strongly votes on one prompt are
+        correlated.
     total : tensor_like of int, (...), optional
-        Matches of each pair, for draws. Default: those of the value, and draws of one match.
-        Observed data bring their own.
+        Matches of each pair, for draws. By default, `logp` uses the total of the value and draws
+        have one match. Observed data bring their own.
     observed : Pairs or array_like of int, (..., 2), optional
         Counts. A `Pairs` registers its data as ``{name}_counts``, ``{name}_first``,
-        ``{name}_second`` and ``{name}_weight``, its judges and groups as ``{name}_judge`` and so
-        on, and names the dims (pair, result), or what `dims` says.
+        ``{name}_second`` and ``{name}_weight``, and its judges and groups as ``{name}_judge`` etc.
+        The dims are (pair, result), or `dims`.
 
     Returns
     -------
     TensorVariable of int, (..., 2)
-        The counts; `logp` and the pointwise log-likelihood have one number per pair, times its
+        The counts. `logp` and the pointwise log-likelihood have one number per pair, times its
         evidence weight.
 
     Raises
@@ -217,24 +217,25 @@ class BradleyTerry(_PairOutcomes):
 
 
 class Thurstone(_PairOutcomes):
-    r"""Thurstone's log-likelihood of matches that one of two items wins (probit).
+    r"""Thurstone's log-likelihood of matches between two items, without ties (probit).
 
     .. math:: P(\text{first wins}) = \Phi(d), \qquad d = a (w_1 - w_2) + \delta
 
-    The first item wins where :math:`d` plus standard normal noise is positive. Noise of variance
-    one on each *item* (Thurstone's case V with unit variances) is the same model with utilities
-    divided by :math:`\sqrt 2`. One unit is about 1.7 units of `BradleyTerry`.
+    The first item wins if :math:`d` plus standard normal noise is positive. Noise of variance one
+    on each *item* (Thurstone's case V with unit variances) is the same model with utilities divided
+    by :math:`\sqrt 2`. One unit is about 1.7 units of `BradleyTerry`.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
-        In standard deviations of the noise on a difference; only differences matter. A default
-        prior: ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd = pm.HalfNormal("sd", 0.6)``.
+        Utilities, in standard deviations of the noise on a difference. Only differences matter. A
+        default prior is ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd =
+        pm.HalfNormal("sd", 0.6)``.
     adherence, order_effect, slope, deviation, total, observed
-        As in `BradleyTerry`; a default prior of the order effect is
-        ``pm.Normal("order_effect", 0, 0.3)``.
+        As in `BradleyTerry`. A default prior of the order effect is ``pm.Normal("order_effect", 0,
+        0.3)``.
 
     Returns
     -------
@@ -257,15 +258,15 @@ class Thurstone(_PairOutcomes):
 
 
 class Davidson(_PairOutcomes):
-    r"""Davidson's log-likelihood of matches that one of two items wins or that they tie.
+    r"""Davidson's log-likelihood of matches between two items, with ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{Z}, \quad
               P(\text{tie}) = \frac{\nu \sqrt{\phi_1 \phi_2}}{Z}, \qquad
               Z = \phi_1 + \phi_2 + \nu \sqrt{\phi_1 \phi_2}
 
-    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. If the items
-    do not tie it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win of
-    each.
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. Given that there
+    is no tie, it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win for
+    each item.
 
     Parameters
     ----------
@@ -274,21 +275,21 @@ class Davidson(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worths, as in `BradleyTerry`.
     nu : tensor_like of float, >= 0, as `adherence`
-        Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`, and the others
-        less often. 0 is Bradley-Terry. A default prior: ``pm.LogNormal("nu", 0, 1)``, under which
-        equal items tie with probability 1/3 at the median, 0.07 to 0.78 in 95 of 100 cases.
+        Prevalence of ties: equal items tie with probability :math:`\nu / (2 + \nu)`, and other
+        items less often. 0 gives Bradley-Terry. A default prior is ``pm.LogNormal("nu", 0, 1)``.
+        Under it, equal items tie with a median probability of 1/3 (95 % interval 0.07 to 0.78).
     adherence, slope, deviation : optional
         As in `BradleyTerry`.
     tie_effect : variable or sequence of variables, optional
-        With `Pairs`: what ties depend on beside `nu`, which is :math:`\nu e^s` with s the sum of
-        these. Each is a variable of the model with the dims of any of the groups and ``"item"``,
-        such as ``"prompt"``. With ``"item"``, the effects of both items of a pair count. So
-        ``pm.Deterministic("by_strength", c / 2 * utility, dims="item")`` makes ties depend on the
-        mean utility of the two, with the slope c.
+        With `Pairs`, effects on ties: the tie parameter of a pair is :math:`\nu e^s`, where s is
+        the sum of its effects. Each is a variable of the model with any of the dims ``"item"`` and
+        the groups, such as ``"prompt"``. With ``"item"``, the effects of both items are added. For
+        example, ``pm.Deterministic("by_strength", c / 2 * utility, dims="item")`` makes ties depend
+        on the mean utility of the two items, with slope c.
     order_effect : tensor_like of float, as `adherence`, optional
         As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
-        :math:`\gamma = e^{-\delta}` and have no effect in the term of ties: the same model, their
-        prevalence being :math:`\nu\sqrt\gamma`.
+        :math:`\gamma = e^{-\delta}` and leave the tie term unchanged. It is the same model, and
+        their prevalence is :math:`\nu\sqrt\gamma`.
     total, observed
         As in `BradleyTerry`; counts have three columns.
 
@@ -300,7 +301,7 @@ class Davidson(_PairOutcomes):
     Raises
     ------
     ValueError
-        If `nu` is negative or not finite, and as `BradleyTerry`.
+        If `nu` is negative or not finite, and as in `BradleyTerry`.
 
     References
     ----------
@@ -325,14 +326,15 @@ class Davidson(_PairOutcomes):
 
 
 class RaoKupper(_PairOutcomes):
-    r"""Rao and Kupper's log-likelihood of matches that one of two items wins or that they tie.
+    r"""Rao and Kupper's log-likelihood of matches between two items, with ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \theta \phi_2}, \qquad
               P(\text{tie}) = \frac{(\theta^2 - 1)\, \phi_1 \phi_2}
                                    {(\phi_1 + \theta \phi_2)(\theta \phi_1 + \phi_2)}
 
-    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. A tie is a
-    difference, with logistic noise, of less than :math:`\log\theta`: the judge does not see it.
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. The items tie if
+    the difference of their utilities, with logistic noise, is smaller than :math:`\log\theta`: the
+    judge does not notice it.
 
     Parameters
     ----------
@@ -341,12 +343,12 @@ class RaoKupper(_PairOutcomes):
     utility : tensor_like of float, (..., 2) or, with `Pairs`, (n_items,) or (n_pairs, 2)
         Log worths, as in `BradleyTerry`.
     theta : tensor_like of float, >= 1, as `adherence`
-        Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 is
-        Bradley-Terry. A default prior: ``pm.math.exp(pm.HalfNormal("log_theta", 1))``, under
-        which equal items tie with probability 0.32 at the median, below 0.75 in 95 of 100 cases.
+        Threshold: equal items tie with probability :math:`(\theta - 1)/(\theta + 1)`. 1 gives
+        Bradley-Terry. A default prior is ``pm.math.exp(pm.HalfNormal("log_theta", 1))``. Under it,
+        equal items tie with a median probability of 0.32 (95 % quantile 0.75).
     tie_effect : variable or sequence of variables, optional
-        As in `Davidson`: the threshold is :math:`1 + (\theta - 1) e^s`, so that equal items tie
-        with odds :math:`e^s` times as high.
+        As in `Davidson`. The threshold is :math:`1 + (\theta - 1) e^s`, which multiplies the odds
+        that equal items tie by :math:`e^s`.
     adherence, order_effect, slope, deviation, total, observed
         As in `BradleyTerry`; counts have three columns.
 
@@ -358,7 +360,7 @@ class RaoKupper(_PairOutcomes):
     Raises
     ------
     ValueError
-        If `theta` is below 1 or not finite, and as `BradleyTerry`.
+        If `theta` is below 1 or not finite, and as in `BradleyTerry`.
 
     References
     ----------
@@ -378,7 +380,7 @@ class RaoKupper(_PairOutcomes):
 
 
 def _check_outcomes(op_type: type[PairRV], observed: Any) -> None:
-    """Raise for numbers that are no counts of outcomes; `logp` checks tensors."""
+    """Raise for numbers that are not counts of outcomes; `logp` checks tensors."""
     if isinstance(observed, Variable):
         return
     counts = observed_counts(observed, "Pairs.from_frame")
@@ -391,4 +393,4 @@ def _check_outcomes(op_type: type[PairRV], observed: Any) -> None:
         if counts.ndim and counts.shape[-1] == 3:
             message += " Davidson and RaoKupper have ties."
         raise ValueError(message)
-    check_counts(counts, "counts say how often each outcome came")
+    check_counts(counts, "counts must be numbers of outcomes")

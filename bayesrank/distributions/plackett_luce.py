@@ -1,12 +1,12 @@
 r"""Plackett-Luce as a PyMC distribution: rankings, top-k lists and weak orders.
 
-The value is one weak order per ranking: dense `ranks` aligned with the slots (1 = best, equal =
-one block whose inside order is unknown, 0 = empty slot). The last axis is the slots, the axes
-before it are rankings, and `logp` is one number per ranking.
+The value has one weak order per ranking: dense `ranks` aligned with the slots. Rank 1 is the best,
+and 0 marks an empty slot. Equal ranks form a block whose inner order is unknown. The last axis is
+the slots, the leading axes are rankings, and `logp` returns one number per ranking.
 
-Two forms share the class. With arrays, `utility` has one entry per slot and the value stays
-symbolic. With ``observed=`` a `Rankings`, the class registers the data, names the dims and, if
-`utility` has one entry per item, evaluates every stage that rankings share once.
+The class has two forms. With arrays, `utility` has one entry per slot and the value stays symbolic.
+With ``observed=`` a `Rankings`, the class registers the data and names the dims. If `utility` has
+one entry per item, stages that rankings share are then evaluated once.
 
 >>> import pymc as pm
 >>> round(float(pm.logp(PlackettLuce.dist([0.3, 1.2, -0.5]), [2, 1, 1]).exp().eval()), 6)
@@ -53,7 +53,7 @@ __all__ = ["PlackettLuce"]
 PARAMETERS = {
     "utility": "slot",
     "where": "slot",
-    "sizes": "block",  # of length 0: full rankings
+    "sizes": "block",  # length 0 means full rankings
     "nodes": "",
 }
 OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
@@ -64,7 +64,7 @@ STAGES = dict.fromkeys(Stages._fields, "one") | {
 
 
 class PlackettLuceRV(WeakOrderRV):
-    """Draw: sort utility + Gumbel noise, and cut the order by the block sizes."""
+    """Draw rankings: sort utility + Gumbel noise, and cut the order by the block sizes."""
 
     name = "plackett_luce"
     parameters: ClassVar[Mapping[str, str]] = PARAMETERS
@@ -80,9 +80,9 @@ class PlackettLuceRV(WeakOrderRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per ranking."""
+        """Return one log-probability per ranking."""
         if value.dtype.startswith(("int", "uint")):
-            value = pt.cast(value, "int64")  # for one kernel, compiled once
+            value = pt.cast(value, "int64")  # so that one kernel is compiled
         utility = pt.switch(p.where, p.utility, 0.0)
         logp = weak_order_logp(utility, value, nodes=int(p.nodes.data))
         return check_parameters(
@@ -99,50 +99,50 @@ class PlackettLuce(WeakOrders):
               \left(1 - u^{a_i}\right) du, \qquad
               a_i = \frac{e^{w_i}}{\sum_{j \in S_{m+1} \cup \dots \cup S_M} e^{w_j}}
 
-    where the blocks :math:`S_1, S_2, \dots` are items of which the order inside is unknown; it is
-    the sum of the Plackett-Luce probabilities of all orderings consistent with the blocks, exact
-    to 1e-11. With blocks of one it is the usual product of choices
+    where the order inside each block :math:`S_1, S_2, \dots` is unknown. It is the sum of the
+    Plackett-Luce probabilities of all orderings consistent with the blocks, exact to 1e-11. With
+    blocks of one item, it is the usual product of choices
     :math:`e^{w_i} / \sum_{j \in R} e^{w_j}`.
 
-    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
+    Values are weak orders of the slots in use, on the last axis. The leading axes are rankings.
 
     Parameters
     ----------
     name : str
         Name of the variable.
     utility : tensor_like of float, (..., n_slots), or variable with dims
-        Log worth. Only differences matter: give it a proper prior, `pm.ZeroSumNormal` where
-        rankings are long and many, `pm.Normal` where some items are hardly ever compared. With a
-        `Rankings`, it is by item, ``dims="item"``, or by ranker, ranking or slot as well, such as
-        ``dims=("ranker", "item")``: every slot gets what is its own.
+        Log worth. Only differences matter, so that it needs a proper prior. Use `pm.ZeroSumNormal`
+        with many long rankings, and `pm.Normal` if some items are rarely compared. With a
+        `Rankings`, it has ``dims="item"``, and may also have ranker, ranking or slot, such as
+        ``dims=("ranker", "item")``.
     utility_dims : str or sequence of str, optional
-        With a `Rankings`, dims of a utility that has no names: ``("ranking", "slot")`` is one for
-        every slot, best first. Variables of the model and those of `pymc.dims` have names; without
-        any, the shape decides where it can be read in one way only.
+        With a `Rankings`, dims of a utility without named dims. ``("ranking", "slot")`` means one
+        per slot, best first. Variables of the model and of `pymc.dims` have names. Without names,
+        the shape is used if only one reading fits.
     where : tensor_like of bool, (..., n_slots), optional
         Slots in use; default all. A `Rankings` brings its own.
     sizes : tensor_like of int, (..., n_blocks), optional
-        Sizes of the blocks, best first, 0 after the last: draws get blocks of these sizes.
-        Without it draws are full rankings, and a variable that is not observed has no other
-        values; observed values with ties need no `sizes`.
+        Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
+        rankings, and an unobserved variable has only such values. Observed values with ties do not
+        need `sizes`.
     nodes : int
-        Quadrature nodes of the graph that JAX and third derivatives use. The compiled kernel
-        (numba and C modes) spaces its nodes by need.
+        Quadrature nodes of the graph that JAX and third derivatives use. The compiled kernel (numba
+        and C modes) places its nodes adaptively.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item``
-        and ``{name}_sizes``, gathers a per-item utility into slots and names the dims (ranking,
-        slot), or what `dims` says. An array holds ranks aligned with `utility`.
+        A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item`` and
+        ``{name}_sizes``. Utilities by item are gathered into slots. The dims are (ranking, slot),
+        or `dims`. An array holds ranks aligned with `utility`.
 
     Returns
     -------
     TensorVariable of int, (..., n_slots)
-        The ranks; `logp` and the pointwise log-likelihood have one number per ranking, times its
+        The ranks. `logp` and the pointwise log-likelihood have one number per ranking, times its
         weight.
 
     Raises
     ------
     ValueError
-        If the dims, labels or shape of `utility` do not fit the `Rankings` in one way.
+        If the dims, labels or shape of `utility` do not fit the `Rankings`, or are ambiguous.
 
     References
     ----------
@@ -179,7 +179,7 @@ class PlackettLuce(WeakOrders):
             name,
             rankings,
             given,
-            lambda data: {**rv_type.of_slots(utility, data), **rv_type.of_items(data)},
+            lambda data: {**rv_type.slot_values(utility, data), **rv_type.item_values(data)},
             outcome=rv_type.outcomes,
             items_known=ITEM in utility.axes,
             **options,
@@ -197,8 +197,8 @@ class PlackettLuce(WeakOrders):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` and
-        draws are (..., n_slots).
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
+        and draws have shape (..., n_slots).
 
         Examples
         --------
@@ -213,13 +213,13 @@ class PlackettLuce(WeakOrders):
 
 
 class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
-    """Rankings observed with one utility per slot: validated once, not at every evaluation."""
+    """Observed rankings with one utility per slot, validated only once."""
 
     rows_apart = True
     parameters = OBSERVED
 
     @classmethod
-    def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
+    def item_values(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
         """Return the parameters that select the utilities of slots, given the registered data."""
         return {}
 
@@ -231,9 +231,9 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
 
 
 class ItemPlackettLuceRV(SlotPlackettLuceRV):
-    """Rankings observed with one utility per item: stages that rankings share count once.
+    """Observed rankings with one utility per item: shared stages are evaluated once.
 
-    With utilities by `groups` and item, all items of all groups are on one axis, so that the
+    With utilities by `groups` and item, one axis holds all items of all groups, so that the
     rankings of a group share stages.
     """
 
@@ -243,12 +243,12 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 
     @classmethod
     def with_groups(cls, groups: tuple[str, ...]) -> type["ItemPlackettLuceRV"]:
-        """Return the class of rankings with one utility per item of each of these groups."""
+        """Return the class of rankings with one utility per item and group."""
         more = {_code_of(group): "" for group in groups}
         return cls.structured(more, groups=groups) if groups else cls
 
     @classmethod
-    def of_items(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
+    def item_values(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
         return {"item": data.item} | {_code_of(group): vars(data)[group] for group in cls.groups}
 
     @classmethod
@@ -276,10 +276,10 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 
     @classmethod
     def _is_current(cls, p: SimpleNamespace) -> bool:
-        """Whether the stages are those of the data as they are now.
+        """Tell whether the stages belong to the current data.
 
-        The answer decides how a log-probability is built: where data were replaced, such as by
-        some of their rows, the rankings are evaluated one by one.
+        If not, for example because some rows replaced the data, the log-probability evaluates the
+        rankings one by one.
         """
         if not same_value(p.ranks, p.slot_rank) or not same_value(p.weight, p.ranking_weight):
             return False
@@ -292,11 +292,11 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
 
 
 def _code_of(group: str) -> str:
-    """Name the parameter that has the label of a group for every ranking."""
+    """Name the parameter that holds the group label of every ranking."""
     return f"{group}_of_ranking"
 
 
 def _places(lengths: Any, codes: Sequence[Any], item: Any) -> NDArray[Any]:
-    """Place of every slot's item among the items of all groups."""
+    """Return the position of every slot's item among the items of all groups."""
     place = flat_places([*(code[:, None] for code in codes), item], lengths)
     return place.astype(np.int32 if np.prod(lengths) < 2**31 else np.int64)

@@ -1,7 +1,7 @@
 r"""PMOP as a PyMC distribution: weak orders whose blocks are items judged equal.
 
-The value is one weak order per ranking, as of `PlackettLuce`. Here a tie is an outcome of its own,
-so the number of blocks and their sizes are random unless they are given.
+The value has one weak order per ranking, as in `PlackettLuce`. Here a tie is a separate outcome, so
+that the number of blocks and their sizes are random unless they are given.
 
 >>> import pymc as pm
 >>> equal = PMOP.dist([0.0, 0.0])
@@ -58,13 +58,13 @@ __all__ = ["PMOP", "PartitionSettings"]
 
 POSITIVE = "tie_prevalence must be positive and finite"
 RANKING, SIZE, STAGE = "ranking", "size", "stage"
-WEIGHTS = {"log_weight": "tie_prevalence", "stage_weight": "rank_weights"}  # made of these
+WEIGHTS = {"log_weight": "tie_prevalence", "stage_weight": "rank_weights"}  # users' names
 
 PARAMETERS = {
     "utility": "slot",
     "where": "slot",
     "sizes": "block",
-    "log_weight": "size_of_block",  # of length 0: all sizes weigh the same
+    "log_weight": "size_of_block",  # length 0 means equal weights
     "stage_weight": "stage",
     "aggregate": "",
     "given_sizes": "",
@@ -73,7 +73,7 @@ PARAMETERS = {
 
 
 class PMOPRV(WeakOrderRV):
-    """Draw one seed per ranking, and choose sets one after the other."""
+    """Draw one seed per ranking, and choose the blocks in sequence."""
 
     name = "pmop"
     parameters: ClassVar[Mapping[str, str]] = PARAMETERS
@@ -100,12 +100,12 @@ class PMOPRV(WeakOrderRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """One log-probability per ranking."""
+        """Return one log-probability per ranking."""
         n, slots = value.type.shape[-1], p.utility.type.shape[-1]
         if None not in (n, slots) and n != slots:
             raise ValueError(
-                f"PMOP got {n} ranks per ranking, and utilities of {slots} slots: give one utility "
-                "for each rank."
+                f"PMOP got {n} ranks per ranking, but utilities of {slots} slots. Give one utility "
+                "per rank."
             )
         sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
         logp = _logp(value, pt.switch(p.where, p.utility, 0.0), p)
@@ -125,12 +125,12 @@ class PMOP(WeakOrders):
     .. math:: P(S_1 > \dots > S_M) = \prod_m \frac{\delta_{|S_m|} \Phi(S_m)}{\sum_{S \subseteq
               R_m} \delta_{|S|} \Phi(S)}, \qquad R_m = S_m \cup \dots \cup S_M
 
-    where :math:`\Phi(S)` is a mean of the worths :math:`e^{w_i}` of the items of a block and the
-    sum is over all non-empty subsets of what is left, or those of the size of the block. It is
-    exact for all five means: in closed form, by elementary symmetric polynomials or by quadrature,
-    to about 1e-12.
+    where :math:`\Phi(S)` is a mean of the worths :math:`e^{w_i}` of the items of a block. The sum
+    is over all non-empty subsets of the remaining items; with given sizes, over subsets of the size
+    of the block. For all five means it is exact to about 1e-12, in closed form, by elementary
+    symmetric polynomials or by quadrature.
 
-    Values are weak orders of the slots in use, on the last axis; the axes before it are rankings.
+    Values are weak orders of the slots in use, on the last axis. The leading axes are rankings.
 
     Parameters
     ----------
@@ -139,28 +139,28 @@ class PMOP(WeakOrders):
     utility : tensor_like of float, (..., n_slots) or, with a `Rankings`, (n_items,)
         Log worth. Only differences matter.
     aggregate : {"mean", "max", "min", "geometric", "harmonic"}
-        The mean. Cost of a remainder of n items: linear in n for "mean" and "harmonic",
-        n log n for "max" and "min", about :math:`n^{3/2}` for "geometric".
+        The mean. With n remaining items, the cost of a stage is linear in n for "mean" and
+        "harmonic", n log n for "max" and "min", and about :math:`n^{3/2}` for "geometric".
     tie_prevalence : tensor_like of float, (D - 1,) or scalar, optional
         Weights :math:`\delta_2, \dots, \delta_D` of blocks of 2 to D items, positive, relative to a
-        single item; larger blocks are impossible. With the geometric mean this is the generalised
-        Davidson-Luce model, and a scalar is Davidson's nu. Default: all sizes weigh the same, and
-        large blocks are expected, because most subsets of many items are large.
-        With a `Rankings`, a variable of the model may have the dim ``"size"``, with the labels 2,
-        3, ..., and those of ranking, ranker and groups, in any order.
+        single item. Larger blocks are impossible. With the geometric mean this is the generalised
+        Davidson-Luce model, and a scalar is Davidson's nu. By default, all sizes have equal
+        weights. Large blocks are then expected, because most subsets of many items are large. With
+        a `Rankings`, a variable of the model may have the dim ``"size"`` with the labels 2, 3,
+        .... It may also have ranking, ranker and groups, in any order.
     given_sizes : bool
-        Whether the sizes of the blocks are given, as `PlackettLuce` has them, instead of part of
-        the outcome. Then `tie_prevalence` cancels and is refused.
+        Whether to condition on the sizes of the blocks, as `PlackettLuce` does, instead of
+        modelling them. `tie_prevalence` then cancels, and is refused.
     rank_weights : array_like of float, (..., n_stages), optional
         Exponents of the stages, not negative and not increasing, which stress the first places.
-        Numbers or data, not random. With a `Rankings`, data may have the dim ``"stage"``, with the
-        labels 1, 2, ..., and those of ranking, ranker and groups, in any order. They make a
-        pseudo-likelihood: posterior widths and LOO have no meaning.
+        Give numbers or data; they cannot be random. With a `Rankings`, data may have the dim
+        ``"stage"`` with the labels 1, 2, ..., and also ranking, ranker and groups, in any order.
+        The result is a pseudo-likelihood: posterior widths and LOO are meaningless.
     where : tensor_like of bool, (..., n_slots), optional
         Slots in use; default all. A `Rankings` brings its own.
     sizes : tensor_like of int, (..., n_blocks), optional
-        Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``;
-        without it they are full rankings. A `Rankings` brings its own.
+        Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``. By
+        default, such draws are full rankings. A `Rankings` brings its own.
     nodes : int
         Quadrature nodes of the graph that JAX and third derivatives use.
     utility_dims, observed
@@ -169,22 +169,25 @@ class PMOP(WeakOrders):
     Returns
     -------
     TensorVariable of int, (..., n_slots)
-        The ranks; `logp` and the pointwise log-likelihood have one number per ranking, times its
+        The ranks. `logp` and the pointwise log-likelihood have one number per ranking, times its
         weight.
 
     Raises
     ------
     ValueError
-        If the aggregate is unknown, `tie_prevalence` comes with given sizes, is not positive or
-        has too few entries, or `rank_weights` increase, are negative or too few.
+        If the aggregate is unknown, or `rank_weights` increase, are negative or too few. Also if
+        `tie_prevalence` comes with given sizes, is not positive, or has too few entries.
 
     References
     ----------
     Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions with applications in
-    document ranking and collaborative filtering, SDM 2011; Tran, Phung & Venkatesh, Modelling human
-    preferences for ranking and collaborative filtering: a probabilistic ordered partition
-    approach; Turner et al., Modelling rankings in R: the PlackettLuce package, Computational
-    Statistics 2020 (tie prevalence).
+    document ranking and collaborative filtering, SDM 2011.
+
+    Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
+    probabilistic ordered partition approach.
+
+    Turner et al., Modelling rankings in R: the PlackettLuce package, Computational Statistics 2020
+    (tie prevalence).
 
     Examples
     --------
@@ -209,23 +212,25 @@ class PMOP(WeakOrders):
     ) -> TensorVariable:
         dims = options.get("dims")
         weights = {
-            what: _of_rankings(name, what, settings[what], rankings, dims)
-            for what in cls.by_row
-            if what in settings
+            parameter: _read_weights(name, parameter, settings[parameter], rankings, dims)
+            for parameter in cls.by_row
+            if parameter in settings
         }
         if "tie_prevalence" in weights:
             given = settings["tie_prevalence"]
             _check_positive("tie_prevalence", given, weights["tie_prevalence"].value)
-        values = {what: x.value for what, x in weights.items()}
+        values = {parameter: x.value for parameter, x in weights.items()}
         partition = PartitionSettings(**{**settings, **values})
         partition.check_blocks(rankings)
 
         def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-            slots = ObservedPMOPRV.of_slots(utility, data)
+            slots = ObservedPMOPRV.slot_values(utility, data)
             found = partition.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
-            for field, what in WEIGHTS.items():
-                if what in weights:
-                    found[field] = in_rows(weights[what]._replace(value=found[field]), vars(data))
+            for field, parameter in WEIGHTS.items():
+                if parameter in weights:
+                    found[field] = in_rows(
+                        weights[parameter]._replace(value=found[field]), vars(data)
+                    )
             return slots | found
 
         return observe(
@@ -255,8 +260,8 @@ class PMOP(WeakOrders):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        Parameters are those of the class, with `shape`, `size` and `rng` as in PyMC; `utility` and
-        draws are (..., n_slots).
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
+        and draws have shape (..., n_slots).
 
         Examples
         --------
@@ -268,7 +273,7 @@ class PMOP(WeakOrders):
         refuse_single_precision()
         if sizes is not None and not given_sizes:
             raise ValueError(
-                "PMOP got sizes= and given_sizes=False, under which the sizes are part of the "
+                "PMOP got sizes= and given_sizes=False, which makes the sizes part of the "
                 "outcome. Pass given_sizes=True, or leave sizes= out."
             )
         settings = PartitionSettings(aggregate, tie_prevalence, given_sizes, rank_weights, nodes)
@@ -279,7 +284,7 @@ class PMOP(WeakOrders):
 
 
 class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
-    """Observed rankings: validated once, not at every evaluation."""
+    """Observed rankings, validated only once."""
 
     rows_apart = True
     gathered = ("utility", *WEIGHTS)
@@ -288,37 +293,37 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
-        for field, what in WEIGHTS.items():
+        for field, parameter in WEIGHTS.items():
             x = getattr(p, field)
             if x.ndim == 2:
-                check_length(name, what, x, data.n_rankings, cls.noun, "of them")
+                check_length(name, parameter, x, data.n_rankings, cls.data_name, "of them")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.ranks):
             return p.weight * PMOPRV.logp(value, p)
-        # all else is data; this may be random
+        # only this parameter may be random
         weights = pt.all(pt.isfinite(p.log_weight))
         return p.weight * check_parameters(_logp(value, p.utility, p), weights, msg=POSITIVE)
 
 
-def _of_rankings(name: str, what: str, value: Any, rankings: Rankings, dims: Any) -> Named:
-    """Read weights by size of block or by stage, and by what rankings differ in."""
+def _read_weights(name: str, parameter: str, value: Any, rankings: Rankings, dims: Any) -> Named:
+    """Read weights by block size or stage, and by ranking, ranker or groups."""
     n, rows = max(rankings.n_items, 2), (RANKING, RANKER, *rankings.groups)
-    if what == "rank_weights":
+    if parameter == "rank_weights":
         axis, labels = STAGE, np.arange(1, n + 1)
         readings: dict[tuple[str, ...], str] = {(STAGE,): "one per stage"}
     else:
         axis, labels = SIZE, np.arange(2, n + 1)
-        alone = {row: f"{meaning}, of blocks of two" for row, meaning in by_row(rankings).items()}
-        readings = {(SIZE,): "one per size of block from 2 on", (): "one of blocks of two"} | alone
+        alone = {row: f"{meaning}, for blocks of two" for row, meaning in by_row(rankings).items()}
+        readings = {(SIZE,): "one per block size from 2 on", (): "one for blocks of two"} | alone
     if axis in rankings.groups:
         raise ValueError(
-            f"The rankings of {name!r} are grouped by {axis!r}, and so are the {what} of PMOP. "
-            "Rename that column."
+            f"The rankings of {name!r} have a group {axis!r}, which is an axis of {parameter} in "
+            "PMOP. Rename that column."
         )
     axes = rankings_axes(rankings, dims, {axis: labels}, says=False, first=(axis,))
-    found = by_axes(name, what, value, readings | by_row(rankings, axis), axes, also=rows)
+    found = by_axes(name, parameter, value, readings | by_row(rankings, axis), axes, also=rows)
     if axis not in found.axes:
         return Named(found.value[..., None], (*found.axes, axis))
     return found
@@ -350,8 +355,8 @@ def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
 class PartitionSettings:
     """Settings of `PMOP` that are not data, with the parameters of `PMOP`.
 
-    Numbers are checked here; `PMOPRV.logp` checks what is random. `log_weight` has the logarithms
-    of the weights of sizes 1, 2, ..., or length 0 for equal ones.
+    Numbers are checked here, and random values in `PMOPRV.logp`. `log_weight` holds the logarithms
+    of the weights of sizes 1, 2, ..., or has length 0 for equal weights.
     """
 
     def __init__(
@@ -364,11 +369,11 @@ class PartitionSettings:
     ) -> None:
         if aggregate not in AGGREGATES:
             known = ", ".join(map(repr, AGGREGATES))
-            raise ValueError(f"`aggregate` is {aggregate!r}; it is one of {known}.")
+            raise ValueError(f"`aggregate` is {aggregate!r}; it must be one of {known}.")
         if given_sizes and tie_prevalence is not None:
             raise ValueError(
-                "PMOP got tie_prevalence= and given_sizes=True: given their sizes, the weights of "
-                "blocks cancel. Leave one of the two out."
+                "PMOP got tie_prevalence= and given_sizes=True. Given their sizes, the weights of "
+                "blocks cancel: leave one of the two out."
             )
         self.log_weight = pt.zeros((0,))
         if tie_prevalence is not None:
@@ -387,34 +392,34 @@ class PartitionSettings:
 
     @property
     def outcome(self) -> str:
-        """What the log-probability is one of."""
+        """Return the label of the outcome space."""
         given_sizes = bool(self.constants["given_sizes"].data)
         return _outcome(weighted=self.rank_weights is not None, given_sizes=given_sizes)
 
     def parameters(self, like: TensorVariable) -> dict[str, TensorVariable]:
-        """Log weights of sizes, weights of stages (default ones, shaped as `like`), constants."""
+        """Return log weights of sizes, weights of stages (by default ones) and constants."""
         weights = pt.ones_like(like) if self.rank_weights is None else self.rank_weights
         return {"log_weight": self.log_weight, "stage_weight": weights, **self.constants}
 
-    def check_stages(self, n_stages: int | None, what: str) -> None:
+    def check_stages(self, n_stages: int | None, unit: str) -> None:
         """Raise if there are fewer rank weights than stages."""
         n_weights = None if self.rank_weights is None else self.rank_weights.type.shape[-1]
         if n_weights is not None and n_stages is not None and n_weights < n_stages:
             raise ValueError(
-                f"`rank_weights` has {n_weights} entries for rankings of up to {n_stages} {what}; "
-                "give one for every rank."
+                f"`rank_weights` has {n_weights} entries for rankings of up to {n_stages} {unit}. "
+                "Give one for every rank."
             )
 
     def check_blocks(self, rankings: Rankings) -> None:
-        """Raise if observed blocks are more, or larger, than there are weights for."""
+        """Raise if there are too few weights for the number or sizes of observed blocks."""
         self.check_stages(rankings.n_blocks, "blocks")
         n_sizes = self.log_weight.type.shape[-1]
         largest = int(rankings.block_sizes.max())
         if n_sizes and largest > n_sizes:
             row = int(np.argmax(rankings.block_sizes.max(axis=1)))
             raise ValueError(
-                f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items; "
-                f"ranking {label_repr(rankings.labels[row])} has a block of {largest}. Give "
+                f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items, "
+                f"but ranking {label_repr(rankings.labels[row])} has a block of {largest}. Give "
                 f"{largest - 1} entries, or none for equal weights."
             )
 
@@ -422,7 +427,8 @@ class PartitionSettings:
 def _after_zero(x: TensorVariable) -> TensorVariable:
     """Put a zero before the entries of the last axis.
 
-    By a sum, because JAX has no gradient of joining x to something if the length is not known.
+    It is computed as a sum, because JAX has no gradient of concatenating x if its length is
+    unknown.
     """
     place = pt.cumsum(pt.ones_like(x, dtype="int64"), axis=-1)
     zero = pt.sum(pt.zeros_like(place), axis=-1, keepdims=True)
@@ -437,7 +443,7 @@ def _check_positive(name: str, given: Any, read: TensorVariable) -> None:
 def _check_falling(name: str, value: TensorVariable) -> None:
     if random := sorted(str(rv) for rv in rvs_in_graph([value])):
         raise ValueError(
-            f"`{name}` depends on the random {', '.join(random)}: exponents cannot be "
+            f"`{name}` depends on the random {', '.join(random)}. Exponents cannot be "
             "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
         )
     weights = given_numbers(None, value)
@@ -446,6 +452,6 @@ def _check_falling(name: str, value: TensorVariable) -> None:
         return
     if not (np.isfinite(weights) & (weights >= 0)).all() or (np.diff(weights, axis=-1) > 0).any():
         raise ValueError(
-            f"`{name}` is {np.array2string(weights, threshold=6)}; weights must be finite, must "
+            f"`{name}` is {np.array2string(weights, threshold=6)}. Weights must be finite, must "
             "not be negative, and must not increase from the first rank to the last."
         )

@@ -109,7 +109,7 @@ def test_new_interactions_are_used_by_what_is_compiled(rng):
             assert float(logp({"x": utility})) == pytest.approx(float(expected), rel=1e-12)
     fewer = br.Interactions.from_rankings(br.Rankings.from_orderings([["a", {"b"}]]))
     with pytest.raises(
-        ValueError, match=r"of 'y' have shape \(4,\), by \('item',\), and the new .* \(2,\)"
+        ValueError, match=r"of 'y' have the axes \('item',\) and shape \(4,\); the new .* \(2,\)"
     ):
         br.set_observed("y", fewer, model=model)
 
@@ -172,7 +172,7 @@ def test_draws_are_coins_of_each_pair(mode):
 def test_a_weight_of_pairs_written_out_is_one_number():
     with (
         pm.Model(),
-        pytest.raises(ValueError, match=r"`weight` of 'y' has shape \(10,\); it is on"),
+        pytest.raises(ValueError, match=r"`weight` of 'y' has shape \(10,\); give on"),
     ):
         br.BPR("y", np.zeros(4), observed=HAVE, weight=np.ones(10))
 
@@ -202,9 +202,9 @@ def test_its_terms_are_no_log_likelihood(kind, mode):
     with modelled(kind) as model:
         tree = pm.sample_prior_predictive(3, random_seed=1)
         tree["posterior"] = tree["prior"]
-        with pytest.raises(ValueError, match=r"^BPR describes nothing: pairs of what .* composite"):
+        with pytest.raises(ValueError, match=r"^BPR is a composite likelihood of pairs of items"):
             pm.compute_log_likelihood(tree, progressbar=False, compile_kwargs={"mode": mode})
-    with pytest.raises(ValueError, match=r"^'one' describes nothing: pairs of what .* composite"):
+    with pytest.raises(ValueError, match=r"^'one' describes nothing: pairs of items make a comp"):
         br.compare({"one": tree})
     at = model.initial_point()
     exact = -6 * np.log(2) - 2 * np.log(2 * np.pi)  # of pairs that count for six, and the prior
@@ -228,9 +228,13 @@ def test_parameters_out_of_range_are_named():
             r"shape \(2, 4\); .* one per item, shape \(4,\), or one per user ",
         ),
         (np.zeros((3, 5)), RANKINGS, r"shape \(3, 5\); .*, or one per slot, best first, shape \("),
-        (np.zeros((4, 3)), [0, 0, 0, 0], "the last axis are the two items of a triple"),
-        (np.zeros((2, 2)), [0, 3], r"preference 3 at \[1\] is none.*Interactions.from_ratings"),
-        (np.zeros((2, 2)), [0.0, np.nan], r"preference nan at \[1\] is none: an array has 0 for"),
+        (np.zeros((4, 3)), [0, 0, 0, 0], "Its last axis must hold the two items"),
+        (
+            np.zeros((2, 2)),
+            [0, 3],
+            r"preference at \[1\] is 3; it must be 0 or 1.*Interactions.from_ratings",
+        ),
+        (np.zeros((2, 2)), [0.0, np.nan], r"preference at \[1\] is nan; it must be 0 or 1"),
     ],
 )
 def test_data_and_utilities_that_do_not_fit_raise(utility, observed, message):
@@ -239,9 +243,9 @@ def test_data_and_utilities_that_do_not_fit_raise(utility, observed, message):
 
 
 @pytest.mark.parametrize(("observed", "message"), [
-    (["a", "b"], r"preferences are \['a', 'b'\], which is no array.*Interactions.from_frame"),
-    (RANKINGS.pairs(), "got Pairs as observed=, which do not say what users have.*BradleyTerry"),
-    (RANKINGS.counts(), "got PairCounts as observed=.*preference counts for MPM"),
+    (["a", "b"], r"preferences are \['a', 'b'\], which is not an array.*Interactions.from_frame"),
+    (RANKINGS.pairs(), "got observed=Pairs, which does not say which items.*BradleyTerry"),
+    (RANKINGS.counts(), "got observed=PairCounts.*for preference counts MPM"),
 ])  # fmt: skip
 def test_what_says_nothing_of_having_is_refused(observed, message):
     with pm.Model(), pytest.raises(TypeError, match=message):
@@ -268,7 +272,7 @@ def test_a_square_table_without_names_is_refused_unless_its_dims_are_given():
     have = br.Interactions.from_frame(rows, user="u", item="i")
     H, W = np.array([[1.0], [-0.5]]), np.array([[0.3], [2.0]])
     message = (
-        r"^The utility of 'y' has shape \(2, 2\) and no names for its axes: it could be one per "
+        r"^The utility of 'y' has shape \(2, 2\) and no names for its axes. It could be one per "
         r"user and item \(utility_dims=\('user', 'item'\)\), or one per item and user \(util"
     )
     with pm.Model(), pytest.raises(ValueError, match=message):

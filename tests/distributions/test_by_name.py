@@ -132,7 +132,7 @@ def test_two_thousand_random_models_are_what_a_loop_over_rankings_says():
 
 def test_a_matrix_without_names_is_refused_where_it_can_be_read_in_two_ways():
     message = (
-        r"^The utility of 'y' has shape \(2, 3\) and no names for its axes: it could be one per "
+        r"^The utility of 'y' has shape \(2, 3\) and no names for its axes. It could be one per "
         r"slot, best first \(utility_dims=\('ranking', 'slot'\)\), or one per ranking and item \("
     )
     for utility in (U, 2 * pm.Flat.dist(shape=(2, 3))):
@@ -144,12 +144,15 @@ def test_dims_of_other_things_are_refused():
     cases = {
         "region": (
             ["north", "south"],
-            r"'south'\) are those of no axis of the rankings: \[",
+            r"'south'\) match no axis of the rankings: \[",
         ),
-        "kind": (None, r"has the dim 'kind', which has no labels and is none of \['item', 'rank"),
+        "kind": (
+            None,
+            r"has the dim 'kind', which has no labels and is not one of \['item', 'rank",
+        ),
         "both": (
             ["a", "b", "c"],
-            r"those of more than one axis of the rankings: \['item', 'rank",
+            r"match more than one axis of the rankings: \['item', 'rank",
         ),
     }
     for dim, (labels, message) in cases.items():
@@ -164,11 +167,9 @@ def test_dims_of_other_things_are_refused():
 
 def test_as_many_names_as_axes_and_each_once():
     with pm.Model(coords=TWO.coords):
-        with pytest.raises(ValueError, match=r"has 2 axes, and utility_dims=\('item',\) names 1"):
+        with pytest.raises(ValueError, match=r"has 2 axes, but utility_dims=\('item',\) names 1"):
             br.PlackettLuce("y", U, utility_dims="item", observed=TWO)
-        with pytest.raises(
-            ValueError, match=r"has shape \(3, 2\); by \('ranker', 'item'\) it is \(2"
-        ):
+        with pytest.raises(ValueError, match=r"has shape \(3, 2\); .* the shape must be \(2"):
             br.PlackettLuce("y", U.T, utility_dims=("ranker", "item"), observed=TWO)
         with pytest.raises(ValueError, match=r"Two dims .* \('item', 'item'\), are of the items\."):
             br.PlackettLuce("y", np.zeros((3, 3)), utility_dims=("item", "item"), observed=TWO)
@@ -184,13 +185,13 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
         br.PMOP("y", pm.Flat("u", dims=("ranker", "item")), observed=TWO)
     for new, part, label in ((others, "item", "d"), (who, "ranker", "zoe")):
         message = (
-            rf"^'y' has its utility by {part}, and the new rankings have others\. Unknown "
+            rf"^'y' has utility by {part}, and the new rankings have other labels\. Unknown "
             rf"{part} '{label}'"
         )
         with pytest.raises(ValueError, match=message):
             br.set_observed("y", new, model=model)
     nobody = br.Rankings.from_orderings([["b", "a", "c"]])
-    with pytest.raises(ValueError, match=r"do not say whose they are. Read them .* by rankers= of"):
+    with pytest.raises(ValueError, match=r"have no rankers. Read them with rankers= of"):
         br.set_observed("y", nobody, model=model)
     assert list(model.coords["item"]) == ["a", "b", "c"]
     np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)
@@ -200,7 +201,7 @@ def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
     grouped = TWO.grouped({"season": [2001, 2002]})
     with pm.Model(coords=grouped.coords) as model:
         br.PlackettLuce("y", pm.Flat("u", dims="item"), observed=grouped)
-    with pytest.raises(ValueError, match=r"^The model keeps the season of all that 'y' observes, "):
+    with pytest.raises(ValueError, match=r"^The model stores the season of the data of 'y', but "):
         br.set_observed("y", TWO.subset([1]), model=model)
     br.set_observed("y", grouped.subset([1]), model=model)
     np.testing.assert_array_equal(model["y_season"].get_value(), [1])
@@ -224,8 +225,9 @@ def test_utilities_gathered_outside_of_the_model_cannot_follow():
         u = pm.Flat("u", dims="item")[TWO.item] * np.ones((2, 3))
         br.PlackettLuce("y", u, utility_dims=("ranking", "slot"), observed=TWO)
     message = (
-        r"^The utility of 'y' is one per slot of the rankings that it was made with, and follows "
-        r"no others\. Give one per item, or gather it by model\['y_item'\], which set_observed "
+        r"^The utility of 'y' has one entry per slot of the original rankings, and does not "
+        r"depend on the new data\. Give one per item, or gather it by "
+        r"model\['y_item'\], which set_observed "
     )
     for new in (TWO, TWO.subset([0])):
         with pytest.raises(ValueError, match=message):
@@ -309,7 +311,7 @@ def test_weights_by_group_are_refused_where_a_ranker_is_in_two_groups():
     with pm.Model(coords=rankings.coords | {"component": [0, 1]}):
         weights = pm.Data("weights", [[0.5, 0.5], [0.1, 0.9]], dims=("season", "component"))
         component = br.PlackettLuce.dist(np.zeros((2, 2)))
-        with pytest.raises(ValueError, match="rankings of 'x' are in more than one season"):
+        with pytest.raises(ValueError, match="rankings of 'x' have more than one season"):
             br.Mixture("y", weights, component, observed=rankings, unit="ranker")
 
 

@@ -170,16 +170,16 @@ def test_posteriors_of_the_concentrations_are_calibrated(rng):
 @for_each(
     ("arguments", "error", "message"),
     [
-        ({"alpha": 1.0}, ValueError, r"`alpha` of 'y' is one number: it has one concentration for"),
+        ({"alpha": 1.0}, ValueError, r"`alpha` of 'y' is one number. Its last axis must have one"),
         (
             {"alpha": [1.0] * 4},
             ValueError,
             r"`alpha` of 'y' has shape \(4,\).* one per stage, shape \(1 to 3,\)",
         ),
         ({}, TypeError, "GeneralizedMallows needs alpha="),
-        ({"alpha": [1.0], "consensus": [1, 1, 2, 3]}, ValueError, "it holds every rank from 1"),
+        ({"alpha": [1.0], "consensus": [1, 1, 2, 3]}, ValueError, "it must hold every rank from 1"),
         ({"alpha": [1.0], "sizes": [1, 3]}, TypeError, "sizes"),
-        ({"alpha": [1.0], "total_size": 9}, ValueError, "'y' has total_size=: without a consensus"),
+        ({"alpha": [1.0], "total_size": 9}, ValueError, "'y' got total_size= without a consensus"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
@@ -190,17 +190,17 @@ def test_arguments_that_do_not_fit_are_refused(arguments, error, message):
 def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
     tied = br.Rankings.from_orderings([["a", {"b", "c"}, "d"]] * 2)
     for orderings, message in (
-        ([["a", {"b", "c"}, "d"]], "'y' is of rankings that have all items, and ties in the last"),
+        ([["a", {"b", "c"}, "d"]], "'y' needs rankings of all items, with ties in the last"),
         ([["a", "b"], ["a", "b", "c"]], "ranking 0 has 2 of the 3 items, on 2 different ranks"),
     ):
         rankings = br.Rankings.from_orderings(orderings, rest=())
         with pm.Model(coords=rankings.coords), pytest.raises(ValueError, match=message):
             br.GeneralizedMallows("y", alpha=[1.0], observed=rankings)
-    with pytest.raises(ValueError, match="of a generalised Mallows model blocks have one item"):
+    with pytest.raises(ValueError, match="in a generalised Mallows model, all blocks but the last"):
         br.GeneralizedMallows.dist([1, 2, 3], [1.0], sizes=[2, 1])
-    with pytest.raises(TypeError, match="without a consensus sums it out of observed Rankings"):
+    with pytest.raises(TypeError, match="without a consensus needs observed Rankings"):
         br.GeneralizedMallows.dist(alpha=[1.0])
-    with pm.Model(), pytest.raises(TypeError, match="consensus_dims= without rankings"):
+    with pm.Model(), pytest.raises(TypeError, match="consensus_dims= without Rankings"):
         br.GeneralizedMallows("y", [1, 2], [1.0], consensus_dims="item", observed=[[1, 2]])
     with pytest.raises(ParameterValueError, match="alpha must be finite and not negative"):
         pm.logp(br.GeneralizedMallows.dist([1, 2], [-1.0]), [1, 2]).eval(mode="FAST_COMPILE")

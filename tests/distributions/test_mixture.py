@@ -282,14 +282,14 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
     br.set_observed("y", others, model=model)
     same = others.reindex({"item": BY_RANKER.items})
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit, rankings=same), atol=1e-9)
-    with pytest.raises(ValueError, match="is a part of observed data"):
+    with pytest.raises(ValueError, match="is one part of the observed data"):
         model.set_data("y_ranks", others.ranks[::-1])
 
 
 def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():
     with pm.Model(coords=BY_RANKER.coords) as model:
         br.Mixture("y", np.full((6, 2), 0.5), br.PlackettLuce.dist(UTILITY), observed=BY_RANKER)
-    with pytest.raises(ValueError, match="one row for each of the rankings"):
+    with pytest.raises(ValueError, match="one row for each original ranking"):
         br.set_observed("y", BY_RANKER.subset([0]), model=model)
 
 
@@ -311,8 +311,8 @@ def test_what_makes_no_mixture_raises():
                 ValueError,
                 {"weights": np.ones(3) / 3},
             ),
-            ("has no components", ValueError, {"components": []}),
-            ("is a result of Elemwise: components", TypeError, {"components": utility * 2}),
+            ("got an empty list of components", ValueError, {"components": []}),
+            ("is a result of Elemwise. Create components", TypeError, {"components": utility * 2}),
             (
                 "different outcomes",
                 ValueError,

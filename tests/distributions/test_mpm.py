@@ -74,7 +74,7 @@ BAD_COUNTS = [
     (COUNTS + np.eye(3, dtype=int), r"observed count 1 at \[0, 0, 0\] is on the diagonal"),
     (COUNTS[..., :2], r"counts have shape \(4, 3, 2\); their last two axes must be the preferred"),
     ([1, 2, 3], r"counts have shape \(3,\); their last two axes"),
-    (np.zeros((2, 4, 4)), "counts are of 4 items, but `score` has 3: give one score per item"),
+    (np.zeros((2, 4, 4)), "counts have 4 items, but `score` has 3. Give one score per item"),
 ]
 
 
@@ -114,11 +114,11 @@ BAD_TOTALS = [
     ({"total": 5, "given_pairs": True}, r"`total` has shape \(\); .* a table of how often each"),
     (
         {"total": [[0, 1, 0], [2, 0, 0], [0, 0, 0]], "given_pairs": True},
-        r"`total` is 1 at \[0, 1\]: how often each pair is compared is a symmetric table",
+        r"`total` is 1 at \[0, 1\]. The table of how often each pair is compared must be sym",
     ),
     (
         {"total": np.eye(3), "given_pairs": True},
-        r"`total` is 1 at \[0, 0\]: .* symmetric table with zeros on the diagonal",
+        r"`total` is 1 at \[0, 0\]\. .* symmetric with zeros on the diagonal",
     ),
 ]
 

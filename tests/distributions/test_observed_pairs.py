@@ -256,11 +256,13 @@ def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
     pairs = pairs_of(LONG, features=["length", "bold"])
     with pm.Model(coords=pairs.coords):
         with pytest.raises(
-            ValueError, match=r"An effect on ties of 'y' has no dims; .* 'item' and 'judge', 'kind'"
+            ValueError, match=r"An effect on ties of 'y' has no dims. .* 'item' and 'judge', 'kind'"
         ):
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=[0.1], observed=pairs)
         effect = pm.Data("effect", [0.1, 0.2], dims="feature")
-        with pytest.raises(ValueError, match="The tie_effect of 'y' is by feature of the pairs"):
+        with pytest.raises(
+            ValueError, match="The tie_effect of 'y' has the axes \('feature',\) of the pairs"
+        ):
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=effect, observed=pairs)
         with pytest.raises(TypeError, match=r"tie_effect"):
             br.Thurstone("y", UTILITY, tie_effect=effect, observed=pairs_of(ties=False))
@@ -312,8 +314,8 @@ def test_deviations_and_slopes_are_read_by_their_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"slope": [0.1]}, r"^'y' has slopes, but the pairs have no features: read them with fea"),
-        ({"deviation": [0.1]}, r"^A deviation of 'y' has no dims; .* 'judge_item', 'kind_item'"),
+        ({"slope": [0.1]}, r"^'y' has slopes, but the pairs have no features. Read them with fea"),
+        ({"deviation": [0.1]}, r"^A deviation of 'y' has no dims. .* 'judge_item', 'kind_item'"),
     ],
 )
 def test_slopes_and_deviations_need_features_and_groups(options, message):
@@ -322,7 +324,7 @@ def test_slopes_and_deviations_need_features_and_groups(options, message):
         br.Davidson("y", UTILITY, nu=1.0, observed=pairs, **options)
     with (
         pm.Model(),
-        pytest.raises(TypeError, match=r"takes (slope|deviation)= with observed=Pairs"),
+        pytest.raises(TypeError, match=r"takes (slope|deviation)= only with observed=Pairs"),
     ):
         br.Davidson("y", UTILITY[:2], nu=1.0, observed=[1, 0, 0], **options)
 
@@ -373,8 +375,8 @@ def test_judges_and_groups_are_data_with_their_labels_and_matches():
 def test_ties_in_models_without_ties_are_refused_with_the_way_out():
     for family in ("BradleyTerry", "Thurstone"):
         message = (
-            r"The pairs of 'y' have 9 ties, the first between 'a' and 'b', .* Davidson and "
-            r"RaoKupper have them. pairs.split_ties\(\) would count half a win of each item"
+            r"The pairs of 'y' have 9 ties, the first between 'a' and 'b', .* Use Davidson or "
+            r"RaoKupper\. Or count half a win for each item with pairs\.split_ties\(\)"
         )
         with pytest.raises(ValueError, match=message):
             pairs_model(family, pairs_of())
@@ -394,11 +396,11 @@ BAD_SHAPES = [
     ),
     (
         {"order_effect": np.zeros(2)},
-        r"The order_effect of 'y' has shape \(2,\) and no names for its axes: it could be one per "
+        r"The order_effect of 'y' has shape \(2,\) and no names for its axes. It could be one per "
         r"judge, or one per kind",
     ),
     ({"nu": np.ones(3)}, r"`nu` of 'y' has shape \(3,\); with these pairs it is one for all"),
-    ({"nu": -1.0}, "`nu` holds -1; it must be finite and 0 or more"),
+    ({"nu": -1.0}, "`nu` holds -1; it must be finite and at least 0"),
 ]
 
 
@@ -410,7 +412,7 @@ def test_parameters_must_fit_the_pairs(arguments, message):
 
 def test_counts_beyond_32_bits_are_refused():
     huge = br.Pairs.from_matrix(np.array([[0, 3_000_000_000], [0, 0]]))
-    with pm.Model(), pytest.raises(ValueError, match="is 3000000000; models hold 32 bits"):
+    with pm.Model(), pytest.raises(ValueError, match="is 3000000000, but models store 32 bits"):
         br.BradleyTerry("y", np.zeros(2), observed=huge)
 
 
@@ -485,7 +487,7 @@ def test_new_pairs_that_do_not_fit_are_refused_before_anything_changes():
     plain = br.Pairs.from_matrix(np.ones((4, 4)) - np.eye(4), items=list("abcd"))
     cases = [
         (pairs_of(), "The pairs of 'y' have 9 ties"),
-        (plain, r"grouped by \['judge', 'kind'\], the new ones by \['judge'\]"),
+        (plain, r"grouped by \['judge', 'kind'\], but the new pairs by \['judge'\]"),
     ]
     for pairs, message in cases:
         with pytest.raises(ValueError, match=message):

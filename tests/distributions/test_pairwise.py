@@ -41,11 +41,11 @@ def make_davidson(nu):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: make_davidson(-0.5), "`nu` holds -0.5; it must be finite and 0 or more"),
+        (lambda: make_davidson(-0.5), "`nu` holds -0.5; it must be finite and at least 0"),
         (lambda: make_davidson([1.0, np.nan]), "`nu` holds nan; it must be finite"),
         (
             lambda: br.RaoKupper.dist([0.0, 0.0], theta=0.5),
-            "`theta` holds 0.5; it must be finite and 1 or more. 1 is no ties, Bradley-Terry",
+            "`theta` holds 0.5; it must be finite and at least 1. At 1, there are no ties",
         ),
         (
             lambda: br.BradleyTerry.dist(0.0),
@@ -53,7 +53,7 @@ def make_davidson(nu):
         ),
         (
             lambda: br.Thurstone.dist(np.zeros((4, 3))),
-            r"`utility` has shape \(4, 3\); .* One utility per item goes with observed=Pairs",
+            r"`utility` has shape \(4, 3\); .* For one utility per item, use observed=Pairs",
         ),
     ],
 )

@@ -168,7 +168,7 @@ def test_weights_may_be_data():
 
 
 def test_random_weights_are_refused():
-    message = "`rank_weights` depends on the random strength: exponents cannot be estimated"
+    message = "`rank_weights` depends on the random strength. Exponents cannot be estimated"
     with pm.Model():
         weights = pt.exp(-pm.HalfNormal("strength") * np.arange(4))
         with pytest.raises(ValueError, match=message):
@@ -177,7 +177,9 @@ def test_random_weights_are_refused():
 
 # Bad input
 
-UNKNOWN = r"`aggregate` is 'median'; it is one of 'mean', 'max', 'min', 'geometric', 'harmonic'\."
+UNKNOWN = (
+    r"`aggregate` is 'median'; it must be one of 'mean', 'max', 'min', 'geometric', 'harmonic'\."
+)
 BAD_OPTIONS = [
     ({"aggregate": "median"}, UNKNOWN),
     ({"tie_prevalence": [0.5, 0.0]}, "`tie_prevalence` holds 0; it must be positive and finite"),
@@ -186,12 +188,12 @@ BAD_OPTIONS = [
     ({"tie_prevalence": [np.inf, 1]}, "`tie_prevalence` holds inf; it must be positive"),
     (
         {"tie_prevalence": [0.5, 0.5], "given_sizes": True},
-        r"tie_prevalence= and given_sizes=True: given their sizes, .* cancel. Leave one",
+        r"tie_prevalence= and given_sizes=True. Given their sizes, .* cancel: leave one",
     ),
-    ({"rank_weights": [1, 1, 2, 1]}, r"`rank_weights` is \[1. 1. 2. 1.\]; .* must not increase"),
-    ({"rank_weights": [1, 1, 0, -1]}, r"`rank_weights` is .*; weights .* must not be negative"),
-    ({"rank_weights": pt.constant([1, 2])}, r"`rank_weights` is \[1. 2.\]; .* must not increase"),
-    ({"rank_weights": [np.inf, 1, 1, 1]}, r"`rank_weights` is .*; weights must be finite"),
+    ({"rank_weights": [1, 1, 2, 1]}, r"`rank_weights` is \[1. 1. 2. 1.\]. .* must not increase"),
+    ({"rank_weights": [1, 1, 0, -1]}, r"`rank_weights` is .*. Weights .* must not be negative"),
+    ({"rank_weights": pt.constant([1, 2])}, r"`rank_weights` is \[1. 2.\]. .* must not increase"),
+    ({"rank_weights": [np.inf, 1, 1, 1]}, r"`rank_weights` is .*. Weights must be finite"),
 ]
 
 
@@ -211,15 +213,15 @@ def test_a_bad_option_is_refused_with_the_reason(make, options, message):
 
 def test_too_few_prevalences_for_the_observed_blocks_name_a_ranking():
     message = (
-        r"`tie_prevalence` has 1 entries, for blocks of up to 2 items; ranking 3 has a block of 3. "
-        r"Give 2 entries, or none for equal weights"
+        r"`tie_prevalence` has 1 entries, for blocks of up to 2 items, but ranking 3 has a "
+        r"block of 3. Give 2 entries, or none for equal weights"
     )
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.PMOP("y", np.zeros(6), tie_prevalence=0.5, observed=RANKINGS)
 
 
 def test_too_few_rank_weights_are_refused():
-    message = "`rank_weights` has 3 entries for rankings of up to 4 blocks; give one for every rank"
+    message = "`rank_weights` has 3 entries for rankings of up to 4 blocks. Give one for every rank"
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.PMOP("y", np.zeros(6), rank_weights=[1, 1, 1], observed=RANKINGS)
     message = "`rank_weights` has 3 entries for rankings of up to 4 slots"
@@ -257,15 +259,15 @@ def test_a_tie_prevalence_by_ranker_is_none_by_size():
     br.set_observed("y", new, model=model)
     of_new = by_ranker(prevalence, new.reindex({"ranker": TWO_AT_MOST.rankers}))
     np.testing.assert_allclose(logp({})[0], of_new, rtol=1e-12)
-    message = r"^'y' has its tie_prevalence by ranker, and the new rankings have others"
+    message = r"^'y' has tie_prevalence by ranker, and the new rankings have other labels"
     with pytest.raises(ValueError, match=message):
         br.set_observed("y", br.Rankings.from_orderings([["a", "b"]], rankers=["z"]), model=model)
 
 
 def test_a_tie_prevalence_without_names_is_refused_if_it_can_be_read_in_two_ways():
     message = (
-        r"^The tie_prevalence of 'y' has shape \(3,\) and no names for its axes: it could be one "
-        r"per size of block from 2 on, or one per ranking, of blocks of two\. Say which, or give"
+        r"^The tie_prevalence of 'y' has shape \(3,\) and no names for its axes. It could be one "
+        r"per block size from 2 on, or one per ranking, for blocks of two\. Choose one, or pass"
     )
     for x in (np.ones(3), pm.LogNormal.dist(0, 1, shape=3)):
         with pm.Model(coords=TWO_AT_MOST.coords), pytest.raises(ValueError, match=message):
@@ -285,5 +287,5 @@ def test_new_rankings_need_as_many_weights():
 def test_groups_that_are_called_like_sizes_are_refused():
     rankings = TWO_AT_MOST.grouped({"size": [2, 3, 4]})
     x = {2: 1.0, 3: 1.0, 4: 1.0}
-    with pm.Model(), pytest.raises(ValueError, match=r"are grouped by 'size', .* Rename that col"):
+    with pm.Model(), pytest.raises(ValueError, match=r"have a group 'size', .* Rename that col"):
         br.PMOP("y", np.zeros(4), tie_prevalence=x, observed=rankings)

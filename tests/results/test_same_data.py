@@ -370,9 +370,9 @@ def test_what_a_mixture_is_a_model_of_must_be_one_thing():
     with pm.Model() as model:
         kinds = [pm.Normal.dist(0, 1), pm.Normal.dist(1, 1)]
         pm.Mixture("y", [0.5, 0.5], kinds, observed=[0.1, 0.2])
-    with pytest.raises(ValueError, match=r"^'y' is not made of distributions of bayesrank alone,"):
+    with pytest.raises(ValueError, match=r"^'y' has distributions from outside bayesrank, "):
         br.declare_outcomes("y", model=model)
-    with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
+    with pytest.raises(ValueError, match=r"no observed variable 'z'; it observes \['y'\]\.$"):
         br.declare_outcomes("z", model=model)
 
 

@@ -128,5 +128,5 @@ def test_days_to_come_are_in_the_model_as_rows_that_count_nothing():
     known = pairs.groups["year"]
     labels = pd.Index([*known.labels[:4], 2009.0])
     later = replace(pairs, groups={"year": known._replace(labels=labels)})
-    with pytest.raises(ValueError, match=r"Build the model with all that there will be; rows that"):
+    with pytest.raises(ValueError, match=r"Build the model with all labels that it will ever see"):
         br.set_observed("y", later, model=model)

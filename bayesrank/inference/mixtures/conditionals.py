@@ -299,7 +299,7 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
     rows: list[tuple[int, int, slice, Statistics]] = []
     first = which = 0
     for family, parameters in op.components(p):
-        utilities = getattr(parameters, family.of_items)
+        utilities = getattr(parameters, family.by_item)
         n_components = int(utilities.shape[0].eval(mode=MODE))
         dependent = [
             name for name, x in vars(parameters).items() if variable in set(ancestors([x]))
