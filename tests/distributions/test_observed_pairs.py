@@ -261,7 +261,7 @@ def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=[0.1], observed=pairs)
         effect = pm.Data("effect", [0.1, 0.2], dims="feature")
         with pytest.raises(
-            ValueError, match="The tie_effect of 'y' has the axes \('feature',\) of the pairs"
+            ValueError, match=r"The tie_effect of 'y' has the axes \('feature',\) of the pairs"
         ):
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=effect, observed=pairs)
         with pytest.raises(TypeError, match=r"tie_effect"):
