@@ -171,7 +171,9 @@ def test_as_many_names_as_axes_and_each_once():
             br.PlackettLuce("y", U, utility_dims="item", observed=TWO)
         with pytest.raises(ValueError, match=r"has shape \(3, 2\); .* the shape must be \(2"):
             br.PlackettLuce("y", U.T, utility_dims=("ranker", "item"), observed=TWO)
-        with pytest.raises(ValueError, match=r"Two dims .* \('item', 'item'\), are of the items\."):
+        with pytest.raises(
+            ValueError, match=r"Two dims .* \('item', 'item'\), match the same axis 'item'\."
+        ):
             br.PlackettLuce("y", np.zeros((3, 3)), utility_dims=("item", "item"), observed=TWO)
 
 

@@ -266,7 +266,7 @@ def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
             br.Davidson("y", UTILITY, nu=1.0, tie_effect=effect, observed=pairs)
         with pytest.raises(TypeError, match=r"tie_effect"):
             br.Thurstone("y", UTILITY, tie_effect=effect, observed=pairs_of(ties=False))
-    with pm.Model(), pytest.raises(TypeError, match=r"takes tie_effect= with observed=Pairs"):
+    with pm.Model(), pytest.raises(TypeError, match=r"takes tie_effect= only with observed=Pairs"):
         br.Davidson("y", UTILITY[:2], nu=1.0, tie_effect=[0.1], observed=[1, 0, 0])
 
 
