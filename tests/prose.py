@@ -65,6 +65,7 @@ def docstrings() -> Iterator[Sentence]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = ast.get_docstring(node) or ""
+                text = re.sub("^\b\n(?:.+\n?)+", "\n", text, flags=re.M)  # tables of click
                 text = re.sub(r"^ *(?:>>>|\.\.\. ).*(?:\n.+)*$", "", text, flags=re.M)
                 text = re.sub(r"^ *=+ +=[ =]*\n(?:.*\S.*\n?)*", "\n", text, flags=re.M)
                 text = re.sub(r"^.*(?:===|---).*$", "\n", text, flags=re.M)
@@ -155,7 +156,7 @@ def _text_of(node: ast.JoinedStr | ast.Constant) -> str:
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
     line = 1
-    for part in re.split(r"(\n\s*\n)", text):
+    for part in re.split(r"(\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s|[a-z_]+: ))", text):  # and lists
         if part.strip():
             yield line, part
         line += part.count("\n")
@@ -163,7 +164,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
 
 def _sentences(paragraph: str, place: str) -> Iterator[Sentence]:
     text = " ".join(paragraph.split())
-    for sentence in re.split(r"(?<=[.!?])[)*\"]?\s+(?=[A-Z`*\[(])", text):
+    for sentence in re.split(r"(?<=[.!?])[)*\"]?\s+(?=[A-Z`*\[(\"])", text):
         if len(sentence.split()) >= 4:
             yield Sentence(sentence, place)
 

@@ -349,7 +349,7 @@ def test_names_of_any_kind_are_shown(folder, sampler):
     table.assign(beer=table["beer"].map(names)).to_csv("odd.csv", index=False)
     result = run("rank", "odd.csv", *COLUMNS, "--rating", "stars")
     found = notes(result)
-    assert found[-1].startswith("No font that is installed has some characters of the names (")
+    assert found[-1].startswith("No installed font has some characters of the names (")
     assert "\ufffd)" in found[-1]
     assert f"\n{'x' * 39}…  " in result.stdout
     table = pd.read_csv("odd-ranks/ranks.csv")
@@ -397,9 +397,12 @@ def test_more_places_than_items_are_no_error(folder, sampler):
     [
         (["--output-dir", "beers.csv"], "beers.csv is a file, so nothing can be written below it."),
         (["--output-dir", "beers.csv/sub"], "beers.csv is a file, so nothing"),
-        (["--save", "nowhere/draws.nc"], "The folder nowhere does not exist; make it, or choose"),
-        (["--save", "taken"], "taken is a folder; a file is to be written there."),
-        (["--output-dir", "full"], "report.html is a folder; a file is to be written there."),
+        (["--save", "nowhere/draws.nc"], "The folder nowhere does not exist. Make it, or choose"),
+        (["--save", "taken"], "taken is a folder, but a file with this name must be written."),
+        (
+            ["--output-dir", "full"],
+            "report.html is a folder, but a file with this name must be written.",
+        ),
         (
             ["--output-dir", "other"],
             "other already contains files that are not part of a report (letter.txt). Choose ano",
@@ -538,7 +541,7 @@ def test_where_the_new_posterior_cannot_be_saved_the_old_result_stays(folder, li
     monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
     result = run(*SMALL)
     assert result.exit_code == 1
-    assert "The earlier results in beers-ranks stay as they are." in result.stderr
+    assert "The earlier results in beers-ranks are unchanged." in result.stderr
     assert "mean rank" in result.stdout
     assert {path.name: path.read_bytes() for path in (folder / "beers-ranks").iterdir()} == before
     assert run("report", "beers-ranks/posterior.nc").exit_code == 1
@@ -856,14 +859,14 @@ def drop(group, *names):
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda: put("posterior", "utility", (0, 0, 0), np.nan), "utility has draws that no samp"),
-        (lambda: put("posterior", "utility", (0, 0, 0), 1e200), "utility has draws that no sampl"),
-        (lambda: put("posterior", "item", 0, "stout"), "item is not what follows from the other "),
+        (lambda: put("posterior", "utility", (0, 0, 0), np.nan), "utility has invalid draws"),
+        (lambda: put("posterior", "utility", (0, 0, 0), 1e200), "utility has invalid draws"),
+        (lambda: put("posterior", "item", 0, "stout"), "item does not agree with the other"),
         (lambda: put("constant_data", "y_item", (0, 0), 99), "ValueError: "),
-        (lambda: put("constant_data", "y_item_rankings", 0, 9), "y_item_rankings is not what foll"),
-        (lambda: drop("posterior", "utility_scale"), "utility_scale has no draws by chain, draw."),
+        (lambda: put("constant_data", "y_item_rankings", 0, 9), "y_item_rankings does not a"),
+        (lambda: drop("posterior", "utility_scale"), "utility_scale has no draws with"),
         (lambda: drop("constant_data"), "KeyError: "),
-        (lambda: drop("observed_data"), "y is not what follows from the other data."),
+        (lambda: drop("observed_data"), "y does not agree with the other data."),
     ],
 )  # fmt: skip
 def test_a_posterior_that_does_not_fit_its_data_is_refused(told, damage, sentence):
@@ -1031,7 +1034,7 @@ def test_the_schema_refuses_what_is_not_a_result(folder, light):
     for wrong in ({"ranks": [{"item": "ale"}]}, {"fits": "yes"}, {"unheard": 1}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(said | wrong, SCHEMA)
-    refuses(run(*SMALL, "--anchor", "stout"), "There is no item 'stout' to be the --anchor.")
+    refuses(run(*SMALL, "--anchor", "stout"), "--anchor must be an item, but there is no 'stout'.")
 
 
 def test_the_page_is_shown_when_that_is_asked_for(folder, light, monkeypatch):
@@ -1129,7 +1132,7 @@ def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have
     assert (len(light), len(quick)) == (0, 1)
     note = notes(result)[-1]
     assert note == (
-        "Sampling would take up to 3 hours, so this is the quick answer. The full one: "
+        "Sampling would take up to 3 hours, so this is the quick answer. To sample: "
         "bayesrank rank beers.csv --ranker judge --item beer --rank place --full"
     )
     result = run(*note.split("bayesrank ")[1].split())

@@ -41,7 +41,7 @@ def test_without_a_home_compiled_code_goes_to_a_folder_that_is_named(fresh, tmp_
     said = find_cache()
     (made,) = tmp_path.glob("bayesrank-*")
     assert "/dev/null/" in said
-    assert f"so this run compiles anew, in {made}." in said
+    assert f"so this run compiles it again in {made}." in said
     given = os.environ[FLAGS].split(",")
     assert given[-1] == f"base_compiledir={made}"
     assert given[:-1] == [part for part in flags.split(",") if part and "dir" not in part]
@@ -69,8 +69,8 @@ def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
     with pytest.raises(SystemExit), errors_as_sentences():
         exec(code)
     said = capsys.readouterr().err
-    assert said.startswith("Error: Code that was compiled before cannot be read back from ")
-    assert said.endswith("Delete that folder, and run this again.\n")
+    assert said.startswith("Error: The compiled code in ")
+    assert said.endswith("Delete that folder and run the command again.\n")
     assert broken_cache(ValueError("another")) is None
 
 
@@ -121,7 +121,7 @@ def test_a_run_after_warming_up_compiles_nothing(tmp_path):
         return done.stderr
 
     table = tmp_path / "table.csv"
-    text, (command, *options) = RUNS["matches before judges"]
+    text, (command, *options) = RUNS["matches with judges"]
     table.write_text(text, "utf-8")
     once = "Compiling, once"
     assert once in said(command, str(table), *options)

@@ -92,10 +92,10 @@ def test_a_run_says_who_is_best_today_who_rises_and_what_comes_next(whole):
     assert lines[3].split()[0] == "riser"
     headings = [lines[n + 1] for n, line in enumerate(lines[:-1]) if not line]
     assert headings[2:] == [
-        "The next matches", "Who is rising", "Who was best when", "The leader and the next",
-        "How well it predicts", "Written:",
+        "The next matches", "Who is rising", "Who was best when",
+        "The leader and its closest rivals", "How well it predicts", "Written:",
     ]  # fmt: skip
-    assert re.search(r"Since [-\d]+, with probability 0.95 or more: rising ", result.stdout)
+    assert re.search(r"Rising since [-\d]+, with probability 0.95 or more: ", result.stdout)
     names = [
         "audit.csv", "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png",
         "leader.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
@@ -111,8 +111,8 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
         "How to read this", "Ranks", "The next matches", "Who is rising", "Over time",
-        "Who was best when", "The leader and the next", "How well it predicts",
-        "What the table hangs on", "Places", "Who beats whom", "How this was made",
+        "Who was best when", "The leader and its closest rivals", "How well it predicts",
+        "What the result depends on", "Places", "Who beats whom", "How this was made",
     ]  # fmt: skip
     assert "Quick answer" not in page
     assert "strengths that walk at random from date to date" in page
@@ -278,7 +278,7 @@ def test_changes_and_forecasts_are_those_of_the_history(folder):
     assert table.index[0] == "riser"
     assert table["change"]["riser"] > 0.3 > -0.3 > table["change"]["faller"]
     assert table["mean_rank_now"]["riser"] <= table["mean_rank_then"]["riser"]
-    assert changes.paragraphs[0].startswith("Since 2022-06-04, with probability 0.95 or")
+    assert changes.paragraphs[0].startswith("Rising since 2022-06-04, with pro")
     forecast = said._forecasts()[0].table
     assert forecast.index.tolist() == ["2023-01-01", "2023-02-01"]
     shares = forecast[["First wins", "Tie", "Second wins"]].astype(float)
@@ -317,6 +317,4 @@ def test_rows_without_an_outcome_behind_all_others_are_to_come(folder):
     said, notes = said_of(folder)
     assert said.coming["date"].tolist() == ["2024-01-01"]
     assert said.data.n_pairs > 100
-    assert notes == [
-        "Matches without an outcome that come after all that have one are forecast: 1 of 240."
-    ]
+    assert notes == ["Matches without an outcome, dated after all others, are forecast: 1 of 240."]

@@ -229,7 +229,10 @@ def test_names_of_any_kind_are_shown(folder, sampler):
 
 def test_places_are_checked_before_sampling(folder, sampler):
     (OUT / "judges.csv").mkdir(parents=True)
-    refuses(run("matches", "m.csv", *ALL), "judges.csv is a folder; a file is to be written there.")
+    refuses(
+        run("matches", "m.csv", *ALL),
+        "judges.csv is a folder, but a file with this name must be written.",
+    )
     assert sampler == []
 
 

@@ -228,7 +228,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         for aggregate in AGGREGATES
     },
     "Mallows": _of_distances,
-    "Mallows summed out": partial(_of_distances, summed_out=True),
+    "Mallows marginalised": partial(_of_distances, summed_out=True),
     "GeneralizedMallows": partial(_of_distances, by_stage=True),
     "Mixture": partial(_of_kinds, "ranking"),
     "Mixture of rankers": partial(_of_kinds, "ranker"),
@@ -508,9 +508,9 @@ def column(name: str) -> dict[str, str]:
 INTRODUCTION = """\
 # Verbs
 
-What PyMC and ArviZ do with a model, tried on every family by `python -m tests.verbs`, which writes
-this page; `tests/test_verbs.py` checks each cell. "ok" is that it works; a number is the sentence
-below the table that is raised instead.
+This table shows which functions of PyMC and ArviZ work with each family. "ok" means that the
+function works. A number refers to the error message below the table. `python -m tests.verbs` writes
+this page, and `tests/test_verbs.py` checks each cell.
 """
 
 

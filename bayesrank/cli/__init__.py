@@ -1,8 +1,8 @@
 """The command line: from a table of preferences to a posterior of ranks.
 
-``bayesrank rank`` takes a table of ratings or ranks, ``bayesrank matches`` one of matches or
-comparisons of two, and ``bayesrank quickstart`` the bundled NASCAR 2002 season. All print a table
-and write figures, tables and one self-contained page.
+``bayesrank rank`` reads a table of ratings or ranks, ``bayesrank matches`` a table of matches or
+pairwise comparisons, and ``bayesrank quickstart`` the bundled NASCAR 2002 season. All of them print
+a table and write figures, tables and a self-contained page.
 """
 
 from bayesrank.cli.commands import main

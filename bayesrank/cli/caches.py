@@ -1,7 +1,7 @@
-"""Where compiled code is kept between runs: in a folder that can be written to, or else elsewhere.
+"""Cache of compiled code between runs, in a folder that the user can write to.
 
-PyTensor and numba compile the model, and keep what they compiled in PyTensor's folder. It does
-not start where nothing can be written there, as in a container whose home is read-only.
+PyTensor and numba compile the model and keep the code in PyTensor's folder. PyTensor does not start
+if it cannot write there, for example in a container with a read-only home.
 """
 
 import os
@@ -17,11 +17,11 @@ GIVEN = re.compile(r"(?:^|,)\s*base_compiledir\s*=\s*([^,]+)")
 
 
 def find_cache() -> str | None:
-    """Have PyTensor use another folder, if it cannot write to its own; return what to say of it.
+    """Give PyTensor another folder if it cannot write to its own, and return a message about it.
 
-    Must be called before PyTensor is imported.
+    Call this before PyTensor is imported.
     """
-    os.environ.setdefault("PATH", os.defpath)  # without it a compiler does not find its parts
+    os.environ.setdefault("PATH", os.defpath)  # compilers need it to find their parts
     flags = os.environ.get(FLAGS, "")
     if "pytensor" in sys.modules or re.search(r"(?:^|,)\s*compiledir\s*=", flags):
         return None
@@ -33,25 +33,28 @@ def find_cache() -> str | None:
         tempfile.TemporaryFile(dir=folder).close()
     except (OSError, RuntimeError) as error:  # RuntimeError: a user without a name and HOME
         why = getattr(error, "strerror", None) or str(error).rstrip(".")
-        # of this user alone: what is loaded from it is run
+        # Only this user may write to it, because code from it is executed.
         other = Path(tempfile.mkdtemp(prefix="bayesrank-"))
         os.environ[FLAGS] = ",".join(
             filter(None, [GIVEN.sub("", flags).strip(","), f"base_compiledir={other}"])
         )
-        os.environ.setdefault("HOME", str(other))  # without one PyTensor does not start
-        os.environ.setdefault("MPLCONFIGDIR", str(other))  # matplotlib's is most likely lost, too
+        os.environ.setdefault("HOME", str(other))  # PyTensor needs one to start
+        os.environ.setdefault(
+            "MPLCONFIGDIR", str(other)
+        )  # matplotlib probably has the same problem
         return (
-            f"Compiled code cannot be kept in {folder} ({why}), so this run compiles "
-            f"anew, in {other}. Set {FLAGS}=base_compiledir=FOLDER to keep it in another folder."
+            f"Compiled code cannot be kept in {folder} ({why}), so this run compiles it again in "
+            f"{other}. Set {FLAGS}=base_compiledir=FOLDER to keep compiled code in another folder."
         )
     return None
 
 
 @contextmanager
 def compiling_said(say: Callable[[], None]) -> Iterator[None]:
-    """Have it said when code is compiled that later runs will find, and not read back from there.
+    """Call `say` when numba compiles code that later runs can load from the cache.
 
-    What cannot be kept, such as calls from compiled code to Python, takes a quarter of a second.
+    Code that numba cannot cache, such as calls from compiled code to Python, compiles in a quarter
+    of a second and is not reported.
     """
     from numba.core import event
     from numba.core.caching import Cache
@@ -68,16 +71,16 @@ def compiling_said(say: Callable[[], None]) -> Iterator[None]:
 
 
 def broken_cache(error: BaseException) -> str | None:
-    """Say what to do if an error is that of compiled code that cannot be read back."""
+    """Return advice if an error comes from reading compiled code from the cache."""
     trace = error.__traceback__
     while trace is not None:
         if Path(trace.tb_frame.f_code.co_filename).parts[-2:] == ("core", "caching.py"):
             import pytensor
 
             return (
-                f"Code that was compiled before cannot be read back from "
-                f"{pytensor.config.base_compiledir}, which may have been cut off by a full disk "
-                f"({type(error).__name__}: {error}). Delete that folder, and run this again."
+                f"The compiled code in {pytensor.config.base_compiledir} cannot be read "
+                f"({type(error).__name__}: {error}). A full disk may have cut it off. Delete that "
+                "folder and run the command again."
             )
         trace = trace.tb_next
     return None

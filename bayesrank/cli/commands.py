@@ -32,19 +32,19 @@ from bayesrank.cli.options import (
 from bayesrank.cli.rank import COMPONENTS, rank_job
 from bayesrank.cli.run import run
 
-SEEDS = 2**31  # seeds that are drawn, where none is given
+SEEDS = 2**31  # number of seeds to choose from, if the user gives none
 
-# PyMC takes seconds to import: commands import what they need, so that --help is instant, and what
-# is wrong with options or files is told at once.
+# PyMC takes seconds to import. Commands import what they need, so that --help and errors in options
+# or files appear at once.
 
 
 class Given(click.Group):
-    """Commands that know the arguments they were given."""
+    """Group of commands that keeps the arguments of the user."""
 
     args: Sequence[str] = ()
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
-        """Keep the arguments, which parsing takes apart."""
+        """Keep the arguments before they are parsed."""
         self.args = tuple(args)
         context = super().make_context(info_name, args, *more, **extra)
         context.obj = self
@@ -54,42 +54,42 @@ class Given(click.Group):
 @click.group(cls=Given, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bayesrank.__version__, prog_name="bayesrank")
 def main() -> None:
-    """Say which item is best, and how sure that is.
+    """Find out which item is best, and how sure you can be.
 
     \b
-    Rankings or ratings, a row per ranker and item:
+    Rankings or ratings, one row per ranker and item:
       bayesrank rank films.csv --ranker user --item film --rating stars
-    Matches or comparisons, a row for two items:
+    Matches or comparisons, one row per pair of items:
       bayesrank matches games.csv --first home --second away --outcome result
 
-    Where strengths change, name the column of the dates: --date played.
+    If strengths change over time, name the column of dates: --date played.
 
-    Both print a table of ranks, say who leads and how sure that is, and whether the model behind it
-    fits the data. They write a folder with a page that explains it all, tables and pictures.
+    Both commands print a table of ranks, the leader, and whether the model fits the data. They
+    write a folder with tables, pictures and a page that explains the result.
 
     \b
-      mean rank   1 is best; it has decimals, as the data leave the order open
-      ranks       from which rank to which the item lies, with probability 0.94
-      P(best)     the probability that it is the best of all; P(top 3), one of the best three
-      rankings    in how many of them it is; of matches likewise
-      leads       has the best mean rank
-      close       may be better than the leader: by the data the two are as good
-      unknown     may be better than the leader: the data say too little of it
-      (nothing)   worse: the leader is better than all these with probability 0.95
-      tier        better than all lower tiers with that probability; inside, the order is open
-      elo         with --scale elo: points, 400 of which are odds of ten to one
-      lower       with --sort lower: the lower end of the interval of the utility, or of its Elo
+      mean rank   mean of the rank over the posterior; 1 is best
+      ranks       interval that contains the rank with probability 0.94
+      P(best)     probability of being the best item; P(top 3): one of the best three
+      rankings    number of rankings that contain the item (or matches)
+      leads       best mean rank
+      close       statistically tied with the leader
+      unknown     may be better than the leader: too little data to tell
+      (nothing)   the leader is better than all of these with probability 0.95
+      tier        better than all lower tiers with probability 0.95
+      elo         with --scale elo: Elo rating, where 400 points are odds of ten to one
+      lower       with --sort lower: lower end of the interval of the utility or Elo rating
 
-    If the model does not fit, take the ranks as a rough order; the page says what it misses.
+    If the model does not fit, treat the ranks as a rough order. The page shows the misfit.
     """  # noqa: D301
-    # Matrices are of some hundred rows: a second thread of BLAS takes longer than it computes, up
-    # to thirty times. It is asked for before NumPy is loaded.
+    # Matrices have a few hundred rows, so a second thread of BLAS makes runs up to thirty times
+    # slower. BLAS reads these variables when NumPy is loaded.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 def _fit(options: dict[str, Any], folder: str) -> Fit:
-    """Make the settings from the options, with a seed and a folder where none is given."""
+    """Make the settings from the options; choose a seed and a folder if the user did not."""
     fit = taken(Fit, options)
     group = click.get_current_context().find_object(Given)
     return replace(
@@ -102,12 +102,12 @@ def _fit(options: dict[str, Any], folder: str) -> Fit:
 
 
 def _folder_of(file: Path) -> str:
-    """Name the folder of the results after the input, beside which it does not lie."""
+    """Name the folder of the results after the input, in the current directory."""
     return f"{file.name.split('.')[0] or 'table'}-ranks"
 
 
 def _given(name: str) -> bool:
-    """Whether an option was given."""
+    """Whether the user gave an option."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not click.core.ParameterSource.DEFAULT
 
@@ -122,7 +122,7 @@ def _refuse_sampling(columns: Table) -> None:
 
 
 @main.command(
-    params=parameters(Output, Fit), short_help="Try it: the drivers of the NASCAR 2002 season."
+    params=parameters(Output, Fit), short_help="Try it with the drivers of the NASCAR 2002 season."
 )
 def quickstart(**options: Any) -> None:
     """Rank the drivers of the NASCAR 2002 season (36 races, 87 drivers)."""
@@ -140,14 +140,14 @@ def quickstart(**options: Any) -> None:
         COMPONENTS,
         *parameters(Table, Output, Fit),
     ],
-    short_help="Rank items by rankings, ratings or ballots.",
+    short_help="Rank items from rankings, ratings or ballots.",
 )
 def rank(file: Path, components: int | None, **options: Any) -> None:
-    """Rank the items of FILE.
+    """Rank the items of FILE from rankings, ratings or ballots.
 
-    FILE is a table with one row per ranker and item, or a row per ranking (--wide, --ballot): CSV,
-    TSV or other text, plain or compressed, Parquet or Excel. Or it is a PrefLib file (.soc, .soi,
-    .toc, .toi), which needs no columns.
+    FILE is a table with one row per ranker and item, or one row per ranking (--wide, --ballot). It
+    may be CSV, TSV or other text, plain or compressed, Parquet, Excel, or a PrefLib file (.soc,
+    .soi, .toc, .toi), which needs no columns.
     """
     columns = taken(RankColumns, options)
     columns.check(file)
@@ -155,14 +155,14 @@ def rank(file: Path, components: int | None, **options: Any) -> None:
     if components:
         refuse(
             columns.by is not None,
-            "--components finds unknown groups of rankers, --by names known ones. Use one of them.",
+            "--components finds unknown groups, --by names known ones. Use one of them.",
         )
         refuse(
             columns.date is not None,
             "--components and --date are for different models. Use one of them.",
         )
         refuse(options["quick"], "There is no quick answer with --components. Leave --quick out.")
-        # differences have the same prior, and nothing is left for NUTS to find hard
+        # The prior of differences stays the same, and NUTS has no free location to explore.
         options["prior"] = "zero-sum"
     fit = _fit(options, _folder_of(file))
     with errors_as_sentences(fit) as talk:
@@ -187,10 +187,10 @@ def rank(file: Path, components: int | None, **options: Any) -> None:
         click.Argument(["file"], type=FILE),
         *parameters(MatchColumns, Table, Output, Fit, prior="zero-sum"),
     ],
-    short_help="Rank items by matches or comparisons of two.",
+    short_help="Rank items from matches or pairwise comparisons.",
 )
 def matches(file: Path, **options: Any) -> None:
-    """Rank the items of FILE by matches: a table with one row per match or comparison of two."""
+    """Rank the items of FILE, a table with one row per match or pairwise comparison."""
     columns = taken(MatchColumns, options)
     columns.check()
     _refuse_sampling(columns)
@@ -222,12 +222,13 @@ def matches(file: Path, **options: Any) -> None:
         run(job, talk)
 
 
-@main.command("warm-up", short_help="Compile what other commands need, once.")
+@main.command("warm-up", short_help="Compile once what other commands need.")
 def warm_up() -> None:
-    """Compile what the other commands need, so that none of them waits for it.
+    """Compile what the other commands need, so that their first run does not wait.
 
-    What is compiled is kept in PyTensor's folder, by default in the home folder. Other commands
-    compile what they lack: this is for images of containers, and for an impatient demonstration.
+    Compiled code stays in PyTensor's cache, by default in the home folder. You do not need this
+    command: the others compile what they lack. Use it in a container image or before a
+    demonstration.
     """
     with errors_as_sentences() as talk:
         from bayesrank.cli.warm_up import compile_all
@@ -237,12 +238,12 @@ def warm_up() -> None:
 
 @main.command(
     params=[click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"), *parameters(Output)],
-    short_help="Write the page and the files of a run again.",
+    short_help="Write the page and files of a saved run again.",
 )
 def report(file: Path, **options: Any) -> None:
-    """Write the tables, pictures and the page of a posterior that a run has saved.
+    """Write the tables, pictures and page of a run again from its saved posterior.
 
-    A run that was cut short, as by a full disk, says where its posterior is.
+    An interrupted run prints where its posterior is.
     """
     given = {name: value for name, value in options.items() if _given(name)}
     with errors_as_sentences(taken(Output, options)) as talk:
@@ -258,6 +259,6 @@ def report(file: Path, **options: Any) -> None:
         make = rank_job if saved.command == "rank" else MatchJob
         job: Job = make(saved.data, saved.title, fit, **saved.settings)
         check_saved(file, job.pymc_model, saved)
-        talk.kept = file  # whatever comes
+        talk.kept = file  # it stays, whatever happens
         run(job, talk, saved.posterior)
         tidy(file)

@@ -1,6 +1,6 @@
-"""What a command says: results on one stream, progress and notes on the other, errors as sentences.
+"""Output of a command: results on stdout, progress and notes on stderr, errors as sentences.
 
-Nothing that is said may steer the terminal: names come from files that others wrote.
+Names come from files that others wrote, so control characters are removed from all output.
 """
 
 import math
@@ -22,38 +22,38 @@ import click
 from bayesrank.cli.caches import broken_cache
 from bayesrank.cli.options import Output
 
-# Pandas and PyMC take long to import: functions import what they need, so that --help is instant.
+# Pandas and PyMC take long to import. Functions import what they need, so that --help is instant.
 
 
-GLANCE = 0.2  # seconds between changes of a bar
-LINE = 30.0  # seconds between lines where there is no terminal
-AGAIN = 0.02  # seconds until an interrupt that was ignored is raised again
+GLANCE = 0.2  # seconds between updates of the progress bar
+LINE = 30.0  # seconds between lines of progress without a terminal
+AGAIN = 0.02  # seconds until an ignored interrupt is raised again
 
 
 def stopping() -> list[int]:
-    """Signals that end a run: Ctrl-C, an end asked for, a terminal that is closed unless nohup."""
+    """List the signals that end a run: Ctrl-C, terminate, and hang-up except under nohup."""
     numbers = [signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)]
     return [n for n in dict.fromkeys(numbers) if signal.getsignal(n) is not signal.SIG_IGN]
 
 
 @dataclass
 class Talk:
-    """What a run has said, and what it may say.
+    """Console of a run: what it may print, and what it has printed.
 
     Attributes
     ----------
     quiet : bool
-        Whether to say the verdict alone.
+        Whether to print only the verdict and warnings.
     data : bool
-        Whether results are data for a program, so that nothing else may be among them.
+        Whether the results are JSON, so that stdout may contain nothing else.
     notes : list of str
-        What a reader of the page should know as well.
+        Notes for the page.
     kept : Path, optional
-        The posterior, while it is saved and the run has not come to its end.
+        File of the posterior, from its saving until the end of the run.
     failed : list of str
-        What went wrong and did not end the run.
+        Errors that did not end the run.
     asked : list of int
-        Signals that asked the run to end.
+        Signals that asked the run to stop.
     """
 
     quiet: bool = False
@@ -67,29 +67,29 @@ class Talk:
     compiled: bool = False
 
     def result(self, text: str, *, brief: bool = False) -> None:
-        """Say a result; of those that are not brief, a quiet run says nothing."""
+        """Print a result; a quiet run prints only brief results."""
         if not self.data and (brief or not self.quiet):
             self._write(text)
 
     def document(self, text: str) -> None:
-        """Write data for a program."""
+        """Print data for a program."""
         self._write(text)
 
     def stage(self, text: str) -> None:
-        """Say what is being done, and when it began."""
+        """Print which stage begins, and the time since the start."""
         self.heed()
         self.end_bar()
         if not self.quiet:
             click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
 
     def compiling(self) -> None:
-        """Say, the first time, that code is compiled which other runs will find."""
+        """Print once that this run compiles code for later runs."""
         if not self.compiled:
             self.compiled = True
             self.stage("Compiling once; later runs skip this step ...")
 
     def progress(self, done: int, most: int) -> None:
-        """Say how far the stage is: a bar on a terminal, a line now and then elsewhere."""
+        """Show progress: a bar on a terminal, otherwise a line from time to time."""
         self.heed()
         if self.quiet:
             return
@@ -98,18 +98,18 @@ class Talk:
         self.bar.show(done, most)
 
     def heed(self) -> None:
-        """End the run if a signal asked for it, and what it interrupted has gone on."""
+        """End the run if a signal asked for it but the interrupted code continued."""
         if self.asked:
             raise KeyboardInterrupt
 
     def end_bar(self) -> None:
-        """Take the bar away."""
+        """Remove the progress bar."""
         if self.bar is not None:
             self.bar.clear()
             self.bar = None
 
     def note(self, sentence: str) -> None:
-        """Say once what a reader should know, and remember it for the page."""
+        """Print a note once, and keep it for the page."""
         if sentence not in self.notes:
             self.notes.append(sentence)
             self.end_bar()
@@ -117,12 +117,12 @@ class Talk:
                 click.echo(f"Note: {_plain(sentence)}", err=True)
 
     def print_failures(self) -> None:
-        """Say what went wrong and did not end the run."""
+        """Print the errors that did not end the run."""
         for sentence in self.failed:
             click.echo(f"Error: {_plain(sentence)}", err=True)
 
     def _write(self, text: str) -> None:
-        """Write to the reader of results; one that has gone does not end the run."""
+        """Print to stdout; a broken pipe does not end the run."""
         if any("pipe" in sentence for sentence in self.failed):
             return
         self.end_bar()
@@ -133,7 +133,7 @@ class Talk:
 
 
 class Bar:
-    """How far a stage is, how fast, and how long it may take: rich's bar, or lines in a log."""
+    """Progress of a stage, its speed and the time left: a bar of rich, or lines in a log."""
 
     def __init__(self, start: float) -> None:
         from rich.console import Console
@@ -157,7 +157,7 @@ class Bar:
             self.task = self.rich.add_task("", text="")
 
     def show(self, done: int, most: int) -> None:
-        """Write it, if it was not just written."""
+        """Update the bar, or print a line, unless the last update is too recent."""
         now = time.perf_counter()
         if now - self.shown < (GLANCE if self.rich else LINE):
             return
@@ -172,17 +172,17 @@ class Bar:
             self.rich.update(
                 self.task, description=passed, text=text, completed=done, total=most, refresh=True
             )
-        elif not first:  # the stage itself has just been said
+        elif not first:  # the stage itself has just been printed
             click.echo(f"{passed} {text}", err=True)
 
     def clear(self) -> None:
-        """Leave the line to what comes next."""
+        """Remove the bar from the terminal."""
         if self.rich:
             self.rich.stop()
 
 
 def _plain(text: str) -> str:
-    """Write a text without the characters that steer terminals."""
+    """Remove control characters from a text."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     from bayesrank.results.page.files import plain
@@ -191,7 +191,7 @@ def _plain(text: str) -> str:
 
 
 def _sentence(error: BaseException) -> str | None:
-    """Say an error in a sentence; None of an error that should not happen."""
+    """Return an expected error as a sentence, None for an unexpected one."""
     if isinstance(error, MemoryError):
         return "There is not enough memory."
     if isinstance(error, OSError) and error.strerror:
@@ -203,11 +203,11 @@ def _sentence(error: BaseException) -> str | None:
 
 @contextmanager
 def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
-    """Show errors and warnings as sentences, not as tracebacks, and end where asked to."""
+    """Show errors and warnings as sentences, not as tracebacks, and stop at signals."""
     talk = Talk() if output is None else Talk(quiet=output.quiet, data=output.data)
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        # matplotlib warns of each character without a glyph: what to say of them is known before
+        # Matplotlib warns about each missing glyph; a note of the report has said so already.
         if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
             talk.note(str(message))
 
@@ -215,14 +215,14 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
         talk.asked.append(number)
         raise KeyboardInterrupt
 
-    def ignored(what: Any) -> None:
-        # Python ignores what is raised in a callback of a C library, such as LLVM when it compiles.
-        if talk.asked and isinstance(what.exc_value, KeyboardInterrupt):
+    def ignored(unraisable: Any) -> None:
+        # Python ignores exceptions in callbacks of C libraries, such as LLVM during compilation.
+        if talk.asked and isinstance(unraisable.exc_value, KeyboardInterrupt):
             again = threading.Timer(AGAIN, signal.raise_signal, talk.asked[:1])
             again.daemon = True
             again.start()
         else:
-            hook(what)
+            hook(unraisable)
 
     hook, sys.unraisablehook = sys.unraisablehook, ignored
     before = {number: signal.signal(number, interrupt) for number in stopping()}
@@ -235,14 +235,14 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
     except (Exception, KeyboardInterrupt) as error:
         talk.end_bar()
         talk.print_failures()
-        # compiled code makes errors of its own of what is raised in it
+        # Compiled code turns an exception raised in it into an error of a different type.
         if talk.asked or isinstance(error, KeyboardInterrupt):
             code = 128 + (talk.asked[0] if talk.asked else signal.SIGINT)
             end = "Interrupted." if talk.kept else "Interrupted. Nothing was written."
         elif (sentence := _sentence(error)) is not None:
             code, end = 1, f"Error: {_plain(sentence)}"
         else:
-            _say_where(talk)  # beside the traceback of what should not happen
+            _say_where(talk)  # printed with the traceback of an unexpected error
             raise
         click.echo(end, err=True)
         _say_where(talk)
@@ -258,7 +258,7 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
 
 
 def _say_where(talk: Talk) -> None:
-    """Say where the posterior is, if there is one."""
+    """Print where the posterior is, if it was saved."""
     if talk.kept is not None:
         name = click.format_filename(talk.kept)
         click.echo(f"The posterior is saved. To continue: bayesrank report '{name}'", err=True)

@@ -1,4 +1,4 @@
-"""What the data say without a model: counts, beside which a reader sees what the model adds."""
+"""Sections of simple counts, which need no model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +13,13 @@ from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
 from bayesrank.results import PairWins, borda, condorcet, csv_bytes, first_places, pair_wins
 
-MOST_ITEMS = 2_000  # of which pairs are counted
-MOST_PAIRS = 300_000_000  # in all rankings
-SHOWN = 15  # items of the table of pairs
+MOST_ITEMS = 2_000  # most items for which pairs are counted
+MOST_PAIRS = 300_000_000  # most pairs in all rankings
+SHOWN = 15  # items in the table of pairs
 
 
 def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
-    """Say who stands first how often, Borda's count, and who is ahead of whom."""
+    """Count first places, Borda scores, and how often each item is ahead of each other one."""
     labels = rankings.coords["item"]
     first, score = first_places(rankings).to_numpy(), borda(rankings).to_numpy()
     columns = {"rankings": times_ranked(rankings).to_numpy(), "first": first, "borda": score}
@@ -49,7 +49,7 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
 
 
 def counted_matches(matches: Pairs, summary: pd.DataFrame) -> list[Part]:
-    """Say how many matches each item won, and who beat whom."""
+    """Count the wins of each item, in all and against each other item."""
     if matches.n_items > MOST_ITEMS:
         return []
     labels = matches.coords["item"]
@@ -84,22 +84,22 @@ def _counts(
     pairs: PairWins | None,
     summary: pd.DataFrame,
 ) -> list[Part]:
-    """Write the counts in the order of the table of ranks, and those of pairs."""
+    """Write the counts of items, in the order of the table of ranks, and of pairs."""
     shown = formatted(table.assign(**more).loc[summary.index], "Item", headings)
     file, content = "counts.csv", csv_bytes(table.loc[summary.index])
-    part = Part("Without a model", text, shown, file=file, files={file: content}, printed=False)
+    part = Part("Simple counts", text, shown, file=file, files={file: content}, printed=False)
     return [part] if pairs is None else [part, *_pairs(pairs, summary)]
 
 
 def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
-    """Show who was ahead of whom how often, for the first items."""
+    """Show how often each of the first items was ahead of the others."""
     position = {str(item): k for k, item in enumerate(pairs.items)}
     order = np.array([position[str(item)] for item in summary.index])
     wins, ties = pairs.wins[np.ix_(order, order)], pairs.ties[np.ix_(order, order)]
     n = min(len(order), SHOWN)
     if n < 2:
         return []
-    if not (wins % 1).any() and not (ties % 1).any():  # no weights: whole numbers
+    if not (wins % 1).any() and not (ties % 1).any():  # without weights, counts are whole numbers
         wins, ties = wins.astype(np.int64), ties.astype(np.int64)
     level = bool(ties.any())
     names = [str(item) for item in summary.index[:n]]
@@ -115,20 +115,20 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
     csv = pd.DataFrame(columns, index=pd.Index(summary.index[one], name="item"))
     text = paragraphs("pairs", level=level, n=n, total=len(order))
     file, files = "pairs.csv", {"pairs.csv": csv_bytes(csv)}
-    return [Part("Who was ahead of whom", text, table, file=file, files=files, printed=False)]
+    return [Part("Head to head", text, table, file=file, files=files, printed=False)]
 
 
 def _score(wins: NDArray[Any], ties: NDArray[Any], i: int, j: int, level: bool) -> str:
-    """Write how often one item was ahead of another, level with it if that occurs, and behind."""
+    """Write how often one item was ahead of another, level with it (if any are), and behind."""
     if i == j or not wins[i, j] + wins[j, i] + ties[i, j]:
         return ""
     counts = [wins[i, j], ties[i, j], wins[j, i]] if level else [wins[i, j], wins[j, i]]
     return "–".join(f"{x:,.6g}" for x in counts)
 
 
-def _condorcet(pairs: PairWins | None, labels: NDArray[Any], what: str) -> str:
-    """Say whether one is ahead of every other one."""
+def _condorcet(pairs: PairWins | None, labels: NDArray[Any], noun: str) -> str:
+    """Name the Condorcet winner, if every two items met."""
     if pairs is None or len(pairs.items) < 3 or not (pairs.met + np.eye(len(pairs.items))).all():
         return ""
     best = condorcet(pairs)
-    return sentence("condorcet", best=None if best is None else labels[best], what=what)
+    return sentence("condorcet", best=None if best is None else labels[best], what=noun)

@@ -1,4 +1,4 @@
-"""The commands with ``--date``: strengths that change, who is best today, and who is rising."""
+"""The commands with ``--date``: strengths that change over time, and who is best today."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,15 +25,15 @@ from bayesrank.results.draws import ranks_of
 if TYPE_CHECKING:
     from bayesrank.cli.report import Report
 
-MOMENTS = 60  # of the picture, at most
-NUMBERS = 20_000_000  # of its draws, at most
-DRAWS = 100  # of it per chain, at most
-LATELY = 0.25  # share of the time that a change is told of, but for dates no more than a year
-AWAY = 0.1  # share of the time, in which items come in, or after which they have left
+MOMENTS = 60  # most times in the picture
+NUMBERS = 20_000_000  # most numbers in its draws
+DRAWS = 100  # most draws per chain for it
+LATELY = 0.25  # share of the time over which changes are reported (for dates at most a year)
+AWAY = 0.1  # share of the time in which items enter at first, or after which they have left
 CERTAIN = 0.95
-TESTED = 0.2  # share of the matches or rankings that are predicted from those before
-STEPS = 40  # in how many parts
-MOST_TESTED = 20_000  # matches or rankings beyond which that is left out, unless asked for
+TESTED = 0.2  # share of matches or rankings to predict from the earlier ones
+STEPS = 40  # number of steps of these predictions
+MOST_TESTED = 20_000  # matches or rankings beyond which predictions need --full
 HOW = (
     "The posterior of the strengths is approximated by a normal around the mode, with all "
     "covariances (Laplace's approximation). It is least accurate for items with little data."
@@ -41,17 +41,17 @@ HOW = (
 
 
 class DatedJob(Job):
-    """Matches or rankings with a group date: strengths that change, as of the latest date.
+    """Dynamic strengths at the latest date, from matches or rankings with the group "date".
 
     Parameters
     ----------
     data : Pairs or Rankings
     since : str, optional
-        Leave out items that were last seen before.
+        Leave out items that were last seen before this date.
     order : bool
         Whether the first item of a match may have an advantage.
     coming : DataFrame, optional
-        Matches or rankings to come.
+        Future matches or rankings.
     """
 
     drawn = HOW
@@ -69,7 +69,7 @@ class DatedJob(Job):
     ) -> None:
         super().__init__(title, fit)
         self.data, self.since, self.order, self.coming = data, since, order, coming
-        self.items: list[Any] = []  # of the table of today
+        self.items: list[Any] = []  # items in the table of ranks
         pairs = isinstance(data, Pairs)
         self.request = {"command": "matches" if pairs else "rank", "dated": True}
         self.reading = READING if pairs else None
@@ -86,7 +86,7 @@ class DatedJob(Job):
 
     @cached_property
     def dynamic_fit(self) -> DynamicFit:
-        """The posterior of the strengths."""
+        """Posterior of the strengths over time."""
         scale = self.fit.prior_scale
         return fit_dynamic(
             self.data,
@@ -102,26 +102,26 @@ class DatedJob(Job):
         out = found.draws(
             since=self.since, draws=fit.draws, chains=fit.chains, random_seed=fit.seed
         )
-        # what is known before the data of a strength today
+        # prior standard deviation of a strength today
         scale, drift = found.nodes["scale"].to_numpy(), found.nodes["drift"].to_numpy()
         sd = np.sqrt(scale**2 + drift**2 * np.ptp(self._times))
         posterior = out["posterior"].to_dataset()
         posterior["utility_scale"] = (("chain", "draw"), sd[out["sample_stats"]["node"]])
-        # it is what there is to have: not the quick answer beside a full one
+        # There is no full answer to this model, so this one is not marked as quick.
         posterior.attrs["method"] = posterior.attrs.pop("approximation")
         out["posterior"] = posterior
         self.items[:] = posterior["item"].to_numpy().tolist()
         return out
 
     def seen(self) -> pd.Series:
-        """Count the matches or rankings that each item of the table is in."""
+        """Count the matches or rankings with each item of the table."""
         data = self.data
         seen = times_played(data) if isinstance(data, Pairs) else times_ranked(data)
         return seen.loc[self.items] if self.items else seen
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """When each item was first and last seen: the place of the date among all dates."""
+        """Positions among all dates at which each item was first and last seen."""
         data, place = self.data, np.argsort(np.argsort(self._times))
         when = place[data.groups["date"].idx]
         if isinstance(data, Pairs):
@@ -135,15 +135,15 @@ class DatedJob(Job):
         return first, last
 
     def last_seen(self) -> pd.Series:
-        """When each item was last in a match or ranking."""
+        """Return when each item was last in a match or ranking."""
         labels = self._labels[np.argsort(self._times)]
         return pd.Series(labels[self._ends[1]].map(str), self.data.coords["item"])
 
     @cached_property
     def _gone(self) -> tuple[pd.Index, str]:
-        """Items that may have left, those seen most often first, and since when they were not seen.
+        """Items that may have left, the most frequent ones first, and the date since then.
 
-        None if --since has said which are to stay.
+        There are none if --since chose the items.
         """
         times = np.sort(self._times)
         last = times[self._ends[1]]
@@ -154,7 +154,7 @@ class DatedJob(Job):
         return gone[np.argsort(-self.seen()[gone].to_numpy(), kind="stable")], since
 
     def headline(self, posterior: Any) -> str:
-        """Say of a leader that may have left when it was last seen."""
+        """Say when the leader was last seen, if it may have left."""
         leader, (gone, since) = rank_summary(posterior, top=1).index[0], self._gone
         if leader not in gone:
             return ""
@@ -178,7 +178,7 @@ class DatedJob(Job):
         return out
 
     def parts(self, report: "Report") -> list[Part]:
-        """Say it all, what is of today first."""
+        """Return the sections, those on the latest date first."""
         posterior, summary = report.posterior, report.summary
         several = len(self._labels) > 1
         pairs = isinstance(self.data, Pairs)
@@ -195,14 +195,14 @@ class DatedJob(Job):
         return out + sections.wins(posterior, summary, "match" if pairs else "utility")
 
     def _drawn(self, at: list[Any], draws: int, since: str | None = None) -> xr.DataArray:
-        """Draw the strengths at some times."""
+        """Draw the strengths at the given times."""
         found = self.dynamic_fit.draws(
             at=at, since=since, draws=draws, chains=self.fit.chains, random_seed=self.fit.seed
         )
         return found["posterior"].to_dataset()["utility"]
 
     def _forecasts(self) -> list[Part]:
-        """Forecast what is to come."""
+        """Forecast future matches or rankings."""
         coming = self.coming
         if coming is None or not len(coming):
             return []
@@ -221,7 +221,7 @@ class DatedJob(Job):
         return [Part("The next matches", text, table, file=file, files={file: csv})]
 
     def _forecast_rankings(self, coming: pd.DataFrame) -> Part:
-        """Say who will be first, and where the others will be, in rankings to come."""
+        """Forecast the first place and the mean ranks of future rankings."""
         dates = list(dict.fromkeys(coming["date"]))
         most = NUMBERS // (len(dates) * self.data.n_items * self.fit.chains)
         drawn = self._drawn(dates, max(20, min(self.fit.draws, most)))
@@ -230,10 +230,10 @@ class DatedJob(Job):
         at = pd.Index(dates).get_indexer(pd.Index(coming["date"]))
         csv = coming[["ranking", "date", "item"]].assign(p_first=1.0, mean_rank=1.0)
         for rows in coming.groupby("ranking", sort=False).indices.values():
-            here = values[:, at[rows], column[rows]]
-            # what Plackett-Luce says: with probability 1 / (1 + exp(u_i - u_j)) j is ahead of i
-            ahead = [expit(here - one[:, None]).mean(axis=0).sum() - 0.5 for one in here.T]
-            csv.loc[rows, "p_first"] = softmax(here, axis=1).mean(axis=0)
+            utility = values[:, at[rows], column[rows]]
+            # Under Plackett-Luce j is ahead of i with probability 1 / (1 + exp(u_i - u_j)).
+            ahead = [expit(utility - one[:, None]).mean(axis=0).sum() - 0.5 for one in utility.T]
+            csv.loc[rows, "p_first"] = softmax(utility, axis=1).mean(axis=0)
             csv.loc[rows, "mean_rank"] = 1 + np.array(ahead)
         csv["place"] = csv.groupby("ranking", sort=False).ngroup()
         csv = csv.sort_values(["place", "mean_rank"], kind="stable").drop(columns="place")
@@ -244,7 +244,7 @@ class DatedJob(Job):
         return Part("The next rankings", text, table, file=file, files={file: csv})
 
     def _changes(self) -> list[Part]:
-        """Say who rises and who falls."""
+        """Say which items are rising and falling."""
         then, now = self._lately()
         drawn = self._drawn([then, now], self.fit.draws, self.since)
         values = drawn.to_numpy().reshape(-1, 2, drawn.sizes["item"])
@@ -284,7 +284,7 @@ class DatedJob(Job):
         return [Part("Who is rising", text, table, file=file, files={file: csv})]
 
     def _lately(self) -> tuple[Any, Any]:
-        """Give the last time, and one a while before it: a year, or a quarter of all the time."""
+        """Return an earlier time and the last one, a year or a quarter of all time apart."""
         whole = time_coordinates(self._used, "date")
         first, last = whole.min(), whole.max()
         back = (last - first) * LATELY
@@ -299,9 +299,9 @@ class DatedJob(Job):
         return self._labels[np.unique(self.data.groups["date"].idx)]
 
     def _moments(self) -> list[Any]:
-        """Choose the times of the picture: all, or some that are evenly spaced.
+        """Choose the times of the picture: all, or evenly spaced ones.
 
-        They begin when those are there who come in first: of two that play on the first day, one
+        The picture begins when all early items have been seen, because the best of only two items
         is not the best of all.
         """
         dates, first = np.sort(time_coordinates(self._labels, "date")), self._ends[0]
@@ -317,7 +317,7 @@ class DatedJob(Job):
         return [pd.Timestamp(x) for x in whole]
 
     def _over_time(self, posterior: Any) -> list[Part]:
-        """Show how strengths went, and who was best when."""
+        """Show the strengths over time, and who was best when."""
         moments, fit = self._moments(), self.fit
         most = NUMBERS // (len(moments) * len(self.items) * fit.chains)
         utility = self._drawn(moments, max(20, min(DRAWS, fit.draws, most)), self.since)
@@ -330,9 +330,10 @@ class DatedJob(Job):
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
-        said = "; ".join(
+        best_names = ", ".join(
             f"{row.item} from {_text(row.date)}" for row in leaders.tail(COMPARED).itertuples()
         )
+        omitted = max(len(leaders) - COMPARED, 0)
         file = "history.csv"
         strength = Part(
             "Over time",
@@ -345,21 +346,21 @@ class DatedJob(Job):
         )
         when = Part(
             "Who was best when",
-            [f"The most probably best, the last {min(len(leaders), COMPARED)} of {len(leaders)} "
-             f"that led: {said}."],
+            [f"Most likely best: {best_names}."
+             + (f" (The first {omitted} leaders are omitted.)" if omitted else "")],
             picture=best_when,
-            alt=f"Probability to be best over time, as areas on each other: {said}",
+            alt=f"Probability to be best over time, as stacked areas: {best_names}",
             file=file,
             files={"best.png": best_when},
         )  # fmt: skip
         return [strength, when]
 
     def _tested(self) -> Part:
-        """Predict what came last from what was before it, and say how well that went."""
+        """Predict the last matches or rankings from earlier ones, and score the predictions."""
         data, heading = self.data, "How well it predicts"
         n = int(data.counts.sum()) if isinstance(data, Pairs) else data.n_rankings
         if self.fit.quick or (n > MOST_TESTED and self.fit.quick is None):
-            skipped = "Predictions were not tried on what is known: --full does so."
+            skipped = "Predictions of the last results were not tested. Use --full to test them."
             return Part(heading, [skipped], printed=False)
         try:
             walk, constant = map(self._forward, ("random_walk", "constant"))
@@ -406,7 +407,7 @@ class DatedJob(Job):
 
 
 def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, float]:
-    """Mean difference of log-probabilities, and its error as if dates were independent."""
+    """Mean difference of log-probabilities, and its standard error with independent dates."""
     gain = table["log_p"] - other
     mean = float(np.average(gain, weights=count))
     off = ((gain - mean) * count).groupby(table["time"]).sum()
@@ -414,20 +415,20 @@ def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, flo
 
 
 def _table_of(drawn: xr.DataArray, prob: float) -> pd.DataFrame:
-    """Tell of every item at every time: its utility, and the probability to be best."""
+    """Tabulate the utility of each item at each time, and its probability of being best."""
     best = (drawn == drawn.max("item")).mean(SAMPLE)
     table = interval_table(drawn, prob).drop(columns="sd").assign(p_best=best.to_series())
     return table.dropna().reset_index()
 
 
 def _at_last(csv: pd.DataFrame) -> str:
-    """Say of the first few how high they are at the last date, for those who cannot see it."""
+    """Name the best items at the last date with their utilities, for the alternative text."""
     last = csv[csv["date"] == csv["date"].max()].nlargest(3, "mean")
     return ", ".join(f"{row.item} {row.mean:.2f}" for row in last.itertuples())
 
 
 def _text(moment: Any) -> str:
-    """Write a time: a day as such, a number as it is."""
+    """Write a time as a day, a time of day or a number."""
     if isinstance(moment, np.datetime64 | pd.Timestamp):
         stamp = pd.Timestamp(moment)
         return stamp.date().isoformat() if stamp == stamp.normalize() else str(stamp)

@@ -1,4 +1,4 @@
-"""Draws of a job's posterior, sampled or approximate, and predictions of what was observed."""
+"""Draws from the posterior of a job, sampled or approximate, and posterior predictions."""
 
 import atexit
 import gc
@@ -15,17 +15,17 @@ from bayesrank.cli.console import Talk
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
 
-# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+# PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
-MOST_NUMBERS = 20_000_000  # of predictions, 8 bytes each
-# Draws of a posterior that predictions are computed at, and that data are simulated from.
+MOST_NUMBERS = 20_000_000  # most numbers in predictions, 8 bytes each
+# Numbers of draws for the log-likelihood, and for simulated data.
 PREDICTED, SIMULATED = 1000, 500
-# FEWEST draws are needed for intervals and LOO. If all entries do not fit into memory, SOME of
-# them, chosen at random, are predicted.
+# Intervals and LOO need at least FEWEST draws. If the entries do not fit into memory, SOME random
+# ones are predicted.
 FEWEST, SOME = 100, 100_000
-TOO_LONG = 600  # seconds of sampling, beyond which a quick answer is given
-# Entries times steps, up to which sampling takes less: entries take a tenth of a microsecond in a
-# gradient, 2,000 rankings of 40 with ties 8 ms, and a step has 20 gradients, on one core or more.
+TOO_LONG = 600  # seconds of sampling beyond which the answer is approximate
+# Number of entries times steps for which sampling surely takes less. Each entry takes 0.1 µs in a
+# gradient (8 ms for 2,000 rankings of 40 items with ties), and a step has 20 gradients.
 SURELY_SHORT = 120_000_000
 
 
@@ -41,9 +41,9 @@ def fitted(job: Job, talk: Talk) -> Any:
 
 
 def _load() -> None:
-    """Import what fits need, and look for garbage seldom, which takes a fifth of the time.
+    """Import what fits need, and make garbage collection rare, which saves a fifth of the time.
 
-    There is none while modules are imported, and little in the graphs of one command.
+    Imports leave no garbage, and the graphs of one command leave little.
     """
     if "bayesrank.inference" in sys.modules:
         return
@@ -51,17 +51,17 @@ def _load() -> None:
     try:
         importlib.import_module("bayesrank.inference")
     finally:
-        gc.freeze()  # what was imported stays
+        gc.freeze()  # imported modules stay in memory
         gc.set_threshold(200_000, 100, 100)
         gc.enable()
-    atexit.register(gc.freeze)  # nor is the process looked through when it ends: half a second
+    atexit.register(gc.freeze)  # a last collection at exit would take half a second
     if "jaxlib" not in sys.modules:
-        # of ArviZ: it imports JAX as soon as anyone looks at it, which matplotlib does
+        # ArviZ puts a lazy module there, which imports JAX when matplotlib inspects it.
         sys.modules.pop("jax", None)
 
 
 def sampled(job: Job, talk: Talk) -> Any:
-    """Draw as often as ranks need to be exact; or from an approximation, if that takes too long."""
+    """Sample until ranks are precise, or draw from an approximation if that takes too long."""
     from xarray import DataTree
 
     from bayesrank.results import precise
@@ -79,7 +79,7 @@ def sampled(job: Job, talk: Talk) -> Any:
             if posterior is not None:
                 return job.moved(posterior)
         if job.finds_start:
-            talk.stage("Looking for where to start ...")
+            talk.stage("Looking for a starting point ...")
             settings["initvals"] = job.start(model, talk.note)
         talk.stage("Compiling ...")
         posterior = _sample(job, talk, settings, is_precise)
@@ -87,7 +87,7 @@ def sampled(job: Job, talk: Talk) -> Any:
 
 
 def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
-    """Choose between a quick answer and sampling, and the settings of the sampler."""
+    """Choose between approximating and sampling, and the settings of the sampler."""
     fit = job.fit
     settings: dict[str, Any] = {
         "draws": fit.draws,
@@ -100,15 +100,15 @@ def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
 
     from bayesrank.inference import compile_density, nuts_seconds
 
-    talk.stage("Estimating how long it takes ...")
+    talk.stage("Estimating the run time ...")
     settings["density"] = compile_density(model)
     seconds = nuts_seconds(model, **settings)
     if job.finds_start:
         return False, settings
     if seconds > TOO_LONG and fit.quick is None:
         talk.note(
-            f"Sampling would take up to {_time(seconds)}, so this is the quick answer. The full "
-            f"one: {fit.command} --full"
+            f"Sampling would take up to {_time(seconds)}, so this is the quick answer. To sample: "
+            f"{fit.command} --full"
         )
         return True, settings
     return False, settings
@@ -117,7 +117,7 @@ def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
 def _sample(
     job: Job, talk: Talk, settings: dict[str, Any], is_precise: Callable[[Any], bool]
 ) -> Any:
-    """Run NUTS until the chains have converged and ranks are exact enough."""
+    """Run NUTS until the chains have converged and the ranks are precise."""
     from xarray import DataTree
 
     from bayesrank.inference import sample
@@ -129,7 +129,7 @@ def _sample(
         return checked(posterior, job)[0] and is_precise(so_far)
 
     def watch(done: int, most: int) -> None:
-        if talk.bar is None:  # it is compiled
+        if talk.bar is None:  # compilation has ended
             talk.stage(f"Sampling {fit.sampling} at most ...")
         talk.progress(done, most)
 
@@ -146,7 +146,7 @@ def _sample(
 
 
 def _approximate(model: Any, fit: Fit, talk: Talk, enough: Callable[[Any], bool]) -> Any:
-    """Draw from an approximation of the posterior, if there is one."""
+    """Draw from an approximation of the posterior; None if the model has none."""
     from bayesrank.inference import fit_inla
 
     talk.stage("Approximating ...")
@@ -160,37 +160,38 @@ def _approximate(model: Any, fit: Fit, talk: Talk, enough: Callable[[Any], bool]
 
 
 def _time(seconds: float) -> str:
-    """Write a long time as people say it."""
+    """Write a time in minutes or hours."""
     if seconds < 7200:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.0f} hours"
 
 
 def checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
-    """Whether the chains have converged, and what to say: of all that is bad, or of the first."""
+    """Whether the chains have converged, and sentences about bad variables, or about the first."""
     if job.drawn:
         return True, [job.drawn]
     from bayesrank.results import convergence
 
     found = [convergence(posterior, var, dim=dim) for var, dim in job.checked]
     bad = sorted((one for one in found if not one.ok), key=lambda one: one.ess_bulk)
-    said: dict[str, str] = {}  # if several variables have the same fault, of the worst
+    sentences: dict[str, str] = {}  # one per problem, about the worst variable
     for one in bad or found[:1]:
         for text in one.sentences:
-            said.setdefault(" ".join(text.split()[:3]), text)
-    return not bad, list(said.values())
+            sentences.setdefault(" ".join(text.split()[:3]), text)
+    return not bad, list(sentences.values())
 
 
 def predictions(job: Job, posterior: Any) -> Any:
-    """Compute what the model makes of what was observed.
+    """Compute the log-likelihood of the data and simulate new data, at evenly spaced draws.
 
-    At draws that are evenly spaced: the log-likelihood of what was observed and, at some of these,
-    draws of it; in any case no more than fit into memory, of some rankings if there are too many.
+    The number of draws is limited by memory. If there are too many rankings, some are chosen.
     """
     import pymc as pm
     from pytensor.compile.mode import Mode
 
-    logging.getLogger("pymc").setLevel(logging.WARNING)  # the names of what is drawn
+    logging.getLogger("pymc").setLevel(
+        logging.WARNING
+    )  # it would print the names of sampled variables
 
     most = MOST_NUMBERS / max(job.entries, 1)
     if most < FEWEST and (fewer := job.some(SOME)) is not None:
@@ -203,8 +204,7 @@ def predictions(job: Job, posterior: Any) -> Any:
             posterior[name] = DataTree(group)
         most = float(FEWEST)
     some = _spaced(posterior, min(PREDICTED, most))
-    # In Python, which calls compiled kernels: numba needs 20 seconds for draws of rankings, longer
-    # than all of them take.
+    # Python calls compiled kernels. Numba would compile for 20 seconds, longer than all draws take.
     options = {"progressbar": False, "compile_kwargs": {"mode": Mode("py", "fast_compile")}}
     with job.pymc_model:
         pm.compute_log_likelihood(some, **options)

@@ -1,4 +1,4 @@
-"""What a command fits and has to say: the base of its jobs."""
+"""Base class of the jobs of the commands: the model to fit and the report to write."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from bayesrank.cli.report import Report
     from bayesrank.data import Connectivity, Pairs, Rankings
 
-# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+# PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 
 class Job(ABC):
-    """What a command fits, and what it has to say.
+    """Model and report of a command.
 
     Attributes
     ----------
@@ -27,19 +27,19 @@ class Job(ABC):
         Heading of the page.
     fit : Fit
     request : dict
-        What ``bayesrank report`` needs to make this job again.
+        Settings from which ``bayesrank report`` makes the job again.
     model : str
         The model in words.
     reading : str, optional
-        What a difference of utilities means, if not what it means in rankings.
+        Meaning of a difference of utilities, if it is not the one for rankings.
     checked : sequence of (str, str)
         Variables whose convergence is checked, and their dims.
     drawn : str
-        How good draws are that no sampler made, in words; then `draw` makes them without a model.
+        If no sampler is used: how accurate the draws are, in words. Then `draw` returns them.
     entries : int
-        Numbers of the observed variable.
+        Number of values in the observed variable.
     finds_start : bool
-        Whether chains begin where `start` says; then there is no quick answer.
+        Whether `start` gives the initial values; then there is no quick answer.
     """
 
     data: Any
@@ -65,22 +65,22 @@ class Job(ABC):
 
     @abstractmethod
     def parts(self, report: "Report") -> "list[Part]":
-        """Say what there is besides the ranks."""
+        """Return the sections of the report after the ranks."""
 
     def draw(self) -> Any:
-        """Draw from the posterior of what is `drawn`."""
+        """Return draws from the posterior, if `drawn` is set."""
         return None
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Find where chains begin."""
+        """Find initial values for the chains."""
         return {}
 
     def last_seen(self) -> "pd.Series | None":
-        """When each item was last in a ranking or match, if data have dates."""
+        """Return when each item was last in a ranking or match, if the data have dates."""
         return None
 
     def headline(self, posterior: Any) -> str:
-        """Say what the verdict does not."""
+        """Return a sentence to add to the verdict."""
         return ""
 
     def nuts(self, model: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Job(ABC):
         return {}
 
     def moved(self, posterior: Any) -> Any:
-        """Return draws that say more of the same posterior."""
+        """Return draws of the same posterior with a smaller Monte Carlo error, or reordered."""
         return posterior
 
     def some(self, entries: int) -> "Job | None":
@@ -96,7 +96,7 @@ class Job(ABC):
         return None
 
     def described(self, fit: Fit) -> str:
-        """Say what was done, for the page."""
+        """Describe the data, model and draws for the page."""
         if self.drawn:
             n = fit.chains * fit.draws
             return f"{self.data!r}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
@@ -107,7 +107,7 @@ class Job(ABC):
 
 
 def times_ranked(rankings: "Rankings") -> "pd.Series":
-    """Count the rankings that each item is in, those of a weight so often."""
+    """Sum the weights of the rankings that contain each item."""
     import numpy as np
     import pandas as pd
 
@@ -127,7 +127,7 @@ def times_played(pairs: "Pairs") -> "pd.Series":
 
 
 def open_ranks(found: "Connectivity", fit: Fit | None = None) -> list[str]:
-    """Say which ranks the comparisons leave open, and what the prior of a fit is then."""
+    """Say which ranks the comparisons leave open, and describe the prior that decides them."""
     return paragraphs(
         "open_ranks",
         apart=[] if found.is_connected else found.components,

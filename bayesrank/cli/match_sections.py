@@ -1,4 +1,4 @@
-"""What ``bayesrank matches`` says besides the ranks: the leader, the judges, the categories."""
+"""Sections of ``bayesrank matches``: the leader, judges, features, groups, ties, the audit."""
 
 import contextlib
 import re
@@ -27,12 +27,12 @@ from bayesrank.results import (
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
 
-LEAST_MOVE = 0.05  # ranks that are not written as none
+LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
 
 def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
-    """Set the leader against the next few."""
+    """Compare the leader with the next items."""
     first, *others = summary.index[: n_others + 1]
     draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
     chances = match_probability(draws).sel(item=first, item_other=others)
@@ -59,7 +59,7 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
         power=found[0].power,
     )
     file = "leader.csv"
-    return Part("The leader and the next", text, table, file=file, files={file: csv})
+    return Part("The leader and its closest rivals", text, table, file=file, files={file: csv})
 
 
 def _matches(n: float, most: int) -> str:
@@ -69,7 +69,7 @@ def _matches(n: float, most: int) -> str:
 
 
 def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
-    """Say how closely judges follow the utilities, and how much being first gains with them."""
+    """Show the adherence of judges, and their bias towards the first item."""
     csv = adherence_summary(posterior, dim="judge", prob=fit.interval)[::-1]
     plot = plot_adherence(posterior, dim="judge", prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
@@ -119,12 +119,12 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
 
 
 def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[Part]:
-    """Say what features are worth, and set the ranks with them equal beside those as they are."""
+    """Show the effects of features, and the ranks with and without them."""
     draws = posterior["posterior"]
     csv = interval_table(draws["feature_effect"], fit.interval)
     unit = posterior["constant_data"]["feature_unit"]
     csv.insert(0, "unit", pd.Series(unit.to_numpy(), unit["feature"].to_numpy()))
-    columns = {"A usual difference": "{unit:.3g}", "Adds": "{mean:.2f}"}
+    columns = {"A usual difference": "{unit:.3g}", "Effect": "{mean:.2f}"}
     table = formatted(csv, "Feature", columns | {"From": "{low:.2f}", "To": "{high:.2f}"})
     data = {"features": csv}
     judged = "judge_feature_effect" in draws
@@ -141,15 +141,15 @@ def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[
 
 
 def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
-    """Set the ranks with features held equal beside those as they are."""
+    """Compare the ranks adjusted for features with the unadjusted ones."""
     ranks = rank_summary(raw, top=fit.top, prob=fit.interval)
-    both = formatted(summary, "Item", {"Held equal": RANKS})
-    both["As they are"] = formatted(ranks.loc[summary.index], "Item", {"": RANKS})[""]
+    both = formatted(summary, "Item", {"Adjusted": RANKS})
+    both["Unadjusted"] = formatted(ranks.loc[summary.index], "Item", {"": RANKS})[""]
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
     text = paragraphs("as_they_are", item=moved.idxmax(), most=moved.max(), least=LEAST_MOVE)
     file = "ranks_as_they_are.csv"
     return Part(
-        "Ranks with features held equal or not",
+        "Ranks with and without features",
         text,
         both,
         file=file,
@@ -159,7 +159,7 @@ def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
 
 
 def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) -> Part:
-    """Say how much matches of one label of a group go together."""
+    """Show how much items vary between the labels of each group."""
     rows = {group: _spread_by(posterior, pairs, group) for group in groups}
     families, tail = [], (1 - fit.interval) / 2
     if "judge_spread" in posterior["posterior"]:
@@ -175,12 +175,12 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) ->
     table, file = formatted(csv, "Group", columns), "groups.csv"
     text = paragraphs("together", families=families, prob=fit.interval)
     return Part(
-        "What goes together", text, table, file=file, files={file: csv}, data={"groups": csv}
+        "Groups of matches", text, table, file=file, files={file: csv}, data={"groups": csv}
     )
 
 
 def _spread_by(posterior: Any, pairs: "Pairs", group: str) -> dict[str, float]:
-    """How many labels and matches a group has, and how far items vary between labels."""
+    """Count the labels and matches of a group, and measure how much items vary between labels."""
     draws = posterior["posterior"]
     n = np.bincount(
         pairs.group_idx(group), pairs.counts.sum(axis=1), len(pairs.group_labels(group))
@@ -197,7 +197,7 @@ def _spread_by(posterior: Any, pairs: "Pairs", group: str) -> dict[str, float]:
 
 
 def _families(pairs: "Pairs", group: str) -> dict[str, str]:
-    """Return the label of every judge, if judges of one label are of one family."""
+    """Return the label of each judge, if every judge has one label and some share it."""
     played = pairs.counts.any(axis=1)
     both = pd.DataFrame({"judge": pairs.judge_idx, "family": pairs.group_idx(group)})[played]
     both = both.drop_duplicates()
@@ -209,7 +209,7 @@ def _families(pairs: "Pairs", group: str) -> dict[str, str]:
 
 
 def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Part:
-    """Say which items tie more often than others, and whether the strong or the weak do."""
+    """Show which items tie more often, and whether strong or weak items do."""
     draws = posterior["posterior"]
     csv = interval_table(draws["item_tie_effect"], fit.interval).loc[summary.index]
     csv["tied"] = _share_of_ties(pairs)[csv.index]
@@ -227,7 +227,7 @@ def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Par
 
 
 def _share_of_ties(pairs: "Pairs") -> pd.Series:
-    """Share of each item's matches that were ties, NaN if it is in none."""
+    """Share of ties among the matches of each item, NaN without matches."""
     both = np.concatenate([pairs.first, pairs.second])
     played, tied = (
         np.bincount(both, np.tile(n, 2), pairs.n_items)
@@ -237,28 +237,29 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
     return pd.Series(share, pairs.coords["item"])
 
 
-# What is said of a probe that fires, but not any more beside what the model predicts. A judge who
-# goes against all others is to be looked at in any case.
+# Added to probes that fire on the data, but not on the difference to the model's predictions. A
+# judge who contradicts all others is reported in any case.
 HELD = {
     "cycles": "The model accounts for it.",
     "order": "The model includes this effect.",
     "ties": "The model accounts for it.",
     "clusters": "The model groups these matches.",
 }
-CHANGING = {  # the same beside a model of strengths that change
+CHANGING = {  # the same for a model of dynamic strengths
     "order": HELD["order"],
     "drift": "The strengths of this model change over time.",
 }
 OF_ANY_TIME = ("connection", "order", "ties", "selection", "duplicates", "drift")
-"""Probes that do not take strengths for constant, and that of whether they are."""
+"""Probes that do not assume constant strengths, and the probe for changes."""
 
 DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
 def audit_of(pairs: "Pairs", predicted: Any, groups: Sequence[str], *, order: bool) -> Part:
-    """Say what the ranks hang on, as far as matches tell, and what of it the model accounts for.
+    """Audit the matches, and say which findings the model accounts for.
 
-    A reader is to learn of both: that votes go together by prompt, and that the model knows.
+    A reader should know, for example, that votes on a prompt are dependent and that the model
+    includes this.
     """
     time = dated_group(pairs, groups)
     if time is not None:
@@ -267,21 +268,25 @@ def audit_of(pairs: "Pairs", predicted: Any, groups: Sequence[str], *, order: bo
     asked = [str(probe) for probe in found.index[found["fires"]] if probe in HELD]
     left = audit(pairs, predicted, order_effect=order, probes=asked, random_seed=0)["fires"]
     if time is not None and found.loc["drift", "fires"]:
-        way_out = f" With --date {time} in place of --group they may change."
+        way_out = f" Use --date {time} instead of --group to let them change."
         found["says"] = found["says"].where(found.index != "drift", found["says"] + way_out)
     return _audited(found, {probe: HELD[str(probe)] for probe in left.index[~left.astype(bool)]})
 
 
 def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
-    """Say the same of matches whose model has strengths that change."""
+    """Audit matches whose model has dynamic strengths."""
     found = audit(
-        in_time(pairs, "date"), time="date", order_effect=order, probes=OF_ANY_TIME, random_seed=0
+        in_time(pairs, "date"),
+        time="date",
+        order_effect=order,
+        probes=OF_ANY_TIME,
+        random_seed=0,
     )
     return _audited(found, {k: text for k, text in CHANGING.items() if found.loc[k, "fires"]})
 
 
 def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
-    """Find the first group whose labels are all dates; numbers are none, as prompts have them."""
+    """Find the first group whose labels are all dates; numbers may be prompts and do not count."""
     for group in groups:
         labels = list(map(str, pairs.group_labels(group)))
         if len(labels) > 1 and all(map(DATE.fullmatch, labels)):
@@ -292,7 +297,7 @@ def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
 
 
 def in_time(pairs: "Pairs", group: str) -> "Pairs":
-    """Put the labels of a group in the order of time."""
+    """Sort the labels of a group by time."""
     labels = pd.Index(pairs.group_labels(group))
     order = np.argsort(label_times(labels, group), kind="stable")
     idx = np.argsort(order)[pairs.group_idx(group)].astype(np.int32)
@@ -300,7 +305,7 @@ def in_time(pairs: "Pairs", group: str) -> "Pairs":
 
 
 def _audited(found: pd.DataFrame, held: Mapping[Any, str]) -> Part:
-    """Write the section of an audit, of which the model accounts for some."""
+    """Write the section of an audit; the model accounts for the findings in `held`."""
     found["in_model"] = found.index.isin(list(held))
     looked = found[found["value"].notna()]
     says = [f"{r.says} {held[r.Index]}" if r.in_model else str(r.says) for r in looked.itertuples()]
@@ -322,9 +327,9 @@ def _audited(found: pd.DataFrame, held: Mapping[Any, str]) -> Part:
 
 
 def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
-    """Correlate what judges think of the items that they judged with the utilities, in the mean."""
+    """Correlate the opinions of each judge with the utilities of the judged items, on average."""
     draws, seen = posterior["posterior"], pairs.seen("judge")
-    shared, own = (
+    shared, deviation = (
         draws[name].transpose(dim, "chain", "draw").values.reshape(draws.sizes[dim], -1)
         for name, dim in (("utility", "item"), ("judge_deviation", "judge_item"))
     )
@@ -333,14 +338,14 @@ def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
     found = {}
     for k, judge in enumerate(pairs.coords["judge"]):
         mine = np.flatnonzero(whose == k)
-        both = shared[seen.item[mine]], shared[seen.item[mine]] + own[mine]
+        both = shared[seen.item[mine]], shared[seen.item[mine]] + deviation[mine]
         one, other = (x - x.mean(axis=0) for x in both)
         size = np.sqrt((one**2).sum(axis=0) * (other**2).sum(axis=0))
         found[judge] = float(((one * other).sum(axis=0) / size).mean())
     return pd.Series(found)
 
 
-OF = {  # heading, and name of the file, of what there is by group
+BY_GROUP = {  # heading and file name of the section
     "category": ("Categories", "categories"),
     "component": ("Components", "components"),
 }
@@ -354,16 +359,16 @@ def by_group(
     fit: Fit,
     text: Sequence[str],
 ) -> list[Part]:
-    """Say who leads in each group, whose labels and sizes `sizes` has, and show all ranks."""
-    heading, name = OF[group]
+    """Name the leader of each group, and show all ranks; `sizes` has labels and sizes."""
+    heading, name = BY_GROUP[group]
     file = f"{name}.csv"
     csv = rank_summary(posterior, f"{group}_utility", top=fit.top, prob=fit.interval)
     rows, ranks = [], {}
     for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
-        here = csv.loc[label]
-        rows.append({str(sizes.name): size, **_leader_of(here)})
-        column = str(label) if group == "category" else f"Kind {label}"
-        ranks[column] = formatted(here.loc[summary.index], "Item", {"": RANKS})[""]
+        ranks_here = csv.loc[label]
+        rows.append({str(sizes.name): size, **_leader_of(ranks_here)})
+        column = str(label) if group == "category" else f"Component {label}"
+        ranks[column] = formatted(ranks_here.loc[summary.index], "Item", {"": RANKS})[""]
     leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=group.capitalize()))
     table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
     whole = ["Mean rank and interval."]
@@ -374,7 +379,7 @@ def by_group(
 
 
 def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
-    """Name the leader of a group, and who cannot be told from it."""
+    """Name the leader of a group, and the items tied with it."""
     tied = summary.index[1:][summary["tied_with_leader"].iloc[1:]]
     return {
         "Leader": str(summary.index[0]),
@@ -391,6 +396,6 @@ def categories(
     summary: pd.DataFrame,
     fit: Fit,
 ) -> list[Part]:
-    """Say who leads in each category, and show the ranks in all of them."""
+    """Name the leader of each category, and show the ranks in all categories."""
     sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
     return by_group(posterior, "category", sizes, summary, fit, paragraphs("categories"))

@@ -1,4 +1,4 @@
-"""The command ``bayesrank matches``: what it fits, and what it says besides the ranks."""
+"""The command ``bayesrank matches``: its model and its report."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from bayesrank.cli.report import Report
     from bayesrank.data import Pairs
 
-# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+# PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
-COMPARED = 5  # items that the leader is set against
-CERTAIN = 20  # decided matches from which it is no chance that the same side wins all
-MOST_AUDITED = 1000  # items: its matrices have a cell for every two
-MOST_JUDGES = 100  # in the picture, and rows on the page
-READING = (
-    "an item beats another, if the two do not tie, with probability 1 / (1 + exp(−difference))"
-)
+COMPARED = 5  # items compared with the leader
+CERTAIN = 20  # decided matches from which a side that wins all cannot do so by chance
+MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
+MOST_JUDGES = 100  # most judges in the picture and the table of the page
+READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 
 
 class MatchJob(Job):
@@ -32,17 +30,17 @@ class MatchJob(Job):
     Parameters
     ----------
     pairs : Pairs
-        Grouped by category and neutral, if at all.
+        Possibly grouped by category and neutral.
     order : bool
         Whether the first item may have an advantage.
     judged : bool
-        Whether a column of judges was named.
+        Whether the user named a column of judges.
     groups : sequence of str
-        Groups of matches that go together.
+        Groups of matches that are not independent.
     opinions : bool, optional
-        Whether judges have opinions of their own; by default if there are few enough.
+        Whether judges have separate opinions; by default if one might decide the ranking alone.
     ties_by : sequence of {"item", "strength"}
-        What ties depend on.
+        Variables that the tie rate depends on.
     """
 
     with_features = True
@@ -86,7 +84,7 @@ class MatchJob(Job):
         }
 
     def _in_words(self) -> str:
-        """Describe the model."""
+        """Describe the model in words."""
         pairs = self.pairs
         return sentence(
             "match_model",
@@ -110,7 +108,7 @@ class MatchJob(Job):
             ("feature_effect", "feature"): self.pairs.features is not None,
             ("item_tie_effect", "item"): bool(self.ties_by),
         }
-        return [variable for variable, there in variables.items() if there]
+        return [variable for variable, is_used in variables.items() if is_used]
 
     @cached_property
     def pymc_model(self) -> Any:
@@ -137,7 +135,7 @@ class MatchJob(Job):
         return nuts_settings(model)
 
     def seen(self) -> "pd.Series":
-        """Count the matches that each item is in."""
+        """Count the matches with each item."""
         return times_played(self.pairs)
 
     def cautions(self) -> list[str]:
@@ -167,7 +165,7 @@ class MatchJob(Job):
         return out
 
     def parts(self, report: "Report") -> "list[Part]":
-        """Say what there is besides the ranks."""
+        """Return the sections of the report after the ranks."""
         import numpy as np
 
         from bayesrank.cli import counted_sections, match_sections, next_matches, sections
@@ -212,7 +210,7 @@ class MatchJob(Job):
 
 
 class RawMatchJob(MatchJob):
-    """The same matches as they are, without their features."""
+    """The same matches, not adjusted for features."""
 
     with_features = False
 

@@ -1,6 +1,6 @@
-"""``bayesrank rank --components``: rankers of a few components, each with an order of its own.
+"""``bayesrank rank --components``: a mixture whose components have separate preferences.
 
-Nobody says who is of which component: the components are found from the rankings, and summed out.
+The component of each ranker is unknown, and the model marginalises it.
 """
 
 import warnings
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
-STARTS = 20  # from which components are looked for
-MOST_DRAWN = 20_000  # rankers of whom a picture has a bar each
-MOST_ROWS = 100  # rankers in the table of the page
-CHECKED = 200  # draws, of which checks by component are made
-MOST_CHECKED = 10_000_000  # numbers of a draw, a cell for each two items of each ranking
-SURE = 0.9  # probability from which a ranker is taken to be of a component
+STARTS = 20  # random starts of EM
+MOST_DRAWN = 20_000  # most rankers with a bar each in the picture
+MOST_ROWS = 100  # most rankers in the table of the page
+CHECKED = 200  # draws for checks by component
+MOST_CHECKED = 10_000_000  # most numbers per draw, one per pair of items in each ranking
+SURE = 0.9  # probability from which the component of a ranker is called certain
 
 
 def components_model(rankings: "Rankings", n_components: int, fit: Fit) -> pm.Model:
@@ -44,22 +44,22 @@ def components_model(rankings: "Rankings", n_components: int, fit: Fit) -> pm.Mo
     coords = {**rankings.coords, "component": np.arange(1, n_components + 1)}
     with pm.Model(coords=coords) as model:
         share = pm.Dirichlet("share", np.full(n_components, 2.0), dims="component")
-        of_component = utility_prior(
+        component_utility = utility_prior(
             fit.prior, "component_utility", sigma=fit.prior_scale, dims=("component", "item")
         )
         scale = model["component_utility_scale"] if fit.prior_scale is None else fit.prior_scale
-        # of all rankers together, and how far apart it is before the data
-        pm.Deterministic("utility", share @ of_component, dims="item")
+        # utility over all rankers, and its prior standard deviation
+        pm.Deterministic("utility", share @ component_utility, dims="item")
         pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
-        each = PlackettLuce.dist(of_component)
-        Mixture("y", share, each, unit="ranker" if several else "ranking", observed=rankings)
+        component = PlackettLuce.dist(component_utility)
+        Mixture("y", share, component, unit="ranker" if several else "ranking", observed=rankings)
     return model
 
 
 def first_components(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict[str, Any]:
-    """Find where to start sampling: at the best of the modes."""
+    """Find initial values for sampling: the best mode."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MixtureWarning)  # said here, in other words
+        warnings.simplefilter("ignore", MixtureWarning)  # the note below replaces it
         found = fit_mixture(model, n_starts=STARTS, random_seed=seed)
     if found.n_reached == 1:
         note(
@@ -72,7 +72,7 @@ def first_components(model: pm.Model, seed: int, note: Callable[[str], None]) ->
 def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     """Give the components of all draws the same order, the most frequent one first."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LabelWarning)  # said by `_are_alike`
+        warnings.simplefilter("ignore", LabelWarning)  # `_are_alike` reports it
         out = relabel_components(posterior, var="component_utility")
     draws = out["posterior"].to_dataset()
     order = np.argsort(-draws["share"].mean(SAMPLE).to_numpy(), kind="stable")
@@ -111,27 +111,27 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
 
 
 def headline(posterior: xr.DataTree, fit: Fit) -> str:
-    """Say who leads among the rankers of each component."""
+    """Name the leader of each component."""
     by_component = rank_summary(posterior, "component_utility", top=fit.top, prob=fit.interval)
     shares = _shares(posterior, fit.interval)["share"]
-    said = []
+    leaders = []
     for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
-        here = by_component.loc[number]
-        name, row = here.index[0], here.iloc[0]
-        said.append(
+        ranks = by_component.loc[number]
+        name, row = ranks.index[0], ranks.iloc[0]
+        leaders.append(
             f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
         )
-    return f"There are {len(shares)} components of rankers: {', '.join(said)}."
+    return f"There are {len(shares)} components of rankers: {', '.join(leaders)}."
 
 
 def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
-    """How many of the rankers are of each component."""
+    """Share of the rankers in each component, with an interval."""
     found = interval_table(posterior["posterior"]["share"], prob).drop(columns="sd")
     return found.rename(columns={"mean": "share"})
 
 
 def _are_alike(posterior: xr.DataTree) -> bool:
-    """Whether the draws do not tell which component is which."""
+    """Whether the draws do not distinguish the components."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", LabelWarning)
         relabel_components(posterior, var="component_utility")
@@ -139,11 +139,11 @@ def _are_alike(posterior: xr.DataTree) -> bool:
 
 
 def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
-    """Show of which component each ranker is, and how sure that is."""
+    """Show the component probabilities of each ranker."""
     found = component_probabilities(model, some)
     (row,) = set(map(str, found.dims)) - {"component"}
     labels = rankings.rankers
-    if row == "ranking":  # of which each is by another ranker
+    if row == "ranking":  # each ranking has a different ranker
         labels = labels[rankings.ranker_idx]
     values = found.transpose(row, "component").to_numpy()
     times = np.ones(len(values)) if row == "ranker" else rankings.weight
@@ -151,7 +151,7 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
     table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
     table.columns = pd.Index([f"component_{number}" for number in found["component"].to_numpy()])
 
-    # rankings of a weight are those of so many rankers, without names of their own
+    # A ranking with a weight stands for this number of unnamed rankers.
     drawn, names = values, labels
     if (times != 1).any() and (times == times.round()).all() and times.sum() <= MOST_DRAWN:
         drawn = np.repeat(values, times.astype(int), axis=0)

@@ -1,4 +1,4 @@
-"""What ``bayesrank matches`` says of matches to come: which to play, and how many more it takes."""
+"""Section of ``bayesrank matches`` on matches to play next, and how many more are needed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from bayesrank.cli.parts import Part, formatted
 from bayesrank.cli.texts import paragraphs
 from bayesrank.results import Settling, matches_to_settle, next_matches
 
-BATCH = 10  # matches that are chosen
-KNOWN = 0.95  # probability from which it is known who is among the best
-MOST_DOUBTFUL = 15  # items of whom it is in doubt: choosing takes a fifth of a second
-MOST_SETTLED = 100  # items of a board whose future is simulated, which takes two
+BATCH = 10  # number of matches to choose
+KNOWN = 0.95  # probability from which an item is known to be among the best, or not
+MOST_DOUBTFUL = 15  # most doubtful items to choose from; choosing takes a fifth of a second
+MOST_SETTLED = 100  # most items for which the future is simulated, which takes two seconds
 
 
 def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:
-    """Say which pairs to play next, and how many more matches leave the leader alone."""
+    """Say which pairs to play next, and how many more matches separate the leader."""
     draws = posterior["posterior"].to_dataset()
     alone = summary["tied_with_leader"].sum() == 1
     data, found = {}, []
@@ -52,10 +52,10 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
 
 
 def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
-    """Choose matches of those of whom it is most in doubt whether they are among the best."""
+    """Choose matches of the items that are most doubtful to be among the best."""
     doubt = (chance * (1 - chance)).sort_values(ascending=False, kind="stable")
     items = doubt.index[doubt > 0][:MOST_DOUBTFUL]
-    places = sought - int((chance.drop(items) > 0.5).sum())  # that are left for these
+    places = sought - int((chance.drop(items) > 0.5).sum())  # left for the doubtful items
     rows = next_matches(
         data.sel(item=list(items)),
         BATCH,

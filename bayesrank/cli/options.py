@@ -1,7 +1,7 @@
 """The options of the commands: which columns mean what, how cells are written, how to fit.
 
-An option is a field of a dataclass here, and its flag is the name of the field. What does not go
-together is refused here, before anything is read or imported.
+Each option is a field of a dataclass, and its flag is the name of the field. This module also
+rejects options that exclude each other, before it reads or imports anything.
 """
 
 import re
@@ -19,28 +19,28 @@ from bayesrank.priors import LEARNED, PRIORS
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 SIDES = ("first", "second", "tie")
-DATED = "With --date there is one strength per item at a time"
+DATED = "With --date the model has only strengths that change over time"
 RESERVED = ("chain", "draw")  # names of axes in the results
 WIDE = ("ranks", "ratings", "places")
-FORGOTTEN = ("output_dir", "save", "force", "open", "quiet", "data")  # by a posterior
+FORGOTTEN = ("output_dir", "save", "force", "open", "quiet", "data")  # not saved with a posterior
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 LEAST_1 = click.IntRange(min=1)
 
 
 def option(*flags: str, default: Any = None, **settings: Any) -> Any:
-    """Make a field that is an option; its help stands in the docstring of the class."""
+    """Make a field for an option; its help text is in the docstring of the class."""
     settings |= {"default": default, "show_default": default not in (None, False)}
     return field(default=default, metadata={"flags": flags, "settings": settings})
 
 
 def repeated(**settings: Any) -> Any:
-    """Make a field that is an option which may be repeated."""
+    """Make a field for an option that may be repeated."""
     return field(default=(), metadata={"flags": (), "settings": settings | {"multiple": True}})
 
 
 def codes() -> Any:
-    """Make a field that is an option with codes, with commas between them."""
+    """Make a field for an option with codes separated by commas."""
 
     def read(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
         return tuple(filter(None, (code.strip() for code in text.split(","))))
@@ -50,7 +50,7 @@ def codes() -> Any:
 
 
 def parameters(*groups: type, **defaults: Any) -> list[click.Parameter]:
-    """Make the options of dataclasses, without those that a class inherits."""
+    """Make the options of dataclasses, without inherited fields."""
     out: list[click.Parameter] = []
     for group in groups:
         texts = dict(re.findall(r"^(\w+): (.*(?:\n {4}.*)*)", cleandoc(group.__doc__ or ""), re.M))
@@ -65,7 +65,7 @@ def parameters(*groups: type, **defaults: Any) -> list[click.Parameter]:
 
 
 def taken[T](group: Callable[..., T], options: dict[str, Any]) -> T:
-    """Take the values of the fields of a dataclass out of all options."""
+    """Move the values of the fields of a dataclass out of the options into an instance."""
     names = [one.name for one in fields(group) if one.name in options]  # type: ignore[arg-type]
     return group(**{name: options.pop(name) for name in names})
 
@@ -77,20 +77,22 @@ def flag(name: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """How a table is written, and what is asked of its dates.
+    """Format of a table, and its dates.
 
-    date: When it was, as 2024-05-31 or a number: strengths change with time, and the ranks are
-        those of the last date.
-    since: With --date, leave out items that were last seen before.
-    coming: With --date, a table of rankings or matches to come, as FILE but without their ranks or
-        outcomes: they are forecast. So are matches of FILE without an outcome behind all others.
-    missing: Entries without a value: leave them out, put them last in their rankings, or refuse
-        them. Ballots and places that differ in length need drop (the rest was not presented) or
-        last (the rest comes last). [default: drop ratings, refuse ranks and outcomes]
-    empty: Codes that say no more than an empty cell, such as n.a.,skipped.
-    encoding: Of the file, such as latin-1. [default: UTF-8, or UTF-16 if it begins so]
-    separator: Between columns, such as ';' or tab. [default: found out]
-    decimal: Before decimals. [default: found out]
+    date: Date of the ranking or match, such as 2024-05-31, or a number. Strengths then change over
+        time, and the ranks are those at the latest date.
+    since: With --date, leave out items that were last seen before this date.
+    coming: With --date, a table of future rankings or matches to forecast, like FILE but without
+        ranks or outcomes. Matches in FILE without an outcome, dated after all others, are also
+        forecast.
+    missing: Leave out entries without a value (drop), put them last in their rankings (last), or
+        stop with an error (refuse). If ballots or places differ in length, choose drop if the
+        other items were not presented, or last if they come last. [default: drop ratings, refuse
+        ranks and outcomes]
+    empty: Codes to read as empty cells, such as n.a.,skipped.
+    encoding: Encoding of the file, such as latin-1. [default: UTF-8, or by the byte order mark]
+    separator: Separator of columns, such as ';' or tab. [default: detected]
+    decimal: Decimal mark. [default: detected]
     """
 
     date: str | None = option(metavar="COLUMN")
@@ -105,36 +107,36 @@ class Table:
     decimal: Literal[".", ","] | None = option(type=click.Choice([".", ","]))
 
     def leave_out(self, names: str, why: str) -> None:
-        """Refuse options that do not go with others."""
+        """Refuse options that another option excludes."""
         for name in names.split():
-            refuse(bool(getattr(self, name)), f"{why}: leave {flag(name)} out.")
+            refuse(bool(getattr(self, name)), f"{why}. Leave {flag(name)} out.")
 
     def check_dates(self, names: str) -> None:
-        """Refuse what does not go with dates, or not without them."""
+        """Refuse options that dates exclude, and options that need dates."""
         if self.date is not None:
             self.leave_out(names, DATED)
             return
         for name, value in {"since": self.since, "next": self.coming}.items():
-            refuse(value is not None, f"--{name} goes with --date COLUMN, which says when it was.")
+            refuse(value is not None, f"--{name} needs --date COLUMN.")
 
 
 @dataclass(frozen=True)
 class RankColumns(Table):
-    """Columns of a table of rankings; `wide` and `ballot` are other ways to write them.
+    """Columns of a table of rankings, in long form, in wide form or as ballots.
 
-    ranker: Who ranks: user, race, judge.
-    item: What is ranked.
-    rating: High is good; equal ratings are ties.
-    rank: 1 is best; equal ranks are ties.
-    ranking: Which ranking, if a ranker has several.
-    wide: A row is a ranking: a column per item with its rank or rating, or one per place, best
-        first, with an item. With --item a row is an item, and there is a column per ranker.
-    ballot: A row is a ranking, such as a > b = c.
-    column: With --wide, the columns of items, places or rankers; may be repeated. [default: all
+    ranker: Who ranks, such as a user, a race or a judge.
+    item: The item that is ranked.
+    rating: Rating of the item: high is good, and equal ratings are ties.
+    rank: Rank of the item: 1 is best, and equal ranks are ties.
+    ranking: Label of the ranking, if a ranker has several.
+    wide: Each row is a ranking. It has a column per item with its rank or rating, or a column per
+        place with an item, best first. With --item each row is an item, with a column per ranker.
+    ballot: Whole ranking in one cell, such as a > b = c.
+    column: With --wide, a column of an item, place or ranker; may be repeated. [default: all
         others]
-    weight: How often the ranking was given.
-    by: Items may be better in some categories than in others.
-    last_block: Codes for items that come last, together, such as DNF,Ret.
+    weight: Number of times that the ranking was given.
+    by: Category. An item may be better in some categories than in others.
+    last_block: Codes of items that come last together, such as DNF,Ret.
     """
 
     ranker: str | None = option(metavar="COLUMN")
@@ -150,78 +152,78 @@ class RankColumns(Table):
     last_block: tuple[str, ...] = codes()
 
     def check(self, file: Path) -> None:
-        """Refuse what does not go together, before anything is read."""
-        given = [self.rating, self.rank, self.wide, self.ballot]
-        n_given = sum(one is not None for one in given)
+        """Refuse options that exclude each other, before the file is read."""
+        forms = [self.rating, self.rank, self.wide, self.ballot]
+        n_forms = sum(form is not None for form in forms)
         self.check_dates("by")
         refuse(
             self.coming is not None and bool(self.wide or self.ballot),
-            "--next goes with a table that has a row per ranker and item: --ranker and --item.",
+            "--next needs a table with one row per ranker and item (--ranker and --item).",
         )
         if is_preflib(file):
             refuse(
                 bool(self.names) or self.wide is not None,
-                f"{file.suffix} files say who ranks what: leave the columns out.",
+                f"{file.suffix} files need no columns. Leave the options that name columns out.",
             )
             return
         refuse(
-            n_given != 1,
-            "Give either --rating COLUMN (high is good) or --rank COLUMN (1 is best), for a "
-            f"table with one row per ranker and item; or --wide {'|'.join(WIDE)}, or "
-            "--ballot COLUMN, for one with a row per ranking.",
+            n_forms != 1,
+            "If the table has one row per ranker and item, give either --rating COLUMN (high is "
+            "good) or --rank COLUMN (1 is best). If it has one row per ranking, give "
+            f"--wide {'|'.join(WIDE)} or --ballot COLUMN.",
         )
         if self.wide in ("ranks", "ratings") and self.item:
             self.leave_out(
                 "ranker ranking weight by date",
-                "With --wide and --item a row is an item, and the columns are the rankers",
+                "With --wide and --item each row is an item and each column a ranker",
             )
         elif self.wide or self.ballot:
             form = "--wide" if self.wide else "--ballot"
             self.leave_out("item ranking", f"With {form} each row is a ranking")
         else:
-            refuse(bool(self.column), "--column names the columns of a table that is --wide.")
+            refuse(bool(self.column), "--column needs --wide.")
             refuse(self.item is None, "Missing option '--item'.")
             refuse(self.ranker is None and self.ranking is None, "Missing option '--ranker'.")
 
     @property
     def names(self) -> list[str]:
-        """All columns that are named."""
+        """All columns that the options name."""
         named = [self.ranker, self.item, self.rating, self.rank, self.ranking]
         named += [self.weight, self.ballot, self.by, self.date, *self.column]
         return [name for name in named if name is not None]
 
     @property
     def of(self) -> str:
-        """What the numbers are called in messages."""
+        """Name of the numbers in messages."""
         return "rating" if self.rating or self.wide == "ratings" else "rank"
 
 
 @dataclass(frozen=True)
 class MatchColumns(Table):
-    """Columns of a table of matches, and how outcomes are written in it.
+    """Columns of a table of matches, and its codes for outcomes.
 
-    first: The item at home, or shown first.
-    second: The item compared with it.
-    outcome: Who won: first, second or tie; 1, 0 or 0.5; home, away or draw; the name of the winner.
+    first: The first item, such as the home team or the answer shown first.
+    second: The second item.
+    outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; or the winner's name.
     winner: The item that won, instead of --first.
     loser: The item that lost, instead of --second.
-    score_a: Points of the first, instead of --outcome.
-    score_b: Points of the second.
-    first_wins: How the outcome is written if the first item wins; may be repeated.
-    second_wins: The same, if the second item wins.
-    tie: The same, if neither wins.
-    count: How often this happened; once by default.
-    judge: Who judged: judges differ in care and in bias.
-    category: Items may be better in some than in others.
-    feature: Held equal in the ranks, such as length_a,length_b: of the first and of the second, or
-        how far the first is ahead; may be repeated.
-    group: Matches that go together, such as those of a prompt or a user; may be repeated. That of
-        --judge has each judge have opinions of its own, as is usual where one might decide alone;
-        where one is of dates, the audit looks for strengths that change.
-    ties_by: What ties depend on, beside judges and groups: item, some tie more often than others,
-        whoever they meet; strength, the same, and the strong more often than the weak, or less
-        often; may be repeated.
-    neutral: Yes where the first has no advantage.
+    score_a: Points of the first item, instead of --outcome.
+    score_b: Points of the second item.
+    first_wins: Code in --outcome for a win of the first item; may be repeated.
+    second_wins: Code in --outcome for a win of the second item; may be repeated.
+    tie: Code in --outcome for a tie; may be repeated.
+    count: Number of times that the match occurred. [default: once]
+    judge: Who judged. Judges may differ in care and in bias.
+    category: Category. An item may be better in some categories than in others.
+    feature: Covariate to adjust for, such as length_a,length_b. Name two columns (first and second
+        item) or one column with the difference; may be repeated.
+    group: Matches with the same label are not independent, such as the votes on one prompt; may be
+        repeated. If you name the column of --judge, each judge has separate opinions of the items.
+        That is the default if a single judge could decide the ranking. If the labels are dates,
+        the audit checks whether strengths change.
+    ties_by: Let the tie rate vary by item, or by item and with the strength of the items; may be
+        repeated.
+    neutral: Yes if the first item has no advantage in this match.
     order: Whether the first item may have an advantage.
     """
 
@@ -246,41 +248,40 @@ class MatchColumns(Table):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Groups of matches that go together, beside those of one judge."""
+        """Groups of matches that are not independent, except the matches of a judge."""
         return tuple(group for group in self.group if group != self.judge)
 
     @property
     def opinions(self) -> bool | None:
-        """Whether judges are asked to have opinions; None if nothing is said of it."""
+        """Whether the options ask for opinions of judges; None if they do not say."""
         return True if self.groups != self.group else None
 
     def check(self) -> None:
-        """Refuse what does not go together, before anything is read."""
+        """Refuse options that exclude each other, before the file is read."""
         _ = self.spelled, self.features
         self.check_dates("judge category neutral feature group ties_by")
         refuse(
             self.missing == "last",
-            "A match without an outcome has no last place: drop or refuse it.",
+            "--missing last is for rankings. Use --missing drop or refuse for matches.",
         )
         for name in self.groups:
             refuse(
                 "/" in name or name in RESERVED,
-                f"--group {name!r} cannot be a name in the file of the results: it has '/', or "
-                f"is one of {', '.join(RESERVED)}. Rename the column.",
+                f"--group {name!r} contains '/' or is a reserved name ({', '.join(RESERVED)}). "
+                "Rename the column.",
             )
         for name in self.ties_by:
             refuse(
                 name in self.group,
-                f"--ties-by {name} and --group {name} would have effects on ties of one name: "
-                "rename the column.",
+                f"--ties-by {name} and --group {name} have the same name. Rename the column.",
             )
         self._check_pair("winner", "loser")
         if self.winner is not None:
             self.leave_out(
                 "first second outcome score_a score_b neutral",
-                "With --winner and --loser the outcome is known, and nobody stands first",
+                "--winner and --loser already tell the outcome, and neither item is the first",
             )
-            self.leave_out("ties_by", "With --winner and --loser nothing ties")
+            self.leave_out("ties_by", "With --winner and --loser no match is a tie")
             return
         for name in ("first", "second"):
             refuse(
@@ -290,11 +291,12 @@ class MatchColumns(Table):
         self._check_pair("score_a", "score_b")
         refuse(
             (self.outcome is None) == (self.score_a is None),
-            "Missing option '--outcome'. Who won is in --outcome COLUMN, or in --score-a and "
-            "--score-b: give one of the two.",
+            "Missing option '--outcome'. Give either --outcome COLUMN, or --score-a and --score-b.",
         )
         if not self.order:
-            self.leave_out("neutral", "--no-order makes all ground neutral")
+            self.leave_out(
+                "neutral", "With --no-order the first item has no advantage in any match"
+            )
 
     def _check_pair(self, *names: str) -> None:
         """Refuse one of two options without the other."""
@@ -304,24 +306,24 @@ class MatchColumns(Table):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Columns of the two items; checked before, so that they are given."""
+        """Columns of the two items; `check` makes sure that both were given."""
         return str(self.first or self.winner), str(self.second or self.loser)
 
     @property
     def results(self) -> list[str]:
-        """Columns that say who won."""
+        """Columns that tell the outcome."""
         return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
 
     @property
     def labels(self) -> list[str]:
-        """Columns of labels and of features, which a match needs as much as its outcome."""
+        """Columns of labels and features, which every match needs."""
         named = [*self.sides, self.judge, self.category, self.date, *self.groups]
         named += [name for sides in self.features.values() for name in sides]
         return [name for name in named if name is not None]
 
     @property
     def names(self) -> list[str]:
-        """All columns that are named."""
+        """All columns that the options name."""
         more = [name for name in (self.count, self.neutral) if name is not None]
         return [*self.labels, *self.results, *more]
 
@@ -332,24 +334,24 @@ class MatchColumns(Table):
 
     @property
     def features(self) -> dict[str, tuple[str, ...]]:
-        """Columns of every feature, by a name: what those of two sides have in common."""
+        """Columns of each feature, by the part of their names that the two sides share."""
         out: dict[str, tuple[str, ...]] = {}
         for text in self.feature:
             columns = tuple(part.strip() for part in text.split(","))
             refuse(
                 len(columns) > 2 or not all(columns) or len(set(columns)) < len(columns),
-                f"--feature {text!r} is no column, and not two with a comma between them, of "
-                "the first item and of the second, such as length_a,length_b.",
+                f"--feature must name one column, or two separated by a comma (first and second "
+                f"item), such as length_a,length_b; it is {text!r}.",
             )
             same = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
             name = "".join(letter for letter, *_ in same).rstrip(" _-.") or " less ".join(columns)
-            refuse(name in out, f"There are two features {name!r}: rename columns.")
+            refuse(name in out, f"Two features are called {name!r}. Rename their columns.")
             out[name] = columns
         return out
 
     @property
     def spelled(self) -> dict[str, str]:
-        """What each spelling of an outcome means, if that is said."""
+        """Meaning of each code for an outcome, as far as options tell it."""
         out: dict[str, str] = {}
         written = dict(zip(SIDES, (self.first_wins, self.second_wins, self.tie), strict=True))
         if not any(written.values()):
@@ -358,29 +360,29 @@ class MatchColumns(Table):
             for text in texts or (outcome,):
                 refuse(
                     out.setdefault(text, outcome) != outcome,
-                    f"{text!r} cannot mean both {out[text]} and {outcome}: look at "
-                    "--first-wins, --second-wins and --tie.",
+                    f"{text!r} cannot mean both {out[text]} and {outcome}. Check --first-wins, "
+                    "--second-wins and --tie.",
                 )
         return out
 
 
 @dataclass(frozen=True)
 class Output:
-    """What to report, and where.
+    """What to report, and where to write it.
 
     output_dir: Folder for the page, the tables and the pictures. [default: named after the input]
-    force: Write into a folder that holds other files, too.
+    force: Write into a folder even if it contains other files.
     title: Heading of the page.
     top: The k of P(top k).
     interval: Probability of the rank intervals.
-    scale: elo: show ratings, too, in which 400 points are odds of ten to one.
-    anchor: The item with 1000 points on the scale of Elo. [default: the mean of all items has]
-    sort: Order of the table: by mean rank, or by the lower end of the interval of utilities, so
-        that items of which little is known stand lower.
+    scale: With elo, also show Elo ratings, where 400 points are odds of ten to one.
+    anchor: Item with an Elo rating of 1000. [default: the mean of all items is 1000]
+    sort: Order of the table: by mean rank, or by the lower end of the utility's interval, so that
+        items with little data come later.
     data: Print the result as JSON.
-    quiet: Print the verdict and warnings alone.
-    open: Show the page when it is written.
-    save: Keep the posterior in this file, too.
+    quiet: Print only the verdict and warnings.
+    open: Open the page when it is written.
+    save: Also save the posterior in this file.
     """
 
     output_dir: Path | None = option(type=FILE)  # noqa: RUF009
@@ -401,15 +403,16 @@ class Output:
 class Fit(Output):
     """How to fit, and what to report.
 
-    quick: Answer by an approximation, in seconds, or in a minute or two where hundreds of things
-        are unknown, as with many labels of groups; or sample, however long it takes. [default:
-        sample, but answer quickly where that would take more than ten minutes]
-    seed: Same seed, same result on one machine, but for last digits where a run compiles first.
-        [default: drawn, and stated on the page]
-    draws: Draws per chain, at most: fewer where ranks are exact.
+    quick: Approximate the posterior, or sample it however long that takes. The approximation needs
+        seconds, and a minute or two with hundreds of parameters. [default: sample, unless that
+        would take more than ten minutes]
+    seed: Random seed. Results are reproducible on one machine, up to rounding. [default: random,
+        and stated on the page]
+    draws: Most draws per chain; sampling stops earlier if the ranks are precise.
     tune: Tuning steps per chain.
-    prior: normal: independent, for sparse data; zero-sum: for much data.
-    prior_scale: Standard deviation of the utilities. [default: learned]
+    chains: Number of chains.
+    prior: Prior of the utilities: normal (independent) for sparse data, or zero-sum for much data.
+    prior_scale: Prior standard deviation of the utilities. [default: learned from the data]
     """
 
     quick: bool | None = option("--quick/--full")
@@ -419,19 +422,19 @@ class Fit(Output):
     chains: int = option(default=4, type=LEAST_1)
     prior: str = option(default="normal", type=click.Choice(list(PRIORS)))
     prior_scale: float | None = option(type=click.FloatRange(min=0, min_open=True))
-    command: str = ""  # that asked for this
+    command: str = ""  # as the user typed it
     made: str = ""  # the date
     version: str = bayesrank.__version__
 
     @property
     def folder(self) -> Path:
-        """Where the files go; the commands give a folder where the user does not."""
+        """Folder of the files; the commands choose one if the user does not."""
         assert self.output_dir is not None
         return self.output_dir
 
     @property
     def sampling(self) -> str:
-        """What the sampler does, in words."""
+        """Settings of the sampler, in words."""
         if self.quick:
             return f"{self.chains * self.draws:,} draws of an approximation"
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
@@ -439,12 +442,12 @@ class Fit(Output):
 
     @property
     def spread(self) -> str:
-        """How far apart utilities are before the data, in words."""
+        """Prior standard deviation of the utilities, in words."""
         if self.prior_scale is not None:
             return f"with standard deviation {self.prior_scale:g}"
         return (
-            "with a standard deviation that is learned from the data (half-normal with scale "
-            f"{LEARNED:g} before them)"
+            "with a standard deviation learned from the data (prior: half-normal with scale "
+            f"{LEARNED:g})"
         )
 
     def remembered(self) -> dict[str, Any]:
@@ -454,23 +457,23 @@ class Fit(Output):
 
 
 def refuse(wrong: bool, sentence: str) -> None:
-    """End with a sentence about the options where something is wrong."""
+    """End with a sentence about the options if something is wrong."""
     if wrong:
         raise click.UsageError(sentence)
 
 
 def is_preflib(file: Path) -> bool:
-    """Whether the name is that of a PrefLib file of orders."""
+    """Whether the suffix of a file is one of PrefLib's for orders."""
     return any(suffix.lower() in PREFLIB for suffix in file.suffixes)
 
 
 def shown(file: Path) -> str:
-    """Name a file; names that are no text are written with marks in the place of their bytes."""
+    """Name a file; bytes that are not valid text become replacement characters."""
     return str(click.format_filename(file, shorten=True))
 
 
 def readable(file: Path) -> None:
-    """Refuse a file that is not there or empty, before anything is imported."""
+    """Refuse a missing or empty file, before the slow imports."""
     if not file.exists():
         raise FileNotFoundError(f"There is no file {click.format_filename(file)}.")
     if file.is_dir():

@@ -1,6 +1,6 @@
-"""Parts of a report besides the ranks: a section of the page, and the files beside it.
+"""Parts of a report after the ranks: sections of the page with their files.
 
-Files of a quick answer say so.
+The files of a quick answer say that it is one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,23 +18,23 @@ SAMPLE = ("chain", "draw")
 
 @dataclass(frozen=True)
 class Part(Section):
-    """A section of the page, and what belongs to it."""
+    """A section of the page, with its files and messages."""
 
     files: Mapping[str, bytes | pd.DataFrame] = field(default_factory=dict)
-    printed: bool = True  # on the terminal as well
-    failures: Sequence[str] = ()  # of the model, which stand in the verdict
-    fit: str = ""  # what stands there if there are none
-    notes: Sequence[str] = ()  # on the data
+    printed: bool = True  # whether it is also printed on the terminal
+    failures: Sequence[str] = ()  # misfits of the model, for the verdict
+    fit: str = ""  # sentence for the verdict if there are no failures
+    notes: Sequence[str] = ()  # notes on the data
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for --json
 
 
 def is_quick(posterior: Any) -> bool:
-    """Whether a posterior is an approximation, not sampled."""
+    """Whether a posterior is an approximation."""
     return "approximation" in posterior["posterior"].attrs
 
 
 def marked_png(plot: Any, posterior: Any) -> bytes:
-    """Render a picture."""
+    """Render a picture; a mark says if it is of a quick answer."""
     if is_quick(posterior):
         figure = plot.viz["figure"].item()
         figure.supxlabel(MARK, fontsize=9, color="#555555", x=0.01, ha="left")
@@ -42,15 +42,15 @@ def marked_png(plot: Any, posterior: Any) -> bytes:
 
 
 def marked_csv(table: pd.DataFrame, posterior: Any) -> bytes:
-    """Write a table; one of a quick answer has a column that says so."""
+    """Write a table; for a quick answer a column says so."""
     return csv_bytes(table.assign(answer="quick") if is_quick(posterior) else table)
 
 
 def formatted(table: pd.DataFrame, index: str, columns: Mapping[str, str]) -> pd.DataFrame:
     """Write numbers as text for the page.
 
-    `columns` has headings, and the format of a row below each, such as ``"{mean_rank:.1f}"``; where
-    a number is missing the cell is empty.
+    `columns` maps headings to the format of their cells, such as ``"{mean_rank:.1f}"``. A cell is
+    empty if a number in it is missing.
     """
     rows = table.to_dict("records")
     out = pd.DataFrame(index=pd.Index(table.index, name=index))
@@ -64,7 +64,7 @@ def formatted(table: pd.DataFrame, index: str, columns: Mapping[str, str]) -> pd
 
 
 def interval_table(draws: Any, prob: float) -> pd.DataFrame:
-    """Mean, standard deviation and interval of every number, by its labels."""
+    """Compute mean, standard deviation and interval of each element of a variable."""
     tail = (1 - prob) / 2
     low, high = draws.quantile([tail, 1 - tail], SAMPLE, skipna=False)
     mean, sd = draws.mean(SAMPLE, skipna=False), draws.std(SAMPLE, skipna=False)

@@ -1,7 +1,7 @@
-"""Where a run writes: into a hidden folder inside the folder of the results, then moved up.
+"""Output folders: a run writes into a hidden folder inside the output folder, then moves files up.
 
-All is written before anything is moved, and nothing is moved out of the folder of the results. It
-may be the only place that can be written to, a mount point, or a link to another file system.
+All files are written before any is moved. They never leave the output folder, because it may be
+the only writable place, a mount point, or a link to another file system.
 """
 
 import os
@@ -18,7 +18,7 @@ import click
 from bayesrank.cli.console import stopping
 from bayesrank.cli.texts import sentence
 
-# All that a run may write. What else is in the folder is not touched.
+# All files that a run may write. Other files in the folder are not touched.
 FILES = (
     "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
     "checks.png", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
@@ -29,20 +29,22 @@ FILES = (
     "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.png",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
-UNFINISHED = ".unfinished-"  # how the names of hidden folders begin
-OLD = 3600  # seconds after its last change, from which no run still writes a posterior
+UNFINISHED = ".unfinished-"  # prefix of hidden folders
+OLD = 3600  # seconds since the last change after which no run is still writing
 
 
 def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
-    """Fail before sampling, not after, where nothing can be written."""
+    """Check before sampling that all files can be written."""
     if save is not None and not save.parent.is_dir():
         raise ValueError(
-            f"The folder {name_of(save.parent)} does not exist; make it, or choose another."
+            f"The folder {name_of(save.parent)} does not exist. Make it, or choose another one."
         )
     files = [folder / name for name in FILES]
     for path in (*files, *([save] if save else [])):
         if path.is_dir():
-            raise ValueError(f"{name_of(path)} is a folder; a file is to be written there.")
+            raise ValueError(
+                f"{name_of(path)} is a folder, but a file with this name must be written."
+            )
     if folder.is_dir() and not force:
         hidden = _unfinished(folder)
         others = sorted(
@@ -52,29 +54,29 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
             words = {"first": name_of(Path(others[0])), "more": len(others) - 1}
             raise ValueError(sentence("other_files", folder=name_of(folder), **words))
     for path in (folder, *([save] if save else [])):
-        # The folder of the outputs may not exist yet: then the one it will be made in counts.
+        # If the output folder does not exist yet, its first existing parent must be writable.
         inside = _real(path) if path == folder else path.parent.absolute()
-        there = next(p for p in (inside, *inside.parents) if p.exists())
-        if not there.is_dir():
-            raise ValueError(f"{name_of(there)} is a file, so nothing can be written below it.")
+        parent = next(p for p in (inside, *inside.parents) if p.exists())
+        if not parent.is_dir():
+            raise ValueError(f"{name_of(parent)} is a file, so nothing can be written below it.")
         try:
-            with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=there) as made:
+            with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=parent) as made:
                 Path(made, POSTERIOR).touch()
         except OSError as error:
             raise ValueError(
-                f"Nothing can be written to {name_of(there)}: {error.strerror}."
+                f"Nothing can be written to {name_of(parent)}: {error.strerror}."
             ) from error
 
 
 def new_folder(folder: Path) -> Path:
-    """Make a hidden folder inside the one that the files are to be in."""
+    """Make a hidden folder inside the output folder."""
     folder = _real(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
 
 
 def put_in_place(made: Path) -> None:
-    """Move the files of a hidden folder up, the posterior first, and remove those of older runs."""
+    """Move the files of a hidden folder up, the posterior first, and remove files of older runs."""
     folder, names = made.parent, {path.name for path in made.iterdir()}
     for name in sorted(names, key=lambda name: (name != POSTERIOR, name)):
         try:
@@ -89,8 +91,8 @@ def put_in_place(made: Path) -> None:
 
 
 def left_by_others(folder: Path) -> list[str]:
-    """Say what killed runs have left in a folder; remove it if it has no posterior and is old."""
-    said = []
+    """Report what killed runs left in a folder; remove it if it is old and has no posterior."""
+    messages = []
     for hidden in _unfinished(folder):
         try:
             changes = [path.stat().st_mtime for path in (hidden, *hidden.iterdir())]
@@ -98,15 +100,17 @@ def left_by_others(folder: Path) -> list[str]:
             continue
         if (hidden / POSTERIOR).exists():
             words = {"folder": name_of(hidden), "posterior": name_of(hidden / POSTERIOR)}
-            said.append(sentence("unfinished", **words))
+            messages.append(sentence("unfinished", **words))
         elif time.time() - max(changes) > OLD:
             shutil.rmtree(hidden, ignore_errors=True)
-            said.append(f"Removed {name_of(hidden)}, which a killed run left without a posterior.")
-    return said
+            messages.append(
+                f"Removed {name_of(hidden)}, which a killed run left without a posterior."
+            )
+    return messages
 
 
 def _unfinished(folder: Path) -> list[Path]:
-    """List the hidden folders of runs that did not end, or have not yet."""
+    """List the hidden folders of killed runs and of runs that are still going."""
     return sorted(path for path in folder.glob(f"{UNFINISHED}*") if path.is_dir())
 
 
@@ -117,7 +121,7 @@ def _real(folder: Path) -> Path:
 
 @contextmanager
 def signals_later() -> Iterator[None]:
-    """Let signals wait until the files are in their place."""
+    """Delay signals until the files are in place."""
     came: list[int] = []
     before = {n: signal.signal(n, lambda number, _: came.append(number)) for n in stopping()}
     try:

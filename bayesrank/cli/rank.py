@@ -1,4 +1,4 @@
-"""The command ``bayesrank rank``: what it fits, and what it says besides the ranks."""
+"""The command ``bayesrank rank``: its model and its report."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
-# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+# PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
-# Up to which the scale of their utilities is learned from few. With 300 ballots of five items NUTS
-# diverges at its default target of acceptance, 0.8, and does not at 0.95, in the same time.
+# Most items for which NUTS needs small steps to learn the scale of the utilities. With 300 ballots
+# of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
-LEAST_RANKERS = 1000  # that stand for all
-MOST_COMPONENTS = 8  # for which there are colours
+LEAST_RANKERS = 1000  # fewest rankers that can represent all
+MOST_COMPONENTS = 8  # number of colours
 COMPONENTS = click.Option(
     ["--components"],
     type=click.IntRange(2, MOST_COMPONENTS),
@@ -41,7 +41,7 @@ def rank_job(rankings: "Rankings", title: str, fit: Fit, *, components: int = 0)
 
 
 class RankJob(Job):
-    """Plackett-Luce, with utilities by category if rankings have any."""
+    """Plackett-Luce, with utilities by category if the rankings have categories."""
 
     def __init__(self, rankings: "Rankings", title: str, fit: Fit) -> None:
         super().__init__(title, fit)
@@ -78,12 +78,12 @@ class RankJob(Job):
         return model
 
     def nuts(self, model: Any) -> dict[str, Any]:
-        """Take smaller steps where a scale is learned from few items."""
+        """Choose smaller steps if the scale is learned from few items."""
         few = self.rankings.n_items <= FEW_ITEMS
         return {"target_accept": 0.95} if few and self.fit.prior_scale is None else {}
 
     def seen(self) -> "pd.Series":
-        """Count the rankings that each item is in."""
+        """Count the rankings with each item."""
         return times_ranked(self.rankings)
 
     def cautions(self) -> list[str]:
@@ -101,7 +101,7 @@ class RankJob(Job):
         return out
 
     def moved(self, posterior: Any) -> Any:
-        """Draw the location again, which independent utilities leave to the prior."""
+        """Resample the location, which the data do not determine if utilities are independent."""
         from bayesrank.results import resample_location
 
         if self.fit.prior != "normal":
@@ -112,12 +112,12 @@ class RankJob(Job):
             )
             draws = out["posterior"]
         else:
-            # if the scale is learned, standard utilities have a location of their own
+            # If the scale is learned, the location of the standardized utilities is resampled.
             out = resample_location(posterior, "utility_z", random_seed=self.fit.seed)
             draws = out["posterior"]
             moved = draws["utility_scale"] * draws["utility_z"]
             draws["utility"] = moved.transpose(*draws["utility"].dims)
-        if self.category is not None:  # they go where the mean goes
+        if self.category is not None:  # these utilities move with the mean
             before = posterior["posterior"]
             moved = before["category_utility"] + (draws["utility"] - before["utility"])
             draws["category_utility"] = moved.transpose(*before["category_utility"].dims)
@@ -136,7 +136,7 @@ class RankJob(Job):
         return RankJob(rankings.subset(rows), self.title, self.fit)
 
     def parts(self, report: "Report") -> "list[Part]":
-        """Say what there is besides the ranks."""
+        """Return the sections of the report after the ranks."""
         import numpy as np
 
         from bayesrank.cli import counted_sections, match_sections, sections
@@ -163,7 +163,7 @@ class RankJob(Job):
 
 
 class MixtureJob(RankJob):
-    """A mixture: rankers of a few components, each with utilities of its own."""
+    """A mixture of Plackett-Luce models: each component has separate utilities."""
 
     finds_start = True
 
@@ -183,11 +183,11 @@ class MixtureJob(RankJob):
         return mixture.components_model(self.rankings, self.n_components, self.fit)
 
     def nuts(self, model: Any) -> dict[str, Any]:
-        """Leave the settings as they are."""
+        """Keep the default settings of NUTS."""
         return {}
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Begin at the best of the modes."""
+        """Start at the best mode."""
         from bayesrank.cli import mixture
 
         return mixture.first_components(model, self.fit.seed, note)
@@ -199,16 +199,16 @@ class MixtureJob(RankJob):
         return mixture.in_order(posterior, self.rankings)
 
     def some(self, entries: int) -> None:
-        """Predict all rankings."""
+        """Return None: mixtures predict all rankings."""
 
     def headline(self, posterior: Any) -> str:
-        """Say who leads among the rankers of each component."""
+        """Name the leader of each component."""
         from bayesrank.cli import mixture
 
         return mixture.headline(posterior, self.fit)
 
     def cautions(self) -> list[str]:
-        """Refuse components about which nothing can be known, and say what a reader should know."""
+        """Refuse too many components, and say what a reader should know about the data."""
         rankings, n_components = self.rankings, self.n_components
         n = len(rankings.rankers)
         if n_components >= n:

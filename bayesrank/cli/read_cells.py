@@ -1,4 +1,4 @@
-"""The cells of a file that a command is given, as the options say that they are written."""
+"""Read the cells of an input file as the options describe them."""
 
 import re
 from collections.abc import Callable, Collection
@@ -22,7 +22,7 @@ from bayesrank.data.read import (
 )
 
 NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
-MARKED = {  # how numbers are marked: as places, some of them shared, and as shares
+MARKED = {  # marks on numbers: places such as 2nd, T3 or =4, and percentages
     "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
     "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
 }
@@ -30,7 +30,7 @@ NESTED = (list, tuple, dict, bytes, np.ndarray)
 
 
 class Reader[C: Table]:
-    """Read the cells of files as the options say, and note what was done to them."""
+    """Read the cells of files as the options say, and note every change."""
 
     def __init__(self, columns: C, note: Callable[[str], None]) -> None:
         self.columns, self.note = columns, note
@@ -54,30 +54,30 @@ class Reader[C: Table]:
         empty = frame.apply(lambda cells: cells.isin(columns.empty))
         n, codes = int(empty.to_numpy().sum()), ", ".join(columns.empty)
         if n:
-            self.note(f"Cells that hold {codes} are taken for empty: {n:,}.")
+            self.note(f"Cells with {codes} are read as empty: {n:,}.")
         else:
-            self.note(f"No cell holds {codes}: --empty has no effect.")
+            self.note(f"No cell contains {codes}, so --empty has no effect.")
         return frame.mask(empty)
 
-    def numbers(self, values: pd.Series, what: str) -> pd.Series:
-        """Read a column of numbers, NaN where there is none."""
+    def numbers(self, values: pd.Series, name: str) -> pd.Series:
+        """Read a column of numbers, NaN for missing ones; `name` is for messages."""
         lower = values.astype("string").str.strip().str.lower()
         known = values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
         decimal = self.columns.decimal
-        read, commas = text_numbers(self._unmarked(known, what), what, decimal=decimal)
+        read, commas = text_numbers(self._unmarked(known, name), name, decimal=decimal)
         if commas and decimal is None:
             self.note(f"Column {values.name!r} is read with decimal commas.")
         return read
 
-    def _unmarked(self, values: pd.Series, what: str) -> pd.Series:
-        """Take the marks off a column of which each number has one, or may: 2nd, T3, =4, 50%."""
+    def _unmarked(self, values: pd.Series, name: str) -> pd.Series:
+        """Remove marks such as 2nd, T3, =4 or 50% from a column of ranks or ratings."""
         cells = values.dropna().unique()
-        if what not in MARKED or not all(isinstance(cell, str) for cell in cells):
+        if name not in MARKED or not all(isinstance(cell, str) for cell in cells):
             return values
-        found = {cell: mark for cell in cells if (mark := MARKED[what].fullmatch(cell.strip()))}
+        found = {cell: mark for cell in cells if (mark := MARKED[name].fullmatch(cell.strip()))}
         bare = {cell: str(mark[1]) for cell, mark in found.items()}
         marked = [cell for cell in bare if bare[cell] != cell.strip()]
-        alike = what == "rank" or len(bare) == len(cells)  # what is 0.5 beside 50%?
+        alike = name == "rank" or len(bare) == len(cells)  # 0.5 and 50% do not mix
         if not marked or not alike:
             return values
         first = f"{marked[0]!r} as {bare[marked[0]]}"
@@ -86,7 +86,7 @@ class Reader[C: Table]:
 
 
 def _plain_cells(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Make plain cells of categories, and refuse lists, structs and bytes: Parquet has them all."""
+    """Convert categories to plain cells, and refuse lists, structs and bytes of Parquet."""
     if frame.index.name == LINE:  # cells of text
         return frame
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
@@ -104,9 +104,9 @@ def _plain_cells(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 def refuse_rows(
     wrong: Any, values: pd.Series, text: str, others: pd.Series | None = None, **words: Any
 ) -> None:
-    """Refuse the first row where something is wrong.
+    """Raise an error about the first wrong row, if there is one.
 
-    The text may have row, column, the value there, the other value that `others` has, and words.
+    The text may use the row, the column, the value, the value in `others`, and `words`.
     """
     rows = np.flatnonzero(wrong)
     if len(rows):
@@ -117,13 +117,13 @@ def refuse_rows(
 
 
 def text_labels(values: pd.Series) -> pd.Series:
-    """Labels of a column as text; a missing one is refused."""
+    """Return the labels of a column as text, and refuse missing ones."""
     refuse_rows(values.isna(), values, "no_label")
     return values.map(str)
 
 
 def read_times(dates: pd.Series, name: str) -> np.ndarray:
-    """Read a column of dates; of one that cannot be read, the sentence says in which row it is."""
+    """Read a column of dates; the error about an unreadable date names its row."""
     code, labels = pd.factorize(dates)
     try:
         return label_times(pd.Index(labels), name)[code]
@@ -137,7 +137,7 @@ def read_times(dates: pd.Series, name: str) -> np.ndarray:
 
 
 def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
-    """Refuse a ranking in two categories, or at two dates."""
+    """Refuse a ranking with two categories or dates."""
     first = long.groupby(["ranker", "ranking"], sort=False)[group].transform("first")
     refuse_rows(
         long[group] != first,
@@ -150,19 +150,19 @@ def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
 
 
 def in_order_of_time(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Sort what is to come by its dates."""
+    """Sort future matches or rankings by date."""
     times = read_times(table["date"], column)
     return table.iloc[np.argsort(times, kind="stable")].reset_index(drop=True)
 
 
 def refuse_new(items: pd.Series, data: Pairs | Rankings, name: str) -> None:
-    """Refuse an item to come of which nothing is known."""
+    """Refuse future items without data."""
     pairs = isinstance(data, Pairs)
     refuse_rows(~items.isin(data.items), items, "new_item", pairs=pairs, name=name)
 
 
 def refuse_past(table: pd.DataFrame, data: Pairs | Rankings, name: str, column: str) -> None:
-    """Refuse what is to come and is before what was seen."""
+    """Refuse future matches or rankings that are dated before the data end."""
     seen = data.groups["date"].labels
     times = read_times(pd.Series([*seen, *table["date"]]), column)
     last = int(times[: len(seen)].argmax())

@@ -1,4 +1,4 @@
-"""From the file that a command is given to matches, with a sentence for all that was done to it."""
+"""Read matches from an input file, and note every change."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,13 +21,13 @@ from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs
 from bayesrank.data.read import row_name
 
-TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # beside the name of the winner
+TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # if a column names the winner
 MEANINGS = dict(zip(SIDES, ("the first wins", "the second wins", "a tie"), strict=True))
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
 
-# Ways to write the outcome: of the first item, of the second, of neither. The first that has all
-# that a column holds is meant.
+# Codes for a win of the first item, a win of the second, and a tie. The first row that contains all
+# values of a column applies.
 WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (("first",), ("second",), ("tie", "draw")),
     (("1",), ("0",), ("0.5", ".5", "0,5", "1/2", "½")),
@@ -45,7 +45,7 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def read_pairs(file: Path, columns: MatchColumns, note: Callable[[str], None]) -> Pairs:
-    """Read matches; the group of the categories, if there are any, is called category."""
+    """Read matches; a group of categories is called "category"."""
     reader = MatchReader(columns, note)
     return reader.pairs(reader.cells(file, columns.names))
 
@@ -53,14 +53,14 @@ def read_pairs(file: Path, columns: MatchColumns, note: Callable[[str], None]) -
 def read_dated_pairs(
     file: Path, columns: MatchColumns, note: Callable[[str], None]
 ) -> tuple[Pairs, pd.DataFrame]:
-    """Read matches, and those to come: rows without an outcome behind all others, and a file.
+    """Read matches and future matches: rows dated last without an outcome, and --next.
 
     Returns
     -------
     pairs : Pairs
-        Of the group date.
+        Grouped by "date".
     coming : DataFrame
-        With the columns first, second and date, in the order of the dates.
+        Columns first, second and date, sorted by date.
     """
     reader, date = MatchReader(columns, note), str(columns.date)
     frame = reader.cells(file, columns.names)
@@ -68,7 +68,7 @@ def read_dated_pairs(
     waiting = _waiting(frame, columns)
     if n := int(waiting.sum()):
         note(
-            "Matches without an outcome that come after all that have one are forecast: "
+            "Matches without an outcome, dated after all others, are forecast: "
             f"{n:,} of {len(frame):,}."
         )
     pairs = reader.pairs(frame[~waiting])
@@ -82,10 +82,10 @@ def read_dated_pairs(
 
 
 class MatchReader(Reader[MatchColumns]):
-    """Read matches, however their outcomes are written."""
+    """Read matches with outcomes in any notation."""
 
     def pairs(self, frame: pd.DataFrame) -> Pairs:
-        """Make matches of a table of text; the group of the dates is called date."""
+        """Make matches from a table of text; the group of dates is called "date"."""
         columns, frame = self.columns, self._complete(frame)
         table = self._two_items(frame)
         table["outcome"] = self._outcomes(frame, table)
@@ -119,7 +119,7 @@ class MatchReader(Reader[MatchColumns]):
         )
 
     def coming(self, frame: pd.DataFrame, pairs: Pairs, name: str) -> pd.DataFrame:
-        """Read who will meet whom and when; all of them must have played before."""
+        """Read future matches; all items must have played before."""
         table = self._two_items(frame)
         table["date"] = text_labels(frame[str(self.columns.date)])
         for side in ("first", "second"):
@@ -127,7 +127,7 @@ class MatchReader(Reader[MatchColumns]):
         return table
 
     def _two_items(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Read who met whom, as columns first and second."""
+        """Read the items of each match into the columns first and second."""
         sides = self.columns.sides
         first, second = (text_labels(frame[side]) for side in sides)
         refuse_rows(first == second, first, "itself", sides=sides)
@@ -150,7 +150,7 @@ class MatchReader(Reader[MatchColumns]):
         return frame[~incomplete]
 
     def _outcomes(self, frame: pd.DataFrame, table: pd.DataFrame) -> Any:
-        """Outcomes as first, second and tie."""
+        """Return outcomes as first, second and tie."""
         columns = self.columns
         if columns.winner is not None:
             return "first"
@@ -160,7 +160,7 @@ class MatchReader(Reader[MatchColumns]):
         return np.select([a > b, a < b], SIDES[:2], SIDES[2])
 
     def _meant(self, column: pd.Series, table: pd.DataFrame) -> pd.Series:
-        """Find what a column of outcomes means, as it was said or as it is usual."""
+        """Interpret a column of outcomes, by the codes of the options or the usual ones."""
         text = column.astype("string").str.strip()
         codes, distinct = pd.factorize(text)
         spelled = self.columns.spelled
@@ -178,14 +178,14 @@ class MatchReader(Reader[MatchColumns]):
                 return named
             if way is not None and way is not WAYS[0]:
                 pairs = sorted(zip(map(str, meant), map(str, distinct), strict=True))
-                said = [f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs]
-                self.note(f"Column {column.name!r} is read with {', '.join(said)}.")
+                codings = [f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs]
+                self.note(f"Column {column.name!r} is read with {', '.join(codings)}.")
         _refuse_unknown(column, np.array([meaning is None for meaning in meant])[codes], spelled)
         return pd.Series(np.array(meant, dtype=object)[codes], index=column.index)
 
 
 def _folded(value: Any) -> str:
-    """Write an outcome as it is compared: without regard to case, numbers as numbers."""
+    """Normalise an outcome for comparison: ignore case, and write equal numbers alike."""
     text = str(value).strip().casefold()
     try:
         return f"{float(text):g}"
@@ -194,7 +194,7 @@ def _folded(value: Any) -> str:
 
 
 def _meaning(value: str, spelled: Mapping[str, str]) -> str | None:
-    """Find what an outcome means: as it is spelled, or else without regard to case."""
+    """Interpret an outcome by its exact code, or else ignoring case."""
     alike = {meaning for text, meaning in spelled.items() if _folded(text) == _folded(value)}
     return spelled.get(value) or (alike.pop() if len(alike) == 1 else None)
 
@@ -209,7 +209,7 @@ def _covers(way: tuple[tuple[str, ...], ...], values: Any) -> bool:
 
 
 def _winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
-    """Read a column that names the winner; None if some other name stands in it."""
+    """Read a column that names the winner; None if it contains other names."""
     first = text == table["first"]
     second = text == table["second"]
     tie = text.str.casefold().isin(TIES) & ~first & ~second
@@ -220,7 +220,7 @@ def _winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
 
 
 def _refuse_unknown(column: pd.Series, unknown: np.ndarray, spelled: Mapping[str, str]) -> None:
-    """Refuse an outcome of which nobody knows what it means."""
+    """Refuse outcomes without a known meaning."""
     known = spelled or {side: side for side in SIDES}
     words = {side: [repr(text) for text in known if known[text] == side] for side in SIDES}
     ways = [f"{' or '.join(words[side])} ({MEANINGS[side]})" for side in SIDES]
@@ -228,7 +228,7 @@ def _refuse_unknown(column: pd.Series, unknown: np.ndarray, spelled: Mapping[str
 
 
 def _neutral(column: pd.Series) -> pd.Series:
-    """Read whether the ground is neutral, as no and yes."""
+    """Read whether the ground is neutral, as "no" and "yes"."""
     text = column.astype("string").fillna("").str.strip().str.casefold()
     yes = text.isin(YES)
     refuse_rows(~(yes | text.isin(NO)), column, "neither_yes_nor_no")
@@ -236,7 +236,7 @@ def _neutral(column: pd.Series) -> pd.Series:
 
 
 def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
-    """Put the two items of each match in the order of their names, as it means nothing."""
+    """Sort the two items of each match by name, because their order has no meaning."""
     turned = table["first"] > table["second"]
     sides = table[["first", "second"]].to_numpy(object)
     table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
@@ -246,7 +246,7 @@ def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
 
 
 def _waiting(frame: pd.DataFrame, columns: MatchColumns) -> np.ndarray:
-    """Which rows have no outcome and are later than all that have one."""
+    """Mark rows without an outcome that are dated after all others."""
     date = frame[str(columns.date)]
     undecided = frame[columns.results].isna().all(axis=1).to_numpy()
     known = date.notna().to_numpy()

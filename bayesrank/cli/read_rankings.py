@@ -1,8 +1,7 @@
-"""From the file that a command is given to rankings, with a sentence for all that was done to it.
+"""Read rankings from an input file, and note every change.
 
-Every way of writing rankings down becomes one long table of text first: a row per item in a
-ranking, with what stood in its cell. What is missing, what stands twice and what codes mean is
-settled there, once.
+Every input format first becomes a long table of text, with one row per item in a ranking. Missing
+values, repeated rows and codes are handled there, once.
 """
 
 import re
@@ -27,26 +26,26 @@ from bayesrank.cli.texts import sentence
 from bayesrank.data import Rankings
 from bayesrank.data.read import BROKEN, content, read_preflib, require_columns
 
-PLACES = ("rank", "ranking", "place", "pos", "position")  # what ratings are not called
-MOST_CODES = 6  # that an error names
-MOST_ENTRIES = 50_000_000  # items in rankings
-JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # how a LETOR file begins
+PLACES = ("rank", "ranking", "place", "pos", "position")  # names that suggest ranks, not ratings
+MOST_CODES = 6  # most codes in an error message
+MOST_ENTRIES = 50_000_000  # most items in all rankings together
+JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # first line of a LETOR file
 
 
 def read_rankings(file: Path, columns: RankColumns, note: Callable[[str], None]) -> Rankings:
-    """Read rankings; what was done to the table is said by `note`."""
+    """Read rankings; `note` receives a sentence for every change to the table."""
     return RankReader(columns, note).rankings(file)
 
 
 def read_coming_rankings(
     columns: RankColumns, note: Callable[[str], None], rankings: Rankings
 ) -> pd.DataFrame | None:
-    """Read who will be ranked, and when: columns ranking, item and date, in order of the dates."""
+    """Read future rankings into the columns ranking, item and date, sorted by date."""
     if columns.coming is None:
         return None
     name = shown(columns.coming)
     who = list(dict.fromkeys(c for c in (columns.ranker, columns.ranking) if c is not None))
-    item, date = str(columns.item), str(columns.date)  # checked by the options: they are given
+    item, date = str(columns.item), str(columns.date)  # `check` of the options requires them
     frame = RankReader(columns, note).cells(columns.coming, [*who, item, date])
     labels = [text_labels(frame[column]) for column in who]
     ranking = labels[0] if len(labels) == 1 else labels[0] + ", " + labels[1]
@@ -67,7 +66,7 @@ def read_coming_rankings(
 
 
 class RankReader(Reader[RankColumns]):
-    """Read rankings, however they are written."""
+    """Read rankings in any format."""
 
     def rankings(self, file: Path) -> Rankings:
         """Read the rankings of a file."""
@@ -93,7 +92,7 @@ class RankReader(Reader[RankColumns]):
                 read_times(labels, column)
             long[group] = labels.reindex(long.index)
         long = self._without_repeats(self._settled(long))
-        # rankings need names of their own where a ranker has several
+        # rankings need separate names if a ranker has several
         names = long[["ranker", "ranking"]].drop_duplicates()
         several = "ranking" if names["ranker"].duplicated().any() else None
         for group, column in groups.items():
@@ -117,7 +116,7 @@ class RankReader(Reader[RankColumns]):
         )
 
     def _with_labels(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Leave out rows that do not say who, what or when."""
+        """Leave out rows without a label."""
         c = self.columns
         named = (c.ranker, c.ranking, c.item, c.by, c.date)
         labels = list(dict.fromkeys(name for name in named if name is not None))
@@ -130,16 +129,16 @@ class RankReader(Reader[RankColumns]):
     # One row per item in a ranking: ranker, ranking, item, cell, its cost, and whether it is last
 
     def _long(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make one long table of any way to write rankings."""
+        """Make a long table from any format."""
         if self.columns.ballot:
-            return self._of_ballots(frame)
+            return self._from_ballots(frame)
         if self.columns.wide == "places":
-            return self._of_places(frame)
-        return self._of_items(frame) if self.columns.wide else self._of_rows(frame)
+            return self._from_places(frame)
+        return self._from_items(frame) if self.columns.wide else self._from_rows(frame)
 
-    def _of_rows(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a long table of one with a row per ranker and item."""
-        columns = self.columns  # checked by the options: what is needed is given
+    def _from_rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table from a table with one row per ranker and item."""
+        columns = self.columns  # `check` of the options has made sure that they are complete
         value = str(columns.rating or columns.rank)
         if columns.rating and value.casefold() in PLACES:
             self.note(sentence("rating_like_a_rank", column=value))
@@ -152,8 +151,8 @@ class RankReader(Reader[RankColumns]):
             }
         )
 
-    def _of_items(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a long table of one with a column per item, or per ranker and a row per item."""
+    def _from_items(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table from a table with one column per item, or per ranker."""
         names, who = self._wide(frame)
         item = self.columns.item
         parts = []
@@ -166,8 +165,8 @@ class RankReader(Reader[RankColumns]):
             _refuse_turned(pd.DataFrame({n: p["cost"] for n, p in zip(names, parts, strict=True)}))
         return pd.concat(parts)
 
-    def _of_places(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a long table of one with a column per place."""
+    def _from_places(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table from a table with one column per place."""
         places, who = self._wide(frame)
         if n := int(frame[places].isna().all(axis=1).sum()):
             self.note(f"Rankings without an item are left out: {n:,} of {len(frame):,}.")
@@ -178,8 +177,8 @@ class RankReader(Reader[RankColumns]):
         long = pd.concat(parts).dropna(subset=["item"])
         return long.assign(item=text_labels(long["item"]))
 
-    def _of_ballots(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Make a long table of ballots such as "a > b = c"."""
+    def _from_ballots(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Make a long table from ballots such as "a > b = c"."""
         ballots = frame[self.columns.ballot].astype("string")
         refuse_rows(ballots.isna(), ballots, "no_ballot")
         by = ">" if ballots.str.contains(">").any() else ","
@@ -195,7 +194,7 @@ class RankReader(Reader[RankColumns]):
         return long
 
     def _wide(self, frame: pd.DataFrame) -> tuple[list[str], dict[str, pd.Series]]:
-        """Find the columns of items or places, and who ranked."""
+        """Find the columns of items or places, and the rankers."""
         c = self.columns
         used = {c.ranker, c.item, c.weight, c.by, c.date}
         chosen = list(c.column) or [name for name in frame.columns if name not in used]
@@ -205,14 +204,14 @@ class RankReader(Reader[RankColumns]):
         return chosen, self._who(frame)
 
     def _who(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
-        """Name the ranker of each row; without a column, by the row."""
+        """Name the ranker of each row, by its number if there is no column."""
         names = [f"{frame.index.name or 'row'} {n}" for n in frame.index.tolist()]
         row = pd.Series(names, frame.index)
         ranker = self.columns.ranker
         return {"ranker": row if ranker is None else text_labels(frame[ranker]), "ranking": row}
 
     def _costs(self, values: pd.Series) -> dict[str, pd.Series]:
-        """Read ranks, or ratings as their negatives, and find the codes of the last block."""
+        """Read ranks, or negative ratings, and find codes of the last block."""
         columns = self.columns
         codes = {code.casefold() for code in columns.last_block}
         text = values.astype("string").str.strip().str.casefold()
@@ -236,17 +235,17 @@ class RankReader(Reader[RankColumns]):
             "last": last,
         }
 
-    # What is settled
+    # Missing values, codes and repeated rows
 
     def _settled(self, long: pd.DataFrame) -> pd.DataFrame:
-        """Do what is to be done with cells that are empty, and with codes of the last block."""
+        """Handle missing values and codes of the last block."""
         columns, n = self.columns, len(long)
         if columns.ballot or columns.wide in ("places", "ranks"):
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
-            # places in a longer list may be any, and tell nothing of what is not in it
+            # Places from a longer list may have gaps; then their number means nothing.
             if (named.max().fillna(1) <= named.size()).all():
                 self._require_choice(named.size())
-        # places instead of numbers: those may have more digits than a number that may be missing
+        # Dense places replace the numbers, which may have more digits than a float.
         long = long.assign(cost=long["cost"].rank(method="dense"))
         if columns.last_block:
             codes, found = ", ".join(columns.last_block), int(long["last"].sum())
@@ -268,19 +267,19 @@ class RankReader(Reader[RankColumns]):
         policy = columns.missing or ("refuse" if ranks_in_rows else "drop")
         first = long.index[int(missing.to_numpy().argmax())]
         words = {"of": columns.of, "share": f"{missing.sum():,} of {len(long):,}", "policy": policy}
-        said = sentence("missing", where=f"{long.index.name or 'row'} {first}", **words)
+        message = sentence("missing", where=f"{long.index.name or 'row'} {first}", **words)
         if policy == "refuse":
-            raise ValueError(said)
-        self.note(said)
+            raise ValueError(message)
+        self.note(message)
         if policy == "last":
             return long.assign(last=long["last"] | missing)
         before, long = _n_rankings(long), long[~missing]
         if gone := before - _n_rankings(long):
-            self.note(f"Rankings that have no other entries are left out: {gone:,} of {before:,}.")
+            self.note(f"Rankings without other entries are left out: {gone:,} of {before:,}.")
         return long
 
     def _require_choice(self, named: pd.Series) -> None:
-        """Refuse rankings that stop at different places, unless it is said what that means."""
+        """Refuse rankings of different lengths, unless --missing says what that means."""
         if self.columns.missing in ("drop", "last") or named.nunique() < 2:
             return
         one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
@@ -288,21 +287,21 @@ class RankReader(Reader[RankColumns]):
         raise ValueError(sentence("differ_in_length", **names))
 
     def _completed(self, long: pd.DataFrame) -> pd.DataFrame:
-        """Put the items that a ballot does not name below those that it names."""
+        """Put the items that a ballot does not name in its last block."""
         row, first = np.unique(long.index.to_numpy(), return_index=True)
         code, items = pd.factorize(long["item"])
         if len(row) * len(items) > MOST_ENTRIES:
             raise ValueError(sentence("too_many_last", n=len(row), items=len(items)))
-        there = np.zeros((len(row), len(items)), dtype=bool)
-        there[np.searchsorted(row, long.index.to_numpy()), code] = True
-        r, i = np.nonzero(~there)
+        named = np.zeros((len(row), len(items)), dtype=bool)
+        named[np.searchsorted(row, long.index.to_numpy()), code] = True
+        r, i = np.nonzero(~named)
         more = long.iloc[first[r]].assign(item=np.asarray(items)[i], last=True, cell="not named")
         if len(more):
             self.note(sentence("not_named", n=len(more)))
         return pd.concat([long, more])
 
     def _without_repeats(self, long: pd.DataFrame) -> pd.DataFrame:
-        """Leave out rows that say the same again; those that say something else are refused."""
+        """Leave out exact repetitions, and refuse contradictory ones."""
         keys = ["ranker", "ranking", "item"]
         again = long.duplicated(keys)
         different = again & ~long.duplicated([*keys, "cost", "weight"])
@@ -314,7 +313,7 @@ class RankReader(Reader[RankColumns]):
 
 
 def _refuse_repeat(entries: pd.DataFrame) -> None:
-    """Refuse entries of one item in one ranking that differ."""
+    """Refuse contradictory entries of an item in a ranking."""
     first = entries.iloc[0]
     other = int((entries["cost"] != first["cost"]).to_numpy().argmax())
     one, two = (f"{entries.index.name or 'row'} {entries.index[k]}" for k in (0, other))
@@ -326,7 +325,7 @@ def _refuse_repeat(entries: pd.DataFrame) -> None:
 
 
 def _refuse_turned(costs: pd.DataFrame) -> None:
-    """Refuse ranks that go down the columns, and not along the rows."""
+    """Refuse ranks that run down the columns instead of along the rows."""
     n_rows, n_columns = costs.shape
     whole = np.arange(1, n_rows + 1)[:, None]
     down = (np.sort(costs.to_numpy(np.float64), axis=0) == whole).all()
@@ -339,7 +338,7 @@ def _n_rankings(long: pd.DataFrame) -> int:
 
 
 def _refuse_judged(file: Path) -> None:
-    """Refuse LETOR files, of which utilities per item cannot be learned."""
+    """Refuse LETOR files, which have no items that occur in several rankings."""
     if file.suffix.lower() not in (".txt", ".dat", ".letor", ".svm", ".svmlight"):
         return
     try:

@@ -1,4 +1,4 @@
-"""The report of a posterior: on the terminal, as files and a page, and as data."""
+"""Report of a posterior: on the terminal, as files, as a page and as JSON."""
 
 import json
 from functools import cached_property
@@ -26,7 +26,7 @@ from bayesrank.results import (
     verdict,
 )
 
-mpl.use("agg")  # pictures go to files: no display is needed
+mpl.use("agg")  # pictures go to files, so no display is needed
 
 QUICK = (
     "This answer is approximate: a normal distribution around the most probable utilities. It is "
@@ -35,13 +35,13 @@ QUICK = (
 
 
 class Report:
-    """What a posterior says, the ranks first.
+    """Report of a posterior: the ranks, then the sections of the job.
 
     Parameters
     ----------
     job : Job
     fit : Fit
-        How the posterior was made, and what to report.
+        Settings of the fit and of the report.
     talk : Talk
     posterior : DataTree
     """
@@ -55,7 +55,7 @@ class Report:
         self.parts: list[Part] = []
 
     def _summary(self) -> pd.DataFrame:
-        """Table of ranks, with how often items were seen, and whatever else was asked for."""
+        """Table of ranks with counts, tiers and the columns that the options ask for."""
         fit, posterior, seen = self.fit, self.posterior, self.seen
         table = rank_summary(posterior, top=fit.top, prob=fit.interval, prior_sd=self._prior_sd)
         table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
@@ -70,14 +70,14 @@ class Report:
 
     @cached_property
     def _prior_sd(self) -> float:
-        """Standard deviation of utilities before the data: what was learned, or given."""
+        """Prior standard deviation of utilities, learned or given."""
         if "utility_scale" in self.posterior["posterior"]:
             return float(self.posterior["posterior"]["utility_scale"].mean())
-        assert self.fit.prior_scale is not None  # or else it is learned, and there
+        assert self.fit.prior_scale is not None  # otherwise the posterior has a learned scale
         return self.fit.prior_scale
 
     def _elo(self) -> pd.DataFrame:
-        """Ratings on the scale of Elo, and the ends of their intervals."""
+        """Elo ratings with intervals."""
         elo = elo_scale(self.posterior, anchor=self.fit.anchor)
         tail = (1 - self.fit.interval) / 2
         low, high = elo.quantile([tail, 1 - tail], dim=SAMPLE).to_numpy()
@@ -85,14 +85,14 @@ class Report:
         return pd.DataFrame(columns, index=elo["item"].to_numpy())
 
     def _lower(self) -> pd.Series:
-        """Lower ends of the intervals of the utilities, from the mean of all items."""
+        """Lower ends of the intervals of the centred utilities."""
         utility = self.posterior["posterior"]["utility"]
         draws = utility - utility.mean("item")
         return draws.quantile((1 - self.fit.interval) / 2, dim=SAMPLE).to_series()
 
     @cached_property
     def _table(self) -> pd.DataFrame:
-        """The table of the file, in the order that was asked for."""
+        """Table for the file, in the chosen order."""
         table = self.summary.assign(standing=standing(self.summary))
         if self.fit.sort == "lower":
             table = table.sort_values("lower", ascending=False, kind="stable")
@@ -100,9 +100,9 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """Who leads and how sure that is."""
-        said = f"{verdict(self.summary)} {self.headline}".rstrip()
-        return f"Quick answer: {said}" if self.fit.quick else said
+        """The leader and how certain that is."""
+        text = f"{verdict(self.summary)} {self.headline}".rstrip()
+        return f"Quick answer: {text}" if self.fit.quick else text
 
     @property
     def _failures(self) -> list[str]:
@@ -123,7 +123,7 @@ class Report:
         talk.result(checks if self.converged else f"Warning: {checks}", brief=bool(doubtful))
 
     def write(self, folder: Path) -> None:
-        """Make the parts, print what is to be printed, and write files and page."""
+        """Make the sections, print them, and write files and page."""
         _write(folder / "ranks.csv", marked_csv(self._table, self.posterior))
         self._choose_fonts()
         _ = self.predicted
@@ -145,13 +145,13 @@ class Report:
         lacking = use_fonts_for(self.summary.index)
         if lacking:
             self.talk.note(
-                "No font that is installed has some characters of the names "
-                f"({' '.join(lacking[:10])}): pictures show boxes for them, the tables are right."
+                "No installed font has some characters of the names "
+                f"({' '.join(lacking[:10])}). Pictures show boxes instead; the tables are right."
             )
 
     @cached_property
     def predicted(self) -> Any:
-        """Return the posterior with predictions of what was observed."""
+        """Return the posterior with its log-likelihood and predictions."""
         if self.job.drawn:
             return self.posterior
         self.talk.stage("Predicting ...")
@@ -170,7 +170,7 @@ class Report:
         return marked_png(plot, self.posterior)
 
     def sample(self, job: Job) -> Any:
-        """Draw from the posterior of another job, for a part that sets it beside this one."""
+        """Draw from the posterior of another job, for a section that compares the two."""
         self.talk.stage("Fitting another model for comparison:")
         with compiling_said(self.talk.compiling):
             other = sampled(job, self.talk)
@@ -178,7 +178,7 @@ class Report:
         return other
 
     def _print_parts(self) -> None:
-        """Say on the terminal what the parts found."""
+        """Print notes, warnings and sections."""
         talk = self.talk
         for sentence in (sentence for part in self.parts for sentence in part.notes):
             talk.note(sentence)
@@ -217,7 +217,7 @@ class Report:
         )
 
     def document(self) -> dict[str, Any]:
-        """Return the result as data."""
+        """Return the result for JSON."""
         tables = {name: table for part in self.parts for name, table in part.data.items()}
         return {
             "title": self.fit.title or self.job.title,
@@ -234,12 +234,12 @@ class Report:
 
 
 def _records(table: pd.DataFrame) -> Any:
-    """Write a table as a list of objects; what is not a number there is null."""
+    """Convert a table to a list of objects; missing numbers become null."""
     return json.loads(table.reset_index().to_json(orient="records", double_precision=6))
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file; where that fails, the error names it, as those of full disks do not."""
+    """Write a file; an error names it, even on a full disk."""
     try:
         path.write_bytes(content)
     except OSError as error:

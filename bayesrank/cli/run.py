@@ -1,4 +1,4 @@
-"""What the commands share: fit, save, show and write."""
+"""Run a job: fit, save, print and write."""
 
 import json
 import shutil
@@ -25,11 +25,11 @@ from bayesrank.cli.places import (
     signals_later,
 )
 
-# PyMC takes seconds to import: functions import what they need, so that --help is instant.
+# PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 
 def run(job: Job, talk: Talk, posterior: Any = None) -> None:
-    """Fit unless there is a posterior, save it, and then show and write what it says."""
+    """Fit unless a posterior is given, save it, and print and write the report."""
     fit = job.fit
     check_places(fit.folder, fit.save, force=fit.force)
     if posterior is None:
@@ -39,7 +39,7 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
         talk.stage(sentence)
     talk.result(f"{job.data!r}")
     if fit.anchor is not None and fit.anchor not in job.data.coords["item"]:
-        raise ValueError(f"There is no item {fit.anchor!r} to be the --anchor.")
+        raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in job.cautions():
         talk.note(sentence)
     if posterior is None:
@@ -55,7 +55,7 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
 
 
 def _remember(posterior: Any, job: Job, talk: Talk) -> Fit:
-    """Keep in a posterior what `bayesrank report` needs; return the settings it was made with."""
+    """Store in a posterior what `bayesrank report` needs, and return the actual settings."""
     drawn = posterior["posterior"]
     fit = replace(
         job.fit,
@@ -71,18 +71,18 @@ def _remember(posterior: Any, job: Job, talk: Talk) -> Fit:
 def _save_and_report(
     job: Job, fit: Fit, talk: Talk, posterior: Any
 ) -> tuple[dict[str, Any], list[str]]:
-    """Save the posterior, write the report beside it, and put both in place; name the files."""
+    """Save the posterior, write the report, and put both in place; return the file names."""
     from bayesrank.cli.report import Report
 
     made = new_folder(fit.folder)
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
-        talk.heed()  # interrupted, sampling gives the draws that it has made
+        talk.heed()  # interrupted sampling returns the draws so far
         report = Report(job, fit, talk, posterior)
         report.print_ranks()
         report.write(made)
         if not saved and (fit.folder / POSTERIOR).exists():
-            raise OSError(f"The earlier results in {name_of(fit.folder)} stay as they are.")
+            raise OSError(f"The earlier results in {name_of(fit.folder)} are unchanged.")
     except BaseException:
         if not (made / POSTERIOR).exists():
             shutil.rmtree(made, ignore_errors=True)
@@ -100,7 +100,7 @@ def _save_and_report(
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> bool:
-    """Save the posterior before anything else is done with it; elsewhere, if not here."""
+    """Save the posterior before anything else, in a temporary folder if necessary."""
     try:
         _write_posterior(posterior, path)
     except (OSError, RuntimeError, ValueError) as error:
@@ -122,13 +122,13 @@ def _save(posterior: Any, path: Path, talk: Talk) -> bool:
 
 
 def _write_posterior(posterior: Any, path: Path) -> None:
-    """Write a posterior whole or not at all."""
+    """Write a posterior completely or not at all."""
     from bayesrank.results import whole_file
 
-    with whole_file(path) as beside:
+    with whole_file(path) as unfinished:
         try:
-            posterior.to_netcdf(beside, engine="netcdf4")
-        except UnicodeEncodeError:  # netCDF writes to names that are text
+            posterior.to_netcdf(unfinished, engine="netcdf4")
+        except UnicodeEncodeError:  # netCDF needs names that are valid text
             with tempfile.TemporaryDirectory() as folder:
                 posterior.to_netcdf(Path(folder, POSTERIOR), engine="netcdf4")
-                shutil.copyfile(Path(folder, POSTERIOR), beside)
+                shutil.copyfile(Path(folder, POSTERIOR), unfinished)

@@ -1,7 +1,7 @@
-"""A run again: from the posterior that it saved, to what was to be said of it.
+"""Read the saved posterior of a run, so that its report can be written again.
 
-The file may be damaged, or a stranger's: its settings have a fixed list of names, types and ranges,
-and whatever else is wrong with it is a sentence.
+The file may be damaged or come from a stranger. Settings must have known names, types and ranges,
+and every other problem becomes an error message.
 """
 
 import json
@@ -36,22 +36,22 @@ from bayesrank.schema import (
     Kept,
 )
 
-HUGE = 1e100  # beyond which draws are damaged, and their squares overflow
+HUGE = 1e100  # larger draws are damaged, and their squares overflow
 INFINITE = (float("inf"), float("-inf"))
 
-# Whether a value is one that a run saves
+# Tells whether a run saves such a value
 Rule = Callable[[Any], bool]
 
 
-def _of(param_type: click.ParamType[Any]) -> Rule:
-    """Accept what an option would read as it is."""
+def _valid(param_type: click.ParamType[Any]) -> Rule:
+    """Accept values that an option would read unchanged."""
 
     def accepts(value: Any) -> bool:
         try:
-            read = param_type(value)  # of None this is None
+            read = param_type(value)  # None stays None
         except (ArithmeticError, TypeError, ValueError, click.ClickException):
             return False
-        # True is not 1; NaN, which is not itself, and infinity are no numbers of a run
+        # This refuses True for 1, NaN (which differs from itself) and infinity.
         same = type(read) is type(value) and read == value
         return same and value is not None and value not in INFINITE
 
@@ -67,9 +67,9 @@ def _list_of(rule: Rule) -> Rule:
 
 
 def _options(*settings: type) -> dict[str, Rule]:
-    """Accept what options read, and None where they may be left out."""
+    """Accept values that options read, and None for options without a default."""
     found = {option.name: option for option in parameters(*settings)}
-    rules = {str(name): _of(option.type) for name, option in found.items()}
+    rules = {str(name): _valid(option.type) for name, option in found.items()}
     return {
         name: _or_none(rule) if found[name].default is None else rule
         for name, rule in rules.items()
@@ -77,16 +77,16 @@ def _options(*settings: type) -> dict[str, Rule]:
     }
 
 
-TEXT, YES_OR_NO = _of(click.STRING), _of(click.BOOL)
+TEXT, YES_OR_NO = _valid(click.STRING), _valid(click.BOOL)
 RUN: dict[str, Rule] = {
-    "command": _of(click.Choice(["rank", "matches"])),
+    "command": _valid(click.Choice(["rank", "matches"])),
     "title": TEXT,
     "notes": _list_of(TEXT),
     "fit": lambda value: isinstance(value, dict),
 }
 FIT: dict[str, Rule] = _options(Output, Fit) | {
-    "seed": _of(click.IntRange(min=0)),
-    "tune": _of(click.IntRange(min=0)),
+    "seed": _valid(click.IntRange(min=0)),
+    "tune": _valid(click.IntRange(min=0)),
     "made": TEXT,
     "version": TEXT,
     "command": lambda value: isinstance(value, str) and _is_command(value),
@@ -96,15 +96,15 @@ MATCHES: dict[str, Rule] = {
     "judged": YES_OR_NO,
     "groups": _list_of(TEXT),
     "opinions": YES_OR_NO,
-    "ties_by": _list_of(_of(click.Choice(["item", "strength"]))),
+    "ties_by": _list_of(_valid(click.Choice(["item", "strength"]))),
 }
-MIXTURE: dict[str, Rule] = {"components": _of(COMPONENTS.type)}
+MIXTURE: dict[str, Rule] = {"components": _valid(COMPONENTS.type)}
 DATED: dict[str, Rule] = {"dated": lambda value: value is True}
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a posterior remembers of its run."""
+    """A saved posterior with the settings and data of its run."""
 
     posterior: xr.DataTree
     command: str
@@ -112,7 +112,7 @@ class Saved:
     notes: list[str]
     fit: dict[str, Any]
     data: Any  # Rankings or Pairs
-    settings: dict[str, Any]  # of the job
+    settings: dict[str, Any]  # settings of the job
 
 
 def saved_run(file: Path) -> Saved:
@@ -120,24 +120,24 @@ def saved_run(file: Path) -> Saved:
     try:
         with xr.open_datatree(file, engine="netcdf4") as tree:
             posterior = tree.load()
-    except Exception as error:  # of HDF5, netCDF or xarray, which do not say which there may be
+    except Exception as error:  # HDF5, netCDF and xarray do not document their errors
         raise ValueError(f"{file} is not a readable netCDF file: {error}") from error
     if "bayesrank" not in posterior.attrs or "posterior" not in posterior.children:
         raise ValueError(
-            f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. Of other "
-            "posteriors bayesrank.rank_summary makes a table, in Python."
+            f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. For other "
+            "posteriors use bayesrank.rank_summary in Python."
         )
     run = _settings(file, posterior.attrs["bayesrank"])
     if run.get("dated"):
         raise ValueError(
-            f"{file} is of strengths that change (--date), of which it has the last date alone. "
-            f"Run the command again: {run['fit']['command']}"
+            f"{file} contains only the last date of a run with --date, so its report cannot be "
+            f"written again. Run the command again: {run['fit']['command']}"
         )
     try:
         data = (
             _rankings(posterior) if run["command"] == "rank" else _pairs(posterior, run["groups"])
         )
-    except Exception as error:  # what a damaged file makes of the data can be anything
+    except Exception as error:  # a damaged file can raise anything
         why = f"{type(error).__name__}: {str(error).rstrip('.')}"
         raise ValueError(_damaged(file, why, run["fit"])) from error
     settings = {name: run[name] for name in (*MATCHES, *MIXTURE) if name in run}
@@ -145,11 +145,11 @@ def saved_run(file: Path) -> Saved:
 
 
 def _settings(file: Path, text: Any) -> dict[str, Any]:
-    """Read the settings of a run, and refuse what no run saves."""
+    """Read the settings of a run, and refuse unknown ones."""
     try:
         run = json.loads(text)
         if not isinstance(run, dict):
-            raise ValueError("they are no JSON object.")
+            raise ValueError("they are not a JSON object.")
         if "dated" in run:
             _check("run", run, RUN | DATED)
         elif run.get("command") == "matches":
@@ -167,7 +167,7 @@ def _settings(file: Path, text: Any) -> dict[str, Any]:
 def _check(
     part: str, settings: dict[str, Any], rules: dict[str, Rule], optional: Collection[str] = ()
 ) -> None:
-    """Compare the names and values of settings with the rules."""
+    """Check the names and values of settings."""
     for name in rules:
         if name not in settings and name not in optional:
             raise ValueError(f"{name!r} of the {part} is missing.")
@@ -179,7 +179,7 @@ def _check(
 
 
 def _is_command(text: str) -> bool:
-    """Whether a shell reads a text as one call of bayesrank and nothing else."""
+    """Whether a shell reads a text as a single call of bayesrank."""
     try:
         words = shlex.split(text)
     except ValueError:
@@ -188,7 +188,7 @@ def _is_command(text: str) -> bool:
 
 
 def check_saved(file: Path, model: Any, saved: Saved) -> None:
-    """Refuse a posterior that is not one of this model, which was made of the data it holds."""
+    """Refuse a posterior that does not match the model of the data in the same file."""
     from bayesrank.inference import data_groups
 
     def refuse(name: str, why: str) -> NoReturn:
@@ -198,10 +198,10 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
     for variable in (*model.free_RVs, *model.deterministics):
         name, dims = variable.name, tuple(model.named_vars_to_dims.get(variable.name, ()))
         if name not in draws or draws[name].dims != ("chain", "draw", *dims):
-            refuse(name, f"has no draws by {', '.join(('chain', 'draw', *dims))}")
+            refuse(name, f"has no draws with dims {', '.join(('chain', 'draw', *dims))}")
         values = draws[name].to_numpy()
         if values.dtype.kind != "f" or values.size == 0 or not (np.abs(values) < HUGE).all():
-            refuse(name, "has draws that no sampler makes")
+            refuse(name, "has invalid draws")
         for dim in dims:
             if not _same(draws[dim].to_numpy(), np.asarray(model.coords[dim])):
                 refuse(dim, "has other labels in the posterior than in the data")
@@ -213,7 +213,7 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
                 or found[name].dims != values.dims
                 or not _same(found[name].to_numpy(), values.to_numpy())
             ):
-                refuse(str(name), "is not what follows from the other data")
+                refuse(str(name), "does not agree with the other data")
 
 
 def _damaged(file: Path, why: str, fit: dict[str, Any]) -> str:
@@ -225,7 +225,7 @@ def _group(posterior: xr.DataTree, name: str) -> xr.Dataset:
 
 
 def _same(found: Any, expected: Any) -> bool:
-    """Whether two arrays have the same type and the same values, but for rounding."""
+    """Whether two arrays have the same type and, up to rounding, the same values."""
     if found.shape != expected.shape:
         return False
     if expected.dtype.kind in "biuf":
@@ -234,7 +234,7 @@ def _same(found: Any, expected: Any) -> bool:
 
 
 def folder_of(file: Path) -> Path:
-    """Return the folder that a report of this posterior belongs to."""
+    """Return the folder for the report of a posterior."""
     folder = file.absolute().parent
     if file.name == POSTERIOR:
         if folder.name.startswith(UNFINISHED):
@@ -245,7 +245,7 @@ def folder_of(file: Path) -> Path:
 
 
 def tidy(file: Path) -> None:
-    """Remove the hidden folder of an interrupted run after its files have been moved."""
+    """Remove the hidden folder of an interrupted run after its files were moved."""
     folder = file.absolute().parent
     if folder.name.startswith(UNFINISHED) and all(path.name in FILES for path in folder.iterdir()):
         shutil.rmtree(folder)
@@ -282,7 +282,7 @@ def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:
         if name in kept
     }
     features = names = None
-    if "feature_unit" in kept.constant:  # the last terms of leads
+    if "feature_unit" in kept.constant:  # features are the last terms
         names = pd.Index(kept.constant["feature"].to_numpy())
         features = kept[EFFECT_SIZE].to_numpy()[:, -len(names) :]
     return Pairs(

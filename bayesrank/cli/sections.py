@@ -1,6 +1,6 @@
-"""What commands say besides the ranks: places, wins, what the model predicts and what it misses.
+"""Sections of all commands: places, wins, predictions and checks of the model.
 
-The pictures of many items show the first ones: a matrix of more cannot be read on a page.
+Pictures show only the first items, because a larger matrix is unreadable on a page.
 """
 
 import math
@@ -27,21 +27,21 @@ from bayesrank.results.ranks.consensus_ordering import copeland_ordering, kemeny
 from bayesrank.results.ranks.probabilities import times_above
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
-SHOWN = 30  # items of a matrix
-GOOD_K = 0.7  # Pareto k up to which leaving out is no guess
-NAMED = 3  # items of which alternative texts have the figures
-WORST = 10  # rows of what is predicted badly
-SURPRISING = 15  # rows of checks
-STATISTICS = {  # what the checks are of, in the table
+SHOWN = 30  # most items in a matrix
+GOOD_K = 0.7  # Pareto k up to which LOO is reliable
+NAMED = 3  # items in alternative texts
+WORST = 10  # rows in the table of bad predictions
+SURPRISING = 15  # rows in the table of failed checks
+STATISTICS = {  # names of the checked statistics in the table
     "Kendall distance": "distance to the common order",
     "top item": "share of first places",
-    "pair order": "share of rankings so",
+    "pair order": "share of rankings in this order",
     "block size": "ties",
     "points": "share of points",
-    "pair": "share of matches so",
+    "pair": "share of matches with this result",
     "outcome": "share of matches",
-    "group outcome": "share of matches there",
-    "group points": "share of points there",
+    "group outcome": "share of matches in the group",
+    "group points": "share of points in the group",
     "share": "share of rankings",
 }
 PLURALS = {"match": "matches", "ranking": "rankings"}
@@ -52,7 +52,7 @@ RULES = {
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
-    """Show the probability of every place, and what other rules than the mean rank would say."""
+    """Show the probability of each place, and the first three items by other rules."""
     picture = marked_png(plot_places(posterior, max_items=SHOWN), posterior)
     first = list(summary.index[:3])
     rules = _first_by_rules(posterior, summary) if len(summary) > 2 else {}
@@ -60,8 +60,8 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
         "Places",
         paragraphs("places", several=len(summary) > 2, first=first, rules=rules),
         picture=picture,
-        alt=f"Probability of every place, for the first {min(SHOWN, len(summary))} items; of the "
-        f"first place {_figures_of(summary['p_best'].iloc[:NAMED])}",
+        alt=f"Probability of each place for the first {min(SHOWN, len(summary))} items; "
+        f"first place: {_figures_of(summary['p_best'].iloc[:NAMED])}",
         files={"places.png": picture},
         printed=False,
     )
@@ -76,13 +76,13 @@ def _first_by_rules(posterior: Any, summary: pd.DataFrame) -> dict[str, list[Any
     for rule, ordering in RULES.items():
         try:
             found[rule] = list(summary.index[ordering(above)[:3]])
-        except ValueError:  # too many items of which each may beat each
+        except ValueError:  # too many items may beat each other
             continue
     return found
 
 
 def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> list[Part]:
-    """Show the probability that each item beats each other one, if there are two."""
+    """Show the probability that each item beats each other one."""
     if len(summary) < 2:
         return []
     picture = marked_png(plot_wins(posterior, of=of, max_items=SHOWN), posterior)
@@ -104,19 +104,19 @@ def _figures_of(probability: pd.Series) -> str:
 
 
 def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Part:
-    """Say how much better than random order the model predicts what it has not seen.
+    """Compare the model's predictions of new rankings or matches with random order.
 
-    `among` is how many rankings there are, if they may be more than those predicted.
+    `among` is the number of all rankings, if only some were predicted.
     """
     heading, file = "How well it predicts", "predictions.csv"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ParetoKWarning)  # said below, in other words
+            warnings.simplefilter("ignore", ParetoKWarning)  # the text below replaces it
             single, times = _counted_once(posterior)
             table = loo_by_ranker(single, group=group)
-    except ValueError as error:  # few draws, or numbers that are not finite: the sentence says so
+    except ValueError as error:  # too few draws, or infinite numbers
         return Part(heading, [str(error)], printed=False)
-    # rankers of one row that counts several times are so many rankers
+    # a row that counts several times stands for several rankers
     weight = np.ones(len(table)) if times is None else times[table.index].to_numpy()
     gain, spread = _mean_gain(table, weight)
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
@@ -155,7 +155,7 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
 
 
 def _mean_gain(table: pd.DataFrame, weight: Any) -> tuple[float, float]:
-    """Mean gain per ranking or match, and its standard error, NaN of a single ranker."""
+    """Mean gain per ranking or match, and its standard error (NaN for a single ranker)."""
     total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
     rankers = float(weight.sum())
     gain = float(weight @ total) / n
@@ -164,10 +164,10 @@ def _mean_gain(table: pd.DataFrame, weight: Any) -> tuple[float, float]:
 
 
 def _counted_once(data: Any) -> tuple[Any, pd.Series | None]:
-    """Have rows that count several times count once, and say how often, by ranker.
+    """Give rows with weights the weight 1, and return the weights by ranker.
 
-    Of 40 voters with the same ballot one is to be predicted from the other 39, not all of them from
-    those of other ballots. Only where each ranker has one row.
+    LOO then predicts one of 40 voters with the same ballot from the other 39, instead of predicting
+    all 40 from the other ballots. Data are unchanged if a ranker has several rows.
     """
     kept = Kept(data, "y")
     if WEIGHT not in kept or RANKER not in kept:
@@ -190,9 +190,9 @@ def _which_rankings(posterior: Any, among: int) -> dict[str, int]:
 
 
 def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
-    """Say whether rankings drawn from the model look like the observed ones, the worst first.
+    """Compare simulated with observed rankings, the largest deviations first.
 
-    `among` is how many rankings there are, if they may be more than those predicted.
+    `among` is the number of all rankings, if only some were predicted.
     """
     table = ranking_checks(posterior, draws=None)
     picture = marked_png(plot_ranking_checks(table), posterior)
@@ -201,7 +201,7 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
 
 
 def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
-    """Say whether rankings of each component look like those drawn from the model."""
+    """Compare simulated with observed rankings of each component."""
     table = component_checks(posterior, membership, order="component_utility").assign(note="")
     return _checked(
         table, sentence("checks_of_components"), "within components", where=" within the components"
@@ -209,7 +209,7 @@ def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
-    """Say whether matches drawn from the model look like the observed ones, the worst first."""
+    """Compare simulated with observed matches, the largest deviations first."""
     table = match_checks(posterior, draws=None, by=by)
     picture = marked_png(plot_match_checks(table), posterior)
     return _checked(table, sentence("checks_of_matches", by=by), "matches", picture)
@@ -218,11 +218,11 @@ def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
 def _checked(
     table: pd.DataFrame, what: str, remedy: str, picture: bytes | None = None, where: str = ""
 ) -> Part:
-    """Say what the checks say, the worst first, and whether the model fits."""
+    """Write the section of checks, and say whether the model fits."""
     fits = worst_checks(table)
     count = fits.message(table.attrs["prob"])
     rows = fits.worst.head(SURPRISING)
-    # of all rankings, of those of some length, or of a component
+    # a check is about all rankings, those of some length, or those of a component
     which = "component {}" if "component" in table.index.names else "{} items"
     keys = [
         (str(statistic), label, "" if n == "all" else which.format(n))
@@ -246,16 +246,16 @@ def _checked(
 
 
 def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.DataFrame:
-    """Write the checks that fail as a table."""
+    """Write a table of the failed checks."""
     names = pd.Index([_label(label, which) for _, label, which in keys])
     figures = [_figures(row) for _, row in rows.iterrows()]
     table = pd.DataFrame(figures, names, ["Observed", "Predicted", "From", "To"])
-    table.insert(0, "What", [STATISTICS[statistic] for statistic, *_ in keys])
-    return table.rename_axis("Outside, the worst first")
+    table.insert(0, "Statistic", [STATISTICS[statistic] for statistic, *_ in keys])
+    return table.rename_axis("Failed check")
 
 
 def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
-    """Say what is observed, and what the model predicts."""
+    """Say what was observed, and what the model predicts."""
     outcome, comma, group = str(label).partition(", ")
     one, _, other = str(label).rpartition(" > ")
     return sentence(
@@ -273,7 +273,7 @@ def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
 
 
 def _figures(row: Any) -> list[str]:
-    """Write observed, mean and interval, with decimals enough to tell what lies outside of it."""
+    """Write observed, mean and interval, with enough decimals to show the deviation."""
     apart = [row["high"] - row["low"], abs(row["observed"] - row["low"])]
     apart.append(abs(row["observed"] - row["high"]))
     least = min((width for width in apart if width > 0), default=1.0)

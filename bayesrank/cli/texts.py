@@ -1,4 +1,4 @@
-"""The texts of the commands: blocks of ``texts.jinja``, which get numbers and names."""
+"""Texts of the commands: the blocks of ``texts.jinja``, filled with numbers and names."""
 
 import functools
 import re
@@ -21,7 +21,7 @@ def _texts() -> Any:
 
 
 def paragraphs(name: str, /, **values: Any) -> list[str]:
-    """Write a block of the texts: paragraphs, with empty lines between them."""
+    """Render a block of the texts as a list of paragraphs."""
     template = _texts()
     text = "".join(template.blocks[name](template.new_context(values)))
     parts = [part.strip() for part in re.split(r"\n\s*\n", text)]
@@ -29,11 +29,11 @@ def paragraphs(name: str, /, **values: Any) -> list[str]:
 
 
 def sentence(name: str, /, **values: Any) -> str:
-    """Write a block of the texts that has one paragraph."""
+    """Render a block of the texts as one paragraph."""
     return " ".join(paragraphs(name, **values))
 
 
 def some(items: Any, most: int) -> str:
-    """List the first items, and count the others."""
+    """Name the first items, and count the others."""
     shown = ", ".join(map(str, items[:most]))
     return f"{shown} and {len(items) - most} more" if len(items) > most else shown

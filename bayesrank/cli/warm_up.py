@@ -1,8 +1,7 @@
-"""Run the commands on small tables, so that what they compile is there when it is wanted.
+"""Run the commands on small tables, so that later runs find their compiled code.
 
-What numba compiles depends on the models and the types of their data, and not on how many there
-are: a handful of rows compiles what a million needs. The commands themselves are run, so that
-nothing is forgotten that they call.
+Numba compiles for models and types of data, so a few rows compile what a million rows need. The
+commands themselves run, so that no function that they call is missed.
 """
 
 import signal
@@ -35,8 +34,8 @@ RUNS = {
     "rankings, quick": (TIED, ["rank", *BY_RANK, *QUICK]),
     "matches": (MATCHES, ["matches", *BY_MATCH, *SHORT]),
     "matches, quick": (MATCHES, ["matches", *BY_MATCH, *QUICK]),
-    "matches before judges": (MATCHES, ["matches", *BY_MATCH, "--judge", "judge", *SHORT]),
-    "matches before judges, quick": (
+    "matches with judges": (MATCHES, ["matches", *BY_MATCH, "--judge", "judge", *SHORT]),
+    "matches with judges, quick": (
         MATCHES,
         ["matches", *BY_MATCH, "--judge", "judge", *QUICK],
     ),
@@ -49,7 +48,7 @@ def compile_all(main: click.Group, talk: Talk) -> None:
     Raises
     ------
     ValueError
-        If one of them fails, with what it says.
+        If a run fails, with its output.
     """
     if sentence := find_cache():
         talk.stage(sentence)
@@ -59,12 +58,12 @@ def compile_all(main: click.Group, talk: Talk) -> None:
             path = Path(folder) / "table.csv"
             path.write_text(text, "utf-8")
             where = ["--output-dir", str(Path(folder) / "out"), "--force", "--seed", "1"]
-            said = StringIO()
+            output = StringIO()
             try:
-                with redirect_stdout(said), redirect_stderr(said):
+                with redirect_stdout(output), redirect_stderr(output):
                     main.main([command, str(path), *options, *where], standalone_mode=False)
             except SystemExit as error:
                 if isinstance(error.code, int) and error.code > 128:
                     signal.raise_signal(error.code - 128)
-                raise ValueError(f"The run for {name} failed: {said.getvalue()}") from error
+                raise ValueError(f"The run for {name} failed: {output.getvalue()}") from error
     talk.stage("Done.")
