@@ -277,7 +277,7 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     pairs_of_first = model["y_effect_size"].get_value()[:, -1]
     assert sorted(pairs_of_first) == [-2.0, -1.5, 3.0, 3.0, 4.0]
     assert "len_l" not in said["described"]
-    assert "len held equal, by judges, matches going together by prompt" in said["described"]
+    assert "adjusted for len by judge, deviations by prompt" in said["described"]
     (feature,) = said["features"]
     assert feature["feature"] == "len"
     assert feature["unit"] == pytest.approx(np.sqrt(np.mean(np.square(pairs_of_first))))
@@ -452,7 +452,7 @@ def test_where_the_leader_is_known_the_best_three_are_sought():
     assert said.startswith(
         "The leader is known, so no more matches are needed for that. The table shows"
     )
-    assert "of who the best 3 are" in said
+    assert "about the best 3" in said
     assert set(part.data) == {"next_matches"}
     (pair,) = part.data["next_matches"].itertuples()
     assert (pair.Index, pair.item_other, pair.matches) == ("i2", "i3", 10)
