@@ -131,7 +131,7 @@ def test_what_is_not_of_the_same_draws_is_refused():
     with pytest.raises(ValueError, match="`max_pairs` is 0"):
         br.component_checks(data, who, max_pairs=0)
     bare = xr.DataTree.from_dict({"posterior": data["posterior"].dataset})
-    with pytest.raises(ValueError, match="There are no predictions of 'y'; make them with the mod"):
+    with pytest.raises(ValueError, match="The data have no predictions of 'y'"):
         br.component_probabilities(model, bare, predicted=True)
     other = data.copy()
     y = data["posterior_predictive"].dataset.assign_coords(draw=range(100, 100 + N_DRAWS))
