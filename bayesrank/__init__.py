@@ -4,8 +4,8 @@
 >>> br.Rankings.from_orderings([["a", "b"], ["b", "c"]]).n_items
 3
 
-The public names are listed once, in the stub file beside this one. They load on first use, so
-that ``bayesrank --help`` does not wait for PyMC.
+The public names are listed once, in the stub file next to this one. They load on first use, so that
+``bayesrank --help`` does not wait for PyMC.
 """
 
 import lazy_loader

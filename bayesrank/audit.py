@@ -1,8 +1,8 @@
-r"""Audit of a board of matches: what a careful reader would want to know before trusting it.
+r"""Audit of a board of matches: what a careful reader checks before trusting it.
 
-Eleven probes look at the matches, not at the ranks. Each gives a number, what would be expected of
-it if nothing were wrong, and a sentence; it *fires* if the number is further off than chance makes
-it once in a thousand boards, or beyond a limit that is stated.
+Eleven probes examine the matches, not the ranks. Each computes a number, its expected value if
+nothing is wrong, and a sentence. A probe *fires* if the number exceeds a stated limit, or if chance
+produces such a number in at most one of a thousand boards.
 
 ===========  ==================================================================  ===================
 probe        number                                                              expected
@@ -22,10 +22,10 @@ fragility    fewest matches whose removal changes the leader, of the leader's   
 
 Expected outcomes are those of Davidson's model (Bradley-Terry's without ties) at the mode, with an
 order effect. A probe is a contrast of the residuals of the counts that its defect would make large.
-With the posterior of a model, the probes of cycles, order, ties, judges and clusters compare with
-matches drawn from it: they say what that model leaves unexplained.
+With the posterior of a model, some probes compare with matches simulated from it: cycles, order,
+ties, judges and clusters. They then show what that model leaves unexplained.
 
-A probe that fires says where to look; it does not say that anybody cheated.
+A probe that fires tells you where to look. It does not prove cheating.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -77,7 +77,7 @@ def audit(
     probes: Sequence[str] | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Look for what makes a board of matches less trustworthy than its intervals say.
+    """Look for reasons why a board of matches is less reliable than its intervals suggest.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def audit(
     time : str, optional
         The group whose labels are in order of time, for the probe of drift.
     order_effect : bool
-        Whether the order of a pair means something; False skips the probe of order.
+        Whether the order of a pair has a meaning. False skips the probe of order.
     probes : sequence of str, optional
         Names of probes; by default all.
     random_seed : int, optional
@@ -101,9 +101,10 @@ def audit(
     Returns
     -------
     DataFrame
-        Indexed by probe: ``fires``; ``value`` and ``expected``, as in the table of the module
-        `bayesrank.audit`; ``p``, the probability of so large a value by chance (NaN with a limit);
-        and ``says``, a sentence. A probe that the data do not allow has the value NaN.
+        Indexed by probe, with the columns ``fires``, ``value``, ``expected``, ``p`` and ``says``.
+        The table of the module `bayesrank.audit` explains value and expected. ``p`` is the
+        probability of a value this large by chance (NaN with a limit). ``says`` is a sentence. A
+        probe that the data do not allow has the value NaN.
 
     Raises
     ------
@@ -573,10 +574,10 @@ def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) ->
 def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
     r"""Sum of products of two values of one cell, less its mean under permutations; its variance.
 
-    Values are permuted among the votes on the same two items. With a of two votes saying whether
-    they share their cell and b the product of their values, the sum over ordered pairs of :math:`a
-    b` has moments that three sums of each know: S of all, T of their squares, and R of the squares
-    of the sums of each vote (Mantel, Cancer Research 27, 1967, pp. 209-220).
+    Values are permuted among the votes on the same two items. For two votes, a is 1 if they share
+    their cell, and b is the product of their values. The moments of the sum of :math:`a b` over
+    ordered pairs depend on three sums of each. S sums all values and T their squares; R sums the
+    squares of the sums of each vote. See Mantel, Cancer Research 27, 1967, pp. 209-220.
     """
     _, first, cell, size = np.unique(
         cell, return_index=True, return_inverse=True, return_counts=True

@@ -1,12 +1,12 @@
-"""Where numba keeps compiled kernels: of an installed package, in PyTensor's folder.
+"""Keep the compiled kernels of an installed package in PyTensor's cache folder.
 
-By default numba keeps them in the ``__pycache__`` folders of the package, where ``pip uninstall``
-does not find them. A checkout keeps them there, so that they go when it goes.
+By default, numba keeps kernels in the ``__pycache__`` folders of the package, which ``pip
+uninstall`` does not remove. A checkout keeps them there, so that deleting it removes them.
 
-Whatever has kernels imports this module before it compiles any. It also imports PyTensor's cache,
-which gives compiled functions names that no other process gives. Numba counts them anew in each
-process, and kernels loaded from its cache under one name are taken for one another, which crashes
-(numba issue 10486).
+Modules with kernels import this module before they compile any. It also imports PyTensor's cache,
+which gives compiled functions names that are unique across processes. Numba itself numbers them per
+process. Kernels loaded from its cache under the same name are then confused, and the process
+crashes (numba issue 10486).
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parent
 
 
 class InstalledKernels(UserWideCacheLocator):
-    """Kernels of the package, if it stands where installers put packages."""
+    """Cache of the kernels of an installed package."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
@@ -28,7 +28,7 @@ class InstalledKernels(UserWideCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> "InstalledKernels | None":
-        """Find the folder of a function; None leaves it to numba, as if it cannot be written to."""
+        """Find the folder of a function; None, as for a read-only folder, leaves it to numba."""
         ours = Path(py_file).is_relative_to(PACKAGE)
         installed = {"site-packages", "dist-packages"}.intersection(PACKAGE.parts)
         if not ours or not installed or numba.config.CACHE_DIR:

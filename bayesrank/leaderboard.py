@@ -1,22 +1,22 @@
-r"""The leaderboard: which item is best by matches, of several judges and in several categories.
+r"""The leaderboard: a model of matches with several judges and categories.
 
-It is the model of ``bayesrank matches``. A match of the items i and j, i shown first, by judge k in
-category c has the outcome of a Davidson model (Bradley-Terry if the data have no ties) with
+It is the model of ``bayesrank matches``. Judge k compares the items i and j in category c, i shown
+first. The outcome follows a Davidson model (Bradley-Terry if the data have no ties) with
 
 .. math:: \text{lead} = a_k (w_{ci} + u_{gi} - w_{cj} - u_{gj}) + o_k
           + \sum_f \beta_{kf} x_f / s_f
 
-where :math:`w_{ci}` is the utility of an item in a category, :math:`a_k` the adherence of a judge,
-and :math:`o_k` the advantage of the first item with that judge. A judge calls equal items a tie
-with probability :math:`\nu_k / (2 + \nu_k)`. A model may also have
+where :math:`w_{ci}` is the utility of an item in a category. A judge has the adherence :math:`a_k`,
+and gives the first item the advantage :math:`o_k`. A judge calls equal items a tie with probability
+:math:`\nu_k / (2 + \nu_k)`. A model may also have
 
-* *features* x of the match, such as a difference in length. :math:`\beta_{kf}` is the change in log
-  odds for a difference of one root mean square :math:`s_f`, and utilities adjust for it;
-* *groups* g of matches, such as prompts or users: an item deviates by :math:`u_{gi}` at a label,
-  and ties may be more frequent there. Matches at one label are then not independent;
-* *opinions*: the judges are such a group. With adherence alone, a judge with an order of its own
-  and little noise would decide the ranks;
-* *ties by item or strength*: the tie parameter is :math:`\nu_k e^{t_i + t_j}`.
+* *features* x of the match, such as a difference in length. A difference of one root mean square
+  :math:`s_f` changes the log odds by :math:`\beta_{kf}`. Utilities are adjusted for it.
+* *groups* g of matches, such as prompts or users. An item deviates by :math:`u_{gi}` at a label,
+  and ties may be more frequent there. Matches at one label are then not independent.
+* *opinions*: the judges are such a group. With adherence only, a judge with a different order
+  and little noise would decide the ranks.
+* *ties by item or strength*. The tie parameter is :math:`\nu_k e^{t_i + t_j}`.
 
 ========================  ==============  ========================================  ================
 variable                  dims            prior                                     in models of
@@ -50,12 +50,13 @@ variable                  dims            prior                                 
 ========================  ==============  ========================================  ================
 
 Effects on ties add to the logarithm of ``nu``; the slope multiplies the mean utility of the two
-items. Each judge has a tie parameter, because judges who call many ties would else seem careless.
+items. Each judge has a tie parameter, because judges who call many ties would otherwise seem
+careless.
 
-Deviations over judges, categories and items sum to zero, and so do effects of items on ties; those
-of groups do not, because prompts and users are samples. So the geometric mean of the adherences is
-one, and a difference of utilities is the log odds with a typical judge. The sum of the utilities,
-which the data do not identify, is zero.
+Deviations over judges, categories and items sum to zero, and so do effects of items on ties.
+Deviations of groups do not, because prompts and users are samples. So the geometric mean of the
+adherences is one, and a difference of utilities is the log odds with a typical judge. The sum of
+the utilities, which the data do not identify, is zero.
 """
 
 from collections.abc import Sequence
@@ -79,12 +80,12 @@ __all__ = ["have_opinions", "leaderboard_model", "may_decide_alone", "nuts_setti
 
 MANY_JUDGES = 100  # a low-rank mass matrix slows sampling down from here on
 FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and steps diverge
-DIFFER_CLEARLY = 100.0  # times the variance of points by chance; utilities are then well determined
+DIFFER_CLEARLY = 100.0  # points vary this many times more than by chance: utilities are well known
 TIES_BY = ("item", "strength")
 MAY_DECIDE = 1 / 20  # with this share of the matches a judge with little noise may outvote all
 MOST_OPINIONS = 2000  # parameters of opinions
 RESERVED = frozenset({"adherence", "category", "feature", "order", "tie", "utility", "y"})
-"""First words of the model's variables, which no group of matches may have as its name."""
+"""First words of the model's variables; no group of matches may have such a name."""
 
 
 def leaderboard_model(
@@ -110,13 +111,13 @@ def leaderboard_model(
     category : str, optional
         The group of the pairs with its own utilities, partially pooled; ignored with one label.
     groups : sequence of str
-        Groups whose matches go together: prompts, users, days, families of judges. "judge" means
+        Groups of correlated matches: prompts, users, days, families of judges. "judge" means
         ``opinions=True``.
     features : bool
         Whether to adjust for the features of the pairs, if any.
     opinions : bool, optional
-        Whether each judge deviates at every item that it judged. By default as `have_opinions`
-        says, and not with `contrary`.
+        Whether each judge deviates at every item that it judged. By default the result of
+        `have_opinions`, and False with `contrary`.
     contrary : bool
         Whether adherences may be negative: one plus a normal deviation, instead of its exponential.
     prior : {"normal", "zero-sum"}
@@ -130,8 +131,8 @@ def leaderboard_model(
     neutral : str, optional
         The group with the labels "no" and "yes": at "yes" the first item has no advantage.
     ties_by : sequence of {"item", "strength"}
-        What ties depend on in addition to judges and `groups`: "item", the tie rate varies by item;
-        "strength", it varies by item and with the strength of both items.
+        What ties depend on in addition to judges and `groups`. With "item", the tie rate varies by
+        item. With "strength", it varies by item and with the strength of both items.
 
     Returns
     -------
@@ -158,12 +159,14 @@ def leaderboard_model(
         raise ValueError(f"`groups` is {groups!r}; give a list, [{groups!r}].")
     for group in RESERVED.intersection(groups):
         raise ValueError(
-            f"`groups` has {group!r}, which the model calls something else. Rename that column."
+            f"`groups` has {group!r}, which is a name of the model. Rename that column."
         )
     judges, styled = len(pairs.judges) > 1, features and pairs.features is not None
     if JUDGE in groups:
         if opinions is False:
-            raise ValueError("`groups` has 'judge', which asks for opinions; `opinions` is False.")
+            raise ValueError(
+                "`groups` has 'judge', which means opinions=True, but `opinions` is False."
+            )
         opinions = True
     _check_ties_by(pairs, ties_by)
     groups = [group for group in groups if group != JUDGE]
@@ -198,10 +201,10 @@ def leaderboard_model(
                 raise ValueError(
                     f"The group {neutral!r} must have the labels 'no' and 'yes'; it has {labels}."
                 )
-            # the data of y, so that these follow the matches that it observes
+            # data of y, so that these follow the observed matches
             home = pt.as_tensor([float(label == "no") for label in labels])
-            of_judge = order[_codes(JUDGE, pairs.judge_idx)] if judges else order
-            order = of_judge * home[_codes(neutral, pairs.group_idx(neutral))]
+            judge_order = order[_codes(JUDGE, pairs.judge_idx)] if judges else order
+            order = judge_order * home[_codes(neutral, pairs.group_idx(neutral))]
         if styled:
             parts["slope"] = _slope(pairs, judges)
         parts["deviation"] = [_deviation(pairs, group, size / 2) for group in groups]
@@ -217,9 +220,9 @@ def leaderboard_model(
 
 
 def may_decide_alone(pairs: Pairs) -> bool:
-    """Whether one of several judges has a twentieth of the matches or more.
+    """Tell whether one of several judges has a twentieth of the matches or more.
 
-    With adherence alone, such a judge may decide the ranks.
+    With adherence only, such a judge may decide the ranks.
 
     >>> may_decide_alone(Pairs.from_matrix([[0, 3], [1, 0]]))
     False
@@ -229,7 +232,9 @@ def may_decide_alone(pairs: Pairs) -> bool:
 
 
 def have_opinions(pairs: Pairs) -> bool:
-    """Whether judges have opinions by default: one `may_decide_alone`, and there are at most 2,000.
+    """Tell whether judges have opinions by default: a judge may dominate, and the number is small.
+
+    There are at most 2,000 opinions, and `may_decide_alone` is true.
 
     >>> have_opinions(Pairs.from_matrix([[0, 3], [1, 0]]))
     False
@@ -275,7 +280,7 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
 
 
 def _differ_clearly(pairs: Pairs) -> bool:
-    """Whether points of the items differ far more than chance makes them, in many matches."""
+    """Tell whether points of the items differ far more than by chance, in many matches."""
     first, second, _ = (pairs.counts * pairs.weight[:, None]).T
     n = first + second
     points = np.bincount(pairs.first, first - second, pairs.n_items)
@@ -287,14 +292,14 @@ def _differ_clearly(pairs: Pairs) -> bool:
 
 def _slope(pairs: Pairs, judges: bool) -> TensorVariable:
     """Add effects of features, in units in which their root mean square is one."""
-    assert pairs.features is not None  # for the type checker: they are asked for
+    assert pairs.features is not None  # for the type checker
     assert pairs.feature_names is not None
     n = pairs.weight * pairs.counts.sum(axis=1)
     unit = np.sqrt(n @ pairs.features**2 / max(n.sum(), 1.0))
     if not unit.all():
         name = str(pairs.feature_names[int(unit.argmin())])
         raise ValueError(
-            f"The feature {name!r} is 0 in all matches: nothing can be said of it. Leave it out."
+            f"The feature {name!r} is 0 in all matches, so that it has no effect. Leave it out."
         )
     unit = pm.Data("feature_unit", unit, dims=FEATURE)
     # heavy tails shrink small effects and leave large ones alone
@@ -316,18 +321,18 @@ def _deviation(pairs: Pairs, group: str, scale: Any) -> TensorVariable:
 
 
 def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
-    """Raise for what ties cannot depend on."""
+    """Raise for names that ties cannot depend on."""
     if isinstance(ties_by, str):
         raise ValueError(f"`ties_by` is {ties_by!r}; give a list, [{ties_by!r}].")
-    for what in ties_by:
-        if what not in TIES_BY:
+    for name in ties_by:
+        if name not in TIES_BY:
             raise ValueError(
-                f"`ties_by` has {what!r}; it takes 'item' and 'strength'. Ties depend on several "
+                f"`ties_by` has {name!r}; it takes 'item' and 'strength'. Ties depend on several "
                 "judges in any case, and on groups=[...]."
             )
-        if what in pairs.groups:
+        if name in pairs.groups:
             raise ValueError(
-                f"`ties_by` has {what!r}, which is also a group of the pairs. Rename that column."
+                f"`ties_by` has {name!r}, which is also a group of the pairs. Rename that column."
             )
     if ties_by and not pairs.counts[:, 2].any():
         raise ValueError(
@@ -346,7 +351,7 @@ def _item_tie_effect(
     ties_by: Sequence[str], mean: TensorVariable, utility: TensorVariable, category: str | None
 ) -> TensorVariable:
     """Add effects on ties of each item."""
-    # with strength as well: tie rates of single items would else distort utilities by the slope
+    # also with strength: otherwise tie rates of single items would distort utilities by the slope
     effect = deviations(0.0, "item_tie", 0.5, ("item",))
     by_category = None
     if "strength" in ties_by:
@@ -361,5 +366,5 @@ def _item_tie_effect(
 
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
-    """Register data of every match under the name that ``y`` would give them."""
+    """Register data of every match under the name that ``y`` uses."""
     return pm.Data(name_of("y", part), codes, dims="pair")

@@ -25,8 +25,8 @@ def utility_prior(prior: str, name: str, *, sigma: Any, dims: Any, centred: bool
     dims : str or sequence of str
         Dims of the variable.
     centred : bool
-        Whether utilities with a learned scale are free variables themselves, without
-        ``{name}_z``. NUTS then takes fewer steps if the data determine utilities well.
+        Whether utilities with a learned scale are free variables, without ``{name}_z``. NUTS then
+        takes fewer steps if the data determine utilities well.
 
     Returns
     -------
@@ -40,11 +40,11 @@ def utility_prior(prior: str, name: str, *, sigma: Any, dims: Any, centred: bool
     >>> model.free_RVs
     [utility]
     """
-    # Here, and not above: the command line reads the names and should answer --help at once.
+    # imported here, so that --help of the command line does not wait for PyMC
     import pymc as pm
 
     if prior not in PRIORS:
-        raise ValueError(f"`prior` is {prior!r}; it is one of {', '.join(map(repr, PRIORS))}.")
+        raise ValueError(f"`prior` is {prior!r}; it must be one of {', '.join(map(repr, PRIORS))}.")
     distribution = getattr(pm, PRIORS[prior])
     if sigma is not None:
         return distribution(name, sigma=sigma, dims=dims)
@@ -65,7 +65,7 @@ def deviations(
     Parameters
     ----------
     mean : float or tensor
-        Their exact mean, over all dims or the last ones.
+        Exact mean of the numbers, over all dims or the last ones.
     name : str
         ``{name}_spread`` is half-normal, and ``{name}_z`` are standard deviations from the mean.
     scale : float or tensor

@@ -1,35 +1,35 @@
-"""What a model keeps of its data, and so its results: the names are written and read here.
+"""Names of the data that a model and its results store.
 
-A variable ``y`` that observes data of bayesrank leaves beside itself, in the group constant_data
-of its results, ``y_`` and then
+A variable ``y`` that observes data of bayesrank stores, in the group constant_data of its results,
+variables whose names are ``y_`` and a part:
 
 =================  ====================  ======================================================
-part               dims                  what it is
+part               dims                  content
 =================  ====================  ======================================================
-outcome            y_outcome             a coord: what the log-probability is one of
-outcomes           y_outcome             how many of them there are
+outcome            y_outcome             a coord: label of the outcome space
+outcomes           y_outcome             number of outcomes
 weight             row                   evidence weights
-ranks, item        row, slot             of rankings: places, and the items in the slots
+ranks, item        row, slot             of rankings: ranks and items of the slots
 sizes                                    of rankings: block sizes
-turns                 row, turn, slot    of rankings: places, by ranker, if a row is a ranker
-components                 component               of a mixture: numbers of the components
-counts             row, result           of pairs: how often each outcome came
+turns              row, turn, slot       of rankings: ranks by ranker, if a row is a ranker
+components         component             of a mixture: numbers of the components
+counts             row, result           of pairs: counts of the outcomes
 first, second      row                   of pairs: the items
-effect,            row, pair_term        of pairs: what leads are made of beside utilities, as
-effect_size                              places among the effects, and times what
+effect,            row, pair_term        of pairs: further terms of leads, as positions
+effect_size                              among the effects, and their factors
 net                row, item             of counts: net counts
 at_random          row                   of counts: log-probability at random
-user, positive,    row                   of pairs of what users have and have not
+user, positive,    row                   of pairs of items that users have and lack
 negative
-ranker, judge ...  row                   whose each row is: a *group*, whose axis
-ranker_rankings,   group                 has how many rankings
-judge_matches ...                        or matches
-item_rankings,     item                  how many rankings or matches an item is in
+ranker, judge ...  row                   label of each row in a *group*
+ranker_rankings,   group                 numbers of rankings or matches of the labels of
+judge_matches ...                        a group
+item_rankings,     item                  numbers of rankings or matches of items
 item_matches
 =================  ====================  ======================================================
 
-where a row is a ranking, a pair or a ranker: one log-likelihood. Of an array that is observed there
-are outcome and outcomes alone: it stands in observed_data, from which `Kept` reads what there is.
+where a row is a ranking, a pair or a ranker: one log-likelihood. An observed array has only outcome
+and outcomes. `Kept` reads the rest from observed_data.
 
 This file may import numpy, pandas and xarray, and no room.
 
@@ -92,34 +92,34 @@ NET, AT_RANDOM = "net", "at_random"  # of counts
 TABLES = "tables"  # of counts that are observed as an array
 USER, POSITIVE, NEGATIVE = "user", "positive", "negative"  # of what users have
 
-OF_TWO = {  # what a weak order of two items is a synonym of
+OF_TWO = {  # outcomes of weak orders of two items, as outcomes of pairs
     "weak orders given their block sizes": "pair outcomes given the pairs",
     "weak orders": "pair outcomes with ties given the pairs",
 }
 
-CONTENT = "content"  # beside the predictions of K folds: what `Kept.contents` says
+CONTENT = "content"  # stored with the predictions of K folds: `Kept.contents`
 
 RANKINGS, MATCHES = "rankings", "matches"
-COUNTED = (MATCHES, RANKINGS)  # what the labels of a group have so many of
+COUNTED = (MATCHES, RANKINGS)  # units that are counted per label of a group
 OF_ARRAYS = {"weak": RANKS, "pair": COUNTS, "counts": TABLES}  # by the first word of the outcome
 
 
 def name_of(var: str, part: str) -> str:
-    """Name what a variable keeps of its data."""
+    """Return the name of a part of the data of a variable."""
     return f"{var}_{part}"
 
 
-def counted(group: str, what: str) -> str:
-    """Name the part that says how many rankings or matches the labels of a group have."""
-    return f"{group}_{what}"
+def counted(group: str, unit: str) -> str:
+    """Name the part that counts the rankings or matches of the labels of a group."""
+    return f"{group}_{unit}"
 
 
 def groups_of(
     var: str, dims: Mapping[str, Sequence[Any]], rows: str | None = None
 ) -> dict[str, str]:
-    """Find what the rows of a variable are grouped by.
+    """Find the groups of the rows of a variable.
 
-    Items are counted, too, but are no group: a row is of more than one of them.
+    Items are also counted, but are not a group, because a row has several items.
 
     Returns
     -------
@@ -128,31 +128,31 @@ def groups_of(
     """
     found = {}
     for name in dims:
-        for what in COUNTED:
-            group = name.removeprefix(f"{var}_").removesuffix(f"_{what}")
+        for unit in COUNTED:
+            group = name.removeprefix(f"{var}_").removesuffix(f"_{unit}")
             codes = dims.get(name_of(var, group), ())
-            is_count = name == name_of(var, counted(group, what))
+            is_count = name == name_of(var, counted(group, unit))
             if is_count and len(codes) == 1 and rows in (None, codes[0]):
                 found[group] = str(dims[name][0])
     return found
 
 
 class Kept:
-    """What the results of a model hold of the data of one variable.
+    """The data of one variable in the results of a model.
 
     Parameters
     ----------
     data : DataTree
-        What `pm.sample` returned.
+        Result of `pm.sample`.
     var : str
         The observed variable.
     group : str
-        Where they are: "predictions_constant_data" are those that predictions were made for.
+        Group of the data: "predictions_constant_data" for the data of predictions.
 
     Attributes
     ----------
     constant : Dataset
-        That group, empty where there is none, and of arrays what they hold.
+        The group, empty if it is missing; for observed arrays, their contents.
 
     Examples
     --------
@@ -173,19 +173,19 @@ class Kept:
         self._read_array(data)
 
     def _read_array(self, data: xr.DataTree) -> None:
-        """Find what was observed as an array, which is not among the constant data."""
+        """Find an observed array, which is not among the constant data."""
         if self.outcome is None or "observed_data" not in data.children:
             return
         part, seen = OF_ARRAYS.get(self.outcome.split()[0]), data["observed_data"].to_dataset()
-        own = {name_of(self.var, each) for each in (RANKS, ITEM, COUNTS, NET, WEIGHT)}
-        if part is None or self.var not in seen or own & {*map(str, self.constant)}:
+        known = {name_of(self.var, name) for name in (RANKS, ITEM, COUNTS, NET, WEIGHT)}
+        if part is None or self.var not in seen or known & {*map(str, self.constant)}:
             return
         values = seen[self.var]
-        if values.ndim == (3 if part == TABLES else 2):  # else it is one row, or rows of rows
+        if values.ndim == (3 if part == TABLES else 2):  # otherwise it is one row, or nested rows
             weight = xr.ones_like(values.isel(dict.fromkeys(values.dims[1:], 0), drop=True), float)
             parts = {part: values, WEIGHT: weight}
             self.constant = self.constant.assign(
-                {name_of(self.var, each): x for each, x in parts.items()}
+                {name_of(self.var, name): x for name, x in parts.items()}
             )
 
     def __contains__(self, part: str) -> bool:
@@ -196,26 +196,26 @@ class Kept:
 
     @property
     def outcome(self) -> str | None:
-        """What the log-probability is one of, if the results say."""
+        """Label of the outcome space, if the results have it."""
         name = name_of(self.var, OUTCOME)
         coords = self.constant.coords
         return str(coords[name].values[0]) if name in coords else None
 
     @property
     def outcome_of_two(self) -> str | None:
-        """The outcome, but in the words of pairs where all rankings are of two items."""
+        """The outcome, named as for pairs if all rankings have two items."""
         if RANKS in self and ((self[RANKS].to_numpy() > 0).sum(axis=1) == 2).all():
             return OF_TWO.get(str(self.outcome), self.outcome)
         return self.outcome
 
     def rows(self) -> xr.DataArray:
-        """Labels of the rows, numbers if they have none."""
+        """Return the labels of the rows, or numbers if they have none."""
         for part in (RANKS, COUNTS, NET, TABLES, USER, AT_RANDOM):
             if part in self:
                 return self[part][self[part].dims[0]]
         raise ValueError(
             f"{self.var!r} is observed as a single value without an axis of rankings, pairs or "
-            "rankers: give the array one, of length 1."
+            "rankers. Add an axis of length 1 to the array."
         )
 
     @property
@@ -225,14 +225,14 @@ class Kept:
         return groups_of(self.var, dims)
 
     def contents(self, items: ArrayLike | None = None) -> NDArray[Any] | None:
-        """Say in words what was observed in every row, whatever the order of rows and items.
+        """Describe the observed data of every row, independently of the order of rows and items.
 
         Returns
         -------
         array of str, or None
-            ``'a' > 'b' = 'c'`` of rankings, and of pairs that met once; ``'a' 3 : 1 'b'`` of
-            others; ``'a' +2, 'c' -2`` of net counts; and the weight where it is not 1. None of an
-            array whose slots have no labels, and so no items.
+            ``'a' > 'b' = 'c'`` for rankings and pairs that met once, ``'a' 3 : 1 'b'`` for other
+            pairs, and ``'a' +2, 'c' -2`` for net counts. The weight is added if it is not 1. None
+            for an array whose slots have no labels, because it has no items.
         """
         if RANKS in self:
             ranks = self[RANKS].to_numpy()
@@ -262,11 +262,11 @@ class Kept:
         return np.array(texts, dtype=object)
 
     def codes(self, group: str) -> NDArray[Any]:
-        """Positions of the labels of a group, one for every row."""
+        """Return the label positions of a group, one per row."""
         return self[group].to_numpy()
 
     def labels(self, group: str) -> NDArray[Any]:
-        """Labels of a group, or numbers where the results do not name them."""
+        """Return the labels of a group, or numbers if the results have no labels."""
         axis = self.groups[group]
         if axis in self.constant.coords:
             return self.constant[axis].to_numpy()
@@ -275,8 +275,8 @@ class Kept:
     @property
     def item_axis(self) -> str | None:
         """Dim of the items, if the results have one."""
-        for what in COUNTED:
-            if (part := counted(ITEM, what)) in self:
+        for unit in COUNTED:
+            if (part := counted(ITEM, unit)) in self:
                 return str(self[part].dims[0])
         return str(self[NET].dims[-1]) if NET in self else None
 
@@ -293,7 +293,7 @@ class Kept:
 
 
 def _names(items: ArrayLike | None, codes: Any) -> NDArray[Any]:
-    """Texts of the labels of items, or of numbers that there are codes of."""
+    """Return the labels of items as texts, or the numbers of the codes."""
     labels = np.arange(np.max(codes, initial=0) + 1) if items is None else np.asarray(items)
     return np.array([label_text(label) for label in labels], dtype=object)
 
@@ -313,19 +313,19 @@ def _match_text(one: str, other: str, first: int, second: int, ties: int = 0) ->
 
 
 def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[Any]:
-    """Join the contents (n_rows,) of the rows of every unit (n_rows,), whatever their order."""
+    """Join the contents (n_rows,) of the rows of every unit (n_rows,), in sorted order."""
     rows: list[list[str]] = [[] for _ in range(n_units)]
     for text, where in zip(contents.tolist(), unit.tolist(), strict=True):
         rows[where].append(text)
-    return np.array(["; ".join(sorted(each)) for each in rows], dtype=object)
+    return np.array(["; ".join(sorted(texts)) for texts in rows], dtype=object)
 
 
 def label_text(label: Any) -> str:
-    """Write a label as Python does, without the names of NumPy's types."""
+    """Return the `repr` of a label, without the names of NumPy's types."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def are_numbers(labels: NDArray[Any]) -> bool:
-    """Whether labels are 0, 1, 2, ..., in any order: those of rows that nobody named."""
+    """Tell whether labels are 0, 1, 2, ... in any order, as for rows without labels."""
     present = np.unique(labels)
     return present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))

@@ -164,7 +164,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
 
 def _sentences(paragraph: str, place: str) -> Iterator[Sentence]:
     text = " ".join(paragraph.split())
-    for sentence in re.split(r"(?<=[.!?])[)*\"]?\s+(?=[A-Z`*\[(\"])", text):
+    for sentence in re.split(r"(?<=[.!?])[)*\"]?\s+(?=[A-Z`*\[({\"])", text):
         if len(sentence.split()) >= 4:
             yield Sentence(sentence, place)
 

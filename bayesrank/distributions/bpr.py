@@ -319,8 +319,8 @@ def _check_preferences(observed: Any) -> None:
     if len(bad):
         where = tuple(int(i) for i in bad[0])
         raise ValueError(
-            f"The observed preference at {list(where)} is {preferred[where]}; it must be 0 or 1. 0 "
-            "means that the user prefers the item they have, as in all observed triples. "
+            f"The observed preference at {list(where)} is {preferred[where]}; it must be 0 or 1. "
+            "A 0 means that the user prefers the item they have, as in all observed triples. "
             "To read ratings, use Interactions.from_ratings."
         )
 

@@ -291,7 +291,7 @@ class Davidson(_PairOutcomes):
         :math:`\gamma = e^{-\delta}` and leave the tie term unchanged. It is the same model, and
         their prevalence is :math:`\nu\sqrt\gamma`.
     total, observed
-        As in `BradleyTerry`; counts have three columns.
+        As in `BradleyTerry`. Counts have three columns.
 
     Returns
     -------
@@ -347,10 +347,10 @@ class RaoKupper(_PairOutcomes):
         Bradley-Terry. A default prior is ``pm.math.exp(pm.HalfNormal("log_theta", 1))``. Under it,
         equal items tie with a median probability of 0.32 (95 % quantile 0.75).
     tie_effect : variable or sequence of variables, optional
-        As in `Davidson`. The threshold is :math:`1 + (\theta - 1) e^s`, which multiplies the odds
-        that equal items tie by :math:`e^s`.
+        As in `Davidson`. The threshold is :math:`1 + (\theta - 1) e^s`, so the odds of a tie of
+        equal items change by :math:`e^s`.
     adherence, order_effect, slope, deviation, total, observed
-        As in `BradleyTerry`; counts have three columns.
+        As in `BradleyTerry`. Counts have three columns.
 
     Returns
     -------

@@ -139,8 +139,8 @@ class PMOP(WeakOrders):
     utility : tensor_like of float, (..., n_slots) or, with a `Rankings`, (n_items,)
         Log worth. Only differences matter.
     aggregate : {"mean", "max", "min", "geometric", "harmonic"}
-        The mean. With n remaining items, the cost of a stage is linear in n for "mean" and
-        "harmonic", n log n for "max" and "min", and about :math:`n^{3/2}` for "geometric".
+        The mean. The cost of a stage with n remaining items is linear for "mean" and "harmonic".
+        It is n log n for "max" and "min", and about :math:`n^{3/2}` for "geometric".
     tie_prevalence : tensor_like of float, (D - 1,) or scalar, optional
         Weights :math:`\delta_2, \dots, \delta_D` of blocks of 2 to D items, positive, relative to a
         single item. Larger blocks are impossible. With the geometric mean this is the generalised
