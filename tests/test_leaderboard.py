@@ -113,7 +113,9 @@ def test_opinions_are_as_asked_for(monkeypatch):
     for asked in ({"opinions": True}, {"groups": ["judge"]}):
         assert names(leaderboard_model(pairs, **asked)) >= OPINIONS
     assert not names(leaderboard_model(pairs_of(), opinions=True)) & OPINIONS  # of one judge
-    with pytest.raises(ValueError, match=r"`groups` has 'judge', which asks for opinions; `op"):
+    with pytest.raises(
+        ValueError, match=r"`groups` has 'judge', which means opinions=True, but `op"
+    ):
         leaderboard_model(pairs, groups=["judge"], opinions=False)
 
 
@@ -512,7 +514,7 @@ def test_settings_of_the_sampler_suit_the_model():
         ({"category": "day"}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
         ({"groups": "day"}, r"^`groups` is 'day'; give a list, \['day'\]\.$"),
         ({"groups": ["day"]}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
-        ({"groups": ["order"]}, r"^`groups` has 'order', which the model calls something else"),
+        ({"groups": ["order"]}, r"^`groups` has 'order', which is a name of the model"),
     ],
 )
 def test_wrong_arguments_raise(options, message):
