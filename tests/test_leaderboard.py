@@ -509,7 +509,7 @@ def test_settings_of_the_sampler_suit_the_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": "flat"}, r"^`prior` is 'flat'; it is one of 'normal', 'zero-sum'\.$"),
+        ({"prior": "flat"}, r"^`prior` is 'flat'; it must be one of 'normal', 'zero-sum'\.$"),
         ({"utility_scale": 0.0}, r"^`utility_scale` is 0.0; it must be positive and finite\.$"),
         ({"category": "day"}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
         ({"groups": "day"}, r"^`groups` is 'day'; give a list, \['day'\]\.$"),
