@@ -136,5 +136,5 @@ def test_what_is_not_of_the_same_draws_is_refused():
     other = data.copy()
     y = data["posterior_predictive"].dataset.assign_coords(draw=range(100, 100 + N_DRAWS))
     other["posterior_predictive"] = xr.DataTree(y)
-    with pytest.raises(ValueError, match="are of draws that the posterior does not have"):
+    with pytest.raises(ValueError, match="come from draws that the posterior does not have"):
         br.component_probabilities(model, other, predicted=True)

@@ -73,7 +73,8 @@ def fit_pairs(
     Examples
     --------
     >>> pairs = Pairs.from_matrix([[0, 30], [10, 0]], items=["a", "b"])
-    >>> posterior = fit_pairs(pairs, utility_scale=9, order_effect=False)["posterior"]
+    >>> fit = fit_pairs(pairs, utility_scale=9, order_effect=False, random_seed=1)
+    >>> posterior = fit["posterior"]
     >>> lead = posterior["utility"].sel(item="a") - posterior["utility"].sel(item="b")
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)
     (1.1, 0.4)

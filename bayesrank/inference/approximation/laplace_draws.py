@@ -4,7 +4,7 @@ r"""Laplace's approximation: a normal posterior around the mode, in the space of
 >>> with pm.Model() as model:
 ...     x = pm.Normal("x", 0, 1)
 ...     y = pm.Normal("y", x, 1, observed=3.0)
->>> posterior = laplace(model, draws=4000)["posterior"]["x"]
+>>> posterior = laplace(model, draws=4000, random_seed=1)["posterior"]["x"]
 >>> round(float(posterior.mean()), 1), round(float(posterior.std()), 1)
 (1.5, 0.7)
 """

@@ -153,7 +153,7 @@ def fit_dynamic(
     >>> table = pd.DataFrame({"home": [*"abab"], "away": [*"baba"], "won": ["first"] * 4})
     >>> table["day"] = ["2024-01-01", "2024-02-01", "2024-06-01", "2024-09-01"]
     >>> pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="won", by="day")
-    >>> fit = fit_dynamic(pairs, time="day", dynamics="random_walk")
+    >>> fit = fit_dynamic(pairs, time="day", dynamics="random_walk", random_seed=1)
     >>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
     True
     """

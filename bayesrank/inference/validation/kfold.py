@@ -155,7 +155,7 @@ def kfold(
     >>> with pm.Model(coords=rankings.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     y = br.PlackettLuce("y", utility, observed=rankings)
-    >>> left_out = kfold(model, k=3, draws=100, chains=1)
+    >>> left_out = kfold(model, k=3, draws=100, chains=1, random_seed=1)
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """

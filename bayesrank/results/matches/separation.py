@@ -271,7 +271,10 @@ def matches_to_separate(
     Examples
     --------
     >>> lead = np.linspace(-0.5, 1.5, 400)
-    >>> print(matches_to_separate(lead, outcome_probability(lead), at=(100, 1000), items="AB"))
+    >>> needed = matches_to_separate(
+    ...     lead, outcome_probability(lead), at=(100, 1000), items="AB", random_seed=0
+    ... )
+    >>> print(needed)
     A is better than B with probability 0.75. 1,000 more matches between them would separate ...
     """
     check_probability("prob", prob, 0.5)
@@ -372,7 +375,7 @@ def matches_between(
     --------
     >>> u = xr.DataArray(np.random.default_rng(0).normal([1, 0.5], 0.5, (2, 500, 2)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
-    >>> matches_between(u, "a", "b").matches
+    >>> matches_between(u, "a", "b", random_seed=0).matches
     200.0
     """
     draws, labels = matches_of(data, var, nu, dim)
