@@ -187,7 +187,7 @@ def test_two_items_of_a_posterior_are_those_named():
         {"utility": (("chain", "draw", "item"), u), "nu": (("chain", "draw"), np.ones((2, 500)))},
         coords={"item": ["a", "b", "c"]},
     )
-    found = matches_between(data, "b", "a", at=(100, 500))
+    found = matches_between(data, "b", "a", at=(100, 500), random_seed=0)
     lead = (u[..., 1] - u[..., 0]).ravel()
     by_hand = matches_to_separate(
         lead, outcome_probability(lead, np.ones(1000)), at=(100, 500), random_seed=0

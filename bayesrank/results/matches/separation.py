@@ -350,6 +350,7 @@ def matches_between(
     var: str = "utility",
     nu: str = "nu",
     dim: str = "item",
+    random_seed: int | None = None,
     **options: Any,
 ) -> Separation:
     """Find how many more matches of two items would show which one is better, from a posterior.
@@ -362,6 +363,8 @@ def matches_between(
         The items.
     var, nu, dim : str
         As in `match_probability`.
+    random_seed : int, optional
+        Random seed of the simulated matches.
     **options
         Passed to `matches_to_separate`.
 
@@ -388,4 +391,7 @@ def matches_between(
         raise ValueError(f"Both items are {one!r}; name two different items.")
     i, j = known.index(one), known.index(other)
     lead = draws.utility[i] - draws.utility[j]
-    return matches_to_separate(lead, draws.outcomes(i, j), items=(one, other), **options)
+    outcomes = draws.outcomes(i, j)
+    return matches_to_separate(
+        lead, outcomes, items=(one, other), random_seed=random_seed, **options
+    )
