@@ -22,7 +22,6 @@ from bayesrank.data.interactions import (
     Interactions,
     RepeatedInteractionWarning,
     UninformativeUserWarning,
-    check_two_blocks,
 )
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
@@ -41,7 +40,6 @@ __all__ = [
     "UncomparedItemWarning",
     "UninformativeRankingWarning",
     "UninformativeUserWarning",
-    "check_two_blocks",
     "load_baseball",
     "load_movielens",
     "load_nascar",

@@ -35,7 +35,6 @@ __all__ = [
     "Interactions",
     "RepeatedInteractionWarning",
     "UninformativeUserWarning",
-    "check_two_blocks",
 ]
 
 MOST_CELLS = 20_000_000
@@ -214,11 +213,17 @@ class Interactions(Frozen):
         >>> br.Interactions.from_rankings(r).item
         array([0, 1, 1], dtype=int32)
         """
-        check_two_blocks(rankings)
         used = rankings.mask.sum(axis=1)
         n_blocks = rankings.ranks.max(axis=1)
         again = pd.Index(rankings.ranker_idx).duplicated()
         cases = (
+            (
+                n_blocks > 2,
+                f"has {n_blocks[(n_blocks > 2).argmax()]} blocks, but interactions need two: the "
+                "items that the user has, and the others. For ratings, choose a threshold: "
+                "Interactions.from_ratings(frame, user=..., item=..., "
+                "rating=..., at_least=...).",
+            ),
             (
                 n_blocks < 2,
                 "has one block, so the ranker may have all of its items or none. Remove it with "
@@ -227,8 +232,8 @@ class Interactions(Frozen):
             (
                 used < rankings.n_items,
                 f"does not contain all of the {counted(rankings.n_items, 'item')}, so the ranker "
-                f"may or may not have the others. Use the rankings as they are, or rank the "
-                f"others last with Rankings.from_orderings(..., rest=...).",
+                f"may or may not have the others. Use PlackettLuce for such rankings, or rank "
+                f"the others last with Rankings.from_orderings(..., rest=...).",
             ),
             (again, "is the second one by its ranker. Merge the two."),
             (
@@ -438,17 +443,4 @@ class Interactions(Frozen):
         return (
             f"Interactions: {self.n_interactions} of {counted(self.n_users, 'user')} with "
             f"{counted(self.n_items, 'item')}, {size} each"
-        )
-
-
-def check_two_blocks(rankings: Rankings) -> None:
-    """Raise a ValueError if a ranking has more than two blocks; the message offers a remedy."""
-    many = rankings.ranks.max(axis=1) > 2
-    if many.any():
-        row = int(many.argmax())
-        raise ValueError(
-            f"Ranking {label_repr(rankings.labels[row])} has {rankings.ranks[row].max()} blocks, "
-            f"but interactions need two: the items that the user has, and the others. For ratings, "
-            f"choose a threshold: Interactions.from_ratings(frame, user=..., item=..., "
-            f"rating=..., at_least=...)."
         )

@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, check_two_blocks
-from bayesrank.distributions.by_name import Axes, Named, by_axes, utility_by_name
+from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
+from bayesrank.distributions.by_name import Axes, Named, by_axes
 from bayesrank.distributions.drawn import DrawnRV
 from bayesrank.distributions.observed import (
     DistOptions,
@@ -41,13 +40,12 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import refuse_utility_dims
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.likelihoods.ops import only_sum
-from bayesrank.likelihoods.pairs import triple_logp, weak_order_pairs
-from bayesrank.schema import ITEM, NEGATIVE, POSITIVE, RANKER, USER, WEIGHT
+from bayesrank.likelihoods.pairs import triple_logp
+from bayesrank.schema import ITEM, NEGATIVE, POSITIVE, USER, WEIGHT
 
 __all__ = ["BPR"]
 
 PARAMETERS = {"utility": "end", "weight": ""}
-RANKING, SLOT = "ranking", "slot"
 
 
 class BPRRV(DrawnRV):
@@ -100,20 +98,18 @@ class BPR(Discrete):
         Name of the variable.
     utility : tensor_like of float
         Log worth. With `Interactions`, the shape is (n_users, n_items), or (n_items,) if users do
-        not differ; a variable with dims may have them in any order. With `Rankings`, it has the
-        dims that `PlackettLuce` accepts: item or slot, and any of ranking, ranker and groups. With
-        triples, the shape is (..., 2), the item that the user has first.
+        not differ; a variable with dims may have them in any order. With triples, the shape is
+        (..., 2), the item that the user has first.
     utility_dims : str or sequence of str, optional
-        With `Rankings` or `Interactions`, dims of a utility without named dims, such as ``("user",
-        "item")``.
+        With `Interactions`, dims of a utility without named dims, such as ``("user", "item")``.
     weight : tensor_like of float, (...), optional
         Evidence weight of each triple, >= 0, which multiplies its log-probability; 1 by default.
-        With interactions and rankings, one number for all pairs. Weights of rankings multiply it.
-    observed : Interactions, Rankings or array_like of int, optional
-        Interactions, or rankings in two blocks (a ranker's items over the others that were
-        presented). Use them for small data, because all pairs are stored. They are registered as
+        With interactions, one number for all pairs.
+    observed : Interactions or array_like of int, optional
+        Use interactions for small data, because all pairs are stored. They are registered as
         ``{name}_user``, ``{name}_positive`` and ``{name}_negative``: positions on the axes of
-        `utility`. An array holds one zero per triple.
+        `utility`. An array holds one zero per triple. Rankings of two blocks are interactions if
+        they hold all items (`Interactions.from_rankings`). For others use `PlackettLuce`.
     dims : str, optional
         Name of the axis of pairs, "triple" by default.
     total_size : float, optional
@@ -126,8 +122,8 @@ class BPR(Discrete):
     Raises
     ------
     ValueError
-        If rankings have more than two blocks, the shape of `utility` does not fit, or an array
-        holds other numbers than 0 and 1. Also if there are no pairs, or more than 20 million.
+        If the shape of `utility` does not fit, or an array holds other numbers than 0 and 1. Also
+        if there are no pairs, or more than 20 million.
 
     References
     ----------
@@ -173,7 +169,7 @@ class BPR(Discrete):
         **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
-        if isinstance(observed, Interactions | Rankings):
+        if isinstance(observed, Interactions):
             _, options = observed_options("BPR", observed, kwargs)
             weight = 1.0 if weight is None else weight
             return _observe(name, utility, observed, weight, utility_dims, options)
@@ -234,8 +230,8 @@ class BPROfModel(BPR):
 class ObservedBPRRV(ObservedRV, BPRRVOfModel):
     """All pairs of an item that a user has and one that the user lacks."""
 
-    data_types = (Interactions, Rankings)
-    data_name = "pairs"
+    data_types = (Interactions,)
+    data_name = "interactions"
     axes = ("triple",)
     example = ("click",)
     value = "preferred"
@@ -245,63 +241,46 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         "scale": "",  # evidence weight of all pairs
         "shape": "axis",  # shape of the table of utilities
     }
-    along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, items or slots last
+    along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, the items last
 
     @classmethod
-    def record(cls, name: str, data: Any, p: SimpleNamespace) -> Record:
-        who, positive, negative = _ends(name, data, per_item=cls.along[-1] == ITEM)
-        weight = np.ones(len(who)) if isinstance(data, Interactions) else data.weight[who]
-        parts = {USER: cls.rows(data)[who], POSITIVE: positive, NEGATIVE: negative}
+    def record(cls, name: str, data: Interactions, p: SimpleNamespace) -> Record:
+        data.check_triples()
+        triples = dict(zip((USER, POSITIVE, NEGATIVE), data.all_triples().T, strict=True))
+        n = len(triples[USER])
+        parts = {part: Part(x.astype(np.int32), cls.axes) for part, x in triples.items()}
         return Record(
-            labels={"triple": np.arange(len(who))},
-            parts={
-                part: Part(np.asarray(value, dtype=np.int32), cls.axes)
-                for part, value in parts.items()
-            }
-            | {WEIGHT: Part(p.scale.data * weight, cls.axes)},
-            derived={"preferred": np.zeros(len(who), dtype=np.int64)},
+            labels={"triple": np.arange(n)},
+            parts=parts | {WEIGHT: Part(np.full(n, p.scale.data), cls.axes)},
+            derived={"preferred": np.zeros(n, dtype=np.int64)},
             outcome=cls.outcomes,
         )
 
     @classmethod
-    def rows(cls, data: Interactions | Rankings) -> NDArray[Any]:
-        """Return the row of every user or ranking in the table of utilities."""
-        if len(cls.along) == 1:
-            return np.arange(data.n_users if isinstance(data, Interactions) else data.n_rankings)
-        codes = [_codes(data, axis) for axis in cls.along[:-1]]
-        return np.ravel_multi_index(codes, _lengths(data, cls.along[:-1]))
-
-    @classmethod
-    def labelled(cls) -> list[str]:
-        """Name the axes of utilities that have labels."""
-        return [axis for axis in cls.along if axis not in (RANKING, SLOT)]
-
-    @classmethod
     def kept(cls, model: pm.Model, name: str) -> dict[str, Any]:
         """Return the labels of the utilities in the model."""
-        coords, known = model.coords, cls.labelled()
-        return {axis: coords.get(f"{name}_{axis}s", coords.get(axis)) for axis in known}
+        return {
+            axis: model.coords.get(f"{name}_{axis}s", model.coords.get(axis)) for axis in cls.along
+        }
 
     @classmethod
-    def on_axes(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> Any:
+    def on_axes(
+        cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace
+    ) -> Interactions:
         return in_order(data, cls.kept(model, name))
 
     @classmethod
-    def check_new(cls, model: pm.Model, name: str, data: Any, p: SimpleNamespace) -> None:
+    def check_new(cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace) -> None:
         shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        kept = cls.kept(model, name)
-        missing = [axis for axis in cls.along if axis not in data.coords]
-        wanted = () if missing else _lengths(data, cls.along)
-        if shape != wanted or any(labels is None for labels in kept.values()):
-            need = f"have no {missing[0]}" if missing else f"need shape {wanted}"
+        wanted = tuple(len(data.coords[axis]) for axis in cls.along)
+        if shape != wanted:
             raise ValueError(
                 f"The utilities of {name!r} have the axes {cls.along} and shape {shape}; the new "
-                f"{type(data).__name__} {need}. Give data with the axes and lengths of the model."
+                f"Interactions need shape {wanted}. Give data with the lengths of the model."
             )
-        data_name = "interactions" if isinstance(data, Interactions) else "rankings"
-        for axis, labels in kept.items():
+        for axis, labels in cls.kept(model, name).items():
             whose = "the utility in the model"
-            same_labels(whose, name, labels, data.coords[axis], data_name, f"{axis}s")
+            same_labels(whose, name, labels, data.coords[axis], cls.data_name, f"{axis}s")
 
 
 def _check_preferences(observed: Any) -> None:
@@ -313,6 +292,11 @@ def _check_preferences(observed: Any) -> None:
             f"BPR got observed={type(observed).__name__}, which does not say which items users "
             "have. Pass Interactions, from Interactions.from_frame(frame, user=..., item=...). "
             "For matches use BradleyTerry or Davidson, and for preference counts MPM."
+        )
+    if isinstance(observed, Rankings):
+        raise TypeError(
+            "BPR got observed=Rankings. If each ranker has one ranking of all items in two blocks, "
+            "pass Interactions.from_rankings(rankings). For other rankings use PlackettLuce."
         )
     preferred = observed_counts(observed, "Interactions.from_frame", "preferences")
     bad = np.argwhere((preferred != 0) & (preferred != 1))
@@ -328,7 +312,7 @@ def _check_preferences(observed: Any) -> None:
 def _observe(
     name: str,
     utility: Any,
-    observed: Interactions | Rankings,
+    observed: Interactions,
     weight: Any,
     utility_dims: Any,
     options: dict[str, Any],
@@ -339,75 +323,26 @@ def _observe(
         raise ValueError(
             f"`weight` of {name!r} has shape {np.shape(weight)}; give one number for all pairs."
         )
-    if isinstance(observed, Interactions):
-        observed.check_triples()
-    else:
-        check_two_blocks(observed)
-    x, along = _read(name, utility, observed, utility_dims)
-    table = x.reshape((-1, x.shape[-1])) if x.ndim > 2 else x
-    rv_type = ObservedBPRRV.structured({}, along=along)
+    x = _read(name, utility, observed, utility_dims)
+    rv_type = ObservedBPRRV.structured({}, along=x.axes)
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
-        both = [table[end] if x.ndim == 1 else table[data.user, end] for end in ends]
+        both = [x.value[end] if x.value.ndim == 1 else x.value[data.user, end] for end in ends]
         return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
 
-    given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.shape))}
+    given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.value.shape))}
     y = observe(rv_type, name, observed, given, with_data, **options)
-    for axis in rv_type.labelled():  # to check the labels of new data
+    for axis in x.axes:  # to check the labels of new data
         model, labels = pm.modelcontext(None), observed.coords[axis]
         label_axis(rv_type, model, name, axis, labels, known=False)
     return y
 
 
-def _read(name: str, utility: Any, data: Interactions | Rankings, utility_dims: Any) -> Named:
-    """Read the axes of utilities, and put items or slots last."""
-    if isinstance(data, Interactions):
-        readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
-        readings |= {(USER, ITEM): "one per user and item", (ITEM, USER): "one per item and user"}
-        user_axes = Axes("interactions", data.coords, says=True)
-        x, axes = by_axes(name, "utility", utility, readings, user_axes, given_dims=utility_dims)
-    else:
-        x, axes = utility_by_name(name, utility, data, utility_dims=utility_dims)
-    if isinstance(data, Rankings) and (ITEM in axes) == (SLOT in axes):
-        raise ValueError(
-            f"The utility of {name!r} has the axes {axes}. With rankings, BPR takes one utility "
-            f"per item or slot, by any of {[RANKING, RANKER, *data.groups]}. Gather it into the "
-            "slots, and pass utility_dims=('ranking', 'slot')."
-        )
-    along = (*sorted(set(axes) - {ITEM, SLOT}), SLOT if SLOT in axes else ITEM)
-    return Named(x.transpose(*(axes.index(axis) for axis in along)), along)
-
-
-def _codes(data: Interactions | Rankings, axis: str) -> NDArray[Any]:
-    """Return the position of every user or ranking on an axis."""
-    if isinstance(data, Interactions):
-        return np.arange(data.n_users)
-    if axis == RANKING:
-        return np.arange(data.n_rankings)
-    return data.ranker_idx if axis == RANKER else data.groups[axis].idx
-
-
-def _lengths(data: Interactions | Rankings, axes: Sequence[str]) -> tuple[int, ...]:
-    """Return the numbers of labels on axes."""
-    return tuple(len(data.coords[axis]) for axis in axes)
-
-
-def _ends(
-    name: str, data: Interactions | Rankings, *, per_item: bool
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the row of each pair, and the positions of its preferred and its other item."""
-    if isinstance(data, Interactions):
-        data.check_triples()
-        who, positive, negative = data.all_triples().T
-        return who, positive, negative
-    check_two_blocks(data)
-    who, positive, negative, _ = weak_order_pairs(data.ranks, ties="drop")
-    if not len(who):
-        raise ValueError(
-            f"The rankings of {name!r} have no pairs, because every ranking has one block. "
-            "Give rankings of two blocks, the preferred items first."
-        )
-    if per_item:  # slots hold items
-        positive, negative = data.item[who, positive], data.item[who, negative]
-    return who, positive, negative
+def _read(name: str, utility: Any, data: Interactions, utility_dims: Any) -> Named:
+    """Read the axes of utilities, and put the items last."""
+    readings: dict[tuple[str, ...], str] = {(ITEM,): "one per item"}
+    readings |= {(USER, ITEM): "one per user and item", (ITEM, USER): "one per item and user"}
+    axes = Axes("interactions", data.coords, says=True)
+    x = by_axes(name, "utility", utility, readings, axes, given_dims=utility_dims)
+    return Named(x.value.T, (USER, ITEM)) if x.axes == (ITEM, USER) else x

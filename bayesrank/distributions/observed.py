@@ -609,7 +609,7 @@ def observed_options(
 
 
 OBSERVED_BY = {
-    Rankings: "PlackettLuce, PMOP, Mallows, Mixture and BPR",
+    Rankings: "PlackettLuce, PMOP, Mallows and Mixture",
     Pairs: "BradleyTerry, Thurstone, Davidson and RaoKupper",
     PairCounts: "MPM",
     Interactions: "BPR",

@@ -179,10 +179,6 @@ def test_other_kinds_of_data_are_refused_by_name():
         message = f"^'y' observes Rankings, not {kind}\\.$"
         with pytest.raises(TypeError, match=message):
             br.set_observed("y", data, model=model)
-    with pm.Model() as other:
-        br.BPR("y", np.zeros(3), observed=have)
-    with pytest.raises(TypeError, match=r"^'y' observes Interactions or Rankings, not Pairs"):
-        br.set_observed("y", pairs, model=other)
 
 
 def test_arrays_that_are_observed_have_another_way_out():
