@@ -21,7 +21,7 @@ class Room(NamedTuple):
 
 # JAX is an extra: likelihoods import it only where a graph is translated for it.
 ROOMS = {
-    "data": Room("dask fsspec numpy pandas pyarrow rich scipy sklearn"),
+    "data": Room("fsspec numpy pandas pyarrow scipy"),
     "likelihoods": Room("jax llvmlite numba numpy pytensor scipy", rooms="kernel_cache"),
     "distributions": Room("numpy pandas pymc pytensor xarray", rooms="data likelihoods schema"),
     "inference": Room(

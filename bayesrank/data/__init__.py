@@ -5,8 +5,7 @@ Four classes hold observed data: `Rankings`, `Pairs`, `PairCounts` and `Interact
 arrays. Both contain functions only and do not import the classes. Other rooms import from these
 three packages and not from the modules inside them.
 
-This room may import dask, fsspec, numpy, pandas, pyarrow, rich, scipy and scikit-learn, and no
-other room of bayesrank.
+This room may import fsspec, numpy, pandas, pyarrow and scipy, and no other room of bayesrank.
 """
 
 from bayesrank.data.datasets import (
@@ -27,12 +26,10 @@ from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.read.formats import read_table
-from bayesrank.data.read.preferences import LostPreferenceWarning
 
 __all__ = [
     "Connectivity",
     "Interactions",
-    "LostPreferenceWarning",
     "PairCounts",
     "Pairs",
     "Rankings",

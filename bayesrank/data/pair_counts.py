@@ -51,7 +51,6 @@ from bayesrank.data.read.pair_entries import (
     two_items,
     whole_counts,
 )
-from bayesrank.data.read.partitions import count_partitions
 from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["ComparedPairs", "NetEntries", "PairCounts", "ProblemLayout"]
@@ -187,30 +186,6 @@ class PairCounts(Frozen):
             who, rankers = factorize(frame[ranker], ranker)
         pairs = OrderedPairs(who, one, other, amount)
         return cls.from_pairs(axis, axis_index(rankers, "rankers"), pairs)
-
-    @classmethod
-    def from_dask(
-        cls,
-        frame: Any,
-        *,
-        count: str | None = None,
-        items: Labels | None = None,
-        **columns: str | None,
-    ) -> Self:
-        """Read a dask table of preferences; each partition is counted by its own worker.
-
-        Parameters
-        ----------
-        frame : dask.dataframe.DataFrame
-            A table as in `from_frame`, of any length. Its distinct rows must fit into memory.
-        count : str, optional
-            Column with the count; 1 per row by default.
-        items, **columns
-            As in `from_frame`, with the columns `first`, `second`, `ranker` and `problem`.
-        """
-        table = count_partitions(frame, columns.values(), count)
-        options: dict[str, Any] = {"items": items, **columns}
-        return cls.from_frame(table, count=count or "times", **options)
 
     @classmethod
     def from_ratings(

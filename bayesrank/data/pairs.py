@@ -14,7 +14,6 @@ array([[1, 1, 0],
        [0, 0, 1]])
 """
 
-import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
@@ -29,7 +28,6 @@ from bayesrank.data.read.columns import amounts
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
-    Labels,
     check_names,
     coord_values,
     counted,
@@ -51,7 +49,6 @@ from bayesrank.data.read.pair_entries import (
     two_items,
     whole_counts,
 )
-from bayesrank.data.read.partitions import count_partitions
 from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
@@ -242,35 +239,6 @@ class Pairs(Frozen):
         )
         pairs._warn_of_uncompared()
         return pairs
-
-    @classmethod
-    def from_dask(
-        cls,
-        frame: Any,
-        *,
-        count: str | None = None,
-        by: str | Sequence[str] = (),
-        features: MatchFeatures = (),
-        items: Labels | None = None,
-        **columns: str | None,
-    ) -> Self:
-        """Read a dask table of matches; each partition is counted by its own worker.
-
-        Parameters
-        ----------
-        frame : dask.dataframe.DataFrame
-            A table as in `from_frame`, of any length. Its distinct rows must fit into memory.
-        count, by, features, items
-            As in `from_frame`.
-        **columns : str
-            The columns `first`, `second`, `outcome`, `judge` and `weight`, as in `from_frame`.
-        """
-        by = [by] if isinstance(by, str) else list(by)
-        sides = feature_columns(features, (*PAIR_NAMES, *by)).values()
-        keys = [*columns.values(), *by, *itertools.chain(*sides)]
-        table = count_partitions(frame, keys, count)
-        options: dict[str, Any] = {"by": by, "features": features, "items": items, **columns}
-        return cls.from_frame(table, count=count or "times", **options)
 
     @classmethod
     def from_matrix(

@@ -43,7 +43,7 @@ from bayesrank.data.read.count_entries import (
     ordered_pairs,
 )
 from bayesrank.data.read.entries import Features
-from bayesrank.data.read.formats import read_letor, read_preflib
+from bayesrank.data.read.formats import read_preflib
 from bayesrank.data.read.labels import (
     Group,
     Labels,
@@ -54,7 +54,6 @@ from bayesrank.data.read.labels import (
     quoted,
     warn,
 )
-from bayesrank.data.read.preferences import Preferences, read_preferences, weak_orders
 from bayesrank.data.read.streams import Source
 
 __all__ = ["Rankings"]
@@ -64,8 +63,8 @@ class Rankings(Frozen):
     """An immutable, validated, ragged collection of weak orders.
 
     Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
-    ``from_ranks``, ``from_preferences``, ``from_letor`` or ``from_preflib``. The constructor itself
-    accepts padded arrays, with slots in any order, and sorts the slots best first.
+    ``from_ranks`` or ``from_preflib``. The constructor itself accepts padded arrays, with slots in
+    any order, and sorts the slots best first.
 
     Parameters
     ----------
@@ -374,90 +373,6 @@ class Rankings(Frozen):
         """
         table = entries.from_wide(frame, rest, rankers, weight, features)
         return cls._from_entries(table, must_be_dense=True)
-
-    @classmethod
-    def from_preferences(
-        cls,
-        preferences: Preferences,
-        *,
-        better: str = "better",
-        worse: str = "worse",
-        ranker: str | None = None,
-        presented: Literal["items"] | Labels | None = None,
-        items: Labels | None = None,
-        features: Features | None = None,
-    ) -> Self:
-        """Read pairwise preferences, and find the finest weak order of each ranker.
-
-        A block ends only where all previous items are preferred to all later ones, directly or
-        through others. This is the maximal ordered partition. Preferences inside a block are lost,
-        with a warning; use `Pairs` to keep them.
-
-        Parameters
-        ----------
-        preferences : DataFrame, mapping, or iterable of pairs
-            A table with one preference per row; or for each ranker an iterable of pairs
-            (better, worse); or one such iterable for one ranker. Repeated preferences count once.
-        better, worse : str
-            Columns of a table: the preferred item and the other one.
-        ranker : str, optional
-            Column of a table; by default there is one ranker.
-        presented : "items" or an iterable of labels, optional
-            Items that all rankers saw. An item without a preference is not comparable with any
-            other, so all items form one block. By default, a ranker saw the items in its
-            preferences.
-        items : sequence of labels, optional
-            The item axis; by default all items in the preferences, sorted.
-        features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
-            Covariates of the items.
-
-        Raises
-        ------
-        ValueError
-            If preferences form a cycle, which the message shows, or there are none. Also if a
-            column or label is missing, or an item is not in `items`.
-
-        Warns
-        -----
-        LostPreferenceWarning
-            If both items of a preference are in one block.
-
-        Examples
-        --------
-        >>> import bayesrank as br
-        >>> pairs = {"ann": [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")], "bob": [("d", "a")]}
-        >>> br.Rankings.from_preferences(pairs).to_frame()[["ranker", "item", "rank"]].head(4)
-          ranker item  rank
-        0    ann    a     1
-        1    ann    b     2
-        2    ann    c     2
-        3    ann    d     3
-        """
-        listed = read_preferences(preferences, better, worse, ranker)
-        return cls._from_entries(weak_orders(listed, presented, items, features))
-
-    @classmethod
-    def from_letor(cls, path: str | Path, *, n_features: int | None = None) -> Self:
-        """Read judged documents with features (SVMlight lines with ``qid:``, as in LETOR).
-
-        The rankers are the queries and the labels are ratings (high is good). Documents of
-        different queries are different items, labelled ``"qid/position in the query"``.
-
-        Parameters
-        ----------
-        path : path
-            The file, plain or compressed (.gz, .bz2).
-        n_features : int, optional
-            Number of features, for folds whose last feature may be absent.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file does not exist.
-        ValueError
-            If the file is empty, has no qid, or cannot be parsed.
-        """
-        return cls._from_entries(entries.from_judged(read_letor(path, n_features=n_features)))
 
     @classmethod
     def from_preflib(

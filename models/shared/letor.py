@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_svmlight_file
 
 from bayesrank.data import Rankings, UninformativeRankingWarning
-from bayesrank.data.read import read_letor
 
 __all__ = ["Fold", "Part", "Turn", "folds", "read_parts", "turns"]
 
@@ -85,14 +85,17 @@ def read_parts(folder: str | Path, *, n_features: int = 46) -> pd.DataFrame:
     >>> read_parts("MQ2008").shape  # doctest: +SKIP
     (15211, 49)
     """
-    files = [read_letor(Path(folder) / f"S{n}.txt", n_features=n_features) for n in range(1, 6)]
     names = [f"x{f}" for f in range(1, n_features + 1)]
-    frames = [
-        pd.DataFrame(letor.features, columns=names).assign(
-            part=number, query=letor.qid, grade=letor.label
+    frames = []
+    for number in range(N_PARTS):
+        features, grade, query = load_svmlight_file(
+            Path(folder) / f"S{number + 1}.txt",
+            n_features=n_features,
+            query_id=True,
+            zero_based=False,
         )
-        for number, letor in enumerate(files)
-    ]
+        documents = pd.DataFrame(features.toarray(), columns=names)
+        frames.append(documents.assign(part=number, query=query, grade=grade))
     return pd.concat(frames, ignore_index=True)[[*COLUMNS, *names]]
 
 

@@ -4,7 +4,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytest
 
@@ -13,6 +12,7 @@ from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, FREE, set_normaliser_kernel
 from models.pmop_sampling.model import SET_FUNCTIONS
 from models.pmop_sampling.sampling import metropolis_sets
+from models.shared.letor import read_parts
 from tests.benchmarks.book import Book, gradient_function, seconds
 
 LENGTHS = (10, 30, 100, 300, 1000)
@@ -68,13 +68,11 @@ def test_the_cost_of_a_remainder_by_its_length(book: Book, aggregate: str):
 @pytest.fixture(scope="module")
 def queries(data_dir: Path) -> br.Rankings:
     """Rank the 15,211 documents of 784 queries in grades."""
-    paths = sorted((data_dir / "MQ2008").glob("S?.txt"))
+    documents = read_parts(data_dir / "MQ2008").rename_axis("document").reset_index()
     with warnings.catch_warnings():
         # queries of one grade: they count, because the sizes of blocks are part of the outcome
         warnings.simplefilter("ignore", UninformativeRankingWarning)
-        parts = [br.Rankings.from_letor(path).to_frame() for path in paths]
-        rows = pd.concat([part[["ranker", "item", "rank"]] for part in parts])
-        return br.Rankings.from_long_ranks(rows, ranker="ranker", item="item", rank="rank")
+        return br.Rankings.from_ratings(documents, ranker="query", item="document", rating="grade")
 
 
 @pytest.mark.parametrize("given_sizes", [False, True], ids=["free", "sizes given"])

@@ -92,14 +92,6 @@ def test_weights_of_others_are_refused():
         Rankings.from_ranks(frame, rankers=pd.Series(["x", "y"]))
 
 
-def test_a_series_of_preferences_is_refused():
-    pairs = pd.Series([("a", "b"), ("b", "a")], ["u", "v"])
-    with pytest.raises(ValueError, match=r"Convert a Series by ranker with preferences\.groupby"):
-        Rankings.from_preferences(pairs)
-    by_ranker = pairs.groupby(level=0).agg(list).to_dict()
-    assert Rankings.from_preferences(by_ranker).rankers.tolist() == ["u", "v"]
-
-
 def test_arrays_by_position_have_no_labels(rankings):
     features = xr.DataArray(np.eye(3), dims=("item", "x"), coords={"item": list("cba")})
     with pytest.raises(ValueError, match=r"`features` is a DataArray, .* features.to_numpy\(\)"):

@@ -1,11 +1,10 @@
-"""Files: tables, LETOR and PrefLib, read as they are and refused with a sentence."""
+"""Files: tables and PrefLib, read as they are and refused with a sentence."""
 
 import bz2
 import csv
 import gzip
 import io
 import lzma
-import tracemalloc
 import zipfile
 
 import numpy as np
@@ -15,14 +14,6 @@ import pytest
 
 from bayesrank.data import Rankings, read_table
 from bayesrank.data.read import table_with_findings
-
-SVMLIGHT = """\
-2 qid:10 1:0.5 2:1.0 # docid = x
-0 qid:10 1:0.25
-2 qid:10 3:4.0
-0 qid:7 2:2.0
-1 qid:7 1:1.0
-"""
 
 HEADER = """\
 # FILE NAME: 00000-00000001.toi
@@ -167,71 +158,44 @@ def compressed(kind, data):
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst", "zip"])
-def test_a_compressed_file_unpacks_to_so_much_and_no_more(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("bayesrank.data.read.text.MOST_UNPACKED", 5_000_000)
-    path = tmp_path / f"t.csv.{kind}"
-    good = b"user,stars\n" + b"x,1\n" * 1000
-    path.write_bytes(compressed(kind, good))
-    assert len(read_table(path)) == 1000
-    bomb = compressed(kind, bytes(60_000_000))
-    path.write_bytes(bomb)
-    assert len(bomb) < 100_000
-    tracemalloc.start()
-    try:
-        with pytest.raises(
-            ValueError, match=rf"unpacks to more than 5 MB, .* a \.{kind} file\. If"
-        ):
-            read_table(path)
-        assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    finally:
-        tracemalloc.stop()
+def test_a_compressed_file_is_unpacked(tmp_path, kind):
+    (tmp_path / f"t.csv.{kind}").write_bytes(compressed(kind, b"user,stars\nx,1\n"))
+    assert read_table(tmp_path / f"t.csv.{kind}")["user"].tolist() == ["x"]
 
 
-def test_files_of_rankings_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesrank.data.read.text.MOST_UNPACKED", 100_000)
-    for name, read in (("t.txt.gz", Rankings.from_letor), ("t.soi.gz", Rankings.from_preflib)):
-        (tmp_path / name).write_bytes(gzip.compress(bytes(10**6)))
-        with pytest.raises(ValueError, match=r"unpacks to more than 0 MB"):
-            read(tmp_path / name)
+@pytest.mark.parametrize(
+    ("header", "directory", "value", "message"),
+    [
+        (6, 8, 1, "is encrypted, password required"),
+        (8, 10, 97, "compression method is not supported"),
+    ],
+)
+def test_an_archive_that_python_cannot_open_is_refused(tmp_path, header, directory, value, message):
+    data = bytearray(compressed("zip", b"user,stars\nx,1\n"))
+    data[header] = data[data.index(b"PK\x01\x02") + directory] = value
+    (tmp_path / "t.csv.zip").write_bytes(data)
+    with pytest.raises(ValueError, match=rf"not a readable csv table: .*{message}"):
+        read_table(tmp_path / "t.csv.zip")
 
 
-def test_an_archive_that_python_cannot_open_is_refused_with_what_to_do(tmp_path):
-    whole = compressed("zip", b"user,stars\nx,1\n")
-    at = whole.index(b"PK\x01\x02")
-    encrypted, unknown = bytearray(whole), bytearray(whole)
-    encrypted[6] |= 1
-    encrypted[at + 8] |= 1
-    unknown[8], unknown[at + 10] = 97, 97
-    for data, message in (
-        (encrypted, "it is encrypted. Unpack it with its password"),
-        (unknown, "it uses compression method 97 of zip, which Python does not support. Unpack"),
-    ):
-        (tmp_path / "t.csv.zip").write_bytes(data)
-        with pytest.raises(ValueError, match=message):
-            read_table(tmp_path / "t.csv.zip")
-
-
-@pytest.mark.parametrize("content", [b"no archive", b"PK\x03\x04" + b"junk" * 100])
-def test_invalid_sheets_are_refused(tmp_path, content):
-    (tmp_path / "t.xlsx").write_bytes(content)
-    with pytest.raises(
-        ValueError, match=r"t\.xlsx is not a readable xlsx table: it is not an Excel"
-    ):
-        read_table(tmp_path / "t.xlsx")
-
-
-@pytest.mark.parametrize("spoilt", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "none of it"])
+@pytest.mark.parametrize(
+    "spoilt", ["", "xl/workbook.xml", "xl/worksheets/sheet1.xml", "none of it"]
+)
 def test_a_broken_sheet_is_refused(tmp_path, spoilt):
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"user": ["x"], "stars": [1]}).to_excel(tmp_path / "good.xlsx", index=False)
-    with zipfile.ZipFile(tmp_path / "good.xlsx") as good:
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"user": ["x"], "stars": [1]}).to_excel(path, index=False)
+    with zipfile.ZipFile(path) as good:
         parts = {name: good.read(name) for name in good.namelist()}
     parts = {"hello.txt": b"x"} if spoilt == "none of it" else parts | {spoilt: b"<broken"}
-    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as broken:
-        for name, data in parts.items():
-            broken.writestr(name, data)
+    if spoilt:
+        with zipfile.ZipFile(path, "w") as broken:
+            for name, data in parts.items():
+                broken.writestr(name, data)
+    else:
+        path.write_bytes(b"no archive")
     with pytest.raises(ValueError, match=r"t\.xlsx is not a readable xlsx table: .* it is broken:"):
-        read_table(tmp_path / "t.xlsx")
+        read_table(path)
 
 
 def test_a_message_of_another_library_is_one_short_line(tmp_path):
@@ -269,7 +233,7 @@ def test_a_compressed_table_that_is_cut_off_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("read", "name"),
-    [(read_table, "t.csv"), (Rankings.from_letor, "t.txt"), (Rankings.from_preflib, "t.soc")],
+    [(read_table, "t.csv"), (Rankings.from_preflib, "t.soc")],
 )
 def test_a_missing_file_or_a_folder_is_named(tmp_path, read, name):
     with pytest.raises(FileNotFoundError, match=f"There is no file .*{name}"):
@@ -277,37 +241,6 @@ def test_a_missing_file_or_a_folder_is_named(tmp_path, read, name):
     (tmp_path / name).mkdir()
     with pytest.raises(ValueError, match=f"{name} is a folder, not a file"):
         read(tmp_path / name)
-
-
-# LETOR
-
-
-def test_judged_documents_are_ranked_per_query_with_their_features(file):
-    r = Rankings.from_letor(file("letor.txt", SVMLIGHT))
-    assert r.rankers.tolist() == r.labels.tolist() == [10, 7]
-    assert r.items.tolist() == ["10/0", "10/1", "10/2", "7/0", "7/1"]
-    np.testing.assert_array_equal(r.item, [[0, 2, 1], [4, 3, 0]])
-    np.testing.assert_array_equal(r.ranks, [[1, 1, 2], [1, 2, 0]])
-    np.testing.assert_array_equal(
-        r.features,
-        [[[0.5, 1, 0], [0, 0, 4], [0.25, 0, 0]], [[1, 0, 0], [0, 2, 0], [0, 0, 0]]],
-    )
-    assert r.feature_names.tolist() == [1, 2, 3]
-    assert Rankings.from_letor(file("letor.txt", SVMLIGHT), n_features=5).features.shape[2] == 5
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("2 1:0.5\n1 1:0.25\n", "has 2 rows, but only 0 with a qid. Each row needs one"),
-        ("good qid:1 1:0.5\n", "is not a readable SVMlight file"),
-        ("2 qid:1 1:0.5\nnan qid:1 1:1\n", "has nan in row 1"),
-    ],
-)
-def test_a_letor_file_that_does_not_read_is_refused(file, text, message):
-    with pytest.raises(ValueError, match=rf"letor\.txt {message}"):
-        Rankings.from_letor(file("letor.txt", text))
 
 
 # PrefLib
@@ -397,15 +330,6 @@ def test_a_byte_of_zero_in_utf8_is_refused_with_its_line(file, text):
     line = 1 + text.count("\n", 0, text.index("\0"))
     with pytest.raises(ValueError, match=rf"line {line} contains a zero byte, .* remove it"):
         read_table(file("t.csv", text))
-
-
-def test_features_with_huge_numbers_are_refused(file):
-    path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 2000000000:1\n")
-    with pytest.raises(ValueError, match=r"has 2 rows and a feature 2,000,000,000: its table of"):
-        Rankings.from_letor(path)
-    path = file("letor.txt", "2 qid:1 1:0.5\n0 qid:1 9999999999999:1\n")
-    with pytest.raises(ValueError, match=r"is not a readable SVMlight file: value too large"):
-        Rankings.from_letor(path)
 
 
 def test_names_of_preflib_may_hold_what_unicode_calls_an_end_of_line(file):

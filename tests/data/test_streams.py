@@ -12,7 +12,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, read_table
-from bayesrank.data.read import formats, streams
+from bayesrank.data.read import streams
 
 STARS = {"ranker": "user", "item": "film", "rating": "stars"}
 ONE_ITEM = pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
@@ -308,7 +308,7 @@ def test_tables_without_rows_are_refused(tmp_path):
         )
 
 
-def test_unreadable_tables_are_refused(monkeypatch, tmp_path):
+def test_unreadable_tables_are_refused(tmp_path):
     def reading(source):
         return Rankings.from_ratings(source, **STARS)
 
@@ -331,13 +331,6 @@ def test_unreadable_tables_are_refused(monkeypatch, tmp_path):
         reading(["s3://a.csv", "b.csv"])
     with pytest.raises(ValueError, match=r"has files that cannot be read in batches\. Read each"):
         reading([one_text(ratings(), tmp_path, f"{k}.csv.xz") for k in range(2)])
-    many = pa.table({"user": np.zeros(3_000_000, np.int8)})
-    pq.write_table(many, tmp_path / "t.parquet")
-    for read_it in (reading, read_table):
-        with monkeypatch.context() as patch:
-            patch.setattr(formats, "MOST_CELLS", 2**20)
-            with pytest.raises(ValueError, match=r"it has 3,000,000 rows in [\d,]+ bytes.* count"):
-                read_it(tmp_path / "t.parquet")
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(ValueError, match=r"t\.parquet is not a readable parquet table"):
         reading(tmp_path / "t.parquet")
@@ -350,19 +343,6 @@ def test_unreadable_tables_are_refused(monkeypatch, tmp_path):
     (tmp_path / "t.csv").write_text("user,film,stars\n1,a,2\n1,b,2,3\n")
     with pytest.raises(ValueError, match=r"t\.csv is not a readable csv table: .*Expected 3 c"):
         reading(tmp_path / "t.csv")
-
-
-def test_a_progress_bar_appears_if_reading_takes_a_while(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # for rich, a terminal
-    monkeypatch.setenv("TERM", "xterm")
-    given = one_parquet(ratings(), tmp_path)
-    Rankings.from_ratings(given, **STARS)
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(streams, "PATIENCE", 0.0)
-    Rankings.from_ratings(given, **STARS)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Reading" in err
 
 
 def test_public_names_take_paths(tmp_path):

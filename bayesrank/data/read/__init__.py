@@ -2,14 +2,12 @@
 
 Pure functions convert user input to arrays and axes. `labels` builds axes, and `aligned` sorts
 labelled values into their order. `columns` reads numbers, and `times` reads dates. `formats` reads
-files, and `text` reads the cells of text files. `streams` reads large files in batches, and
-`partitions` counts dask tables. `entries` and `preferences` read the input of `Rankings`,
-`pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
+files, and `text` reads the cells of text files. `streams` reads large files in batches. `entries`
+reads the input of `Rankings`, `pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
 
 The functions do not import the data classes. Other rooms use the names below.
 
-This room may import dask, fsspec, numpy, pandas, pyarrow, rich and scikit-learn, and no other room
-of bayesrank.
+This room may import fsspec, numpy, pandas and pyarrow, and no other room of bayesrank.
 """
 
 from bayesrank.data.read.aligned import has_labels
@@ -23,7 +21,6 @@ from bayesrank.data.read.columns import (
 from bayesrank.data.read.count_entries import assign_problems
 from bayesrank.data.read.entries import Entries, per_row
 from bayesrank.data.read.formats import (
-    read_letor,
     read_lines,
     read_preflib,
     read_table,
@@ -67,7 +64,6 @@ __all__ = [
     "per_row",
     "plain_index",
     "quoted",
-    "read_letor",
     "read_lines",
     "read_preflib",
     "read_table",

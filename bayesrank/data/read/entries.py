@@ -20,7 +20,6 @@ from bayesrank.data.read.columns import (
     require_columns,
     whole_numbers,
 )
-from bayesrank.data.read.formats import Letor
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
@@ -376,24 +375,6 @@ def _with_rest(
         completed.places.extend(places + [last] * len(left))
         completed.lengths.append(length + len(left))
     return completed
-
-
-# Judged documents
-
-
-def from_judged(letor: Letor) -> Entries:
-    """Read judged documents; the queries are the rankers, and queries do not share documents."""
-    query, queries = factorize(pd.Index(letor.qid), "qid")
-    within = pd.Series(query).groupby(query).cumcount()
-    return Entries(
-        query,
-        np.arange(len(query)),
-        -letor.label,
-        items=pd.Index([f"{q}/{n}" for q, n in zip(letor.qid, within, strict=True)]),
-        rankers=queries,
-        ranker_idx=np.arange(len(queries)),
-        features=Covariates(letor.features, pd.RangeIndex(1, letor.features.shape[1] + 1)),
-    )
 
 
 # Shared helpers

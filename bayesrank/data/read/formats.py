@@ -1,20 +1,16 @@
-"""Formats: read and check tables, LETOR files and PrefLib files.
+"""Formats: read and check tables and PrefLib files.
 
 If a file is broken, the error names the file, the line or column, and the expected content.
 """
 
-import io
 import re
-import zipfile
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
 from bayesrank.data.read.labels import LINE, counted, label_repr
@@ -26,13 +22,8 @@ from bayesrank.data.read.text import (
     decoded,
     existing,
     one_line,
-    refuse_large,
     text_table,
 )
-
-MOST_FEATURES = 2**27  # numbers in a table of features: one gigabyte
-MOST_CELLS = 2**27  # cells of a highly compressed Parquet file
-DENSEST = 100  # rows per byte of such a file
 
 # Tables
 
@@ -153,11 +144,10 @@ def suffix_of(path: Path) -> str:
 
 def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     """Read a Parquet file."""
+    if columns is None:
+        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+        return TextTable(frame, frame.columns, [])
     with pq.ParquetFile(path) as file:
-        refuse_many_rows(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
-        if columns is None:
-            frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
-            return TextTable(frame, frame.columns, [])
         names = pd.Index(file.schema_arrow.names, dtype=object)
         chosen = [name for name in names if name in columns]
         require_names(names, chosen, "it")
@@ -167,22 +157,8 @@ def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     return TextTable(frame, names, [])
 
 
-def refuse_many_rows(n_rows: int, n_columns: int, size: int) -> None:
-    """Refuse a small Parquet file, of `size` bytes, that expands to a huge number of rows."""
-    if n_rows * n_columns > MOST_CELLS and n_rows > DENSEST * size:
-        raise ValueError(
-            f"it has {n_rows:,} rows in {size:,} bytes, so nearly all rows are equal. Write each "
-            "distinct row once, with its count in another column."
-        )
-
-
 def _sheet(path: Path) -> pd.DataFrame:
     """Read the first sheet, with cells as text."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            refuse_large(sum(part.file_size for part in archive.infolist()), path)
-    except zipfile.BadZipFile:
-        raise ValueError("it is not an Excel sheet, despite its name.") from None
     try:
         frame = pd.read_excel(
             path, engine="openpyxl", dtype=str, keep_default_na=False, na_values=[""]
@@ -198,46 +174,6 @@ def _sheet(path: Path) -> pd.DataFrame:
 
 
 # Files of rankings
-
-
-class Letor(NamedTuple):
-    """Judged documents, one per row."""
-
-    label: NDArray[np.float64]
-    qid: NDArray[np.int64]
-    features: NDArray[np.float64]
-
-
-def read_letor(path: str | Path, *, n_features: int | None = None) -> Letor:
-    """Read SVMlight lines ``label qid:1 1:0.5 2:0.1 ...``; see `Rankings.from_letor`."""
-    # Imported here because it takes longer to import than everything else that tables need.
-    from sklearn.datasets import load_svmlight_file
-
-    path = existing(path)
-    try:
-        features, label, qid = load_svmlight_file(
-            io.BytesIO(content(path)), n_features=n_features, query_id=True, zero_based=False
-        )
-    except (*BROKEN, OverflowError) as error:  # an index of more than 31 bits
-        raise ValueError(f"{path} is not a readable SVMlight file: {one_line(error)}") from error
-    if not len(label):
-        raise ValueError(f"{path} is empty.")
-    if len(qid) != len(label):
-        raise ValueError(
-            f"{path} has {counted(len(label), 'row')}, but only {len(qid)} with a qid. Each row "
-            f"needs one (label qid:1 1:0.5 2:0.1 ...)."
-        )
-    if not np.isfinite(label).all():
-        row = int(np.argmin(np.isfinite(label)))
-        raise ValueError(f"A label must be a finite number; {path} has {label[row]} in row {row}.")
-    n_rows, n_columns = features.shape
-    if n_rows * n_columns > MOST_FEATURES:
-        raise ValueError(
-            f"{path} has {counted(n_rows, 'row')} and a feature {n_columns:,}: its table of "
-            f"{n_rows * n_columns:,} numbers exceeds the limit of {MOST_FEATURES:,}. "
-            f"Number the features 1, 2, ... without gaps, or read only some of the rows."
-        )
-    return Letor(label, qid, features.toarray())
 
 
 class PreflibOrders(NamedTuple):

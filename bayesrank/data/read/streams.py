@@ -5,9 +5,7 @@ Labels become categories, and numbers get the smallest type that holds them exac
 their types. Row numbers continue from file to file.
 """
 
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
-from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
+from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, suffix_of
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SEPARATOR_LINE, decoded, one_line, separator_of
 
@@ -33,7 +30,6 @@ type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
 BATCH = 2**16  # rows
 TOGETHER = 2**17  # minimum number of labels to number at a time
 POOL = pa.system_memory_pool()  # it returns freed memory to the system
-PATIENCE = 2.0  # seconds before a progress bar appears
 HEAD = 2**15  # bytes of a text file used to detect its format
 
 # Decode Parquet row groups in pieces, because a row group may have a million rows
@@ -181,10 +177,6 @@ def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[
         text = pa.dictionary(pa.int32(), pa.string())
         fields = [f.with_type(text) if f.name in cells else f for f in opened(text_format).schema]
         return _Opened(opened(text_format, pa.schema(fields)), text=cells)
-    for file in files:
-        metadata = pq.read_metadata(file, filesystem=store)
-        size = store.get_file_info(file).size
-        refuse_many_rows(metadata.num_rows, metadata.num_columns, size)
     schema = opened(ds.ParquetFileFormat()).schema
     encoded = [f.name for f in schema if f.name in labels and pa.types.is_string(f.type)]
     return _Opened(opened(ds.ParquetFileFormat(dictionary_columns=encoded)), encoded=encoded)
@@ -249,7 +241,7 @@ def _read(
         fragment_scan_options=_BUFFERED if _is_parquet(dataset) else None,
     )
     try:
-        for batch in _watched(batches, dataset):
+        for batch in batches:
             for name, column in columns.items():
                 column.add(batch.column(name))
     except _BROKEN as error:
@@ -261,25 +253,6 @@ def _read(
 
 def _is_parquet(dataset: ds.Dataset) -> bool:
     return isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat)
-
-
-def _watched(batches: Iterable[pa.RecordBatch], dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
-    """Yield batches, and show a progress bar if reading takes a while."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    began, done = time.monotonic(), 0
-    with ExitStack() as stack:
-        bar: Progress | None = None
-        for batch in batches:
-            yield batch
-            done += len(batch)
-            if bar is None and time.monotonic() - began > PATIENCE:
-                total = dataset.count_rows() if _is_parquet(dataset) else None  # fast for Parquet
-                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-                bar.add_task("Reading", total=total)
-            if bar is not None:
-                bar.update(bar.task_ids[0], completed=done)
 
 
 class _Labels:
