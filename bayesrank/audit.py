@@ -71,7 +71,7 @@ def audit(
     pairs: Pairs,
     posterior: xr.DataTree | None = None,
     *,
-    var: str = "y",
+    var_name: str = "y",
     time: str | None = None,
     order_effect: bool = True,
     probes: Sequence[str] | None = None,
@@ -87,7 +87,7 @@ def audit(
         Of a model that observes these pairs, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. The probes of cycles,
         order, ties, judges and clusters then compare with this model.
-    var : str
+    var_name : str
         The observed variable of that model.
     time : str, optional
         The group whose labels are in order of time, for the probe of drift.
@@ -131,7 +131,7 @@ def audit(
         raise ValueError("All counts are 0: no match was played, and there is nothing to audit.")
     if time is not None:
         pairs.group_labels(time)  # raises if there is none
-    drawn = None if posterior is None else _predicted(pairs, posterior, var)
+    drawn = None if posterior is None else _predicted(pairs, posterior, var_name)
     board = _Board(pairs, time, order_effect, np.random.default_rng(random_seed), drawn)
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
@@ -716,9 +716,9 @@ def _pooled(pairs: Pairs) -> Pairs:
     )
 
 
-def _predicted(pairs: Pairs, posterior: xr.DataTree, var: str) -> NDArray[np.integer]:
+def _predicted(pairs: Pairs, posterior: xr.DataTree, var_name: str) -> NDArray[np.integer]:
     """Read the matches that a posterior predicts: (draws, n_pairs, 3)."""
-    kept, drawn = predicted_counts(posterior, var, DRAWS)
+    kept, drawn = predicted_counts(posterior, var_name, DRAWS)
     labels, n_outcomes = np.asarray(pairs.coords["item"]), drawn.shape[2]
     items = labels if kept.items is None else kept.items.to_numpy()
     mine = [labels[pairs.first], labels[pairs.second], *pairs.counts[:, :n_outcomes].T]

@@ -102,7 +102,7 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     observed[[0, -1]] = 0.9, 0.4
     table = check_table(keys, observed, drawn, None, 0.94)
     table.index = table.index.set_names("component", level=2)
-    table.attrs["prob"] = 0.94
+    table.attrs["ci_prob"] = 0.94
     monkeypatch.setattr(sections, "component_checks", lambda *_, **__: table)
     part = sections.checks_of_components(None, xr.Dataset())
     (sentence,) = part.failures
@@ -114,7 +114,7 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     assert "Try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
     only = table.iloc[-1:]
-    only.attrs["prob"] = 0.94
+    only.attrs["ci_prob"] = 0.94
     monkeypatch.setattr(sections, "component_checks", lambda *_, **__: only)
     (sentence,) = sections.checks_of_components(None, xr.Dataset()).failures
     assert "rankings of component 2 agree more with each other" in sentence

@@ -20,7 +20,7 @@ from bayesrank.results import (
     csv_bytes,
     effective_judges,
     match_probability,
-    matches_between,
+    matches_needed,
     rank_summary,
 )
 
@@ -36,7 +36,7 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     first, *others = summary.index[: n_others + 1]
     draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
     chances = match_probability(draws).sel(item=first, item_other=others)
-    found = [matches_between(draws, first, other) for other in others]
+    found = [matches_needed(draws, between=(first, other), random_seed=0) for other in others]
     results = [str(result) for result in chances["result"].to_numpy()]
     columns = {
         "p_leader_better": [one.p_better for one in found],
@@ -70,8 +70,8 @@ def _matches(n: float, most: int) -> str:
 
 def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
-    csv = adherence_summary(posterior, dim="judge", prob=fit.interval)[::-1]
-    plot = plot_adherence(posterior, dim="judge", prob=fit.interval, max_rankers=most)
+    csv = adherence_summary(posterior, dim="judge", ci_prob=fit.interval)[::-1]
+    plot = plot_adherence(posterior, dim="judge", ci_prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
     picture = marked_png(plot, posterior)
@@ -142,7 +142,7 @@ def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[
 
 def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
     """Compare the ranks adjusted for features with the unadjusted ones."""
-    ranks = rank_summary(raw, top=fit.top, prob=fit.interval)
+    ranks = rank_summary(raw, top=fit.top, ci_prob=fit.interval)
     both = formatted(summary, "Item", {"Adjusted": RANKS})
     both["Unadjusted"] = formatted(ranks.loc[summary.index], "Item", {"": RANKS})[""]
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
@@ -362,7 +362,7 @@ def by_group(
     """Name the leader of each group, and show all ranks; `sizes` has labels and sizes."""
     heading, name = BY_GROUP[group]
     file = f"{name}.csv"
-    csv = rank_summary(posterior, f"{group}_utility", top=fit.top, prob=fit.interval)
+    csv = rank_summary(posterior, f"{group}_utility", top=fit.top, ci_prob=fit.interval)
     rows, ranks = [], {}
     for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
         ranks_here = csv.loc[label]

@@ -73,7 +73,7 @@ def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     """Give the components of all draws the same order, the most frequent one first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelWarning)  # `_are_alike` reports it
-        out = relabel_components(posterior, var="component_utility")
+        out = relabel_components(posterior, var_name="component_utility")
     draws = out["posterior"].to_dataset()
     order = np.argsort(-draws["share"].mean(SAMPLE).to_numpy(), kind="stable")
     labels = {"component": np.arange(1, len(order) + 1), "item": rankings.coords["item"]}
@@ -112,7 +112,7 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
 
 def headline(posterior: xr.DataTree, fit: Fit) -> str:
     """Name the leader of each component."""
-    by_component = rank_summary(posterior, "component_utility", top=fit.top, prob=fit.interval)
+    by_component = rank_summary(posterior, "component_utility", top=fit.top, ci_prob=fit.interval)
     shares = _shares(posterior, fit.interval)["share"]
     leaders = []
     for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
@@ -134,7 +134,7 @@ def _are_alike(posterior: xr.DataTree) -> bool:
     """Whether the draws do not distinguish the components."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", LabelWarning)
-        relabel_components(posterior, var="component_utility")
+        relabel_components(posterior, var_name="component_utility")
     return any(issubclass(one.category, LabelWarning) for one in found)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from bayesrank.cli.parts import Part, formatted
 from bayesrank.cli.texts import paragraphs
-from bayesrank.results import Settling, matches_to_settle, next_matches
+from bayesrank.results import MatchesNeeded, matches_needed, next_matches
 
 BATCH = 10  # number of matches to choose
 KNOWN = 0.95  # probability from which an item is known to be among the best, or not
@@ -22,7 +22,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     alone = summary["tied_with_leader"].sum() == 1
     data, found = {}, []
     if not alone and len(summary) <= MOST_SETTLED:
-        found = [matches_to_settle(draws, among=who, random_seed=0) for who in ("all", "tied")]
+        found = [matches_needed(draws, among=who, random_seed=0) for who in ("all", "tied")]
         tables = {"all": found[0].table, "tied": found[1].table}
         data["settling"] = pd.concat(tables, names=["among"])
 
@@ -69,6 +69,6 @@ def _chosen(data: Any, chance: pd.Series, sought: int) -> pd.DataFrame:
     return out.reset_index("item_other")
 
 
-def _about(found: Settling) -> str:
+def _about(found: MatchesNeeded) -> str:
     last = found.table.index[-1]
     return f"more than {last:,}" if np.isinf(found.matches) else f"about {int(found.matches):,}"

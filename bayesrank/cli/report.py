@@ -57,7 +57,7 @@ class Report:
     def _summary(self) -> pd.DataFrame:
         """Table of ranks with counts, tiers and the columns that the options ask for."""
         fit, posterior, seen = self.fit, self.posterior, self.seen
-        table = rank_summary(posterior, top=fit.top, prob=fit.interval, prior_sd=self._prior_sd)
+        table = rank_summary(posterior, top=fit.top, ci_prob=fit.interval, prior_sd=self._prior_sd)
         table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
         if (last_seen := self.job.last_seen()) is not None:
             table["last_seen"] = last_seen[table.index]
@@ -163,7 +163,7 @@ class Report:
         plot = plot_ranks(
             self.posterior,
             max_items=100,
-            prob=self.fit.interval,
+            ci_prob=self.fit.interval,
             prior_sd=self._prior_sd,
             seen=self.seen,
         )

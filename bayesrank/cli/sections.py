@@ -220,7 +220,7 @@ def _checked(
 ) -> Part:
     """Write the section of checks, and say whether the model fits."""
     fits = worst_checks(table)
-    count = fits.message(table.attrs["prob"])
+    count = fits.message(table.attrs["ci_prob"])
     rows = fits.worst.head(SURPRISING)
     # a check is about all rankings, those of some length, or those of a component
     which = "component {}" if "component" in table.index.names else "{} items"

@@ -38,10 +38,10 @@ NARROW = 6.0  # in rows of fewer points, lines and markers of neighbours would o
 
 def plot_adherence(
     data: Any,
-    var: str = "adherence",
+    var_name: str = "adherence",
     *,
     dim: str = "ranker",
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     rankers: Sequence[Any] | None = None,
@@ -53,10 +53,11 @@ def plot_adherence(
 ) -> PlotCollection:
     """Plot the adherence of every ranker, highest mean on top.
 
-    A thin line is the interval of probability `prob`, a thick line the 50% interval, and the marker
-    the mean. A coloured triangle pointing down marks rankers who do not follow the consensus, as
-    defined in `adherence_summary`. A triangle pointing up marks rankers far above the median. The
-    dashed line is the mean of the median ranker; dotted lines are `factor` times less and more.
+    A thin line is the interval of probability `ci_prob`, a thick line the 50% interval, and the
+    marker the mean. A coloured triangle pointing down marks rankers who do not follow the
+    consensus, as defined in `adherence_summary`. A triangle pointing up marks rankers far above the
+    median. The dashed line is the mean of the median ranker; dotted lines are `factor` times less
+    and more.
 
     With more than 40 rankers, only the first and last ten have names, and the other rows are
     narrower. Other dims get one panel per label, each with its own median. Rankers are sorted by
@@ -64,9 +65,9 @@ def plot_adherence(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the rankers. The plot uses the name of the dim.
-    prob : float
+    ci_prob : float
         Probability of the thin interval, in (0, 1).
     factor, outlier_prob, relative, contrary
         As in `adherence_summary`.
@@ -99,13 +100,13 @@ def plot_adherence(
     ['bob', 'cy', 'ann']
     >>> plt.close()
     """
-    found = posterior_utilities(data, var, dim).rename(var)
+    found = posterior_utilities(data, var_name, dim).rename(var_name)
     facets = facets_of(found, dim)
     draws = [
-        adherence_draws(found.sel(one), var, dim, relative, contrary=contrary)
+        adherence_draws(found.sel(one), var_name, dim, relative, contrary=contrary)
         for one in selections(found, facets)
     ]
-    tables = [_table(one, prob, factor, outlier_prob) for one in draws]
+    tables = [_table(one, ci_prob, factor, outlier_prob) for one in draws]
     medians = [float(np.median(one.to_numpy(), axis=1).mean()) for one in draws]
     labels = labels_of(found, dim)
     mean = np.mean([table.loc[labels, "mean"] for table in tables], axis=0)
@@ -147,15 +148,15 @@ def plot_adherence(
         axis += " (0 = unrelated to the consensus)"
     colours = pd.concat([table["colour"] for table in tables])
     handles = _handles(colours, dim, factor, outlier_prob, counted=not facets)
-    handles += interval_handles(prob, "mean")
-    lines = f"mean, 50% and {100 * prob:g}% interval"
+    handles += interval_handles(ci_prob, "mean")
+    lines = f"mean, 50% and {100 * ci_prob:g}% interval"
     explain(panels, axis, lines, handles, title, ncols=2)
     return panels.pc
 
 
-def _table(draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float) -> pd.DataFrame:
+def _table(draws: pd.DataFrame, ci_prob: float, factor: float, outlier_prob: float) -> pd.DataFrame:
     """Summarise the draws of one panel, with the 50% interval and the colour of each ranker."""
-    table = summarise_adherences(draws, prob, factor, outlier_prob)
+    table = summarise_adherences(draws, ci_prob, factor, outlier_prob)
     half = summarise_adherences(draws, 0.5, factor, outlier_prob)
     far_above = table["p_far_above"] >= outlier_prob
     colour = np.where(table["outlier"], BELOW, np.where(far_above, ABOVE, OTHER))

@@ -154,7 +154,7 @@ def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotColl
         ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
         ax.set_xlabel(axis_label, fontsize=9, parse_math=False)
         ax.tick_params(labelsize=8.5)
-    message = worst_checks(table).message(table.attrs["prob"])
+    message = worst_checks(table).message(table.attrs["ci_prob"])
     artists = {"figure": figure, "legend": legend_above(figure, _handles(table), message, 4)}
     viz = {name: xr.DataArray(np.array(artist, dtype=object)) for name, artist in artists.items()}
     viz["plot"] = xr.DataArray([*axes.values()], {"statistic": [*axes]}, "statistic")
@@ -310,6 +310,6 @@ def _handles(table: pd.DataFrame) -> list[Line2D]:
         handles.append(handle("outside its interval", WARNING, marker="^", markersize=8, mew=1.5))
     return [
         *handles,
-        handle(f"predicted, {100 * table.attrs['prob']:g}% interval", OTHER),
+        handle(f"predicted, {100 * table.attrs['ci_prob']:g}% interval", OTHER),
         handle("predicted, mean", DARK, marker="|", markersize=9, mew=1.4),
     ]

@@ -30,13 +30,13 @@ SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability t
 
 def plot_dynamic(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     show: Literal["utility", "rank", "best"] = "utility",
     dim: str = "item",
     items: Sequence[Any] | None = None,
     max_items: int = 7,
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
@@ -50,7 +50,7 @@ def plot_dynamic(
     data : DataTree, Dataset or DataArray
         Draws with the dims chain, draw, `dim` and the time, such as from
         ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is absent.
-    var, dim : str
+    var_name, dim : str
         The variable, and the dim of the items.
     show : {"utility", "rank", "best"}
         The utility, the rank among the items present at the time, or the probability to be the best
@@ -60,7 +60,7 @@ def plot_dynamic(
     max_items : int
         Show at most this number of items: those with the best mean rank at the last time. With
         ``show="best"``, those with the highest probability to be best at any time.
-    prob : float
+    ci_prob : float
         Probability of the bands, in (0, 1).
     plot_collection, **pc_kwargs
         As in `plot_ranks`.
@@ -74,7 +74,7 @@ def plot_dynamic(
     ------
     ValueError
         If there is not exactly one dim of times, or it has fewer than two labels. If `show` or
-        `prob` is not as above, or `items` contains unknown or repeated labels or none.
+        `ci_prob` is not as above, or `items` contains unknown or repeated labels or none.
 
     Examples
     --------
@@ -87,10 +87,10 @@ def plot_dynamic(
     'Probability to be best'
     >>> plt.close()
     """
-    check_probability("prob", prob, 0)
+    check_probability("ci_prob", ci_prob, 0)
     if show not in SHOWN:
         raise ValueError(f"`show` is {show!r}; it must be 'utility', 'rank' or 'best'.")
-    utility, time = _draws(data, var, dim)
+    utility, time = _draws(data, var_name, dim)
     values = utility.to_numpy()  # (draws, times, items)
     labels = labels_of(utility, dim)
     ranks = _ranks(values)
@@ -102,7 +102,7 @@ def plot_dynamic(
     names = chosen(labels[order], items, max_items)
     where = labels.get_indexer(names)
 
-    panel = utility.isel({"sample": 0, time: 0, dim: 0}, drop=True).rename(var)
+    panel = utility.isel({"sample": 0, time: 0, dim: 0}, drop=True).rename(var_name)
     panels = Panels(panel, [], plot_collection, pc_kwargs, width=8.2, height=4.15)
     ((ax, _),) = panels
     x = utility[time].to_numpy()
@@ -114,11 +114,11 @@ def plot_dynamic(
         handles = _areas(panels, ax, x, best[:, where], names)
     else:
         drawn = values if show == "utility" else ranks
-        handles = _lines(panels, ax, x, drawn[:, :, where], names, prob)
+        handles = _lines(panels, ax, x, drawn[:, :, where], names, ci_prob)
     if show == "rank":
         ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()
-    notes = [] if show == "best" else [f"mean and {100 * prob:g}% interval"]
+    notes = [] if show == "best" else [f"mean and {100 * ci_prob:g}% interval"]
     notes += [f"{len(names)} of {len(labels)} {dim}s"] if len(names) < len(labels) else []
     panels.legend(handles, "; ".join(notes), ncols=4)
     if not panels.is_new:
@@ -126,20 +126,20 @@ def plot_dynamic(
     return panels.pc
 
 
-def _draws(data: Any, var: str, dim: str) -> tuple[xr.DataArray, Hashable]:
+def _draws(data: Any, var_name: str, dim: str) -> tuple[xr.DataArray, Hashable]:
     """Find the draws (sample, time, item), sorted by time, and the dim of the times."""
-    draws = find_variable(data, var)
+    draws = find_variable(data, var_name)
     others = [d for d in draws.dims if d not in (*SAMPLE, dim)]
     if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
-            f"{var!r} has the dims {list(map(str, draws.dims))}; it must have chain, draw, {dim} "
-            "and one dim of times. Pass the result of br.fit_dynamic(...).draws(at=[...])."
+            f"{var_name!r} has the dims {list(map(str, draws.dims))}; it must have chain, draw, "
+            f"{dim} and one dim of times. Pass the result of br.fit_dynamic(...).draws(at=[...])."
         )
     (time,) = others
     if draws.sizes[time] < 2:
         raise ValueError(
-            f"{var!r} has {draws.sizes[time]} time; the plot needs two or more. Pass more times to "
-            "draws(at=[...])."
+            f"{var_name!r} has {draws.sizes[time]} time; the plot needs two or more. Pass more "
+            "times to draws(at=[...])."
         )
     drawn = draws.stack(sample=SAMPLE)  # noqa: PD013
     return drawn.transpose("sample", time, dim).sortby(time), time
@@ -156,7 +156,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _lines(
-    panels: Panels, ax: Axes, x: Any, drawn: Any, names: pd.Index, prob: float
+    panels: Panels, ax: Axes, x: Any, drawn: Any, names: pd.Index, ci_prob: float
 ) -> list[Artist]:
     """Draw means and bands of the items (draws, times, items); return the legend."""
     lines, bands = [], []
@@ -165,7 +165,7 @@ def _lines(
         colour, dash = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
         present = ~np.isnan(drawn[0, :, k])
         some = drawn[:, present, k]
-        low, high = np.quantile(some, [(1 - prob) / 2, (1 + prob) / 2], axis=0)
+        low, high = np.quantile(some, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
         look: dict[str, Any] = {"color": colour, "linestyle": dash}
         bands.append(ax.fill_between(x[present], low, high, color=colour, alpha=0.15, linewidth=0))
         lines += ax.plot(x[present], some.mean(axis=0), linewidth=1.8, **look)

@@ -36,7 +36,7 @@ LABELS = {
 
 def plot_places(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
     items: Sequence[Any] | None = None,
@@ -52,7 +52,7 @@ def plot_places(
 
     Parameters
     ----------
-    data, var, dim, items, max_items, plot_collection, **pc_kwargs
+    data, var_name, dim, items, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`. The columns end with the last place of any item shown.
 
     Returns
@@ -75,8 +75,8 @@ def plot_places(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var, dim, items, max_items)
-    found = place_probability(utility, var, dim=dim).rename(var).sel({dim: shown})
+    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
+    found = place_probability(utility, var_name, dim=dim).rename(var_name).sel({dim: shown})
     found = found.transpose(*facets, dim, "place")
     possible = (found > 0).any([*facets, dim]).values
     found = found.isel(place=slice(int(np.flatnonzero(possible)[-1]) + 1))
@@ -98,7 +98,7 @@ def plot_places(
 
 def plot_wins(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
     of: Literal["utility", "match"] = "utility",
@@ -114,7 +114,7 @@ def plot_wins(
 
     Parameters
     ----------
-    data, var, dim, items, max_items, plot_collection, **pc_kwargs
+    data, var_name, dim, items, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`.
     of : {"utility", "match"}
         Probability of being better, or of winning the next match, as in `win_probability`.
@@ -139,8 +139,8 @@ def plot_wins(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var, dim, items, max_items)
-    found = win_probability(utility.sel({dim: shown}), var, dim=dim, of=of).rename(var)
+    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
+    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim, of=of).rename(var_name)
     found = found.where(found[dim] != found[found.dims[-1]])
 
     names = [short_name(name) for name in shown]

@@ -171,13 +171,13 @@ def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:
 
 
 def items_shown(
-    data: Any, var: str, dim: str, wanted: Sequence[Any] | None, most: int | None
+    data: Any, var_name: str, dim: str, wanted: Sequence[Any] | None, most: int | None
 ) -> tuple[xr.DataArray, list[Hashable], pd.Index]:
     """Find utilities, the dims with panels, and the items to show, from top to bottom.
 
     Items are sorted by mean rank, averaged over the panels.
     """
-    utility = posterior_utilities(data, var, dim).rename(var)
+    utility = posterior_utilities(data, var_name, dim).rename(var_name)
     facets = facets_of(utility, dim)
     mean = rank_draws(utility, dim=dim).mean([d for d in utility.dims if d != dim])
     best_first = labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]

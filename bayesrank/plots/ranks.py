@@ -33,10 +33,10 @@ __all__ = ["plot_ranks"]
 
 def plot_ranks(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     tied_prob: float = 0.95,
     simultaneous: bool = False,
     items: Sequence[Any] | None = None,
@@ -48,15 +48,15 @@ def plot_ranks(
 ) -> PlotCollection:
     """Plot the rank interval of every item, best on top.
 
-    A thin line is the interval of probability `prob`, a thick line the 50% interval, and the circle
-    the mean rank. Items that may be better than the leader are coloured. Other dims, such as a
-    category, get one panel per label. Items are sorted by mean rank, averaged over the panels.
+    A thin line is the interval of probability `ci_prob`, a thick line the 50% interval, and the
+    circle the mean rank. Items that may be better than the leader are coloured. Other dims, such as
+    a category, get one panel per label. Items are sorted by mean rank, averaged over the panels.
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
-    prob : float
+    ci_prob : float
         Probability of the thin interval, in (0, 1).
     tied_prob : float
         As in `rank_summary`.
@@ -96,10 +96,12 @@ def plot_ranks(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var, dim, items, max_items)
+    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
     options |= {"dim": dim, "top": 1, "prior_sd": prior_sd}
-    everyone, halves = (rank_summary(utility, prob=p, **options).to_xarray() for p in (prob, 0.5))
+    everyone, halves = (
+        rank_summary(utility, ci_prob=p, **options).to_xarray() for p in (ci_prob, 0.5)
+    )
     everyone["colour"] = _colours(everyone, dim)
     thin, thick = everyone.sel({dim: shown}), halves.sel({dim: shown})
     # An interval of one rank has no length; extend it on either side so that it is visible.
@@ -130,10 +132,10 @@ def plot_ranks(
     handles = _handles_of_tied(everyone, dim)
     if not everyone["tied_with_leader"].all():
         handles.append(handle(f"worse, jointly with probability ≥ {tied_prob:g}", OTHER))
-    handles += interval_handles(prob, "mean rank", at_once)
+    handles += interval_handles(ci_prob, "mean rank", at_once)
     n_items = utility.sizes[dim]
     count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""
-    lines = f"mean, 50% and {100 * prob:g}% interval{at_once}"
+    lines = f"mean, 50% and {100 * ci_prob:g}% interval{at_once}"
     explain(panels, "Rank (1 = best)", lines, handles, count)
     return panels.pc
 

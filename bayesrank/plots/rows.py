@@ -82,12 +82,12 @@ def handle(label: str, colour: str = "black", linewidth: float = 4, **look: Any)
     return Line2D([], [], color=colour, linewidth=linewidth, label=label, **look)
 
 
-def interval_handles(prob: float, mean: str, suffix: str = "") -> list[Line2D]:
+def interval_handles(ci_prob: float, mean: str, suffix: str = "") -> list[Line2D]:
     """Return the legend of intervals and means."""
     return [
         handle(mean, marker="o"),
         handle(f"50% interval{suffix}", linewidth=4.5),
-        handle(f"{100 * prob:g}% interval{suffix}", linewidth=1.2),
+        handle(f"{100 * ci_prob:g}% interval{suffix}", linewidth=1.2),
     ]
 
 

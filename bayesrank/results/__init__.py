@@ -25,14 +25,9 @@ from bayesrank.results.evaluation.metrics import (
 )
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
-from bayesrank.results.matches.planning import Settling, matches_to_settle, next_matches
-from bayesrank.results.matches.separation import (
-    Separation,
-    match_probability,
-    matches_between,
-    matches_to_separate,
-    outcome_probability,
-)
+from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
+from bayesrank.results.matches.outcomes import match_probability, outcome_probability
+from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
 from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file, write_whole
 from bayesrank.results.page.report import Section, report_html, table_text, verdict
@@ -53,12 +48,11 @@ __all__ = [
     "Convergence",
     "Fits",
     "LabelWarning",
+    "MatchesNeeded",
     "PairWins",
     "ParetoKWarning",
     "QueryMetrics",
     "Section",
-    "Separation",
-    "Settling",
     "adherence_summary",
     "baseline_elpd",
     "borda",
@@ -79,9 +73,7 @@ __all__ = [
     "loo_by_ranker",
     "match_checks",
     "match_probability",
-    "matches_between",
-    "matches_to_separate",
-    "matches_to_settle",
+    "matches_needed",
     "ndcg",
     "next_matches",
     "outcome_probability",

@@ -34,7 +34,7 @@ CHUNK = 2**17
 """Numbers ranked at once: one megabyte, so that sorting stays in the cache."""
 
 
-def find_variable(data: Any, var: str) -> xr.DataArray:
+def find_variable(data: Any, var_name: str) -> xr.DataArray:
     """Find a variable in a posterior."""
     if isinstance(data, xr.DataTree):
         if "posterior" in data.children:
@@ -46,11 +46,12 @@ def find_variable(data: Any, var: str) -> xr.DataArray:
             )
         data = data.to_dataset()
     if isinstance(data, xr.Dataset):
-        if var not in data:
+        if var_name not in data:
             raise ValueError(
-                f"The posterior has no variable {var!r}; it has {sorted(map(str, data.data_vars))}."
+                f"The posterior has no variable {var_name!r}; it has "
+                f"{sorted(map(str, data.data_vars))}."
             )
-        data = data[var]
+        data = data[var_name]
     if not isinstance(data, xr.DataArray):
         raise TypeError(
             f"Expected a DataTree, a Dataset or a DataArray with draws; got {type(data).__name__}."
@@ -58,9 +59,9 @@ def find_variable(data: Any, var: str) -> xr.DataArray:
     return data
 
 
-def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
+def posterior_utilities(data: Any, var_name: str, dim: str) -> xr.DataArray:
     """Find a variable with dims chain, draw, `dim` and perhaps others, and check it."""
-    data = find_variable(data, var)
+    data = find_variable(data, var_name)
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
         ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
@@ -68,29 +69,29 @@ def posterior_utilities(data: Any, var: str, dim: str) -> xr.DataArray:
     ):
         if needed not in data.dims:
             raise ValueError(
-                f"{var!r} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
+                f"{var_name!r} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
             )
     if not data.size:
-        raise ValueError(f"{var!r} is empty; its sizes are {dict(data.sizes)}.")
+        raise ValueError(f"{var_name!r} is empty; its sizes are {dict(data.sizes)}.")
     data = data.astype(np.float64, copy=False)
     per_draw = np.isfinite(data).all([d for d in data.dims if d not in SAMPLE])
     bad = int((~per_draw).sum())
     if bad:
         raise ValueError(
-            f"{bad} of {per_draw.size} draws of {var!r} contain NaN or infinite values. The "
+            f"{bad} of {per_draw.size} draws of {var_name!r} contain NaN or infinite values. The "
             "sampler failed; check the model and its priors, and sample again."
         )
     return data
 
 
-def single_group(data: Any, var: str, dim: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def single_group(data: Any, var_name: str, dim: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the draws (n_draws, n_items) of a variable with one group, and item labels."""
-    found = posterior_utilities(data, var, dim)
+    found = posterior_utilities(data, var_name, dim)
     extra = [str(d) for d in group_dims(found, dim)]
     if extra:
         raise ValueError(
-            f"{var!r} has the additional dims {extra}. Select one label of each first, such as "
-            f"idata.posterior[{var!r}].isel({extra[0]}=0)."
+            f"{var_name!r} has the additional dims {extra}. Select one label of each first, such "
+            f"as idata.posterior[{var_name!r}].isel({extra[0]}=0)."
         )
     return next(each_group(found, dim)), item_labels(found, dim)
 

@@ -184,7 +184,7 @@ def report(posterior: xr.DataTree) -> str:
         "Tied with the leader": ", ".join(tied),
         "P(better), row than column": better,
         f"Next match of {first} and {second}": pd.DataFrame([chance]),
-        "How many more matches": str(br.matches_between(few, first, second)),
+        "How many more matches": str(br.matches_needed(few, between=(first, second))),
     }
     if "adherence" in draws:
         judges = br.adherence_summary(draws, dim="judge")[["mean", "low", "high", "outlier"]]

@@ -171,9 +171,11 @@ def test_other_variables_are_refused():
     with pm.Model(coords=R.coords) as given:
         br.Mallows("y", [1, 2, 3, 4], 1.0, observed=R)
         br.PlackettLuce("z", np.zeros(4), observed=R)
-    for var in ("y", "z", "nothing"):
-        with pytest.raises(ValueError, match=f"'{var}' is not a Mallows variable of the model"):
-            br.sample_consensus(data, var=var, model=given)
+    for var_name in ("y", "z", "nothing"):
+        with pytest.raises(
+            ValueError, match=f"'{var_name}' is not a Mallows variable of the model"
+        ):
+            br.sample_consensus(data, var_name=var_name, model=given)
 
 
 def test_a_posterior_of_another_model_is_refused():

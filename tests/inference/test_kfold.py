@@ -197,7 +197,7 @@ def test_the_number_of_folds_must_fit_the_units():
 def test_what_is_left_out_must_be_observed_and_grouped():
     model = model_of(rankings())
     with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
-        kfold(model, var="z", random_seed=1)
+        kfold(model, var_name="z", random_seed=1)
     with pytest.raises(
         ValueError, match=r"^'y' is not grouped by 'day'; it is grouped by 'ranker'\.$"
     ):

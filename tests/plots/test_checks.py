@@ -99,9 +99,9 @@ def test_surprising_checks_are_triangles_in_another_colour_and_pairs_are_named()
 
 def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
     data = tree(odd=30)
-    table = ranking_checks(data, prob=0.5)
+    table = ranking_checks(data, ci_prob=0.5)
     varies = table[(table["low"] < table["high"]) | table["surprising"]]
-    title = plot_ranking_checks(data, prob=0.5).viz["legend"].item().get_title().get_text()
+    title = plot_ranking_checks(data, ci_prob=0.5).viz["legend"].item().get_title().get_text()
     n, out = len(varies), int(table["surprising"].sum())
     assert title.startswith(
         f"{out} of {n} checks fail: the observed value lies outside the 50% interval"
@@ -207,13 +207,13 @@ def test_bad_input_is_told_as_in_the_table():
     with pytest.raises(ValueError, match="extend_inferencedata=True"):
         plot_ranking_checks(data)
     with pytest.raises(ValueError, match="no variable 'x'"):
-        plot_ranking_checks(tree(), var="x")
+        plot_ranking_checks(tree(), var_name="x")
 
 
 def test_a_table_of_checks_is_drawn_as_it_is():
-    table = ranking_checks(tree(), prob=0.5)
-    drawn, made = plot_ranking_checks(table), plot_ranking_checks(tree(), prob=0.5)
+    table = ranking_checks(tree(), ci_prob=0.5)
+    drawn, made = plot_ranking_checks(table), plot_ranking_checks(tree(), ci_prob=0.5)
     titles = [pc.viz["legend"].item().get_title().get_text() for pc in (drawn, made)]
     assert titles[0] == titles[1]
     with pytest.raises(TypeError, match=r"^A table of checks is plotted without options; got"):
-        plot_ranking_checks(table, prob=0.5)
+        plot_ranking_checks(table, ci_prob=0.5)

@@ -177,7 +177,7 @@ def test_panels_have_names_at_the_left_only_and_nothing_overlaps(name):
 @each_posterior
 def test_bad_choices_raise_and_leave_no_figure(name):
     plot, data = PLOTS[name]
-    what, var = ("ranker", "adherence") if name == "adherence" else ("item", "utility")
+    what, var_name = ("ranker", "adherence") if name == "adherence" else ("item", "utility")
     u = data(3)
     u = u.assign_coords({what: list("abc")})
     for options, message in [
@@ -194,7 +194,7 @@ def test_bad_choices_raise_and_leave_no_figure(name):
             plot(u, **options)
     for bad, message in [
         (u.where(u["draw"] > 3), r"contain NaN or infinite values\. The sampler failed"),
-        (u.to_dataset(name="u"), rf"^The posterior has no variable '{var}'; it has \['u'\]"),
+        (u.to_dataset(name="u"), rf"^The posterior has no variable '{var_name}'; it has \['u'\]"),
         (u.assign_coords({what: list("aab")}), rf"^'{what}' has the label 'a' twice; rename one"),
     ]:
         with pytest.raises(ValueError, match=message):

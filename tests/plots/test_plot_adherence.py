@@ -38,11 +38,11 @@ def in_categories(n_groups, n):
 @pytest.mark.parametrize("relative", [False, 0.5])
 def test_intervals_means_and_colours_are_those_of_the_summary(relative):
     a = adherences(12, n_below=2)
-    table = adherence_summary(a, prob=0.8, relative=relative)
-    ax = axes_of(plot_adherence(a, prob=0.8, relative=relative))
+    table = adherence_summary(a, ci_prob=0.8, relative=relative)
+    ax = axes_of(plot_adherence(a, ci_prob=0.8, relative=relative))
     assert names_of(ax) == table.index.tolist()
     np.testing.assert_allclose(intervals(ax, 0), table[["low", "high"]])
-    half = adherence_summary(a, prob=0.5, relative=relative)
+    half = adherence_summary(a, ci_prob=0.5, relative=relative)
     np.testing.assert_allclose(intervals(ax, 1), half[["low", "high"]])
     _, means, colours = zip(*markers(ax), strict=True)
     np.testing.assert_allclose(means, table["mean"])
@@ -70,7 +70,7 @@ def test_lines_mark_the_median_and_what_is_far_from_it():
 
 def test_the_legend_says_what_colours_and_lines_mean():
     assert legend_of(
-        plot_adherence(adherences(10, n_below=2), prob=0.945, outlier_prob=0.9, factor=3)
+        plot_adherence(adherences(10, n_below=2), ci_prob=0.945, outlier_prob=0.9, factor=3)
     ) == [
         "does not follow: < 0.333 × median, P ≥ 0.9 (2)",
         "follows closely: > 3 × median, P ≥ 0.9 (1)",

@@ -41,10 +41,10 @@ def check_rows(ax, summary, half):
 
 def test_intervals_means_and_colours_are_those_of_the_summary():
     u = posterior(10)
-    summary = rank_summary(u, prob=0.8, tied_prob=0.9)
-    pc = plot_ranks(u, prob=0.8, tied_prob=0.9)
+    summary = rank_summary(u, ci_prob=0.8, tied_prob=0.9)
+    pc = plot_ranks(u, ci_prob=0.8, tied_prob=0.9)
     assert names_of(axes_of(pc)) == summary.index.tolist()
-    check_rows(axes_of(pc), summary, rank_summary(u, prob=0.5))
+    check_rows(axes_of(pc), summary, rank_summary(u, ci_prob=0.5))
     assert {colour for *_, colour in markers(axes_of(pc))} == {BLUE, GREY}
     for name, kind in (("interval", LineCollection), ("half", LineCollection),
                        ("mean", PathCollection)):  # fmt: skip
@@ -62,7 +62,7 @@ def test_the_best_is_on_top_and_rank_one_on_the_left():
 
 def test_the_legend_says_what_colours_and_lines_mean():
     n = int(rank_summary(posterior(10), tied_prob=0.9)["tied_with_leader"].sum())
-    assert legend_of(plot_ranks(posterior(10), prob=0.945, tied_prob=0.9)) == [
+    assert legend_of(plot_ranks(posterior(10), ci_prob=0.945, tied_prob=0.9)) == [
         f"not distinguishable from the leader ({n} items)",
         "worse, jointly with probability ≥ 0.9",
         "mean rank",
@@ -87,7 +87,7 @@ def test_chosen_items_keep_their_order_and_their_ranks_among_all():
     u = posterior(30)
     chosen = ["Item 20", "Item 3", "Item 11"]
     pc = plot_ranks(u, items=chosen)
-    summary, half = rank_summary(u), rank_summary(u, prob=0.5)
+    summary, half = rank_summary(u), rank_summary(u, ci_prob=0.5)
     assert names_of(axes_of(pc)) == chosen
     check_rows(axes_of(pc), summary.loc[chosen], half.loc[chosen])
     assert title_of(pc) == "3 of 30 items"
@@ -114,7 +114,7 @@ def test_a_mean_outside_a_narrow_interval_is_still_on_the_scale():
         dims=("chain", "draw", "item"),
         coords={"item": list("abcdefghij")},
     )
-    ax = axes_of(plot_ranks(u, items=["a"], prob=0.1))
+    ax = axes_of(plot_ranks(u, items=["a"], ci_prob=0.1))
     assert markers(ax)[0][1] == 1.9
     assert ax.get_xlim()[1] > 1.9
 
@@ -132,7 +132,7 @@ def test_intervals_of_all_items_at_once_are_wider_and_said_to_be():
     check_rows(
         axes_of(pc),
         rank_summary(u, simultaneous=True),
-        rank_summary(u, simultaneous=True, prob=0.5),
+        rank_summary(u, simultaneous=True, ci_prob=0.5),
     )
     one_by_one = intervals(axes_of(plot_ranks(u)), 0)
     assert np.diff(intervals(axes_of(pc), 0)).sum() > np.diff(one_by_one).sum()
@@ -144,7 +144,7 @@ def test_intervals_of_all_items_at_once_are_wider_and_said_to_be():
 def test_every_label_of_a_further_dim_has_a_panel_with_its_own_summary():
     u = by_category(2, 5)
     pc = plot_ranks(u)
-    table, half = rank_summary(u), rank_summary(u, prob=0.5)
+    table, half = rank_summary(u), rank_summary(u, ci_prob=0.5)
     order = table["mean_rank"].groupby("item").mean().sort_values(kind="stable").index
     for label in u["category"].values:
         check_rows(
@@ -185,8 +185,8 @@ def test_panels_that_do_not_fit_raise():
         plot_ranks(u)
     with pytest.raises(ValueError, match=r"; the 10 items are ('Item \d', ){5}\.\.\.$"):
         plot_ranks(posterior(10), items=["x"])
-    with pytest.raises(ValueError, match=r"^`prob` is 94; it must lie between 0\.0 and 1"):
-        plot_ranks(posterior(2), prob=94)
+    with pytest.raises(ValueError, match=r"^`ci_prob` is 94; it must lie between 0\.0 and 1"):
+        plot_ranks(posterior(2), ci_prob=94)
 
 
 def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_right():

@@ -22,7 +22,7 @@ BY_HAND = posterior([[0.5, 2.0, 5.0], [1.0, 4.0, 6.0], [0.5, 2.0, 3.0], [0.6, 1.
 
 
 def test_every_column_is_as_by_hand():
-    table = adherence_summary(BY_HAND, prob=0.5)
+    table = adherence_summary(BY_HAND, ci_prob=0.5)
     assert table.index.tolist() == ["cy", "bob", "ann"]
     assert table.index.name == "ranker"
     expected = pd.DataFrame(
@@ -88,9 +88,13 @@ NOBODY = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
 @pytest.mark.parametrize(
     ("data", "option", "message"),
     [
-        (posterior([[1, -0.5, 0.3]]), {}, r"'adherence' of ranker bob is -0\.5 .* with var=\.$"),
+        (
+            posterior([[1, -0.5, 0.3]]),
+            {},
+            r"'adherence' of ranker bob is -0\.5 .* with var_name=\.$",
+        ),
         (xr.concat([BY_HAND, BY_HAND], "year"), {}, "^'adherence' has the additional dims"),
-        (BY_HAND, {"prob": 94}, r"^`prob` is 94; it must lie between 0\.0 and 1\.$"),
+        (BY_HAND, {"ci_prob": 94}, r"^`ci_prob` is 94; it must lie between 0\.0 and 1\.$"),
         (BY_HAND, {"outlier_prob": 0.5}, r"^`outlier_prob` is 0\.5; it must lie between 0\.5 and"),
         (BY_HAND, {"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),
         (BY_HAND, {"factor": math.inf}, r"^`factor` is inf; it must be finite"),

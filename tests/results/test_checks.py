@@ -98,7 +98,9 @@ def test_the_interval_holds_the_draws_between_its_tails():
     rng = np.random.default_rng(0)
     drawn = np.array([[1, 2], [2, 1]])[rng.integers(0, 2, (200, 8))]
     data = tree([[1, 2]] * 8, drawn, [[0, 1]] * 8, [1.0] * 8)
-    row = ranking_checks(data, consensus=["a", "b"], prob=0.5).loc[("pair order", "a > b", "all")]
+    row = ranking_checks(data, consensus=["a", "b"], ci_prob=0.5).loc[
+        ("pair order", "a > b", "all")
+    ]
     shares = np.sort((drawn[:, :, 0] == 1).mean(axis=1))
     assert (row["low"], row["high"]) == (shares[49], shares[149])
 
@@ -268,7 +270,7 @@ def fitted():
             model.add_coord("contestant", rankings.items)
             utility = pm.ZeroSumNormal("worth", 2.0, dims="contestant")
             br.PlackettLuce("race", utility, observed=rankings, dims=("heat", "place"))
-        return ranking_checks(with_predictions(model), var="race", consensus="worth")
+        return ranking_checks(with_predictions(model), var_name="race", consensus="worth")
 
     return checks_of
 
@@ -342,7 +344,7 @@ REFUSED = [
     (without("posterior_predictive"), {}, r"no posterior_predictive.*extend_inferencedata=True"),
     (without("observed_data"), {}, "no observed_data; it has"),
     (tree()["observed_data"].to_dataset(), {}, r"Expected a DataTree .* got Dataset"),
-    (tree(), {"var": "x"}, r"no variable 'x'; it has \['y'\]"),
+    (tree(), {"var_name": "x"}, r"no variable 'x'; it has \['y'\]"),
     (
         without("constant_data", "y_item", **PAIRS),
         {},
@@ -355,7 +357,7 @@ REFUSED = [
         for name in ("max_pairs", "draws")
         for value in (0, 1.5)
     ),
-    (tree(), {"prob": 1.2}, r"`prob` is 1\.2"),
+    (tree(), {"ci_prob": 1.2}, r"`ci_prob` is 1\.2"),
     *(
         (tree(), {"consensus": wrong}, "^`consensus` must contain each of the 3 items once, best")
         for wrong in (["a", "b"], ["a", "b", "b"], ["a", "b", "x"])
@@ -414,7 +416,7 @@ def rows(**changed):
         table.loc[table.index.get_level_values("label") == label, "observed"] = observed
     table["surprising"] = (table["observed"] < table["low"]) | (table["observed"] > table["high"])
     table["p"] = np.where(table["surprising"], 0.0, 1.0)
-    table.attrs["prob"] = 0.94
+    table.attrs["ci_prob"] = 0.94
     return table
 
 

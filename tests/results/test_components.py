@@ -75,7 +75,7 @@ def test_components_that_draws_cannot_tell_apart_are_said():
 
 def test_what_is_missing_or_of_another_model_raises():
     with pytest.raises(ValueError, match="has no variable 'taste'"):
-        relabel_components(posterior(), var="taste")
+        relabel_components(posterior(), var_name="taste")
     with pytest.raises(ValueError, match="has no dim 'cluster'"):
         relabel_components(posterior(), dim="cluster")
     with pytest.raises(ValueError, match="has 2 components with 3 values of 'utility'; the"):

@@ -23,8 +23,8 @@ FUNCTIONS = {
     "rank_summary": rank_summary,
     "rank_summary, simultaneous": lambda u, **k: rank_summary(u, simultaneous=True, **k),
     "place_probability": place_probability,
-    "top_probability": lambda u, **k: top_probability(u, 1, **k),
-    "top_probability, several": lambda u, **k: top_probability(u, [1, 2], **k),
+    "top_probability": lambda u, **k: top_probability(u, top=1, **k),
+    "top_probability, several": lambda u, **k: top_probability(u, top=[1, 2], **k),
     "tied_with_leader": tied_with_leader,
     "win_probability": win_probability,
     "win_probability, match": lambda u, **k: win_probability(u, of="match", **k),
@@ -132,7 +132,7 @@ def test_groups_come_before_items_and_coordinates_of_both_are_kept():
     assert p["strong"].dims == ("item",)
     assert p["age"].values.tolist() == [30, 31, 32, 33]
     assert p["place"].values.tolist() == [1, 2, 3]
-    assert top_probability(several(), [2, 1]).dims == ("problem", "user", "item", "top")
+    assert top_probability(several(), top=[2, 1]).dims == ("problem", "user", "item", "top")
     assert win_probability(several()).dims == ("problem", "user", "item", "item_other")
     assert consensus_ordering(several()).dims == ("problem", "user", "item")
     assert expected_kendall(several(), [1, 2, 3]).dims == ("problem", "user")
@@ -145,7 +145,7 @@ def test_groups_come_before_items_and_coordinates_of_both_are_kept():
     ("dim", "call"),
     [
         ("place", place_probability),
-        ("top", lambda u: top_probability(u, [1])),
+        ("top", lambda u: top_probability(u, top=[1])),
         ("item_other", win_probability),
     ],
 )
@@ -155,7 +155,7 @@ def test_a_group_called_as_a_dim_of_the_result_raises(dim, call):
 
 
 def test_a_group_called_top_is_no_hindrance_where_the_result_has_no_such_dim():
-    assert top_probability(posterior().expand_dims("top"), 1).dims == ("top", "item")
+    assert top_probability(posterior().expand_dims("top"), top=1).dims == ("top", "item")
 
 
 # Ranks and places

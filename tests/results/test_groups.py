@@ -33,7 +33,7 @@ def tree(seed=0):
 
 def test_pairs_of_a_judge_are_added_up():
     data, logp = tree()
-    found = group_log_likelihood(data, "judge")["log_likelihood"]["y"]
+    found = group_log_likelihood(data, group="judge")["log_likelihood"]["y"]
     assert found.dims == ("chain", "draw", "judge")
     assert found["judge"].values.tolist() == ["a", "b", "c"]  # d has no pairs to leave out
     expected = np.stack(
@@ -44,7 +44,7 @@ def test_pairs_of_a_judge_are_added_up():
 
 def test_the_total_stays_and_so_does_the_rest():
     data, logp = tree()
-    found = group_log_likelihood(data, "day")
+    found = group_log_likelihood(data, group="day")
     np.testing.assert_allclose(found["log_likelihood"]["y"].sum("day"), logp.sum(-1), rtol=1e-14)
     xr.testing.assert_equal(found["log_likelihood"]["z"], data["log_likelihood"]["z"])
     xr.testing.assert_equal(found["posterior"]["x"], data["posterior"]["x"])
@@ -68,7 +68,7 @@ def test_models_are_compared_by_judge():
     table = compare(models, group="judge")
     assert table.index.tolist() == ["random ranking", "better", "worse"]
     assert table.loc["random ranking", "elpd"] == pytest.approx(-60 * np.log(2))
-    alone = az.loo(group_log_likelihood(models["better"], "judge"), var_name="y")
+    alone = az.loo(group_log_likelihood(models["better"], group="judge"), var_name="y")
     assert table.loc["better", "elpd"] == pytest.approx(alone.elpd, abs=1e-9)
     assert alone.n_data_points == 20
 
@@ -92,14 +92,14 @@ def rankings():
 
 def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
     data, _ = rankings()
-    assert group_log_likelihood(data, "ranking") is data
+    assert group_log_likelihood(data, group="ranking") is data
     with pytest.raises(
         ValueError, match=r"^'y' is not grouped by 'item'; its groups are 'ranker'\.$"
     ):
-        group_log_likelihood(data, "item")
+        group_log_likelihood(data, group="item")
     data["log_likelihood"] = data["log_likelihood"].dataset.expand_dims("fold", -1)
     with pytest.raises(ValueError, match=r"dims \['chain', 'draw', 'ranking', 'fold'\]"):
-        group_log_likelihood(data, "ranker")
+        group_log_likelihood(data, group="ranker")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
             r"^'y' is not grouped by 'prompt'; its groups are 'judge', 'day'\. Name the column in",
         ),
         ({"group": "item"}, r"^'y' is not grouped by 'item'; its groups are 'judge', 'day'\."),
-        ({"group": "judge", "var": "v"}, "^The results have a log-likelihood of 'y', 'z', but"),
-        ({"group": "judge", "var": "z"}, r"^'z' is not grouped by 'judge'; it has no groups\."),
+        ({"group": "judge", "var_name": "v"}, "^The results have a log-likelihood of 'y', 'z'"),
+        ({"group": "judge", "var_name": "z"}, r"^'z' is not grouped by 'judge'; it has no groups"),
     ],
     ids=str,
 )
@@ -123,7 +123,7 @@ def test_what_is_not_there_is_named(change, match):
 
 def test_rankings_of_a_ranker_are_added_up():
     data, logp = rankings()
-    found = group_log_likelihood(data, "ranker")["log_likelihood"]["y"]
+    found = group_log_likelihood(data, group="ranker")["log_likelihood"]["y"]
     assert found["ranker"].values.tolist() == ["x", "y"]
     expected = np.stack([logp[..., 1], logp[..., [0, 2, 3]].sum(-1)], -1)
     np.testing.assert_allclose(found, expected, rtol=1e-15)

@@ -123,10 +123,10 @@ def test_a_model_of_a_circle_fails_where_one_of_an_order_does_not():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prob": 1.0}, "prob"),
+        ({"ci_prob": 1.0}, "ci_prob"),
         ({"max_pairs": 0}, "`max_pairs` is 0; it must be a whole number"),
         ({"draws": 0.5}, "`draws` is 0.5; it must be a whole number"),
-        ({"var": "z"}, "'z' must be observed as Pairs and predicted"),
+        ({"var_name": "z"}, "'z' must be observed as Pairs and predicted"),
     ],
 )
 def test_what_cannot_be_checked_is_refused(options, message):

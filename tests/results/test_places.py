@@ -35,7 +35,7 @@ def test_items_equal_in_a_draw_share_the_better_place_and_leave_the_next_empty()
 def test_top_probability_adds_places_up():
     u = noise(300, 40)
     added = place_probability(u).cumsum("place")
-    top = top_probability(u, range(1, 41))
+    top = top_probability(u, top=range(1, 41))
     assert top.dims == ("item", "top")
     assert top["top"].values.tolist() == list(range(1, 41))
     np.testing.assert_allclose(top, added)

@@ -128,7 +128,7 @@ def played_on(chooser, seed, *, top, n_items=8, batch=10, draws=250):
     while True:
         board = br.Pairs.from_matrix(wins)
         data = fit_pairs(board, order_effect=False, draws=draws, random_seed=seed)
-        yield wins.sum(), float(br.top_probability(data, top).values[best].mean())
+        yield wins.sum(), float(br.top_probability(data, top=top).values[best].mean())
         if chooser == "told":
             rows = br.next_matches(data, batch, top=top, random_seed=0)
             pairs = [(int(a), int(b)) for a, b in rows[["item", "item_other"]].values]
@@ -148,77 +148,16 @@ def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
     assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(n)
 
 
-def test_the_settling_of_two_items_is_that_of_a_normal():
-    """With two items the probability that n matches settle it has a closed form."""
-    from scipy.stats import norm
-
-    rng = np.random.default_rng(0)
-    lead, sd = 0.2, 0.25
-    half = rng.normal(lead, sd, 4000) / 2
-    data = posterior(np.stack([half, -half], axis=1)[None])
-    found = br.matches_to_settle(data, at=(100, 400, 1600), random_seed=0)
-    p = 1 / (1 + np.exp(-2 * half))
-    for n, row in found.table.iterrows():
-        v = (2 * half).var(ddof=1)
-        after = 1 / (1 / v + n * (p * (1 - p)).mean())
-        z = norm.ppf(0.95) * np.sqrt(after)
-        moved, mean = np.sqrt(v - after), 2 * half.mean()
-        expected = norm.sf((z - mean) / moved) + norm.cdf((-z - mean) / moved)
-        # 200 futures; 1,000 draws of each blur the bound a little
-        assert row["p_settled"] == pytest.approx(expected, abs=5 * 0.5 / np.sqrt(200) + 0.02)
-    assert found.now == 2
-    assert "tied with one other item" in str(found)
-
-
-def test_matches_among_the_tied_settle_sooner():
-    rng = np.random.default_rng(1)
-    utility = rng.normal([1.0, 0.8, *[-2.0] * 6], 0.2, (3000, 8))
-    every, tied = (
-        br.matches_to_settle(posterior(utility[None]), among=a, random_seed=0)
-        for a in ("all", "tied")
-    )
-    assert (tied.table["members"] <= every.table["members"] + 1e-9).all()
-    assert tied.matches < every.matches
-
-
 @pytest.mark.parametrize(
-    ("draws", "options", "text"),
+    ("options", "message"),
     [
-        (
-            [[[2.0, 1.0], [3.0, 1.0]]],
-            {},
-            "No other item is tied with the leader now; no more matches are needed.",
-        ),
-        (
-            np.random.default_rng(0).normal(0, 0.1, (1, 500, 4)),
-            {"at": (1, 2)},
-            "tied with 3 other items now. Even with 2 more matches, it would be tied with no other",
-        ),
-        (
-            np.random.default_rng(0).normal(0, 1, (1, 500, 4)),
-            {"at_most": 2, "at": (10_000,)},
-            "After about 10,000 more matches, it would be tied with at most one other item with",
-        ),
+        ({"n": 0}, "`n` is 0; it must be a whole number"),
+        ({"top": 2}, "^`top` is 2; it must be less than the number of items,"),
+        ({"cost": np.ones(2)}, r"^`cost` has shape \(2,\); it must be \(2,"),
+        ({"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
+        ({"cost": [[1, 2], [3, 1]]}, "^`cost` must be symmetric: row 0, column"),
     ],
 )
-def test_what_settling_says(draws, options, text):
-    assert text in str(br.matches_to_settle(posterior(draws), **options))
-
-
-@pytest.mark.parametrize(
-    ("plan", "options", "message"),
-    [
-        (br.next_matches, {"n": 0}, "`n` is 0; it must be a whole number"),
-        (br.next_matches, {"top": 2}, "^`top` is 2; it must be less than the number of items,"),
-        (br.next_matches, {"cost": np.ones(2)}, r"^`cost` has shape \(2,\); it must be \(2,"),
-        (br.next_matches, {"cost": np.zeros((2, 2))}, "`cost` must be positive and finite"),
-        (br.next_matches, {"cost": [[1, 2], [3, 1]]}, "^`cost` must be symmetric: row 0, column"),
-        (br.matches_to_settle, {"at_most": 0}, "`at_most` is 0; it must be a whole number"),
-        (br.matches_to_settle, {"among": "some"}, "is 'some'; it must be 'all' or 'tied'"),
-        (br.matches_to_settle, {"at": (5, 2)}, r"^`at` is \(5, 2\); it must be ascending whole"),
-        (br.matches_to_settle, {"power": 1.0}, "`power` is 1.0"),
-    ],
-)
-def test_bad_plans(plan, options, message):
+def test_bad_plans(options, message):
     with pytest.raises(ValueError, match=message):
-        plan(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)
+        br.next_matches(posterior([[[1.0, 2.0], [2.0, 1.0]]]), **options)

@@ -74,7 +74,7 @@ def test_predictions_are_read_with_the_data_that_they_were_made_for():
     [
         (tree(), {"group": "prior_predictive"}, r"no prior_predictive; .*sample_prior_predictive"),
         (tree(), {"group": "posterior"}, "^`group` is 'posterior'; it must be one of"),
-        (tree(), {"var": "rank"}, r"no variable 'rank'; it has \['y'\]. .* with var="),
+        (tree(), {"var_name": "rank"}, r"no variable 'rank'; it has \['y'\]. .* with var_name="),
         (tree([[[1, 2]]]), {}, r"^'y' in posterior_predictive has the sizes \{'chain': 1,"),
         (tree(ranking=list("xyw")), {}, "^'y' in posterior_predictive has other ranking labels"),
     ],

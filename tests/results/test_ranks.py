@@ -33,7 +33,7 @@ def test_items_equal_in_a_draw_share_the_better_rank():
 
 
 def test_a_summary_of_four_draws_is_what_one_counts_by_hand():
-    summary = rank_summary(posterior(), top=2, prob=0.5)
+    summary = rank_summary(posterior(), top=2, ci_prob=0.5)
     assert summary.index.tolist() == ["ale", "bock", "cider"]
     assert summary.index.name == "item"
     # ranks of ale: 1 1 1 3; of bock: 1 2 2 3; of cider: 2 2 3 3
@@ -56,7 +56,7 @@ def test_rank_intervals_are_whole_ranks_with_equal_tails():
     a = [3.0] * 50 + [1.5] * 30 + [0.0] * 20
     u = posterior([[[x, 2.0, 1.0] for x in a]], items="abc")
     ends = {
-        prob: tuple(rank_summary(u, prob=prob).loc["a", ["rank_low", "rank_high"]])
+        prob: tuple(rank_summary(u, ci_prob=prob).loc["a", ["rank_low", "rank_high"]])
         for prob in (0.5, 0.62, 0.7, 0.94)
     }
     # the upper tails begin at draw 75, 81, 85, 97 of 100
@@ -73,7 +73,7 @@ def test_several_tops_are_a_column_each():
 
 def test_simultaneous_intervals_are_wider_and_change_nothing_else():
     u = noise(400, 12)
-    alone, at_once = rank_summary(u, prob=0.5), rank_summary(u, prob=0.5, simultaneous=True)
+    alone, at_once = rank_summary(u, ci_prob=0.5), rank_summary(u, ci_prob=0.5, simultaneous=True)
     assert (at_once["rank_low"] <= alone["rank_low"]).all()
     assert (at_once["rank_high"] >= alone["rank_high"]).all()
     ends = ["rank_low", "rank_high"]
@@ -117,7 +117,7 @@ def test_what_the_samplers_of_pymc_return_is_read_with_names_of_ones_own():
     assert float(p.sel(player="ben", player_other="ann")) == 1
 
 
-@pytest.mark.parametrize(("name", "lowest"), [("prob", 0.0), ("tied_prob", 0.5)])
+@pytest.mark.parametrize(("name", "lowest"), [("ci_prob", 0.0), ("tied_prob", 0.5)])
 @pytest.mark.parametrize("prob", [-0.1, 1, 94, np.nan, "lowest"])
 def test_a_probability_out_of_range_raises(name, lowest, prob):
     prob = lowest if prob == "lowest" else prob

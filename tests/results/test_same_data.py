@@ -147,11 +147,13 @@ def test_a_variable_may_have_another_name_in_one_model():
     one, other = results(model_of(rankings())), results(model_of(rankings(MOVED), name="z"))
     with pytest.raises(ValueError, match=r"^The results of 'other' have a log-likelihood of 'z',"):
         compare({"one": one, "other": other})
-    table = compare({"other": other, "one": one}, var={"other": "z"})
+    table = compare({"other": other, "one": one}, var_name={"other": "z"})
     assert table.loc["random ranking", "elpd"] == pytest.approx(-4 * np.log(6) - np.log(3 * 2))
     assert table.loc["one", "elpd_diff"] == pytest.approx(table.loc["other", "elpd_diff"])
-    with pytest.raises(ValueError, match=r"^`var` names the model 'two', which does not exist\."):
-        compare({"one": one}, var={"two": "z"})
+    with pytest.raises(
+        ValueError, match=r"^`var_name` names the model 'two', which does not exist\."
+    ):
+        compare({"one": one}, var_name={"two": "z"})
 
 
 def units(rng, n, *, n_contents=3, n_rankers=3, by_name):

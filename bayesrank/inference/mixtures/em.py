@@ -115,7 +115,7 @@ class MixtureFit:
 def fit_mixture(
     model: pm.Model,
     *,
-    var: str = "y",
+    var_name: str = "y",
     n_starts: int = 20,
     random_seed: int | None = None,
     mode: str | None = None,
@@ -131,7 +131,7 @@ def fit_mixture(
     model : pm.Model
         A model with a `Mixture` that observes `Rankings`. Free variables must be continuous, or the
         consensus of a `Mallows` or `GeneralizedMallows` component with a uniform prior.
-    var : str
+    var_name : str
         Name of the mixture.
     n_starts : int
         Number of starts, 1 or more.
@@ -161,7 +161,7 @@ def fit_mixture(
     Notes
     -----
     With Mallows components, start NUTS and `LeapAndShift` from the mode, and relabel the components
-    by their consensus: ``br.relabel_components(posterior, found.mode, var="consensus")``.
+    by their consensus: ``br.relabel_components(posterior, found.mode, var_name="consensus")``.
 
     References
     ----------
@@ -181,14 +181,14 @@ def fit_mixture(
     """
     if n_starts < 1:
         raise ValueError(f"`n_starts` is {n_starts}; it must be 1 or more.")
-    mixture = _mixture(model, var)
+    mixture = _mixture(model, var_name)
     n_units, n_components = len(mixture.scores), mixture.components.size
     if n_components > n_units:
         raise ValueError(
-            f"{var!r} has {n_components} components but only {n_units} {mixture.rows}s. Use fewer "
-            "components."
+            f"{var_name!r} has {n_components} components but only {n_units} {mixture.rows}s. Use "
+            "fewer components."
         )
-    em = _compile(model, var, mode)
+    em = _compile(model, var_name, mode)
     rng = np.random.default_rng(random_seed)
     starts = [_memberships(mixture.scores, n_components, rng) for _ in range(n_starts)]
     ends = [em.climb(members, mixture.scores) for members in starts]
@@ -210,13 +210,13 @@ def fit_mixture(
         n_parameters=x.size - sum(orders.n_redundant for orders in em.orders),
         n_units=float(members.sum()),
     )
-    for doubt in _doubts(found, mixture, var, em.missing(x)):
+    for doubt in _doubts(found, mixture, var_name, em.missing(x)):
         warnings.warn(doubt, MixtureWarning, stacklevel=2)
     return found
 
 
 def component_probabilities(
-    model: pm.Model, data: xr.DataTree, *, var: str = "y", predicted: bool = False
+    model: pm.Model, data: xr.DataTree, *, var_name: str = "y", predicted: bool = False
 ) -> Any:
     r"""Compute the probability that each ranker, or ranking, belongs to each component.
 
@@ -230,7 +230,7 @@ def component_probabilities(
         A model with a `Mixture` that observes `Rankings`.
     data : DataTree
         The posterior of the model, relabelled by `bayesrank.relabel_components`, or a mode.
-    var : str
+    var_name : str
         Name of the mixture.
     predicted : bool
         Whether to return probabilities of every draw, for the observed rankings and for the
@@ -248,7 +248,7 @@ def component_probabilities(
     --------
     >>> br.component_probabilities(model, posterior).idxmax("component")  # doctest: +SKIP
     """
-    mixture = _mixture(model, var)
+    mixture = _mixture(model, var_name)
     posterior = data["posterior"].dataset
     missing = [rv.name for rv in model.free_RVs if rv.name not in posterior]
     if missing:
@@ -263,12 +263,12 @@ def component_probabilities(
         component: mixture.components[component],
     }
     if predicted:
-        new = _predicted(data, posterior, model, var)
+        new = _predicted(data, posterior, model, var_name)
         posterior = posterior.sel(chain=new["chain"], draw=new["draw"])
     shape = (posterior.sizes["chain"], posterior.sizes["draw"])
 
     def by_draw(value: Any = None) -> Iterator[Floats]:
-        return at_draws(model, var, lambda terms: membership_of(joint_of(terms)), value=value)(
+        return at_draws(model, var_name, lambda terms: membership_of(joint_of(terms)), value=value)(
             posterior
         )
 
@@ -284,13 +284,13 @@ def component_probabilities(
     return xr.Dataset(arrays, coords=coords)
 
 
-def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: str) -> Any:
+def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var_name: str) -> Any:
     """Find predicted rankings, (chain, draw, ...); raise unless the posterior has their draws."""
     groups = data.children
-    name = model.name_for(var)
+    name = model.name_for(var_name)
     if "posterior_predictive" not in groups or name not in groups["posterior_predictive"].dataset:
         raise ValueError(
-            f"The data have no predictions of {var!r}. Within the model, call "
+            f"The data have no predictions of {var_name!r}. Within the model, call "
             "pm.sample_posterior_predictive(posterior, extend_inferencedata=True)."
         )
     new = groups["posterior_predictive"].dataset[name]
@@ -298,8 +298,8 @@ def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var: s
     for dim in ("chain", "draw"):
         if not set(new[dim].to_numpy()) <= set(posterior[dim].to_numpy()):
             raise ValueError(
-                f"The predictions of {var!r} come from draws that the posterior does not have. "
-                "Predict from this posterior."
+                f"The predictions of {var_name!r} come from draws that the posterior does not "
+                "have. Predict from this posterior."
             )
     return new
 
@@ -315,14 +315,14 @@ class _Mixture(NamedTuple):
     scores: Floats  # (n_units, n_items) mean place of the items, from 1 (first) to -1 (last)
 
 
-def _mixture(model: pm.Model, var: str) -> _Mixture:
+def _mixture(model: pm.Model, var_name: str) -> _Mixture:
     """Find a mixture, and the mean places of the items by unit."""
-    name = model.name_for(var)
+    name = model.name_for(var_name)
     if name_of(name, COMPONENTS) not in model.named_vars:
         known = sorted(rv.name for rv in model.observed_RVs)
         raise ValueError(
-            f"The model has no Mixture named {var!r} that observes Rankings; it observes {known}. "
-            "Name the mixture in `var`."
+            f"The model has no Mixture named {var_name!r} that observes Rankings; it observes "
+            f"{known}. Name the mixture in `var_name`."
         )
     (dim,) = model.named_vars_to_dims[name_of(name, COMPONENTS)]
     labels = np.asarray(model.coords[dim])
@@ -484,9 +484,9 @@ class _EM(NamedTuple):
         return float(self.height(after)[0] - self.height(x)[0])
 
 
-def _compile(model: pm.Model, var: str, mode: str | None) -> _EM:
+def _compile(model: pm.Model, var_name: str, mode: str | None) -> _EM:
     """Compile Q and the log posterior of the variables on their original scale."""
-    y = model[model.name_for(var)]
+    y = model[model.name_for(var_name)]
     discrete = [rv for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     dependent = [(rv, _consensus_data(model, rv, y)) for rv in discrete]
     others = [rv for rv in model.basic_RVs if rv is not y]
@@ -545,29 +545,29 @@ def _expected(members: Any, joint: Any) -> Any:
     return pt.sum(pt.switch(positive, members * pt.switch(positive, joint, 0.0), 0.0))
 
 
-def _doubts(found: MixtureFit, mixture: _Mixture, var: str, missing: float) -> Iterator[str]:
+def _doubts(found: MixtureFit, mixture: _Mixture, var_name: str, missing: float) -> Iterator[str]:
     """Yield reasons to doubt the best mode."""
     n_starts, rows = len(found.log_posterior), mixture.rows
     if (mixture.scores == mixture.scores[0]).all() and found.share.size > 1:
         yield (
-            f"All {len(mixture.scores)} {rows}s of {var!r} are equal, so only the prior separates "
-            "the components."
+            f"All {len(mixture.scores)} {rows}s of {var_name!r} are equal, so only the prior "
+            "separates the components."
         )
     if n_starts > 1 and found.n_reached == 1:
         yield (
-            f"Only 1 of {n_starts} starts reached the best mode of {var!r}, so there may be better "
-            "modes. Increase n_starts."
+            f"Only 1 of {n_starts} starts reached the best mode of {var_name!r}, so there may be "
+            "better modes. Increase n_starts."
         )
     expected = found.share.to_numpy() * found.n_units
     if (expected < EMPTY).any():
         g = int(expected.argmin())
         label = found.share[found.share.dims[0]].to_numpy().tolist()[g]
         yield (
-            f"Component {label!r} of {var!r} is empty at the best mode: {expected[g]:.2g} of "
+            f"Component {label!r} of {var_name!r} is empty at the best mode: {expected[g]:.2g} of "
             f"{found.n_units:g} {rows}s are expected to belong to it. Use fewer components."
         )
     if missing > SAME:
         yield (
-            f"The search for the best mode of {var!r} did not converge: the log posterior is "
+            f"The search for the best mode of {var_name!r} did not converge: the log posterior is "
             f"{missing:.2g} higher a few steps on. Use more informative priors."
         )

@@ -14,7 +14,7 @@ __all__ = ["at_draws"]
 
 def at_draws(
     model: pm.Model,
-    var: str,
+    var_name: str,
     of: Callable[[Any], Any] = lambda terms: terms,
     *,
     value: xr.DataArray | None = None,
@@ -24,7 +24,7 @@ def at_draws(
     Parameters
     ----------
     model : pm.Model
-    var : str
+    var_name : str
         The observed variable.
     of : callable
         Takes the graph of the terms, one per row, and returns the graph to evaluate; by default,
@@ -41,7 +41,7 @@ def at_draws(
     plain = remove_value_transforms(model)
     inputs = list(plain.value_vars)
     names = [plain.values_to_rvs[x].name for x in inputs]
-    y = plain[plain.name_for(var)]
+    y = plain[plain.name_for(var_name)]
     if value is None:
         wanted = of(plain.logp(vars=[y], sum=False)[0])
     else:

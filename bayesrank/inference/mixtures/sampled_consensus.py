@@ -45,14 +45,14 @@ Floats = NDArray[np.float64]
 class _Marginalised:
     """A marginalised consensus: the rankings, and the draws of their concentrations."""
 
-    def __init__(self, data: xr.DataTree, var: str, model: pm.Model | None) -> None:
+    def __init__(self, data: xr.DataTree, var_name: str, model: pm.Model | None) -> None:
         model = pm.modelcontext(model)
-        node: Any = getattr(model.named_vars.get(var), "owner", None)
+        node: Any = getattr(model.named_vars.get(var_name), "owner", None)
         if not isinstance(getattr(node, "op", None), ObservedSummedOutRV):
             raise ValueError(
-                f"{var!r} is not a Mallows variable of the model that observes Rankings and "
-                "marginalises its consensus. Name it in `var`. If the consensus is a parameter, "
-                "the posterior contains its draws."
+                f"{var_name!r} is not a Mallows variable of the model that observes Rankings and "
+                "marginalises its consensus. Name it in `var_name`. If the consensus is a "
+                "parameter, the posterior contains its draws."
             )
         p = node.op.named(node.inputs[2:])
         self.by_stage = node.op.by_stage
@@ -66,8 +66,8 @@ class _Marginalised:
         np.put_along_axis(self.by_item, item, ranks, axis=1)
         self.weight: Floats = weight
         self.n = item.shape[1]
-        self.item = Kept(data, var).item_axis or "item"
-        self.ranking = model.named_vars_to_dims[var][0]
+        self.item = Kept(data, var_name).item_axis or "item"
+        self.ranking = model.named_vars_to_dims[var_name][0]
         self.coords = {
             dim: list(model.coords[dim])
             for dim in (self.item, self.ranking)
@@ -163,7 +163,11 @@ def _posterior(data: xr.DataTree) -> xr.Dataset:
 
 
 def sample_consensus(
-    data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None, random_seed: Any = None
+    data: xr.DataTree,
+    *,
+    var_name: str = "y",
+    model: pm.Model | None = None,
+    random_seed: Any = None,
 ) -> xr.Dataset:
     r"""Draw the consensus that a Mallows model has marginalised, exactly, for each posterior draw.
 
@@ -176,7 +180,7 @@ def sample_consensus(
     ----------
     data : DataTree
         The result of `pm.sample`.
-    var : str
+    var_name : str
         The variable that observes the rankings, a `Mallows` without a consensus.
     model : pm.Model, optional
         By default, the model in context.
@@ -208,7 +212,7 @@ def sample_consensus(
             [0.639, 0.274, 0.087],
             [0.806, 0.18 , 0.015]]])
     """
-    consensus = _Marginalised(data, var, model)
+    consensus = _Marginalised(data, var_name, model)
     seeds = (
         np.random.default_rng(random_seed)
         .integers(0, 2**62, size=consensus.n_draws)
@@ -237,7 +241,7 @@ def sample_consensus(
 
 
 def consensus_log_likelihood(
-    data: xr.DataTree, *, var: str = "y", model: pm.Model | None = None
+    data: xr.DataTree, *, var_name: str = "y", model: pm.Model | None = None
 ) -> xr.DataTree:
     r"""Add the log-probability of every ranking given all others, with the consensus marginalised.
 
@@ -252,13 +256,13 @@ def consensus_log_likelihood(
 
     Parameters
     ----------
-    data, var, model
+    data, var_name, model
         See `sample_consensus`. The data are not changed.
 
     Returns
     -------
     DataTree
-        The data with `var` in the group ``log_likelihood``, (chain, draw, ranking).
+        The data with `var_name` in the group ``log_likelihood``, (chain, draw, ranking).
 
     Notes
     -----
@@ -276,7 +280,7 @@ def consensus_log_likelihood(
     >>> idata = br.consensus_log_likelihood(idata, model=model)  # doctest: +SKIP
     >>> az.loo(idata)  # doctest: +SKIP
     """
-    consensus = _Marginalised(data, var, model)
+    consensus = _Marginalised(data, var_name, model)
     if consensus.alpha.shape[1] == 1:
         rows = np.column_stack([consensus.by_item, consensus.weight])
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -298,7 +302,7 @@ def consensus_log_likelihood(
     has_group = "log_likelihood" in out.children
     present = out["log_likelihood"].to_dataset() if has_group else xr.Dataset()
     out["log_likelihood"] = xr.DataTree(
-        present.drop_vars(var, errors="ignore").assign({var: found})
+        present.drop_vars(var_name, errors="ignore").assign({var_name: found})
     )
     return out
 

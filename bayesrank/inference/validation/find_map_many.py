@@ -33,7 +33,7 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     model: pm.Model,
     problems: Mapping[Hashable, Any] | Sequence[Any],
     *,
-    var: str = "y",
+    var_name: str = "y",
     done: xr.Dataset | None = None,
     n_jobs: int | None = None,
     client: Any = None,
@@ -49,11 +49,11 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
         A model that observes one of the data sets, or other data on the same items. It is not
         changed.
     problems : mapping of label to data, or sequence of data
-        The data that `var` observes in each problem, as for `set_observed`: `Rankings`, `Pairs`,
-        `PairCounts` or `Interactions` on the model's items. Alternatively, a dict of values for the
-        model's data variables, as for `pm.set_data`. It contains new data under the name of `var`
-        in all problems or in none. A sequence has the labels 0, 1, ...
-    var : str
+        The data that `var_name` observes in each problem, as for `set_observed`: `Rankings`,
+        `Pairs`, `PairCounts` or `Interactions` on the model's items. Alternatively, a dict of
+        values for the model's data variables, as for `pm.set_data`. It contains new data under the
+        name of `var_name` in all problems or in none. A sequence has the labels 0, 1, ...
+    var_name : str
         The observed variable.
     done : Dataset, optional
         Result of an earlier call. Problems that it fitted are not fitted again.
@@ -74,7 +74,7 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     Raises
     ------
     ValueError
-        If there are no problems, or only some of them have data for `var`.
+        If there are no problems, or only some of them have data for `var_name`.
     Exception
         Any error before the first fit, such as a model that does not compile.
 
@@ -112,10 +112,10 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     """
     labelled: dict[Hashable, Any] = {}
     labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
-    _check_problems(labelled, var)
+    _check_problems(labelled, var_name)
     fits = _done(done)
     wanted = {label: problem for label, problem in labelled.items() if label not in fits}
-    fitter = partial(_Fitter, model, var, max_iterations, tolerance)
+    fitter = partial(_Fitter, model, var_name, max_iterations, tolerance)
     n_before, rest = len(fits), ""
     try:
         for some in on_workers(
@@ -155,8 +155,10 @@ class _Fit(NamedTuple):
 class _Fitter:
     """A model in a worker, with its log density and a function from points to values."""
 
-    def __init__(self, model: pm.Model, var: str, max_iterations: int, tolerance: float) -> None:
-        self.model, self.var = model, var
+    def __init__(
+        self, model: pm.Model, var_name: str, max_iterations: int, tolerance: float
+    ) -> None:
+        self.model, self.var = model, var_name
         self.max_iterations, self.tolerance = max_iterations, tolerance
         self.logp, self.start = objective(model)
         self.values_of = compile_values(model)
@@ -194,17 +196,19 @@ class _Fitter:
         return _Fit(values, float(self.logp(mode)[0]), "")
 
 
-def _check_problems(problems: Mapping[Hashable, Any], var: str) -> None:
+def _check_problems(problems: Mapping[Hashable, Any], var_name: str) -> None:
     """Raise if there are no problems, or if a problem would keep the data of another one."""
     if not problems:
         raise ValueError("Expected at least one problem to fit; `problems` is empty.")
     without = [
-        label for label, data in problems.items() if isinstance(data, Mapping) and var not in data
+        label
+        for label, data in problems.items()
+        if isinstance(data, Mapping) and var_name not in data
     ]
     if without and len(without) < len(problems):
         raise ValueError(
-            f"Problem {label_repr(without[0])} has no data for {var!r}, which other problems have. "
-            f"Give {var!r} in all problems or in none."
+            f"Problem {label_repr(without[0])} has no data for {var_name!r}, which other problems "
+            f"have. Give {var_name!r} in all problems or in none."
         )
 
 

@@ -65,7 +65,7 @@ class FoldWarning(UserWarning):
 def kfold(
     model: pm.Model,
     *,
-    var: str = "y",
+    var_name: str = "y",
     by: str | None = None,
     k: int = 10,
     folds: ArrayLike | None = None,
@@ -84,10 +84,10 @@ def kfold(
     Parameters
     ----------
     model : pm.Model
-        A model in which `var` observes rankings, pairs or counts, by a distribution of bayesrank or
-        one labelled by `declare_outcomes`. All other variables are continuous, or full rankings,
-        such as the consensus of a `Mallows`. The model is not changed.
-    var : str
+        A model in which `var_name` observes rankings, pairs or counts, by a distribution of
+        bayesrank or one labelled by `declare_outcomes`. All other variables are continuous, or full
+        rankings, such as the consensus of a `Mallows`. The model is not changed.
+    var_name : str
         The observed variable.
     by : str, optional
         Label of the units: "ranker", "judge", or a group of the `Pairs`. All rows of a unit are
@@ -159,7 +159,7 @@ def kfold(
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """
-    units = _units(model, var, by)
+    units = _units(model, var_name, by)
     # models with the same data get the same folds
     fold = _folds(units, k, folds, random_seed or 0, by or units.rows)
     random_seed = fixed_seed(random_seed)
@@ -169,7 +169,7 @@ def kfold(
     if not alone:  # processes in parallel, chains one after the other
         settings["cores"] = 1
     sampler = _Sampler(settings, nuts or {}, progressbar and alone)
-    prepare = partial(_Folds, model, var, units.unit_of_row, sampler)
+    prepare = partial(_Folds, model, var_name, units.unit_of_row, sampler)
     problems = {f: (f, fold == f, random_seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
@@ -215,9 +215,9 @@ class _Units(NamedTuple):
     coords: dict[str, NDArray[Any]]  # the units' contents and groups, if known
 
 
-def _units(model: pm.Model, var: str, by: str | None) -> _Units:
+def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
     """Find the units that are left out and predicted together."""
-    name = model.name_for(var)
+    name = model.name_for(var_name)
     observed = [rv.name for rv in model.observed_RVs]
     if name not in observed:
         raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
@@ -225,7 +225,7 @@ def _units(model: pm.Model, var: str, by: str | None) -> _Units:
         raise ValueError(
             f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank, "
             "so kfold does not know what to leave out. If it is a pm.Mixture of our distributions, "
-            f"call br.declare_outcomes({var!r}) first."
+            f"call br.declare_outcomes({var_name!r}) first."
         )
     kept = _kept(model, name)
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
@@ -326,13 +326,13 @@ class _Folds:
     """A model in a worker that is fitted without a fold and predicts it."""
 
     def __init__(
-        self, model: pm.Model, var: str, unit_of_row: NDArray[np.int64], sampler: _Sampler
+        self, model: pm.Model, var_name: str, unit_of_row: NDArray[np.int64], sampler: _Sampler
     ) -> None:
-        self.var, self.unit_of_row, self.chains = var, unit_of_row, sampler.settings["chains"]
+        self.var, self.unit_of_row, self.chains = var_name, unit_of_row, sampler.settings["chains"]
         method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
-        self.fit_without = method(model, var, len(unit_of_row), sampler)
-        self.are_components = name_of(model.name_for(var), COMPONENTS) in model.named_vars
-        self.log_likelihood = at_draws(model, var)
+        self.fit_without = method(model, var_name, len(unit_of_row), sampler)
+        self.are_components = name_of(model.name_for(var_name), COMPONENTS) in model.named_vars
+        self.log_likelihood = at_draws(model, var_name)
 
     def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
         f, inside, random_seed = fold
@@ -352,9 +352,9 @@ class _Folds:
         return _Fold(elpd_i, max(float(rhat[name].max()) for name in rhat.data_vars))
 
 
-def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
+def _by_nuts(model: pm.Model, var_name: str, n_rows: int, sampler: _Sampler) -> Fit:
     """Fit continuous parameters by nutpie, with one compiled function for all folds."""
-    training = _training_model(model, var, n_rows)
+    training = _training_model(model, var_name, n_rows)
     settings = dict(sampler.settings)
     compiled = nutpie.compile_pymc_model(
         training,
@@ -371,9 +371,9 @@ def _by_nuts(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
     return fit
 
 
-def _by_steps(model: pm.Model, var: str, n_rows: int, sampler: _Sampler) -> Fit:
+def _by_steps(model: pm.Model, var_name: str, n_rows: int, sampler: _Sampler) -> Fit:
     """Fit by NUTS, compiled once, and by steps for the rankings among the parameters."""
-    name = model.name_for(var)
+    name = model.name_for(var_name)
     _check_rankings(model, name)
     training = clone_model(model)  # a copy with separate data
     rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
@@ -423,10 +423,10 @@ def _is_discrete(rv: Any) -> bool:
     return bool(rv.dtype.startswith(("int", "uint", "bool")))
 
 
-def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
-    """Return the model with a potential instead of `var`: the terms that are not masked."""
+def _training_model(model: pm.Model, var_name: str, n_rows: int) -> pm.Model:
+    """Return the model with a potential instead of `var_name`: the terms that are not masked."""
     copy = clone_model(model)
-    name = copy.name_for(var)
+    name = copy.name_for(var_name)
     rv = copy.named_vars.pop(name)
     value = copy.rvs_to_values.pop(rv)
     del copy.values_to_rvs[value]
@@ -435,7 +435,7 @@ def _training_model(model: pm.Model, var: str, n_rows: int) -> pm.Model:
     with copy:
         mask = pm.Data(MASK, np.ones(n_rows, dtype=bool))
         terms = pt.switch(mask, pm.logp(rv, value), 0.0)
-        pm.Potential(f"{var}_{MASK}", pt.sum(terms))
+        pm.Potential(f"{var_name}_{MASK}", pt.sum(terms))
     return copy
 
 

@@ -29,10 +29,10 @@ Floats = NDArray[np.float64]
 def component_checks(
     data: xr.DataTree,
     probabilities: xr.Dataset,
+    var_name: str = "y",
     *,
-    var: str = "y",
     order: str | None = None,
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     max_pairs: int = 50,
 ) -> pd.DataFrame:
     r"""Compare observed rankings with predicted ones, component by component.
@@ -64,13 +64,13 @@ def component_checks(
         posterior_predictive.
     probabilities : Dataset
         From ``br.component_probabilities(model, data, predicted=True)``.
-    var : str
+    var_name : str
         The mixture.
     order : str, optional
         A variable of the posterior by component and item. Distances are computed to its orders.
         Integers are ranks; of other numbers, the highest is first. By default "utility" or
         "consensus"; if neither exists, there are no distances.
-    prob : float
+    ci_prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
         Number of pairs to check: those most often presented together.
@@ -96,10 +96,10 @@ def component_checks(
     >>> table = component_checks(posterior, probabilities)  # doctest: +SKIP
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
-    check_probability("prob", prob, 0.0)
+    check_probability("ci_prob", ci_prob, 0.0)
     check_whole(max_pairs=max_pairs)
-    found = found_rankings(data, var, None)
-    weights, components = _weights(probabilities, data, var, found)
+    found = found_rankings(data, var_name, None)
+    weights, components = _weights(probabilities, data, var_name, found)
     orders = _orders(data, probabilities, order, found, components)
     pairs = PairOrders(found, max_pairs)
     statistics: list[Any] = [Share(found.weight.sum()), TopItem(found), pairs]
@@ -124,9 +124,9 @@ def component_checks(
     n = len(keys) // len(components)
     known = np.isfinite(observed) & np.isfinite(predicted).all(axis=1)
     rows = [row for row in np.arange(len(keys)).reshape(-1, n).T.ravel() if known[row]]
-    table = check_table([keys[k] for k in rows], observed[rows], predicted[rows], None, prob)
+    table = check_table([keys[k] for k in rows], observed[rows], predicted[rows], None, ci_prob)
     table.index = table.index.set_names("component", level=2)
-    table.attrs |= {"n_draws": predicted.shape[1], "prob": prob, "n_pairs": len(pairs.labels)}
+    table.attrs |= {"n_draws": predicted.shape[1], "ci_prob": ci_prob, "n_pairs": len(pairs.labels)}
     return table.drop(columns="note")
 
 
@@ -144,7 +144,7 @@ class Share:
 
 
 def _weights(
-    probabilities: Any, data: xr.DataTree, var: str, found: Found
+    probabilities: Any, data: xr.DataTree, var_name: str, found: Found
 ) -> tuple[list[Floats], list[Any]]:
     """Return weights (n_rankings, n_draws, n_components) by group, and the components."""
     named = getattr(probabilities, "data_vars", ())
@@ -154,7 +154,7 @@ def _weights(
             "br.component_probabilities(model, data, predicted=True)."
         )
     *sample, _, component = map(str, probabilities["observed"].dims)
-    y = data["posterior_predictive"].dataset[var]
+    y = data["posterior_predictive"].dataset[var_name]
     same = all(np.array_equal(probabilities[d], y[d]) for d in SAMPLE)
     if sample != [*SAMPLE] or not same:
         raise ValueError(
@@ -163,7 +163,7 @@ def _weights(
         )
     values = [probabilities[x].to_numpy() for x in ("observed", "predicted")]
     flat = [x.reshape(-1, *x.shape[2:]) for x in values]
-    kept = Kept(data, var)
+    kept = Kept(data, var_name)
     if TURNS in kept:  # from rankers to rankings
         flat = [x[:, kept[RANKER].to_numpy()] for x in flat]
     weights = [x.swapaxes(0, 1) * found.weight[:, None, None] for x in flat]

@@ -24,9 +24,9 @@ Array = NDArray[Any]
 
 def match_checks(
     data: xr.DataTree,
+    var_name: str = "y",
     *,
-    var: str = "y",
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     max_pairs: int = 300,
     draws: int | None = 1000,
     by: Sequence[str] = (),
@@ -50,9 +50,9 @@ def match_checks(
     data : DataTree
         Results of a model that observes `Pairs`, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
-    var : str
+    var_name : str
         The observed variable.
-    prob : float
+    ci_prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
         Number of pairs of items to check: those that met most often. It also limits the rows of
@@ -71,7 +71,7 @@ def match_checks(
     ------
     ValueError
         If predictions are missing, the variable was not observed as pairs, or a group does not
-        exist. Also if `prob`, `max_pairs` or `draws` are out of range.
+        exist. Also if `ci_prob`, `max_pairs` or `draws` are out of range.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def match_checks(
     label n_items
     a > b all           1.0   0.5  0.33
     """
-    check_probability("prob", prob, 0.0)
+    check_probability("ci_prob", ci_prob, 0.0)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
-    kept, predicted = predicted_counts(data, var, draws)
+    kept, predicted = predicted_counts(data, var_name, draws)
     observed = kept[COUNTS].values.astype(np.float64)
     for group in by:
         if group not in kept.groups:
@@ -100,26 +100,27 @@ def match_checks(
     step = max(1, AT_ONCE // max(observed.size, 1))
     blocks = [predicted[start : start + step] for start in range(0, len(predicted), step)]
     drawn = [shares @ block.reshape(len(block), -1).T for block in blocks]
-    table = check_table(keys, shares @ observed.ravel(), np.concatenate(drawn, axis=1), None, prob)
-    table.attrs |= {"n_draws": len(predicted), "prob": prob, "n_pairs": n_pairs}
+    predicted_shares = np.concatenate(drawn, axis=1)
+    table = check_table(keys, shares @ observed.ravel(), predicted_shares, None, ci_prob)
+    table.attrs |= {"n_draws": len(predicted), "ci_prob": ci_prob, "n_pairs": n_pairs}
     return table
 
 
 def predicted_counts(
-    data: xr.DataTree, var: str = "y", draws: int | None = None
+    data: xr.DataTree, var_name: str = "y", draws: int | None = None
 ) -> tuple[Kept, NDArray[np.integer]]:
     """Read the posterior predictive draws of every pair.
 
     Returns the data of the observed matches, and predicted counts (draw, pair, result).
     """
-    kept = Kept(data, var)
+    kept = Kept(data, var_name)
     predicted: Any = data["posterior_predictive"] if "posterior_predictive" in data.children else {}
-    if COUNTS not in kept or var not in predicted:
+    if COUNTS not in kept or var_name not in predicted:
         raise ValueError(
-            f"{var!r} must be observed as Pairs and predicted. With the model, run "
+            f"{var_name!r} must be observed as Pairs and predicted. With the model, run "
             "pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
         )
-    counts = predicted[var].transpose(*SAMPLE, *kept[COUNTS].dims).values
+    counts = predicted[var_name].transpose(*SAMPLE, *kept[COUNTS].dims).values
     counts = counts.reshape(-1, *kept[COUNTS].shape)
     return kept, counts[evenly(len(counts), draws)]
 

@@ -26,7 +26,7 @@ GROUPS = {
 
 
 def predicted_ranks(
-    data: xr.DataTree, var: str = "y", *, group: str = "posterior_predictive"
+    data: xr.DataTree, var_name: str = "y", *, group: str = "posterior_predictive"
 ) -> xr.DataArray:
     r"""Return predicted ranks by item instead of by slot.
 
@@ -40,7 +40,7 @@ def predicted_ranks(
     data : DataTree
         Results of a model that observes a `Rankings`, with `group` and its data: constant_data,
         or predictions_constant_data for predictions.
-    var : str
+    var_name : str
         The observed variable.
     group : {"posterior_predictive", "prior_predictive", "predictions", "observed_data"}
         Group that contains the ranks. Observed ranks have no dims chain and draw.
@@ -48,7 +48,7 @@ def predicted_ranks(
     Returns
     -------
     DataArray of float, (chain, draw, ranking, item)
-        Dense ranks from 1; equal ranks are ties. Its name is `var`.
+        Dense ranks from 1; equal ranks are ties. Its name is `var_name`.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def predicted_ranks(
     0        1.0   2.0
     1        NaN   1.0
     """
-    y, kept = _drawn(data, var, group)
+    y, kept = _drawn(data, var_name, group)
     item, ranks = kept[ITEM], kept[RANKS]
     row, slot = (str(dim) for dim in item.dims)
     if any(y.sizes.get(dim) != item.sizes[dim] for dim in item.dims):
@@ -96,8 +96,8 @@ def predicted_ranks(
         difference = ""
     if difference:
         raise ValueError(
-            f"{var!r} in {group} has {difference}. It was drawn for other rankings. Predict new "
-            "rankings with predictions=True, and use group='predictions'."
+            f"{var_name!r} in {group} has {difference}. It was drawn for other rankings. Predict "
+            "new rankings with predictions=True, and use group='predictions'."
         )
 
     axis = kept.item_axis or "item"
@@ -112,25 +112,27 @@ def predicted_ranks(
         name: x for name, x in y.coords.items() if slot not in x.dims and name != axis
     }
     labels = item_names(kept, n_items).to_numpy()
-    return xr.DataArray(by_item, dims=(*others, axis), coords=coords | {axis: labels}, name=var)
+    return xr.DataArray(
+        by_item, dims=(*others, axis), coords=coords | {axis: labels}, name=var_name
+    )
 
 
-def _drawn(data: xr.DataTree, var: str, group: str) -> tuple[xr.DataArray, Kept]:
+def _drawn(data: xr.DataTree, var_name: str, group: str) -> tuple[xr.DataArray, Kept]:
     """Find the ranks by slot, and the data that name the items of the slots."""
     if group not in GROUPS:
         raise ValueError(f"`group` is {group!r}; it must be one of {[*GROUPS]}.")
-    drawn = ranks_in(data, group, var)
+    drawn = ranks_in(data, group, var_name)
     constant = "predictions_constant_data" if group == "predictions" else "constant_data"
-    kept = Kept(data, var, constant)
+    kept = Kept(data, var_name, constant)
     if ITEM not in kept or RANKS not in kept:
         raise ValueError(
-            f"{constant} does not name the items of the rankings {var!r}. Observe a Rankings: a "
-            "distribution with observed=Rankings stores its items."
+            f"{constant} does not name the items of the rankings {var_name!r}. Observe a Rankings: "
+            "a distribution with observed=Rankings stores its items."
         )
     return drawn, kept
 
 
-def ranks_in(data: xr.DataTree, group: str, var: str) -> xr.DataArray:
+def ranks_in(data: xr.DataTree, group: str, var_name: str) -> xr.DataArray:
     """Find a variable in a group of results, drawn or observed."""
     if not isinstance(data, xr.DataTree):
         raise TypeError(f"Expected a DataTree with the group {group}; got {type(data).__name__}.")
@@ -140,12 +142,12 @@ def ranks_in(data: xr.DataTree, group: str, var: str) -> xr.DataArray:
             f"{GROUPS[group]}"
         )
     found = data[group].dataset
-    if var not in found:
+    if var_name not in found:
         raise ValueError(
-            f"{group} has no variable {var!r}; it has {sorted(map(str, found.data_vars))}. Name "
-            "the rankings with var=."
+            f"{group} has no variable {var_name!r}; it has {sorted(map(str, found.data_vars))}. "
+            "Name the rankings with var_name=."
         )
-    return found[var]
+    return found[var_name]
 
 
 def item_names(kept: Kept, n_items: int) -> pd.Index:

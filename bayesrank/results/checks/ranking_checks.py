@@ -44,10 +44,10 @@ Floats = NDArray[np.float64]
 
 def ranking_checks(
     data: xr.DataTree,
+    var_name: str = "y",
     *,
-    var: str = "y",
     consensus: str | Sequence[Any] | None = None,
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     max_pairs: int = 300,
     by_length: bool = True,
     draws: int | None = 1000,
@@ -75,13 +75,13 @@ def ranking_checks(
     data : DataTree
         Results of a model that observes a `Rankings`, with the group posterior_predictive:
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
-    var : str
+    var_name : str
         The observed variable.
     consensus : str or sequence of labels, optional
         Distances are computed to this order. Name a posterior variable by item, to use its order
         in each draw, or list all items, best first. By default "utility" if it exists, else the
         mean place of items in the predicted lists.
-    prob : float
+    ci_prob : float
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
         Number of pairs to check: those most often presented together.
@@ -95,7 +95,7 @@ def ranking_checks(
     -------
     DataFrame
         Indexed by statistic, label and n_items ("all", a length or a range such as "5 to 8"). Its
-        ``attrs`` are n_draws, prob, consensus (the source of the order) and n_pairs (their total
+        ``attrs`` are n_draws, ci_prob, consensus (the source of the order) and n_pairs (their total
         number). The columns are
 
         observed
@@ -118,7 +118,7 @@ def ranking_checks(
     ValueError
         If predictions, observations or the variable are missing, or are not rankings. If a
         predicted ranking is not a weak order, or `consensus` is not an order of the items. If
-        `prob`, `max_pairs` or `draws` are out of range.
+        `ci_prob`, `max_pairs` or `draws` are out of range.
     TypeError
         If `data` is not a DataTree.
 
@@ -127,7 +127,7 @@ def ranking_checks(
     Distances to the order of a draw are compared within that draw (a realised discrepancy). Then
     ``observed`` is their mean over the draws; ``mean``, ``low`` and ``high`` add the predicted
     minus the observed distance of each draw. The model was fitted to the data that check it. So
-    checks of a correct model are surprising less often than 1 - `prob`.
+    checks of a correct model are surprising less often than 1 - `ci_prob`.
 
     References
     ----------
@@ -139,10 +139,10 @@ def ranking_checks(
     >>> table = ranking_checks(idata)  # doctest: +SKIP
     >>> table[table["surprising"]]  # doctest: +SKIP
     """
-    check_probability("prob", prob, 0.0)
+    check_probability("ci_prob", ci_prob, 0.0)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
-    found = found_rankings(data, var, draws)
-    place, source, by_draw = _consensus(data, var, found, consensus)
+    found = found_rankings(data, var_name, draws)
+    place, source, by_draw = _consensus(data, var_name, found, consensus)
 
     # items are numbered in the order of the consensus
     best_first = place.argsort()
@@ -157,9 +157,9 @@ def ranking_checks(
 
     keys = [(family.name, *label) for family in (*others, distance) for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
-    table = check_table(keys, observed, predicted, given, prob)
+    table = check_table(keys, observed, predicted, given, ci_prob)
     n_draws, n_pairs = predicted.shape[1], pairs.n_pairs
-    table.attrs |= {"n_draws": n_draws, "prob": prob, "consensus": source, "n_pairs": n_pairs}
+    table.attrs |= {"n_draws": n_draws, "ci_prob": ci_prob, "consensus": source, "n_pairs": n_pairs}
     return table
 
 
@@ -216,12 +216,12 @@ class Fits(NamedTuple):
     worst: pd.DataFrame
     ok: bool
 
-    def message(self, prob: float) -> str:
+    def message(self, ci_prob: float) -> str:
         """Return a sentence with the number of failed checks, and the number expected by chance."""
         chance = f"About {self.by_chance:.0f}" if self.by_chance >= 1 else "None or one"
         return (
             f"{self.failed} of {self.n} checks {'fails' if self.failed == 1 else 'fail'}: the "
-            f"observed value lies outside the {100 * prob:g}% interval of the predictions. "
+            f"observed value lies outside the {100 * ci_prob:g}% interval of the predictions. "
             f"{chance} would fail by chance."
         )
 
@@ -252,8 +252,8 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     # sorted by their difference.
     worst = worst.iloc[np.lexsort((-off, -far.clip(upper=1e6), ~enough))]
     n, failed = int(varies.sum()), int(odd.sum())
-    by_chance = (1 - float(table.attrs["prob"])) * n
-    most = by_chance + 2 * np.sqrt(by_chance * float(table.attrs["prob"]))
+    by_chance = (1 - float(table.attrs["ci_prob"])) * n
+    most = by_chance + 2 * np.sqrt(by_chance * float(table.attrs["ci_prob"]))
     ok = bool(failed <= most and not enough.any())
     return Fits(n, failed, by_chance, worst, ok)
 
@@ -272,14 +272,14 @@ def check_table(
     observed: NDArray[np.float64],
     predicted: NDArray[np.float64],
     given: NDArray[np.bool_] | None,
-    prob: float,
+    ci_prob: float,
 ) -> pd.DataFrame:
     """Compare observed values (n_rows,) with predicted values (n_rows, n_draws).
 
     `given` marks rows that the model conditions on instead of predicting, by default none.
     """
     given = np.zeros(len(keys), dtype=bool) if given is None else given
-    tail = (1 - prob) / 2
+    tail = (1 - ci_prob) / 2
     low, high = np.quantile(predicted, [tail, 1 - tail], axis=1, method="inverted_cdf")
     below = (predicted < observed[:, None] - CLOSE).mean(axis=1)
     above = (predicted > observed[:, None] + CLOSE).mean(axis=1)
@@ -305,32 +305,32 @@ def check_table(
 # Reading rankings, their predictions and a consensus from a DataTree
 
 
-def found_rankings(data: xr.DataTree, var: str, draws: int | None) -> Found:
+def found_rankings(data: xr.DataTree, var_name: str, draws: int | None) -> Found:
     """Find the observed and predicted rankings of a DataTree."""
-    y, rankings = (ranks_in(data, x, var) for x in ("posterior_predictive", "observed_data"))
-    kept = Kept(data, var)
+    y, rankings = (ranks_in(data, x, var_name) for x in ("posterior_predictive", "observed_data"))
+    kept = Kept(data, var_name)
     outcome = kept.outcome or ""
     if ITEM not in kept:
         content = f"It holds {outcome}" if outcome else "Its items are not known"
         raise ValueError(
-            f"{var!r} was not observed as rankings. {content}. These checks need a distribution "
-            "with observed=Rankings."
+            f"{var_name!r} was not observed as rankings. {content}. These checks need a "
+            "distribution with observed=Rankings."
         )
     dims = rankings.dims
     if set(y.dims) != {*SAMPLE, *dims} or any(y.sizes[d] != rankings.sizes[d] for d in dims):
         raise ValueError(
-            f"The predictions of {var!r} have the sizes {dict(y.sizes)}, but the observed rankings "
-            f"have {dict(rankings.sizes)}. Predict the rankings that were observed."
+            f"The predictions of {var_name!r} have the sizes {dict(y.sizes)}, but the observed "
+            f"rankings have {dict(rankings.sizes)}. Predict the rankings that were observed."
         )
     if TURNS in kept:
         y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
     values = y.transpose(*SAMPLE, *rankings.dims).values.reshape(-1, *rankings.shape)
     if not len(values):
-        raise ValueError(f"The predictions of {var!r} contain no draws.")
+        raise ValueError(f"The predictions of {var_name!r} contain no draws.")
     chosen = evenly(len(values), draws)
     values = values if len(chosen) == len(values) else values[chosen]
     observed, item = rankings.values, kept[ITEM].values.astype(np.int64)
-    _check_weak_orders(values, rankings, var)
+    _check_weak_orders(values, rankings, var_name)
     ranks = np.int16 if item.shape[1] < 2**14 else np.int32
     return Found(
         item=item,
@@ -361,7 +361,7 @@ def _by_ranking(x: xr.DataArray, kept: Kept) -> xr.DataArray:
     return found.transpose(..., *ranker.dims, slot)
 
 
-def _check_weak_orders(values: NDArray[Any], rankings: xr.DataArray, var: str) -> None:
+def _check_weak_orders(values: NDArray[Any], rankings: xr.DataArray, var_name: str) -> None:
     """Raise unless the predictions (n_draws, n_rankings, n_slots) are weak orders."""
     observed = rankings.values
     step = max(1, AT_ONCE // max(observed.size, 1))
@@ -374,14 +374,14 @@ def _check_weak_orders(values: NDArray[Any], rankings: xr.DataArray, var: str) -
             draw, row = (int(k[0]) for k in np.nonzero(~fine))
             label = rankings[rankings.dims[0]].values.tolist()[row]
             raise ValueError(
-                f"Predictions of {var!r} must be weak orders of the items presented, with dense "
-                f"ranks. Ranking {label!r} is predicted as {ranks[draw, row].tolist()} in one "
-                f"draw; its observed ranks are {observed[row].tolist()}."
+                f"Predictions of {var_name!r} must be weak orders of the items presented, with "
+                f"dense ranks. Ranking {label!r} is predicted as {ranks[draw, row].tolist()} in "
+                f"one draw; its observed ranks are {observed[row].tolist()}."
             )
 
 
 def _consensus(
-    data: xr.DataTree, var: str, found: Found, consensus: str | Sequence[Any] | None
+    data: xr.DataTree, var_name: str, found: Found, consensus: str | Sequence[Any] | None
 ) -> tuple[NDArray[np.intp], str, NDArray[np.intp] | None]:
     """Return the place of every item in the consensus, from 0, and the source of that order.
 
@@ -405,7 +405,7 @@ def _consensus(
     if len(dims) == 1 and posterior[dims[0]].values.tolist() in known:
         ranks = rank_draws(posterior, utility, dim=dims[0]).transpose(*SAMPLE, dims[0])
         place = places(ranks.mean(SAMPLE).values)
-        by_draw = _places_drawn(data["posterior_predictive"].dataset[var], ranks, found)
+        by_draw = _places_drawn(data["posterior_predictive"].dataset[var_name], ranks, found)
         return place, f"the order of each draw by {utility!r}", by_draw
     if consensus is not None:
         raise ValueError(

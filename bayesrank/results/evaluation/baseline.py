@@ -37,7 +37,7 @@ __all__ = ["baseline_elpd", "outcome_of"]
 Floats = NDArray[np.float64]
 
 
-def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
+def baseline_elpd(data: xr.DataTree, var_name: str = "y") -> xr.DataArray:
     """Compute the log-probability of every observation under random ranking.
 
     Parameters
@@ -45,7 +45,7 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     data : DataTree
         Results of a model that observes `Rankings`, `Pairs`, `PairCounts`, or an array of ranks or
         counts. Only the groups constant_data and observed_data are read.
-    var : str
+    var_name : str
         The observed variable.
 
     Returns
@@ -69,8 +69,8 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     >>> np.exp(baseline_elpd(prior)).round(4).values
     array([0.1667, 0.3333])
     """
-    outcome = outcome_of(data, var)
-    kept = Kept(data, var)
+    outcome = outcome_of(data, var_name)
+    kept = Kept(data, var_name)
     if not outcome.startswith("nothing"):
         kept.rows()  # raises if there are none
     if outcome.startswith("weak orders"):
@@ -89,28 +89,28 @@ def baseline_elpd(data: xr.DataTree, *, var: str = "y") -> xr.DataArray:
     elif outcome.startswith("counts of ordered pairs"):
         if AT_RANDOM not in kept:
             raise ValueError(
-                f"The results contain only net counts of {var!r}, which do not determine the "
+                f"The results contain only net counts of {var_name!r}, which do not determine the "
                 "probability of the counts at random. Sample the model again with this version, "
                 "or compare with baseline=False."
             )
         found = kept[AT_RANDOM]
     else:
         raise ValueError(
-            f"{var!r} describes {outcome}, which has no probability under random ranking. Compare "
-            "with baseline=False."
+            f"{var_name!r} describes {outcome}, which has no probability under random ranking. "
+            "Compare with baseline=False."
         )
     (dim,) = found.dims
     coords = {dim: kept.constant[dim]} if dim in kept.constant.coords else {}
     return xr.DataArray(found.to_numpy(), dims=(dim,), coords=coords, name="random")
 
 
-def outcome_of(data: xr.DataTree, var: str, *, whose: str | None = None) -> str:
+def outcome_of(data: xr.DataTree, var_name: str, *, whose: str | None = None) -> str:
     """Read which outcomes a variable describes."""
-    outcome = Kept(data, var).outcome
+    outcome = Kept(data, var_name).outcome
     if outcome is None:
         subject = "The results do" if whose is None else f"{whose!r} does"
         raise ValueError(
-            f"{subject} not declare the outcomes of {var!r}. Observe a Rankings, Pairs or "
+            f"{subject} not declare the outcomes of {var_name!r}. Observe a Rankings, Pairs or "
             "PairCounts with a distribution of bayesrank. For a pm.Mixture of these distributions, "
             "call br.declare_outcomes in the model. Otherwise use arviz.compare, and check that "
             "the outcomes agree."

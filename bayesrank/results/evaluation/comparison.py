@@ -39,7 +39,7 @@ Model = Any  # DataTree or such a result
 def compare(
     models: Mapping[str, Model],
     *,
-    var: str | Mapping[str, str] = "y",
+    var_name: str | Mapping[str, str] = "y",
     group: str | None = None,
     baseline: bool | xr.DataTree = True,
     **kwargs: Any,
@@ -56,7 +56,7 @@ def compare(
         label or, if labels differ, by content, in any order. Arrays are matched row by row, unless
         the dims of both axes have labels. Rankings of two items are the same data as single
         matches.
-    var : str or dict of str to str
+    var_name : str or dict of str to str
         The observed variable. If it is not "y" in some models, give a dict such as
         ``{"model": "z"}``.
     group : str, optional
@@ -97,7 +97,7 @@ def compare(
     >>> table = compare({"ties by chance": one, "ties judged": other})  # doctest: +SKIP
     """
     models = _checked(models, baseline is not False)
-    vars_ = _variables(var, [*models, RANDOM])
+    vars_ = _variables(var_name, [*models, RANDOM])
     known = models if isinstance(baseline, bool) else models | {RANDOM: baseline}
     _check_outcomes({name: _outcome(name, model, vars_[name]) for name, model in known.items()})
     _check_methods(models)
@@ -124,31 +124,31 @@ def compare(
     return _compared(found, **({"round_to": "none"} | kwargs))
 
 
-def _units(model: Model, var: str, named: bool, group: str | None) -> Units:
+def _units(model: Model, var_name: str, named: bool, group: str | None) -> Units:
     """Read the units that are left out, one at a time or by group."""
     if isinstance(model, xr.DataTree):
-        return units_of(model, var, named=named, group=group)
+        return units_of(model, var_name, named=named, group=group)
     return units_of_result(model.elpd_i, named=named)
 
 
-def _left_out(name: str, model: Model, var: str, group: str | None) -> Result:
+def _left_out(name: str, model: Model, var_name: str, group: str | None) -> Result:
     """Leave out one unit or one group at a time."""
     if isinstance(model, az.ELPDData):
         return model
-    tree = model if group is None else group_log_likelihood(model, group, var=var)
-    return loo_of(tree, var, name=name)
+    tree = model if group is None else group_log_likelihood(model, var_name, group=group)
+    return loo_of(tree, var_name, name=name)
 
 
-def _random(tree: xr.DataTree | bool, like: Result, var: str) -> Result:
+def _random(tree: xr.DataTree | bool, like: Result, var_name: str) -> Result:
     """Return the result of random ranking for the rankings or groups of `like`."""
     if isinstance(tree, bool):
         raise ValueError(
             "None of these results contains the observations, which the baseline needs. Pass "
             "results of any model of the same data as baseline=, or baseline=False."
         )
-    elpd_i, (dim,) = baseline_elpd(tree, var=var), like.elpd_i.dims
+    elpd_i, (dim,) = baseline_elpd(tree, var_name), like.elpd_i.dims
     if elpd_i.dims != (dim,):
-        elpd_i = grouped(elpd_i, tree, str(dim), var=var)
+        elpd_i = grouped(elpd_i, tree, str(dim), var_name=var_name)
     elpd_i = elpd_i.astype(np.float64).rename("elpd_i")
     # a result that ArviZ can compare with the others
     return replace(
@@ -223,28 +223,28 @@ def _checked(models: Any, baseline: bool) -> dict[str, Model]:
     return dict(models)
 
 
-def _variables(var: str | Mapping[str, str], names: list[str]) -> dict[str, str]:
+def _variables(var_name: str | Mapping[str, str], names: list[str]) -> dict[str, str]:
     """Return the name of the observed variable of each model."""
-    if isinstance(var, str):
-        return dict.fromkeys(names, var)
-    for name in var:
+    if isinstance(var_name, str):
+        return dict.fromkeys(names, var_name)
+    for name in var_name:
         if name not in names:
             raise ValueError(
-                f"`var` names the model {name!r}, which does not exist. The models are "
+                f"`var_name` names the model {name!r}, which does not exist. The models are "
                 f"{', '.join(map(repr, names[:-1]))}."
             )
-    return dict.fromkeys(names, "y") | dict(var)
+    return dict.fromkeys(names, "y") | dict(var_name)
 
 
-def _outcome(name: str, model: Model, var: str) -> str:
+def _outcome(name: str, model: Model, var_name: str) -> str:
     """Read which outcomes a model describes."""
     if isinstance(model, xr.DataTree):
-        found = Kept(model, var).outcome_of_two
+        found = Kept(model, var_name).outcome_of_two
         if found is not None and found.startswith("nothing"):
             return found
         if name != RANDOM:
-            pointwise_log_likelihood(model, var, whose=f"The results of {name!r}")
-        outcome_of(model, var, whose=name)  # raises if it is not declared
+            pointwise_log_likelihood(model, var_name, whose=f"The results of {name!r}")
+        outcome_of(model, var_name, whose=name)  # raises if it is not declared
         return str(found)
     if "outcome" not in model.elpd_i.attrs:
         raise ValueError(

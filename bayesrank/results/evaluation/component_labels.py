@@ -36,7 +36,7 @@ def relabel_components(
     data: xr.DataTree,
     reference: xr.DataTree | None = None,
     *,
-    var: str = "utility",
+    var_name: str = "utility",
     dim: str = "component",
 ) -> xr.DataTree:
     r"""Give the components the same labels in all draws.
@@ -54,7 +54,7 @@ def relabel_components(
         The means of this posterior are the reference, such as ``fit_mixture(model).mode``. By
         default the reference is the first draw, and then repeatedly the mean of the relabelled
         draws.
-    var : str
+    var_name : str
         The variable that distinguishes the components.
     dim : str
         Dim of the components.
@@ -89,7 +89,7 @@ def relabel_components(
     --------
     >>> posterior = br.relabel_components(posterior, br.fit_mixture(model).mode)  # doctest: +SKIP
     """
-    draws = _component_draws(data, var, dim)
+    draws = _component_draws(data, var_name, dim)
     posterior = data["posterior"].dataset
     shape = posterior.sizes
     if reference is None:
@@ -100,16 +100,16 @@ def relabel_components(
             if (before == order).all():
                 break
     else:
-        target = _component_draws(reference, var, dim).mean(axis=0)
+        target = _component_draws(reference, var_name, dim).mean(axis=0)
         if target.shape != draws.shape[1:]:
             raise ValueError(
                 f"The reference has {len(target)} components with {target.shape[1]} values of "
-                f"{var!r}; the posterior has {draws.shape[1]} with {draws.shape[2]}. Use a "
+                f"{var_name!r}; the posterior has {draws.shape[1]} with {draws.shape[2]}. Use a "
                 "reference from the same model."
             )
         order = _nearest(draws, target)
     ordered = np.take_along_axis(draws, order[:, :, None], axis=1)
-    _warn_if_alike(ordered, target, posterior[dim].to_numpy().tolist(), dim, var)
+    _warn_if_alike(ordered, target, posterior[dim].to_numpy().tolist(), dim, var_name)
 
     index = xr.DataArray(
         order.reshape(shape["chain"], shape["draw"], shape[dim]), dims=(*SAMPLE, dim)
@@ -125,9 +125,9 @@ def relabel_components(
     return out
 
 
-def _component_draws(data: Any, var: str, dim: str) -> Floats:
+def _component_draws(data: Any, var_name: str, dim: str) -> Floats:
     """Return the draws of a variable, (n_draws, n_components, n_numbers)."""
-    x = posterior_utilities(data, var, dim)
+    x = posterior_utilities(data, var_name, dim)
     others = [d for d in x.dims if d not in (*SAMPLE, dim)]
     values = x.transpose(*SAMPLE, dim, *others).to_numpy()
     return values.reshape(-1, x.sizes[dim], values[0, 0, 0].size)
@@ -143,7 +143,9 @@ def _nearest(draws: Floats, target: Floats) -> NDArray[np.intp]:
     return np.array([linear_sum_assignment(cost)[1] for cost in _distances(draws, target)])
 
 
-def _warn_if_alike(ordered: Floats, target: Floats, labels: list[Any], dim: str, var: str) -> None:
+def _warn_if_alike(
+    ordered: Floats, target: Floats, labels: list[Any], dim: str, var_name: str
+) -> None:
     """Warn if a relabelled component is often nearer to a different component of the reference."""
     nearest = _distances(ordered, target).argmin(axis=1)
     share = np.stack([(nearest == g).mean(axis=0) for g in range(len(target))], axis=1)
@@ -166,7 +168,7 @@ def compare_components(
     *,
     kfold: Mapping[str, Any] | None = None,
     modes: Mapping[str, Any] | None = None,
-    var: str = "y",
+    var_name: str = "y",
     **kwargs: Any,
 ) -> pd.DataFrame:
     """Compare mixtures with different numbers of components: LOO, K-fold and BIC in one table.
@@ -179,7 +181,7 @@ def compare_components(
         Results of `bayesrank.kfold`.
     modes : dict of str to MixtureFit, optional
         Results of `bayesrank.fit_mixture`.
-    var : str
+    var_name : str
         The observed variable.
     **kwargs
         Passed to `bayesrank.compare`, such as ``group="ranker"``.
@@ -204,7 +206,7 @@ def compare_components(
     columns: dict[str, pd.DataFrame] = {}
     for suffix, results in (("", loo), ("_kfold", kfold)):
         if results:
-            columns[suffix] = _elpd(results, var, kwargs).add_suffix(suffix)
+            columns[suffix] = _elpd(results, var_name, kwargs).add_suffix(suffix)
     if modes:
         rows = {
             name: {
@@ -223,12 +225,12 @@ def compare_components(
     return pd.concat(columns.values(), axis=1).reindex(list(names))
 
 
-def _elpd(results: Mapping[str, Any], var: str, kwargs: Mapping[str, Any]) -> pd.DataFrame:
+def _elpd(results: Mapping[str, Any], var_name: str, kwargs: Mapping[str, Any]) -> pd.DataFrame:
     """Tabulate expected log predictive densities, and differences from the best."""
     if len(results) == 1:  # compare a single model with random ranking
-        table = compare(results, var=var, **kwargs).loc[list(results)]
+        table = compare(results, var_name=var_name, **kwargs).loc[list(results)]
         table[["elpd_diff", "dse"]] = 0.0
     else:
-        table = compare(results, var=var, **({"baseline": False} | dict(kwargs)))
+        table = compare(results, var_name=var_name, **({"baseline": False} | dict(kwargs)))
     names = {"elpd": "elpd", "se": "elpd_se", "elpd_diff": "elpd_diff", "dse": "elpd_diff_se"}
     return table[list(names)].rename(columns=names).astype(np.float64)

@@ -11,7 +11,7 @@ from bayesrank.schema import RANKS, Kept
 __all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
 
 
-def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataTree:
+def group_log_likelihood(data: xr.DataTree, var_name: str = "y", *, group: str) -> xr.DataTree:
     r"""Sum the pointwise log-likelihood within each group.
 
     .. math:: \log p(y_g \mid \theta) = \sum_{k \in g} \log p(y_k \mid \theta)
@@ -20,39 +20,39 @@ def group_log_likelihood(data: xr.DataTree, group: str, *, var: str = "y") -> xr
     ----------
     data : DataTree
         What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
+    var_name : str
+        The observed variable.
     group : str
         "ranker" for rankings; "judge" for pairs, or a column named in ``by`` of
         `Pairs.from_frame`.
-    var : str
-        The observed variable.
 
     Returns
     -------
     DataTree
-        A copy in which the log-likelihood of `var` has the dim `group`, with one value for each
-        label in use. `arviz.loo` then leaves out one label at a time.
+        A copy in which the log-likelihood of `var_name` has the dim `group`, with one value for
+        each label in use. `arviz.loo` then leaves out one label at a time.
 
     Raises
     ------
     ValueError
-        If the log-likelihood of `var` or the group does not exist.
+        If the log-likelihood of `var_name` or the group does not exist.
 
     Examples
     --------
-    >>> az.loo(group_log_likelihood(posterior, "judge"))  # doctest: +SKIP
+    >>> az.loo(group_log_likelihood(posterior, group="judge"))  # doctest: +SKIP
     """
-    pointwise = pointwise_log_likelihood(data, var)
+    pointwise = pointwise_log_likelihood(data, var_name)
     if group in pointwise.dims:  # counts already have one log-likelihood per ranker
         return data
-    summed = grouped(pointwise, data, group, var=var)
+    summed = grouped(pointwise, data, group, var_name=var_name)
     out = data.copy()
-    others = data["log_likelihood"].dataset.drop_vars(var)
-    out["log_likelihood"] = xr.DataTree(others.assign({var: summed}))
+    others = data["log_likelihood"].dataset.drop_vars(var_name)
+    out["log_likelihood"] = xr.DataTree(others.assign({var_name: summed}))
     return out
 
 
 def pointwise_log_likelihood(
-    data: xr.DataTree, var: str, *, whose: str = "The results"
+    data: xr.DataTree, var_name: str, *, whose: str = "The results"
 ) -> xr.DataArray:
     """Return the pointwise log-likelihood with chains and draws first."""
     if "log_likelihood" not in data.children or not data["log_likelihood"].data_vars:
@@ -61,16 +61,16 @@ def pointwise_log_likelihood(
             "pm.compute_log_likelihood(idata)`."
         )
     known = data["log_likelihood"].dataset
-    if var not in known:
+    if var_name not in known:
         names = ", ".join(repr(str(name)) for name in known)
         raise ValueError(
-            f"{whose} have a log-likelihood of {names}, but not of {var!r}. Name the observed "
-            "variable with var=."
+            f"{whose} have a log-likelihood of {names}, but not of {var_name!r}. Name the observed "
+            "variable with var_name=."
         )
-    return known[var].transpose(*SAMPLE, ...)
+    return known[var_name].transpose(*SAMPLE, ...)
 
 
-def observed_dim(pointwise: xr.DataArray, var: str) -> str:
+def observed_dim(pointwise: xr.DataArray, var_name: str) -> str:
     """Return the name of the dim of the observations, such as ranking."""
     dims = [str(dim) for dim in pointwise.dims if dim not in SAMPLE]
     if len(dims) != 1:
@@ -83,22 +83,24 @@ def observed_dim(pointwise: xr.DataArray, var: str) -> str:
             )
         )
         raise ValueError(
-            f"The log-likelihood of {var!r} has the dims {list(map(str, pointwise.dims))}. Besides "
-            "chain and draw, it must have exactly one dim, of rankings, pairs or rankers."
+            f"The log-likelihood of {var_name!r} has the dims {list(map(str, pointwise.dims))}. "
+            "Besides chain and draw, it must have exactly one dim, of rankings, pairs or rankers."
             f"{remedy}"
         )
     return dims[0]
 
 
-def grouped(values: xr.DataArray, data: xr.DataTree, group: str, *, var: str = "y") -> xr.DataArray:
+def grouped(
+    values: xr.DataArray, data: xr.DataTree, group: str, *, var_name: str = "y"
+) -> xr.DataArray:
     """Sum values per ranking or pair by the labels of `group`, which becomes the last dim."""
-    kept = Kept(data, var)
+    kept = Kept(data, var_name)
     if group not in kept.groups:
         axes = ", ".join(map(repr, kept.groups))
         known = f"its groups are {axes}." if axes else "it has no groups."
         remedy = "" if RANKS in kept else " Name the column in by= when you create the Pairs."
-        raise ValueError(f"{var!r} is not grouped by {group!r}; {known}{remedy}")
-    observed_dim(values, var)  # raises unless there is exactly one
+        raise ValueError(f"{var_name!r} is not grouped by {group!r}; {known}{remedy}")
+    observed_dim(values, var_name)  # raises unless there is exactly one
     codes, labels = kept.codes(group), kept.labels(group)
 
     order = np.argsort(codes, kind="stable")

@@ -31,7 +31,7 @@ class ParetoKWarning(UserWarning):
     """Some rankings are too influential to leave out by importance sampling."""
 
 
-def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -> pd.DataFrame:
+def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranker") -> pd.DataFrame:
     """Compute how well each ranker is predicted from the others, worst first.
 
     All rankings of a ranker are left out together.
@@ -40,7 +40,7 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     ----------
     data : DataTree
         What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
-    var : str
+    var_name : str
         The observed variable.
     group : str
         Group to leave out, as in `group_log_likelihood`, such as "judge" for pairs.
@@ -82,11 +82,11 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     --------
     >>> worst = loo_by_ranker(posterior).head()  # doctest: +SKIP
     """
-    random = baseline_elpd(data, var=var)
-    n = _count(data, var, random)
-    found = loo_of(group_log_likelihood(data, group, var=var), var)
+    random = baseline_elpd(data, var_name)
+    n = _count(data, var_name, random)
+    found = loo_of(group_log_likelihood(data, var_name, group=group), var_name)
     if random.dims != (group,):
-        random, n = (grouped(x, data, group, var=var) for x in (random, n))
+        random, n = (grouped(x, data, group, var_name=var_name) for x in (random, n))
     elpd, counted = found.elpd_i.to_numpy(), n.to_numpy()
     whole = bool((counted == counted.round()).all())
     gain = np.divide(
@@ -105,9 +105,9 @@ def loo_by_ranker(data: xr.DataTree, *, var: str = "y", group: str = "ranker") -
     return table.sort_values("gain", kind="stable")
 
 
-def _count(data: xr.DataTree, var: str, values: xr.DataArray) -> xr.DataArray:
+def _count(data: xr.DataTree, var_name: str, values: xr.DataArray) -> xr.DataArray:
     """Count the rankings or matches behind each value."""
-    kept = Kept(data, var)
+    kept = Kept(data, var_name)
     if RANKS in kept:
         return kept[WEIGHT]
     if COUNTS in kept:
@@ -116,7 +116,7 @@ def _count(data: xr.DataTree, var: str, values: xr.DataArray) -> xr.DataArray:
 
 
 def loo_of(
-    data: xr.DataTree, var: str, *, name: str | None = None
+    data: xr.DataTree, var_name: str, *, name: str | None = None
 ) -> Any:  # ELPDDataLOO, for which ArviZ has no types
     """Leave out one ranking, pair or ranker at a time, as `arviz.loo` does, with pointwise values.
 
@@ -124,12 +124,12 @@ def loo_of(
     of one item. Here their elpd is that log-likelihood.
     """
     whose = "The results" if name is None else f"The results of {name!r}"
-    pointwise = pointwise_log_likelihood(data, var, whose=whose)
-    dim = observed_dim(pointwise, var)
+    pointwise = pointwise_log_likelihood(data, var_name, whose=whose)
+    dim = observed_dim(pointwise, var_name)
     elpd_i = pointwise.mean(("chain", "draw")).rename("elpd_i")
     pareto_k = xr.full_like(elpd_i, np.nan).rename("pareto_k")
     logp = pointwise.to_numpy().reshape(-1, elpd_i.size)
-    _check_draws(logp, elpd_i[dim], var, whose)
+    _check_draws(logp, elpd_i[dim], var_name, whose)
     n_draws, p, moves = len(logp), 0.0, np.ptp(logp, axis=0) > SAME
     good_k = good_pareto_k(n_draws)
     if moves.any():
@@ -159,14 +159,16 @@ def standard_error(elpd_i: xr.DataArray) -> float:
     return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else 0.0
 
 
-def _check_draws(logp: NDArray[np.float64], labels: xr.DataArray, var: str, whose: str) -> None:
+def _check_draws(
+    logp: NDArray[np.float64], labels: xr.DataArray, var_name: str, whose: str
+) -> None:
     """Raise if log-likelihoods (n_draws, n) are not finite, or draws are too few."""
     wrong = ~np.isfinite(logp)
     if wrong.any():
         k = int(wrong.any(axis=0).argmax())
         raise ValueError(
             f"{whose} have the log-likelihood {logp[wrong[:, k], k][0]:g} for {labels.name} "
-            f"{label_text(labels.to_numpy()[k])} of {var!r}, in {wrong[:, k].sum()} of "
+            f"{label_text(labels.to_numpy()[k])} of {var_name!r}, in {wrong[:, k].sum()} of "
             f"{len(logp)} draws. It must be finite. Check the parameters in these draws."
         )
     if len(logp) < LEAST_DRAWS:

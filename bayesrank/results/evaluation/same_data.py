@@ -46,18 +46,18 @@ class Units(NamedTuple):
     values: tuple[NDArray[Any], ...] = ()  # (n_rows, ...), compared where items are not known
 
 
-def has_items(tree: xr.DataTree, var: str) -> bool:
+def has_items(tree: xr.DataTree, var_name: str) -> bool:
     """Return whether results name the items, or do not contain items at all."""
-    kept = Kept(tree, var)
+    kept = Kept(tree, var_name)
     return kept.items is not None or kept.contents() is None
 
 
-def units_of(tree: xr.DataTree, var: str, *, named: bool, group: str | None = None) -> Units:
+def units_of(tree: xr.DataTree, var_name: str, *, named: bool, group: str | None = None) -> Units:
     """Read the observed units from the group constant_data of results."""
-    kept = Kept(tree, var)
+    kept = Kept(tree, var_name)
     if "log_likelihood" in tree.children:
-        pointwise = pointwise_log_likelihood(tree, var)
-        rows = pointwise[observed_dim(pointwise, var)]
+        pointwise = pointwise_log_likelihood(tree, var_name)
+        rows = pointwise[observed_dim(pointwise, var_name)]
     else:  # a baseline
         rows = kept.rows()
     dim, labels = str(rows.name), rows.to_numpy()

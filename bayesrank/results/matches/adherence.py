@@ -19,10 +19,10 @@ __all__ = ["adherence_draws", "adherence_summary", "effective_judges", "summaris
 
 def adherence_summary(
     data: Any,
-    var: str = "adherence",
+    var_name: str = "adherence",
     *,
     dim: str = "ranker",
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     relative: bool | float = False,
@@ -40,9 +40,9 @@ def adherence_summary(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the rankers, as in `rank_draws`, without other dims.
-    prob : float
+    ci_prob : float
         Probability of the interval, in (0, 1): equal tails.
     factor : float
         An adherence is far from the median if the two differ by this factor, at least 1.
@@ -65,7 +65,7 @@ def adherence_summary(
     Raises
     ------
     ValueError
-        As `rank_draws`; if the variable has other dims, or an adherence is negative. If `prob`,
+        As `rank_draws`; if the variable has other dims, or an adherence is negative. If `ci_prob`,
         `factor`, `outlier_prob` or `relative` are out of range.
 
     Examples
@@ -80,21 +80,21 @@ def adherence_summary(
     bob     1.25             0.0          0.0    False
     ann     0.20             1.0          1.0     True
     """
-    draws = adherence_draws(data, var, dim, relative, contrary=contrary)
-    return summarise_adherences(draws, prob, factor, outlier_prob, contrary=contrary)
+    draws = adherence_draws(data, var_name, dim, relative, contrary=contrary)
+    return summarise_adherences(draws, ci_prob, factor, outlier_prob, contrary=contrary)
 
 
 def adherence_draws(
-    data: Any, var: str, dim: str, relative: bool | float, *, contrary: bool
+    data: Any, var_name: str, dim: str, relative: bool | float, *, contrary: bool
 ) -> pd.DataFrame:
     """Return checked draws of the adherences, one column per ranker."""
-    values, labels = single_group(data, var, dim)
+    values, labels = single_group(data, var_name, dim)
     lowest = values.min(axis=0)
     if lowest.min() < 0 and not contrary:
         raise ValueError(
-            f"{var!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
+            f"{var_name!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
             "adherences must not be negative. Use contrary=True to allow it, or name the variable "
-            "of the adherences with var=."
+            "of the adherences with var_name=."
         )
     if relative is not False:
         if not 0 < relative <= 1:
@@ -114,17 +114,22 @@ def adherence_draws(
 
 
 def summarise_adherences(
-    draws: pd.DataFrame, prob: float, factor: float, outlier_prob: float, *, contrary: bool = False
+    draws: pd.DataFrame,
+    ci_prob: float,
+    factor: float,
+    outlier_prob: float,
+    *,
+    contrary: bool = False,
 ) -> pd.DataFrame:
     """Summarise draws (n_draws, n_rankers), highest mean first."""
-    check_probability("prob", prob, 0.0)
+    check_probability("ci_prob", ci_prob, 0.0)
     check_probability("outlier_prob", outlier_prob, 0.5)
     if not 1 <= factor < np.inf:
         raise ValueError(f"`factor` is {factor}; it must be finite, 1 or more.")
 
     theta = draws.to_numpy()
     median = np.median(theta, axis=1, keepdims=True)
-    tail = (1 - prob) / 2
+    tail = (1 - ci_prob) / 2
     low, high = np.quantile(theta, [tail, 1 - tail], axis=0)
     far_below = ((theta < median / factor) & (median > 0)).mean(0)
     table = pd.DataFrame(

@@ -1,6 +1,6 @@
-r"""Plan matches from a posterior: which to play next, and how many more the leaderboard needs.
+r"""Choose the matches to play next from a posterior.
 
-**Which.** The question is which items belong to the best k. Let :math:`T_i` indicate whether item i
+The question is which items belong to the best k. Let :math:`T_i` indicate whether item i
 does, and let Y be the outcome of a match of two items. The expected gain of the match is the
 mutual information, summed over items, in nats:
 
@@ -9,16 +9,10 @@ mutual information, summed over items, in nats:
 
 It is computed from averages over draws. In a batch, the gain of a match is conditional on the
 matches already chosen. Their outcomes are simulated from some of the draws, and reweight all draws.
-
-**How many.** The posterior is approximated by a normal distribution with covariance C. More matches
-add their expected information J, a weighted Laplacian of the graph of matches. The covariance
-shrinks to :math:`C' = (C^{-1} + J)^{-1}`, and the mean moves by a normal vector with covariance
-:math:`C - C'`. `tied_with_leader` is applied to each simulated future.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,21 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
-from bayesrank.results.draws import check_probability, check_tops, check_whole, ranks_of
-from bayesrank.results.matches.separation import (
-    Matches,
-    check_numbers,
-    least_enough,
-    matches_of,
-)
-from bayesrank.results.ranks.rank_table import find_leader
+from bayesrank.results.draws import check_tops, check_whole, ranks_of
+from bayesrank.results.matches.outcomes import Matches, matches_of
 
-__all__ = ["Settling", "matches_to_settle", "next_matches"]
+__all__ = ["next_matches"]
 
 DRAWS = 2000  # most draws to average over
 FUTURES = 32  # simulated outcomes of the matches already chosen in a batch
 BLOCK = 2**22  # numbers in a block
-AT = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +39,7 @@ def next_matches(
     *,
     top: int = 1,
     cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None = None,
-    var: str = "utility",
+    var_name: str = "utility",
     nu: str = "nu",
     dim: str = "item",
     random_seed: int | None = None,
@@ -61,7 +48,7 @@ def next_matches(
 
     Parameters
     ----------
-    data, var, nu, dim
+    data, var_name, nu, dim
         As in `match_probability`.
     n : int
         Number of matches to choose, 1 or more. The same two items may meet more than once.
@@ -97,7 +84,7 @@ def next_matches(
     [['b', 'c']]
     """
     check_whole(n=n)
-    posterior, labels = matches_of(data, var, nu, dim)
+    posterior, labels = matches_of(data, var_name, nu, dim)
     n_items, n_draws = posterior.utility.shape
     (k,) = check_tops(top)
     if k >= n_items:
@@ -196,175 +183,3 @@ def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any)
             information += rel_entr(rest, (1 - share[:, None]) * overall)
             out[pairs] += information.sum(0).reshape(-1, n_outcomes).sum(1)
     return np.maximum(out, 0.0) / len(weight)
-
-
-@dataclass(frozen=True)
-class Settling:
-    """How many more matches would settle which item leads.
-
-    Attributes
-    ----------
-    matches : float
-        The smallest number of matches in `at` with which at most `at_most` items are tied for the
-        lead, with probability `power` or more. It is 0 if this is true now, infinite if no number
-        suffices.
-    now : int
-        Number of items tied for the lead now, including the leader.
-    table : DataFrame
-        Indexed by the number of matches. Its columns are p_settled, and members, the mean number
-        of items tied for the lead.
-    """
-
-    matches: float
-    now: int
-    table: pd.DataFrame
-    at_most: int
-    power: float
-    prob: float
-
-    def __str__(self) -> str:
-        goal = "no other item" if self.at_most == 1 else f"at most {self.at_most - 1} other items"
-        goal = "at most one other item" if self.at_most == 2 else goal
-        others = "one other item" if self.now == 2 else f"{self.now - 1} other items"
-        now = f"The leader is tied with {others} now"
-        if self.now == 1:
-            now = "No other item is tied with the leader now"
-        if self.matches == 0:
-            return f"{now}; no more matches are needed."
-        if np.isinf(self.matches):
-            last = self.table.iloc[-1]
-            return (
-                f"{now}. Even with {self.table.index[-1]:,} more matches, it would be tied with "
-                f"{goal} only with probability {last['p_settled']:.2f}. On average, "
-                f"{last['members']:.1f} items would be tied for the lead."
-            )
-        row = self.table.loc[self.matches]
-        return (
-            f"{now}. After about {int(self.matches):,} more matches, it would be tied with {goal} "
-            f"with probability {row['p_settled']:.2f}."
-        )
-
-
-def matches_to_settle(
-    data: Any,
-    *,
-    at_most: int = 1,
-    among: Literal["all", "tied"] = "all",
-    at: Sequence[int] = AT,
-    prob: float = 0.95,
-    power: float = 0.8,
-    var: str = "utility",
-    nu: str = "nu",
-    dim: str = "item",
-    random_seed: int | None = None,
-) -> Settling:
-    """Estimate how many more matches are needed until few items are tied with the leader.
-
-    Parameters
-    ----------
-    data, var, nu, dim
-        As in `match_probability`.
-    at_most : int
-        Largest number of items tied for the lead that settles it, including the leader; 1 or more.
-    among : {"all", "tied"}
-        Items that play: all items, or only those tied with the leader now. All pairs of them play
-        equally often.
-    at : sequence of int
-        Total numbers of matches to try, ascending, 1 or more.
-    prob : float
-        As in `tied_with_leader`, in (0.5, 1).
-    power : float
-        Probability with which the lead must be settled, in (0, 1).
-    random_seed : int, optional
-        Random seed of the simulated futures.
-
-    Raises
-    ------
-    ValueError
-        As `match_probability`; if `at_most`, `among`, `at`, `prob` or `power` are out of range.
-
-    Notes
-    -----
-    This is a projection. It approximates the posterior by a normal distribution, and assumes a
-    typical judge with adherence one. It simulates 200 futures, so probabilities have a standard
-    error of at most 0.035.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
-    ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
-    >>> print(matches_to_settle(draws, random_seed=0))
-    The leader is tied with one other item now. After about 2,000 more matches, it would be ...
-    """
-    check_probability("prob", prob, 0.5)
-    check_probability("power", power, 0.0)
-    check_whole(at_most=at_most)
-    if among not in ("all", "tied"):
-        raise ValueError(f"`among` is {among!r}; it must be 'all' or 'tied'.")
-    numbers = check_numbers(at)
-    posterior, labels = matches_of(data, var, nu, dim)
-    draws = (posterior.utility - posterior.utility.mean(0)).T
-    tied = find_leader(draws, ranks_of(draws).mean(0), prob).tied
-    now = int(tied.sum())
-    # a single tied item has no opponents, so all items play
-    meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
-    future = _Futures(draws, _information(posterior, meet), random_seed)
-    rows = []
-    for m in numbers:
-        sizes = future.tied_after(m, prob)
-        rows.append(((sizes <= at_most).mean(), sizes.mean()))
-    index = pd.Index(numbers, name="matches")
-    table = pd.DataFrame(rows, columns=["p_settled", "members"], index=index)
-    matches = 0.0 if now <= at_most else least_enough(table["p_settled"], power)
-    return Settling(matches, now, table, at_most, power, prob)
-
-
-def _information(draws: Matches, meet: Any) -> Floats:
-    """Compute the expected information of a match among the items `meet`, (n_items, n_items)."""
-    out = np.zeros((len(draws.utility), len(draws.utility)))
-    n_pairs = len(meet) * (len(meet) - 1) / 2
-    for a, i in enumerate(meet[:-1]):
-        others = meet[a + 1 :]
-        p = draws.outcomes(i, others)
-        win, loss = p[..., 0], p[..., -1]
-        # variance of the score with respect to the lead: a win changes the log odds by one half
-        information = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs
-        out[i, others] -= information
-        out[others, i] -= information
-        out[i, i] += information.sum()
-        out[others, others] += information
-    return out
-
-
-class _Futures:
-    """Normal posterior after more matches, in coordinates in which the covariances are diagonal."""
-
-    futures = 200
-    draws = 1000
-
-    def __init__(self, draws: Floats, information: Floats, random_seed: int | None) -> None:
-        self.mean = draws.mean(0)
-        values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        self.information, turn = np.linalg.eigh(root.T @ information @ root)
-        self.information = np.maximum(self.information, 0.0)
-        root = root @ turn  # the covariance is root @ root.T
-        # fix the sign of eigenvectors, which is arbitrary, so that futures do not depend on it
-        self.root = root * np.where(np.arange(1, len(root) + 1) @ root < 0, -1.0, 1.0)
-        rng = np.random.default_rng(random_seed)
-        # the same random numbers for every number of matches, so that the table is smooth
-        self.moves = rng.normal(size=(self.futures, len(self.mean)))
-        self.noise = rng.normal(size=(self.draws, len(self.mean)))
-
-    def tied_after(self, matches: int, prob: float) -> NDArray[np.int64]:
-        """Count the items tied for the lead in every future."""
-        # share of the variance that the matches remove
-        known = matches * self.information / (1 + matches * self.information)
-        spread = (self.noise * np.sqrt(1 - known)) @ self.root.T
-        sizes = np.empty(self.futures, dtype=np.int64)
-        for k, move in enumerate(self.moves):
-            draws = self.mean + self.root @ (move * np.sqrt(known)) + spread
-            # sorted by mean utility, which for a normal posterior nearly equals the mean rank order
-            sizes[k] = find_leader(draws, -draws.mean(0), prob).tied.sum()
-        return sizes

@@ -50,14 +50,14 @@ class Convergence:
         return " ".join(self.sentences)
 
 
-def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Convergence:
+def convergence(data: Any, var_name: str = "utility", *, dim: str = "item") -> Convergence:
     """Check a posterior by R-hat, effective sample sizes and divergences.
 
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
         What `pm.sample` returned. Only the whole DataTree contains divergences.
-    var, dim : str
+    var_name, dim : str
         The variable to check, and the dim of its items. Constant items, such as a reference fixed
         at zero, are not checked.
 
@@ -73,7 +73,7 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     >>> print(convergence(xr.DataArray(u, dims=("chain", "draw", "item"))))
     The chains agree (largest R-hat 1.00...), with at least ... effective draws of every ...
     """
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     divergences = 0
     if "sample_stats" in getattr(data, "children", {}) and "diverging" in data["sample_stats"]:
         divergences = int(data["sample_stats"]["diverging"].sum())
@@ -90,7 +90,7 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     values = utility.transpose("chain", "draw", ...).values.reshape(n_chains, n_draws, -1)
     moving = values[..., np.ptp(values, axis=(0, 1)) > 0]
     if not moving.size:
-        sentence = f"{var!r} is constant over all draws, so the sampler did not move."
+        sentence = f"{var_name!r} is constant over all draws, so the sampler did not move."
         return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
     checked = xr.DataArray(moving, dims=("chain", "draw", "entry"))
     several = n_chains > 1
@@ -122,12 +122,12 @@ def convergence(data: Any, var: str = "utility", *, dim: str = "item") -> Conver
     if ok:
         sentences.append(
             f"The chains agree (largest R-hat {rhat:.3f}), with at least "
-            f"{min(bulk, tail):,.0f} effective draws of every {var}."
+            f"{min(bulk, tail):,.0f} effective draws of every {var_name}."
         )
     return Convergence(rhat, bulk, tail, divergences, ok, tuple(sentences))
 
 
-def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
+def precise(data: Any, var_name: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
     """Return whether there are enough draws for a table of ranks.
 
     The Monte Carlo standard errors of the 20 items with the best mean ranks must be small. The
@@ -136,7 +136,7 @@ def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3)
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int
         Number of best items.
@@ -154,7 +154,7 @@ def precise(data: Any, var: str = "utility", *, dim: str = "item", top: int = 3)
     >>> precise(u), precise(u[:, :100])
     (True, False)
     """
-    ranks = rank_draws(data, var, dim=dim)
+    ranks = rank_draws(data, var_name, dim=dim)
     others = [d for d in ranks.dims if d not in ("chain", "draw", dim)]
     best = ranks.mean(("chain", "draw", *others)).argsort()[:SHOWN].to_numpy()
     ranks = ranks.isel({dim: best})

@@ -33,7 +33,7 @@ Counts = NDArray[np.int64]
 
 
 def consensus_ordering(
-    data: Any, var: str = "utility", *, dim: str = "item", method: Method = "mean_rank"
+    data: Any, var_name: str = "utility", *, dim: str = "item", method: Method = "mean_rank"
 ) -> xr.DataArray:
     r"""Find one ordering that summarises the posterior.
 
@@ -52,7 +52,7 @@ def consensus_ordering(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     method : {"mean_rank", "copeland", "kendall"}
         The criterion.
@@ -86,14 +86,14 @@ def consensus_ordering(
             ordering = ordering[rule(times_above(draws[:, ordering]))]
         return ordering.argsort() + 1  # the inverse
 
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     return by_group(places, utility, dim, {"place": (dim,)})[0]
 
 
 def expected_kendall(
     data: Any,
     places: xr.DataArray | pd.Series | ArrayLike,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
 ) -> xr.DataArray:
@@ -104,7 +104,7 @@ def expected_kendall(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     places : DataArray, Series or array
         The place of every item, lowest = best, as `consensus_ordering` returns them; equal places
@@ -133,7 +133,7 @@ def expected_kendall(
     >>> expected_kendall(u, [1, 1, 2]).item()
     0.5
     """
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     found = xr.apply_ufunc(
         lambda draws, place: _distance(draws.reshape(-1, len(place)), place),
         utility,

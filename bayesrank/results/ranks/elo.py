@@ -15,7 +15,7 @@ POINTS = 400 / np.log(10)
 
 def elo_scale(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
     anchor: Hashable | None = None,
@@ -31,7 +31,7 @@ def elo_scale(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`. The difference of two
         utilities must be the log odds that one item beats the other, as in Bradley-Terry,
         Davidson, Rao-Kupper and Plackett-Luce models. In `leaderboard_model` they are the log odds
@@ -61,7 +61,7 @@ def elo_scale(
     """
     if not np.isfinite(at):
         raise ValueError(f"`at` is {at}; the points of the anchor must be finite.")
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     if anchor is None:
         zero = utility.mean(dim)
     else:

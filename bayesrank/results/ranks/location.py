@@ -12,7 +12,7 @@ __all__ = ["resample_location"]
 
 def resample_location(
     data: xr.DataTree,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     sigma: Any = 1.0,
     mu: Any = 0.0,
@@ -40,7 +40,7 @@ def resample_location(
     ----------
     data : DataTree
         What `pm.sample` returned.
-    var, dim : str
+    var_name, dim : str
         The utilities, and the dim of the items.
     sigma, mu : float, or DataArray
         Standard deviation and mean of the prior: a number, a value per item, or posterior draws.
@@ -50,7 +50,7 @@ def resample_location(
     Returns
     -------
     DataTree
-        A copy, with new draws of `var`.
+        A copy, with new draws of `var_name`.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def resample_location(
     >>> found.diff("item").values.ravel().round(6).tolist()
     [-1.0, 1.0]
     """
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     precision = xr.ones_like(utility) / xr.DataArray(sigma) ** 2
     if not bool((xr.DataArray(sigma) > 0).all()):
         raise ValueError(f"`sigma` is {sigma}; it must be positive.")
@@ -74,5 +74,5 @@ def resample_location(
     noise = np.random.default_rng(random_seed).normal(size=location.shape)
     moved = (utility + (mean + noise / np.sqrt(total) - location)).transpose(*utility.dims)
     out = data.copy()
-    out["posterior"] = xr.DataTree(data["posterior"].to_dataset().assign({var: moved}))
+    out["posterior"] = xr.DataTree(data["posterior"].to_dataset().assign({var_name: moved}))
     return out

@@ -13,12 +13,12 @@ from bayesrank.results.draws import by_group, check_tops, posterior_utilities, r
 __all__ = ["place_probability", "times_above", "top_probability", "win_probability"]
 
 
-def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
+def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr.DataArray:
     """Compute the probability of every place for every item.
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
 
     Returns
@@ -38,7 +38,7 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
     >>> place_probability(u).values.tolist()
     [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
     """
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     n_items = utility.sizes[dim]
 
     def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,13 +50,13 @@ def place_probability(data: Any, var: str = "utility", *, dim: str = "item") -> 
 
 
 def top_probability(
-    data: Any, top: int | Sequence[int], var: str = "utility", *, dim: str = "item"
+    data: Any, var_name: str = "utility", *, top: int | Sequence[int], dim: str = "item"
 ) -> xr.DataArray:
     r"""Compute the probability of being among the best k, :math:`P(\text{rank} \le k)`.
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
         The k, 1 or more. If it is at least the number of items, the probability is one.
@@ -77,13 +77,13 @@ def top_probability(
     --------
     >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [2.0, 3.0, 0.0]]], dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b", "c"]})
-    >>> top_probability(u, 1).values.tolist()
+    >>> top_probability(u, top=1).values.tolist()
     [0.5, 0.5, 0.0]
-    >>> top_probability(u, [1, 2]).sel(item="a", top=2).item()
+    >>> top_probability(u, top=[1, 2]).sel(item="a", top=2).item()
     1.0
     """
     tops = check_tops(top)
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     several = isinstance(top, Sequence | np.ndarray)
 
     def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ def top_probability(
 
 def win_probability(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
     of: Literal["utility", "match"] = "utility",
@@ -111,7 +111,7 @@ def win_probability(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     of : {"utility", "match"}
         Which of the two probabilities.
@@ -136,7 +136,7 @@ def win_probability(
     kernels = {"utility": _above, "match": _wins_next}
     if of not in kernels:
         raise ValueError(f"`of` is {of!r}; it must be {' or '.join(map(repr, kernels))}.")
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     other = f"{dim}_other"
     labels = {other: utility[dim].values if dim in utility.coords else None}
     return by_group(kernels[of], utility, dim, {"win_probability": (dim, other)}, **labels)[0]

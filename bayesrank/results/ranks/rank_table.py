@@ -39,14 +39,14 @@ LITTLE = 0.5  # an item is unknown if the data removed less than this share of t
 Ranks = NDArray[np.int32]
 
 
-def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.DataArray:
+def rank_draws(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr.DataArray:
     """Rank the items in every draw.
 
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
         Posterior with dims chain, draw, `dim`, and perhaps others, such as groups.
-    var : str
+    var_name : str
         The variable to rank, highest first.
     dim : str
         The dim of the items.
@@ -67,7 +67,7 @@ def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.Data
     >>> rank_draws(u).values.tolist()
     [[[2, 1, 3]]]
     """
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     items_last = utility.transpose(..., dim)
     ranks = ranks_of(items_last.values.reshape(-1, utility.sizes[dim])).reshape(items_last.shape)
     return items_last.copy(data=ranks).rename("rank").transpose(*utility.dims)
@@ -75,11 +75,11 @@ def rank_draws(data: Any, var: str = "utility", *, dim: str = "item") -> xr.Data
 
 def rank_summary(
     data: Any,
-    var: str = "utility",
+    var_name: str = "utility",
     *,
     dim: str = "item",
     top: int | Sequence[int] = 3,
-    prob: float = 0.94,
+    ci_prob: float = 0.94,
     simultaneous: bool = False,
     tied_prob: float = 0.95,
     prior_sd: float | None = None,
@@ -88,14 +88,14 @@ def rank_summary(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
         The k of the columns ``p_top{k}``, at least 1.
-    prob : float
+    ci_prob : float
         Probability of the rank interval, in (0, 1), with equal tails unless `simultaneous`.
     simultaneous : bool
-        Whether intervals hold jointly for all items of a group with probability `prob` or more
+        Whether intervals hold jointly for all items of a group with probability `ci_prob` or more
         (Besag et al. 1995).
     tied_prob : float
         The leader is better than all items that are not tied with it, jointly, with at least this
@@ -120,7 +120,7 @@ def rank_summary(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `top`, `prob`, `tied_prob` or `prior_sd` are out of range.
+        As `rank_draws`; if `top`, `ci_prob`, `tied_prob` or `prior_sd` are out of range.
 
     Examples
     --------
@@ -134,17 +134,17 @@ def rank_summary(
     c          3.00    0.00     0.0             False
     """
     tops = check_tops(top)
-    check_probability("prob", prob, 0.0)
+    check_probability("ci_prob", ci_prob, 0.0)
     check_probability("tied_prob", tied_prob, 0.5)
     if prior_sd is not None and not 0 < prior_sd < np.inf:
         raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     interval = simultaneous_bounds if simultaneous else equal_tails
 
     def summarise(draws: NDArray[np.float64]) -> pd.DataFrame:
         ranks = ranks_of(draws)
         mean_rank = ranks.mean(0)
-        low, high = interval(ranks, prob)
+        low, high = interval(ranks, ci_prob)
         leader = find_leader(draws, mean_rank, tied_prob)
         table = pd.DataFrame(
             {
@@ -218,7 +218,7 @@ def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
 
 
 def tied_with_leader(
-    data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95
+    data: Any, var_name: str = "utility", *, dim: str = "item", prob: float = 0.95
 ) -> xr.Dataset:
     r"""Find the items that cannot be distinguished from the leader.
 
@@ -234,7 +234,7 @@ def tied_with_leader(
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         The probability p, in (0.5, 1).
@@ -264,7 +264,7 @@ def tied_with_leader(
     [True, True, False]
     """
     check_probability("prob", prob, 0.5)
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
 
     def leading(draws: NDArray[np.float64]) -> tuple[Any, ...]:
         found = find_leader(draws, ranks_of(draws).mean(0), prob)
@@ -305,14 +305,14 @@ def find_leader(
     return Leading(leader, p_better, tied, float(jointly[n_worse - 1]) if n_worse else 1.0)
 
 
-def equal_tails(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+def equal_tails(ranks: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
     """Compute a separate rank interval of each item, low and high (n_items,)."""
-    tail = (1 - prob) / 2
+    tail = (1 - ci_prob) / 2
     low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
+def simultaneous_bounds(ranks: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
     r"""Compute joint rank intervals of all items, low and high (n_items,).
 
     Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
@@ -339,6 +339,6 @@ def simultaneous_bounds(ranks: Ranks, prob: float) -> tuple[Ranks, Ranks]:
         upto = np.searchsorted(ordered, np.arange(ordered[-1] + 1), side="right")
         depth = np.minimum(depth, np.minimum(upto[drawn], n_draws - upto[drawn - 1]))
     deepest_first = np.sort(depth)[::-1]
-    enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= prob))
+    enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= ci_prob))
     d = deepest_first[enough]
     return ascending[d - 1], ascending[n_draws - d]

@@ -20,12 +20,14 @@ from bayesrank.results.draws import by_group, check_probability, posterior_utili
 __all__ = ["find_tiers", "tiers"]
 
 
-def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0.95) -> xr.Dataset:
+def tiers(
+    data: Any, var_name: str = "utility", *, dim: str = "item", prob: float = 0.95
+) -> xr.Dataset:
     r"""Cut the items into tiers that the posterior separates jointly.
 
     Parameters
     ----------
-    data, var, dim
+    data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         Least joint probability that every item is better than all items of lower tiers, in (0.5,
@@ -56,7 +58,7 @@ def tiers(data: Any, var: str = "utility", *, dim: str = "item", prob: float = 0
     (array([1, 1, 2, 2]), True)
     """
     check_probability("prob", prob, 0.5)
-    utility = posterior_utilities(data, var, dim)
+    utility = posterior_utilities(data, var_name, dim)
     results = {"tier": (dim,), "p_tiers": ()}
     found = by_group(lambda draws: find_tiers(draws, prob), utility, dim, results)
     return xr.Dataset({x.name: x for x in found})

@@ -1,0 +1,142 @@
+"""Predict the next match of two items from the draws of a posterior."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+
+from bayesrank.results.draws import SAMPLE, single_group
+
+__all__ = ["Matches", "match_probability", "matches_of", "outcome_probability"]
+
+Floats = NDArray[np.float64]
+
+
+def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
+    r"""Compute the probabilities of the outcomes of a match.
+
+    It uses Davidson's model, which is Bradley-Terry's if :math:`\nu = 0`. The judge has adherence
+    one, and the order of the two items has no effect:
+
+    .. math:: (\text{win}, \text{tie}, \text{loss}) \propto (e^{d/2}, \nu, e^{-d/2})
+
+    Parameters
+    ----------
+    lead : array, shape (...)
+        Utility of the first item minus the utility of the second item.
+    nu : array, shape (...), optional
+        Tie parameter of Davidson's model, >= 0; without it there are no ties.
+
+    Returns
+    -------
+    array of float, shape (..., 3) or (..., 2)
+        Win, tie and loss of the first item; without `nu`, win and loss.
+
+    Examples
+    --------
+    >>> outcome_probability(0.0, 1.0).round(3)
+    array([0.333, 0.333, 0.333])
+    """
+    d = np.asarray(lead, dtype=np.float64)
+    if nu is None:
+        return np.stack([expit(d), expit(-d)], axis=-1)
+    # divided by the weight of a win of the better item, so that nothing overflows
+    half = np.exp(-0.5 * np.abs(d))
+    level = np.asarray(nu, dtype=np.float64) * half
+    total = 1 + half**2 + level
+    ahead = d >= 0
+    win, loss = np.where(ahead, 1, half**2) / total, np.where(ahead, half**2, 1) / total
+    return np.stack([win, level / total, loss], axis=-1)
+
+
+def match_probability(
+    data: Any, var_name: str = "utility", *, nu: str = "nu", dim: str = "item"
+) -> xr.DataArray:
+    """Compute the probabilities of the outcomes of the next match, for every two items.
+
+    They do not tend to 0 or 1 as data accumulate. Use `win_probability` for the probability that
+    one item is better.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with the dims chain, draw and `dim`, and no others.
+    var_name : str
+        The utilities.
+    nu : str
+        The tie parameter. If the posterior lacks this variable, there are no ties. Effects of items
+        on its logarithm are read from ``item_tie_effect`` (if `dim` is item).
+    dim : str
+        The dim of the items.
+
+    Returns
+    -------
+    DataArray, (dim, dim + "_other", result)
+        Posterior means. The results are win, tie and loss of the row's item; without ties, win and
+        loss. The diagonal is NaN.
+
+    Raises
+    ------
+    ValueError
+        As `rank_draws`; if there are other dims, or `nu` has dims other than chain and draw.
+
+    Examples
+    --------
+    >>> draws = xr.Dataset({"utility": (("chain", "draw", "item"), [[[0.0, 0.0], [1.0, 1.0]]]),
+    ...                     "nu": (("chain", "draw"), [[1.0, 2.0]])})
+    >>> match_probability(draws).sel(result="tie").values.round(3)
+    array([[  nan, 0.417],
+           [0.417,   nan]])
+    """
+    draws, labels = matches_of(data, var_name, nu, dim)
+    results = ["win", "loss"] if draws.nu is None else ["win", "tie", "loss"]
+    n = len(labels)
+    out = np.full((n, n, len(results)), np.nan)
+    for i in range(n - 1):
+        out[i, i + 1 :] = draws.outcomes(i, np.arange(i + 1, n)).mean(1)
+        out[i + 1 :, i] = out[i, i + 1 :, ::-1]
+    return xr.DataArray(
+        out,
+        dims=(dim, f"{dim}_other", "result"),
+        coords={dim: labels, f"{dim}_other": labels, "result": results},
+        name="match_probability",
+    )
+
+
+class Matches(NamedTuple):
+    """Draws of the parameters of matches."""
+
+    utility: Floats  # (n_items, n_draws)
+    nu: Floats | None  # (n_draws,) tie parameter, if there are ties
+    effect: Floats  # (n_items, n_draws or 1) effect of an item on its logarithm
+
+    def outcomes(self, one: Any, other: Any) -> Floats:
+        """Compute the probabilities of the outcomes of matches, (..., n_draws, n_outcomes)."""
+        lead = self.utility[one] - self.utility[other]
+        if self.nu is None:
+            return outcome_probability(lead)
+        nu = self.nu * np.exp(self.effect[one] + self.effect[other])
+        return outcome_probability(lead, nu)
+
+
+def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, NDArray[Any]]:
+    """Read the parameters of matches and the labels of the items from a posterior."""
+    draws, labels = single_group(data, var_name, dim)
+    utility = np.ascontiguousarray(draws.T)
+    effects = np.zeros((len(labels), 1))
+    if isinstance(data, xr.DataTree):
+        data = (data["posterior"] if "posterior" in data.children else data).to_dataset()
+    if not isinstance(data, xr.Dataset) or nu not in data:
+        return Matches(utility, None, effects), labels
+    if set(data[nu].dims) != {*SAMPLE}:
+        raise ValueError(
+            f"{nu!r} has the dims {list(map(str, data[nu].dims))}; it must have only chain and "
+            "draw, one tie parameter per draw."
+        )
+    level = data[nu].transpose(*SAMPLE).values.reshape(-1)
+    effect = data.get(f"{dim}_tie_effect")
+    if effect is not None:
+        effects = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
+    return Matches(utility, level, effects), labels

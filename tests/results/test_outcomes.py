@@ -1,0 +1,46 @@
+"""Probabilities of the next match, by hand."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from bayesrank.results import match_probability, outcome_probability
+
+
+def test_outcomes_are_those_of_davidson():
+    # worths 4 and 1, nu = 1/2: 4, 1/2 sqrt(4) = 1 and 1
+    np.testing.assert_allclose(outcome_probability(np.log(4), 0.5), [4 / 6, 1 / 6, 1 / 6])
+    np.testing.assert_allclose(outcome_probability(-np.log(4), 0.5), [1 / 6, 1 / 6, 4 / 6])
+    np.testing.assert_allclose(outcome_probability(np.log(4)), [0.8, 0.2])
+    np.testing.assert_allclose(outcome_probability([0.0, 0.0], [0.0, 1.0])[:, 1], [0, 1 / 3])
+    np.testing.assert_array_equal(outcome_probability([2000.0, -2000.0], 1.0)[:, 0], [1, 0])
+
+
+def posterior(**more):
+    u = np.log([[[4.0, 1.0, 1.0], [1.0, 4.0, 1.0]]])
+    draws = {"utility": (("chain", "draw", "item"), u)} | more
+    return xr.Dataset(draws, coords={"item": ["a", "b", "c"]})
+
+
+def test_the_next_match_is_the_mean_over_the_draws():
+    found = match_probability(posterior(nu=(("chain", "draw"), [[0.5, 0.5]])))
+    assert found.dims == ("item", "item_other", "result")
+    assert found["result"].values.tolist() == ["win", "tie", "loss"]
+    np.testing.assert_allclose(found.sel(item="a", item_other="b"), [5 / 12, 1 / 6, 5 / 12])
+    # a against c: 4/6 in the first draw; in the second, equal worths, 1 in 2.5
+    np.testing.assert_allclose(found.sel(item="a", item_other="c")[0], (4 / 6 + 1 / 2.5) / 2)
+    np.testing.assert_allclose(found.sel(item="c", item_other="a")[2], (4 / 6 + 1 / 2.5) / 2)
+    sums = found.sum("result", skipna=False).values
+    np.testing.assert_allclose(sums[~np.eye(3, dtype=bool)], 1)
+    assert np.isnan(np.diag(sums)).all()
+
+
+def test_a_tie_parameter_with_other_dims_raises():
+    with pytest.raises(ValueError, match=r"^'nu' has the dims \['chain', 'draw', 'judge'\]; it"):
+        match_probability(posterior(nu=(("chain", "draw", "judge"), np.ones((1, 2, 2)))))
+
+
+def test_further_dims_of_the_utilities_raise():
+    draws = posterior().expand_dims(category=2)
+    with pytest.raises(ValueError, match=r"^'utility' has the additional dims \['category'\]\."):
+        match_probability(draws)
