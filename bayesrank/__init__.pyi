@@ -67,7 +67,6 @@ from .results import (
     elo_scale as elo_scale,
     expected_reciprocal_rank as expected_reciprocal_rank,
     expected_kendall as expected_kendall,
-    group_log_likelihood as group_log_likelihood,
     component_checks as component_checks,
     loo_by_ranker as loo_by_ranker,
     match_probability as match_probability,
@@ -86,7 +85,6 @@ from .results import (
     relabel_components as relabel_components,
     tied_with_leader as tied_with_leader,
     tiers as tiers,
-    top_probability as top_probability,
     win_probability as win_probability,
 )
 

@@ -46,7 +46,6 @@ def plot_adherence(
     outlier_prob: float = 0.95,
     rankers: Sequence[Any] | None = None,
     max_rankers: int | None = None,
-    relative: bool | float = False,
     contrary: bool = False,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
@@ -69,7 +68,7 @@ def plot_adherence(
         Posterior, variable and dim of the rankers. The plot uses the name of the dim.
     ci_prob : float
         Probability of the thin interval, in (0, 1).
-    factor, outlier_prob, relative, contrary
+    factor, outlier_prob, contrary
         As in `adherence_summary`.
     rankers : sequence of labels, optional
         Show only these, from top to bottom. They are still compared with the median of all.
@@ -103,7 +102,7 @@ def plot_adherence(
     found = posterior_utilities(data, var_name, dim).rename(var_name)
     facets = facets_of(found, dim)
     draws = [
-        adherence_draws(found.sel(one), var_name, dim, relative, contrary=contrary)
+        adherence_draws(found.sel(one), var_name, dim, contrary=contrary)
         for one in selections(found, facets)
     ]
     tables = [_table(one, ci_prob, factor, outlier_prob) for one in draws]
@@ -143,7 +142,7 @@ def plot_adherence(
     title = f"{len(shown)} of {len(labels)} {dim}s" if n_hidden else ""
     if gap is not None:
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
-    axis = f"Adherence, {_unit_name(relative, dim)}"
+    axis = "Adherence, per unit of score"
     if panels.is_new and not facets:
         axis += " (0 = unrelated to the consensus)"
     colours = pd.concat([table["colour"] for table in tables])
@@ -221,14 +220,6 @@ def _draw(
                 ax.scatter(rows["mean"], at, s=3, c=DARK, linewidths=0, zorder=4)
             else:
                 draw_intervals(ax, at, thin, thick, rows["mean"], colour, marker)
-
-
-def _unit_name(relative: bool | float, dim: str) -> str:
-    """Return the unit of the adherences."""
-    if relative is False:
-        return "per unit of score"
-    named = {1.0: "largest", 0.5: f"median {dim}'s"}
-    return f"relative to the {named.get(relative, f'{100 * relative:g}% quantile of all')}"
 
 
 def _handles(

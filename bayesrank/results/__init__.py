@@ -15,7 +15,6 @@ from bayesrank.results.evaluation.component_labels import (
     compare_components,
     relabel_components,
 )
-from bayesrank.results.evaluation.groups import group_log_likelihood
 from bayesrank.results.evaluation.loo import ParetoKWarning, loo_by_ranker
 from bayesrank.results.evaluation.metrics import (
     QueryMetrics,
@@ -36,11 +35,7 @@ from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expec
 from bayesrank.results.ranks.counted import PairWins, condorcet, first_places, pair_wins
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import resample_location
-from bayesrank.results.ranks.probabilities import (
-    place_probability,
-    top_probability,
-    win_probability,
-)
+from bayesrank.results.ranks.probabilities import place_probability, win_probability
 from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, standing, tied_with_leader
 from bayesrank.results.ranks.tiers import tiers
 
@@ -69,7 +64,6 @@ __all__ = [
     "expected_reciprocal_rank",
     "figure_png",
     "first_places",
-    "group_log_likelihood",
     "loo_by_ranker",
     "match_checks",
     "match_probability",
@@ -94,7 +88,6 @@ __all__ = [
     "table_text",
     "tied_with_leader",
     "tiers",
-    "top_probability",
     "verdict",
     "whole_file",
     "win_probability",

@@ -83,6 +83,20 @@ def precision(
     return found
 
 
+def script_ndcg(grades: ArrayLike, score: ArrayLike) -> dict[str, float]:
+    """NDCG at each depth as LETOR's script has it: the second place counts as much as the first.
+
+    >>> script_ndcg([1, 0, 0], [0.5, 0.9, 0.7])["ndcg@3"] == 1 / np.log2(3)
+    True
+    """
+    s, gain = np.asarray(score, float), 2.0 ** np.asarray(grades, float) - 1
+    mean = pd.Series(gain).groupby(s).transform("mean").to_numpy()[np.argsort(-s, kind="stable")]
+    weight = 1 / np.log2(np.arange(1, len(s) + 1).clip(2))
+    found, best = np.cumsum(mean * weight), np.cumsum(np.sort(gain)[::-1] * weight)
+    share = found / best if best[-1] else np.zeros(len(s))
+    return {f"ndcg@{k}": float(share[:k][-1]) for k in DEPTHS}
+
+
 def evaluate(
     table: pd.DataFrame,
     score: ArrayLike,
@@ -99,7 +113,7 @@ def evaluate(
     score : array, shape (n_documents,)
         In the order of the table.
     discount : {"log2", "letor"}
-        Of NDCG; see `bayesrank.ndcg`.
+        Of NDCG; see `bayesrank.ndcg` and `script_ndcg`.
     relevant : int
         Grade from which a document counts as relevant to precision: 2, the highest of LETOR's, or
         1, as its script has it.
@@ -114,9 +128,12 @@ def evaluate(
     grades = [table["label"].to_numpy()[row] for _, row in rows]
     scores = [rounded[row] for _, row in rows]
     names = pd.Index([name for name, _ in rows], name="query")
-    found = query_metrics(grades, scores, labels=names, k=DEPTHS, discount=discount)
+    if discount == "letor":
+        found = pd.DataFrame(list(map(script_ndcg, grades, scores)), names)
+    else:
+        found = query_metrics(grades, scores, labels=names, k=DEPTHS).queries.drop(columns="err")
     hits = [precision(g >= relevant, s, DEPTHS) for g, s in zip(grades, scores, strict=True)]
-    return found.queries.drop(columns="err").join(pd.DataFrame(hits, names))
+    return found.join(pd.DataFrame(hits, names))
 
 
 def percent(tested: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -384,7 +384,8 @@ def engines(how: Run) -> Table:
     """Posterior of the learned adherences, without grades, by NUTS."""
     options: dict[str, Any] = {"draws": 50, "tune": 100, "chains": 1} if how.quick else {}
     draws = posterior(to_counts(read(how.folder, how.quick), "below"), **options)
-    return Table(br.adherence_summary(draws, relative=True), corner="engine")
+    theta = draws["posterior"]["adherence"]
+    return Table(br.adherence_summary(theta / theta.max("ranker")), corner="engine")
 
 
 def weights(how: Run) -> Table:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from models.metasearch.metrics import evaluate, precision
+from models.metasearch.metrics import evaluate, precision, script_ndcg
 
 
 def mean_over_orders(relevant, score):
@@ -43,3 +43,16 @@ def test_a_table_is_evaluated_query_by_query():
     assert found["ap"].to_list() == [0.5, 0.5]
     assert found["ndcg@1"].to_list() == pytest.approx([0, 1 / 3])
     assert list(found) == [f"{m}@{k}" for m in ("ndcg", "p") for k in range(1, 6)] + ["ap"]
+
+
+def test_the_script_of_letor_discounts_the_second_place_like_the_first():
+    # gains 3, 1, 0, 0 stand as 1, 0, 3, 0; discounts 1, 1, log2(3), 2
+    grades, score = np.array([2, 1, 0, 0]), np.array([0.5, 0.9, 0.7, 0.1])
+    expected = {1: 1 / 3, 2: 1 / 4, 3: (1 + 3 / np.log2(3)) / 4, 4: (1 + 3 / np.log2(3)) / 4}
+    found = script_ndcg(grades, score)
+    assert [found[f"ndcg@{k}"] for k in expected] == pytest.approx([*expected.values()])
+    tied = np.array([1.0, 1.0, 0.5, 0.5])  # each order of the tied documents is equally likely
+    orders = [[0, 1, 2, 3], [1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 3, 2]]
+    each = [script_ndcg(grades[order], -np.arange(4.0)) for order in orders]
+    assert script_ndcg(grades, tied) == pytest.approx(pd.DataFrame(each).mean().to_dict())
+    assert set(script_ndcg([0, 0], [1, 2]).values()) == {0.0}

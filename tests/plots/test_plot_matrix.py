@@ -200,12 +200,6 @@ def test_the_scale_says_which_probability():
     assert bar_of(plot_wins(WON)).get_xlabel() == (
         "Probability that the row is better than the column"
     )
-    pc = plot_wins(WON, of="match")
-    assert bar_of(pc).get_xlabel() == "Probability that the row wins the next decided match"
-    expected, off = win_probability(WON, of="match").values, ~np.eye(3, dtype=bool)
-    np.testing.assert_allclose(image_of(axes_of(pc)).get_array()[off], expected[off])
-    with pytest.raises(ValueError, match=r"^`of` is 'set'; it must be 'utility' or 'match'\.$"):
-        plot_wins(WON, of="set")
 
 
 def test_upright_names_are_shorter():

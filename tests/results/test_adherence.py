@@ -53,21 +53,6 @@ def test_the_factor_says_what_is_far():
     assert adherence_summary(BY_HAND, factor=5)["p_far_below"].tolist() == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("relative", "means"),
-    [
-        (True, [1.0, (2 / 5 + 4 / 6 + 2 / 3 + 1 / 2) / 4, (0.1 + 1 / 6 + 1 / 6 + 0.3) / 4]),
-        (1.0, [1.0, (2 / 5 + 4 / 6 + 2 / 3 + 1 / 2) / 4, (0.1 + 1 / 6 + 1 / 6 + 0.3) / 4]),
-        (0.5, [(2.5 + 1.5 + 1.5 + 2) / 4, 1.0, (0.25 + 0.25 + 0.25 + 0.6) / 4]),
-    ],
-)
-def test_relative_divides_every_draw_by_its_quantile(relative, means):
-    table = adherence_summary(BY_HAND, relative=relative)
-    np.testing.assert_allclose(table["mean"], means)
-    chances = ["p_below_median", "p_far_below", "p_far_above", "outlier"]
-    pd.testing.assert_frame_equal(table[chances], adherence_summary(BY_HAND)[chances])
-
-
 def test_the_median_of_an_even_number_lies_between_the_middle_two():
     table = adherence_summary(posterior([[1.0, 2.0, 4.0, 9.0]], list("abcd")))  # median 3
     assert table["p_below_median"].to_dict() == {"d": 0.0, "c": 0.0, "b": 1.0, "a": 1.0}
@@ -80,9 +65,6 @@ def test_names_dims_and_their_order_are_free():
     found = adherence_summary(data.to_dataset(name="theta"), "theta", dim="engine")
     assert found.index.name == "engine"
     pd.testing.assert_frame_equal(found, adherence_summary(BY_HAND), check_names=False)
-
-
-NOBODY = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -99,19 +81,11 @@ NOBODY = posterior([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
         (BY_HAND, {"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),
         (BY_HAND, {"factor": math.inf}, r"^`factor` is inf; it must be finite"),
         (BY_HAND, {"factor": math.nan}, r"^`factor` is nan; it must be finite"),
-        (BY_HAND, {"relative": 95}, "^`relative` is 95; it must be True, False or the quantile"),
-        (BY_HAND, {"relative": 0.0}, r"^`relative` is 0\.0; it must be True, False or the"),
-        (NOBODY, {"relative": 0.5}, r"^The 0\.5 quantile of adherences is 0 in one draw, so"),
-        (0 * NOBODY, {"relative": True}, "^The largest adherence is 0 in one draw, so nothing"),
     ],
 )
 def test_bad_draws_and_numbers_raise(data, option, message):
     with pytest.raises(ValueError, match=message):
         adherence_summary(data, **option)
-
-
-def test_what_one_ranker_alone_has_is_relative_to_the_largest():
-    assert adherence_summary(NOBODY, relative=True)["mean"].tolist() == [1.0, 0.5, 0.5]
 
 
 # How many judges of their own minds

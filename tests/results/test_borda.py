@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from bayesrank import query_metrics
-from bayesrank.data import PairCounts, Rankings, UninformativeRankingWarning
+from bayesrank.data import Rankings, UninformativeRankingWarning
 from bayesrank.results import borda
 from models.metasearch.data import metasearch_rankings, read_aggregation_parts
-from tests.data.examples import random_rankings
 
 
 def test_a_score_is_the_mean_share_of_the_others_beaten():
@@ -36,33 +35,6 @@ def test_an_item_that_nobody_ranked_has_no_score_and_a_ranking_of_one_none_to_gi
     assert scores.index.tolist() == list("abcd")
     assert scores[["a", "b"]].tolist() == [1, 0]
     assert scores[["c", "d"]].isna().all()
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("kind", ["difference", "binary"])
-def test_counts_of_rankings_give_the_same_scores(seed, kind):
-    r = random_rankings(seed)
-    each = Rankings(r.item, r.ranks, items=r.items)  # every ranking a ranker of its own
-    pd.testing.assert_series_equal(borda(each.counts(kind)), borda(each))
-
-
-def test_counts_have_others_in_their_problem_only_and_a_pair_both_ways_is_a_tie():
-    frame = pd.DataFrame(
-        {
-            "q": [1, 1, 2, 2, 2],
-            "x": ["a", "b", "a", "b", "a"],
-            "y": ["b", "a", "b", "c", "c"],
-            "n": [1, 5, 1, 9, 1],
-        }
-    )
-    c = PairCounts.from_frame(frame, first="x", second="y", count="n", problem="q")
-    assert borda(c).tolist() == [0.5, 0.5, 1, 0.5, 0]
-
-
-def test_rankers_of_counts_enter_by_their_evidence_weights():
-    c = PairCounts.from_matrix([[[0, 1], [0, 0]], [[0, 0], [1, 0]]], rankers=["u", "v"])
-    assert borda(c).tolist() == [0.5, 0.5]
-    assert borda(c.weighted([3, 1])).tolist() == [0.75, 0.25]
 
 
 def ndcg(table, scores):

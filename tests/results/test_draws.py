@@ -12,7 +12,6 @@ from bayesrank.results import (
     rank_draws,
     rank_summary,
     tied_with_leader,
-    top_probability,
     win_probability,
 )
 from bayesrank.results.draws import check_tops, posterior_utilities, ranks_of
@@ -23,11 +22,8 @@ FUNCTIONS = {
     "rank_summary": rank_summary,
     "rank_summary, simultaneous": lambda u, **k: rank_summary(u, simultaneous=True, **k),
     "place_probability": place_probability,
-    "top_probability": lambda u, **k: top_probability(u, top=1, **k),
-    "top_probability, several": lambda u, **k: top_probability(u, top=[1, 2], **k),
     "tied_with_leader": tied_with_leader,
     "win_probability": win_probability,
-    "win_probability, match": lambda u, **k: win_probability(u, of="match", **k),
     "consensus_ordering": consensus_ordering,
     "consensus_ordering, copeland": lambda u, **k: consensus_ordering(u, method="copeland", **k),
     "consensus_ordering, kendall": lambda u, **k: consensus_ordering(u, method="kendall", **k),
@@ -132,7 +128,6 @@ def test_groups_come_before_items_and_coordinates_of_both_are_kept():
     assert p["strong"].dims == ("item",)
     assert p["age"].values.tolist() == [30, 31, 32, 33]
     assert p["place"].values.tolist() == [1, 2, 3]
-    assert top_probability(several(), top=[2, 1]).dims == ("problem", "user", "item", "top")
     assert win_probability(several()).dims == ("problem", "user", "item", "item_other")
     assert consensus_ordering(several()).dims == ("problem", "user", "item")
     assert expected_kendall(several(), [1, 2, 3]).dims == ("problem", "user")
@@ -142,20 +137,11 @@ def test_groups_come_before_items_and_coordinates_of_both_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("dim", "call"),
-    [
-        ("place", place_probability),
-        ("top", lambda u: top_probability(u, top=[1])),
-        ("item_other", win_probability),
-    ],
+    ("dim", "call"), [("place", place_probability), ("item_other", win_probability)]
 )
 def test_a_group_called_as_a_dim_of_the_result_raises(dim, call):
     with pytest.raises(ValueError, match=rf"have a dim '{dim}', .*\.rename\({dim}=\.\.\.\)"):
         call(posterior().expand_dims(dim))
-
-
-def test_a_group_called_top_is_no_hindrance_where_the_result_has_no_such_dim():
-    assert top_probability(posterior().expand_dims("top"), top=1).dims == ("top", "item")
 
 
 # Ranks and places

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results import compare, group_log_likelihood
+from bayesrank.results import compare
+from bayesrank.results.evaluation.groups import group_log_likelihood
 from tests.builders import results
 
 

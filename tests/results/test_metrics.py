@@ -88,21 +88,6 @@ def test_ndcg_of_equal_scores_is_the_mean_over_their_orders():
         assert ndcg(GRADES, TIED, k=k) == pytest.approx(expected)
 
 
-def test_the_script_of_letor_discounts_the_second_place_like_the_first():
-    # gains 3, 1, 0, 0 stand as 1, 0, 3, 0; discounts 1, 1, log2(3), 2
-    grades, score = [2, 1, 0, 0], [0.5, 0.9, 0.7, 0.1]
-    expected = {1: 1 / 3, 2: 1 / 4, 3: (1 + 3 / np.log2(3)) / 4, 4: (1 + 3 / np.log2(3)) / 4}
-    for k, value in expected.items():
-        assert ndcg(grades, score, k=k, discount="letor") == pytest.approx(value)
-    for k in (2, None):
-        mean = over_orders(
-            lambda g, k=k: ndcg(g, -np.arange(5.0), k=k, discount="letor"), GRADES, TIED
-        )
-        assert ndcg(GRADES, TIED, k=k, discount="letor") == pytest.approx(mean)
-    found = query_metrics([grades], [score], k=[2], discount="letor").means
-    assert found["ndcg@2"] == pytest.approx(1 / 4)
-
-
 def test_ndcg_is_that_of_scikit_learn(rng):
     for _ in range(20):
         grades, score = rng.integers(0, 3, 12), rng.integers(0, 5, 12)
@@ -178,13 +163,6 @@ def test_what_is_no_query_raises(metric, bad):
 def test_a_depth_that_is_none_raises(metric, k):
     with pytest.raises(ValueError, match=rf"^`k` is {k}; it must be a whole number, 1 or more\.$"):
         metric([1, 0], [0.5, 0.1], k=k)
-
-
-def test_a_discount_that_is_none_raises():
-    with pytest.raises(
-        ValueError, match=r"^`discount` is 'log'; it must be one of 'log2', 'letor'\.$"
-    ):
-        ndcg([1, 0], [0.5, 0.1], discount="log")
 
 
 def test_a_grade_above_the_scale_raises():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from bayesrank.results import place_probability, rank_draws, top_probability, win_probability
+from bayesrank.results import place_probability, rank_draws, win_probability
 from tests.results.small_posteriors import noise, posterior
 
 
@@ -32,14 +32,18 @@ def test_items_equal_in_a_draw_share_the_better_place_and_leave_the_next_empty()
     assert p.sum("item").values.tolist() == [2, 0, 1]
 
 
-def test_top_probability_adds_places_up():
-    u = noise(300, 40)
-    added = place_probability(u).cumsum("place")
-    top = top_probability(u, top=range(1, 41))
-    assert top.dims == ("item", "top")
-    assert top["top"].values.tolist() == list(range(1, 41))
-    np.testing.assert_allclose(top, added)
-    np.testing.assert_allclose(top.sum("item"), range(1, 41))
+def test_win_probability_of_utilities_is_how_often_one_is_above():
+    p = win_probability(posterior())
+    assert p.dims == ("item", "item_other")
+    # ale over bock in draws 1 2 4; ale over cider in 1 2 4; bock over cider in 1 2 3
+    assert p.values.tolist() == [[0.5, 0.75, 0.75], [0.25, 0.5, 0.75], [0.25, 0.25, 0.5]]
+    assert float(p.sel(item="ale", item_other="cider")) == 0.75
+
+
+def test_a_draw_with_equal_utilities_counts_half_for_each():
+    p = win_probability(posterior([[[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]]]))
+    assert float(p.sel(item="ale", item_other="bock")) == 0.75
+    assert float(p.sel(item="bock", item_other="ale")) == 0.25
 
 
 @pytest.mark.parametrize("equal", [False, True], ids=["in an order", "with equal ones"])

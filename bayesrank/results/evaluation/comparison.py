@@ -60,7 +60,7 @@ def compare(
         The observed variable. If it is not "y" in some models, give a dict such as
         ``{"model": "z"}``.
     group : str, optional
-        What to leave out together, as in `group_log_likelihood`.
+        What to leave out together, as in `loo_by_ranker`.
     baseline : bool or DataTree
         Whether to add a row "random ranking", computed by `baseline_elpd`. A single model is then
         compared with it. Results of `bayesrank.kfold` do not contain the observations; with these,

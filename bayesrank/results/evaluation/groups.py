@@ -12,35 +12,7 @@ __all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_lik
 
 
 def group_log_likelihood(data: xr.DataTree, var_name: str = "y", *, group: str) -> xr.DataTree:
-    r"""Sum the pointwise log-likelihood within each group.
-
-    .. math:: \log p(y_g \mid \theta) = \sum_{k \in g} \log p(y_k \mid \theta)
-
-    Parameters
-    ----------
-    data : DataTree
-        What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
-    var_name : str
-        The observed variable.
-    group : str
-        "ranker" for rankings; "judge" for pairs, or a column named in ``by`` of
-        `Pairs.from_frame`.
-
-    Returns
-    -------
-    DataTree
-        A copy in which the log-likelihood of `var_name` has the dim `group`, with one value for
-        each label in use. `arviz.loo` then leaves out one label at a time.
-
-    Raises
-    ------
-    ValueError
-        If the log-likelihood of `var_name` or the group does not exist.
-
-    Examples
-    --------
-    >>> az.loo(group_log_likelihood(posterior, group="judge"))  # doctest: +SKIP
-    """
+    """Sum the pointwise log-likelihood within each group; it then has the dim `group`."""
     pointwise = pointwise_log_likelihood(data, var_name)
     if group in pointwise.dims:  # counts already have one log-likelihood per ranker
         return data

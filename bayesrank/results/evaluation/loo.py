@@ -43,7 +43,8 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
     var_name : str
         The observed variable.
     group : str
-        Group to leave out, as in `group_log_likelihood`, such as "judge" for pairs.
+        Group to leave out: "ranker" for rankings, "judge" for pairs, or a column named in ``by`` of
+        `Pairs.from_frame`.
 
     Returns
     -------

@@ -6,21 +6,13 @@ A *query* is a ranking of documents. Each document has a grade :math:`g`, from 0
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.results.draws import check_whole
-
-# Divisor of the gain at each place, counted from one
-DISCOUNTS = {
-    "log2": lambda r: np.log2(1 + r),
-    "letor": lambda r: np.log2(np.maximum(r, 2)),
-}
-
-Discount = Literal["log2", "letor"]
 
 __all__ = ["QueryMetrics", "expected_reciprocal_rank", "ndcg", "query_metrics"]
 
@@ -106,7 +98,6 @@ def ndcg(
     *,
     k: int | None = None,
     undefined: float = 0.0,
-    discount: Discount = "log2",
 ) -> float:
     r"""Compute the normalised discounted cumulative gain, with the gain :math:`2^g - 1`.
 
@@ -123,9 +114,6 @@ def ndcg(
         Depth; by default all documents.
     undefined : float
         Value if no document is relevant. LETOR uses 0; NaN leaves the query out of means.
-    discount : {"log2", "letor"}
-        "letor" uses :math:`d_r = \log_2 \max(r, 2)`, as LETOR's evaluation script does, the source
-        of many published results. The second place then counts as much as the first.
 
     Returns
     -------
@@ -135,12 +123,11 @@ def ndcg(
     Raises
     ------
     ValueError
-        As `expected_reciprocal_rank`; if `discount` is unknown.
+        As `expected_reciprocal_rank`.
 
     References
     ----------
     Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002.
-    Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013 (the script).
 
     Examples
     --------
@@ -149,12 +136,9 @@ def ndcg(
     """
     grades, starts = _ranked(relevance, score)
     depth = _depth(k, len(grades))
-    if discount not in DISCOUNTS:
-        listed = ", ".join(map(repr, DISCOUNTS))
-        raise ValueError(f"`discount` is {discount!r}; it must be one of {listed}.")
     if not grades.any():
         return undefined
-    weight = 1 / DISCOUNTS[discount](np.arange(1.0, len(grades) + 1))
+    weight = 1 / np.log2(np.arange(2.0, len(grades) + 2))
     weight[depth:] = 0.0
     gain = 2.0**grades - 1
     sizes = np.diff(starts, append=len(grades))
@@ -171,7 +155,6 @@ def query_metrics(
     k: Iterable[int] = (1, 5),
     max_grade: float | None = None,
     undefined: float = 0.0,
-    discount: Discount = "log2",
 ) -> QueryMetrics:
     """Compute ERR and NDCG of every query of a collection, and their means.
 
@@ -187,8 +170,8 @@ def query_metrics(
         Depths of NDCG. ERR uses all documents.
     max_grade : float, optional
         The highest grade of the scale; by default the highest in any query.
-    undefined, discount
-        Options of `ndcg`.
+    undefined : float
+        As in `ndcg`.
 
     Returns
     -------
@@ -228,10 +211,7 @@ def query_metrics(
     for name, g, s in zip(names, grades, scores, strict=True):
         try:
             row = {"err": expected_reciprocal_rank(g, s, max_grade=top)}
-            row |= {
-                f"ndcg@{depth}": ndcg(g, s, k=depth, undefined=undefined, discount=discount)
-                for depth in k
-            }
+            row |= {f"ndcg@{depth}": ndcg(g, s, k=depth, undefined=undefined) for depth in k}
         except ValueError as error:
             raise ValueError(f"Query {name!r}: {error}") from None
         rows.append(row)

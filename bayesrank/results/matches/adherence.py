@@ -25,7 +25,6 @@ def adherence_summary(
     ci_prob: float = 0.94,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
-    relative: bool | float = False,
     contrary: bool = False,
 ) -> pd.DataFrame:
     r"""Summarise the posterior of adherences, highest mean first.
@@ -48,9 +47,6 @@ def adherence_summary(
         An adherence is far from the median if the two differ by this factor, at least 1.
     outlier_prob : float
         Least probability at which a ranker is an outlier, in (0.5, 1).
-    relative : bool or float
-        True divides the adherences of every draw by the largest. A number q in (0, 1] divides them
-        by their quantile q. It changes only mean, sd, low and high.
     contrary : bool
         Whether adherences may be negative. If the median of a draw is negative, no ranker is far
         from it.
@@ -66,7 +62,7 @@ def adherence_summary(
     ------
     ValueError
         As `rank_draws`; if the variable has other dims, or an adherence is negative. If `ci_prob`,
-        `factor`, `outlier_prob` or `relative` are out of range.
+        `factor` or `outlier_prob` are out of range.
 
     Examples
     --------
@@ -80,13 +76,11 @@ def adherence_summary(
     bob     1.25             0.0          0.0    False
     ann     0.20             1.0          1.0     True
     """
-    draws = adherence_draws(data, var_name, dim, relative, contrary=contrary)
+    draws = adherence_draws(data, var_name, dim, contrary=contrary)
     return summarise_adherences(draws, ci_prob, factor, outlier_prob, contrary=contrary)
 
 
-def adherence_draws(
-    data: Any, var_name: str, dim: str, relative: bool | float, *, contrary: bool
-) -> pd.DataFrame:
+def adherence_draws(data: Any, var_name: str, dim: str, *, contrary: bool) -> pd.DataFrame:
     """Return checked draws of the adherences, one column per ranker."""
     values, labels = single_group(data, var_name, dim)
     lowest = values.min(axis=0)
@@ -96,20 +90,6 @@ def adherence_draws(
             "adherences must not be negative. Use contrary=True to allow it, or name the variable "
             "of the adherences with var_name=."
         )
-    if relative is not False:
-        if not 0 < relative <= 1:
-            raise ValueError(
-                f"`relative` is {relative}; it must be True, False or the quantile to divide by, "
-                "above 0 and at most 1."
-            )
-        unit = np.quantile(values, float(relative), axis=1, keepdims=True)
-        if not unit.all():
-            which = "largest adherence" if relative == 1 else f"{relative:g} quantile of adherences"
-            raise ValueError(
-                f"The {which} is 0 in one draw, so nothing can be divided by it. Use another "
-                "`relative`."
-            )
-        values = values / unit
     return pd.DataFrame(values, columns=pd.Index(labels, name=dim))
 
 

@@ -252,7 +252,7 @@ def _about_the_lead(now: int, at_most: int, matches: float, table: pd.DataFrame)
         )
     return (
         f"{text}. After about {int(matches):,} more matches, it would be tied with {goal} with "
-        f"probability {table.loc[matches, 'p_settled']:.2f}."
+        f"probability {table['p_settled'][matches]:.2f}."
     )
 
 

@@ -11,13 +11,11 @@ It is computed from averages over draws. In a batch, the gain of a match is cond
 matches already chosen. Their outcomes are simulated from some of the draws, and reweight all draws.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
@@ -38,7 +36,6 @@ def next_matches(
     n: int = 10,
     *,
     top: int = 1,
-    cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None = None,
     var_name: str = "utility",
     nu: str = "nu",
     dim: str = "item",
@@ -54,10 +51,6 @@ def next_matches(
         Number of matches to choose, 1 or more. The same two items may meet more than once.
     top : int
         Number of best items to find: 1 for only the leader; fewer than all items.
-    cost : DataFrame, DataArray, dict of dicts or array, shape (n_items, n_items), optional
-        Cost of a match of two items, positive and symmetric; the diagonal is ignored. Labelled
-        costs are matched with the items by label. By default all matches cost the same. Matches are
-        chosen by gain per cost.
     random_seed : int, optional
         Random seed of the simulated outcomes.
 
@@ -72,8 +65,7 @@ def next_matches(
     Raises
     ------
     ValueError
-        As `match_probability`; if `n` or `top` are out of range, or costs are not positive and
-        symmetric.
+        As `match_probability`; if `n` or `top` are out of range.
 
     Examples
     --------
@@ -90,7 +82,6 @@ def next_matches(
     if k >= n_items:
         raise ValueError(f"`top` is {k}; it must be less than the number of items, {n_items}.")
     one, other = np.triu_indices(n_items, 1)
-    price = _prices(cost, labels)[one, other]
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
     draws = _some(posterior, kept)
@@ -108,7 +99,7 @@ def next_matches(
         # with threads, hundreds of small products are much slower
         with threadpool_limits(1, "blas"):
             gain = _gains(draws, member, weight, one, other)
-        best = int((gain / price).argmax())
+        best = int(gain.argmax())
         i, j = int(one[best]), int(other[best])
         p_better = float((posterior.utility[i] > posterior.utility[j]).mean())
         if p_better < 0.5:
@@ -121,37 +112,6 @@ def next_matches(
         weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
         weight /= weight.sum(1, keepdims=True)
     return pd.DataFrame(rows, columns=[dim, f"{dim}_other", "gain", "doubt", "p_better"])
-
-
-def _prices(cost: ArrayLike | pd.DataFrame | Mapping[Any, Any] | None, labels: Any) -> Floats:
-    """Return the cost of a match of every two items, (n_items, n_items)."""
-    n_items = len(labels)
-    if cost is None:
-        return np.ones((n_items, n_items))
-    frame = cost.to_pandas() if isinstance(cost, xr.DataArray) else cost
-    frame = pd.DataFrame(cost).T if isinstance(cost, Mapping) else frame
-    if isinstance(frame, pd.DataFrame):
-        for side, given in (("index", frame.index), ("columns", frame.columns)):
-            if len(given) != n_items or {*given} != {*labels}:
-                raise ValueError(
-                    f"The {side} of `cost` must be the labels of the {n_items} items, each once; "
-                    f"got {given.tolist()}."
-                )
-        frame = frame.loc[list(labels), list(labels)]
-    found = np.asarray(frame, dtype=np.float64)
-    if found.shape != (n_items, n_items):
-        raise ValueError(f"`cost` has shape {found.shape}; it must be {(n_items, n_items)}.")
-    i, j = np.triu_indices(n_items, 1)
-    if not ((found[i, j] > 0) & np.isfinite(found[i, j])).all():
-        raise ValueError("`cost` must be positive and finite for every two items.")
-    odd = np.flatnonzero(~np.isclose(found[i, j], found[j, i]))
-    if len(odd):
-        i, j = i[odd[0]], j[odd[0]]
-        raise ValueError(
-            f"`cost` must be symmetric: row {i}, column {j} contains {found[i, j]:g}, but row {j}, "
-            f"column {i} contains {found[j, i]:g}."
-        )
-    return found
 
 
 def _some(draws: Matches, kept: NDArray[np.intp]) -> Matches:

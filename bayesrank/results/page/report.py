@@ -23,6 +23,7 @@ __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # most characters of a cell on the terminal
 MOST_ROWS = 20  # most rows of a table on the terminal
+NAMED = 5  # most items that may be better to name
 PROSE = 50  # a column with longer cells on the page contains sentences
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 # Optional columns of a summary: heading and format of a cell
@@ -73,14 +74,11 @@ class Section:
         """Write the section for a terminal, without the picture, in lines of fixed width."""
         lines = [self.heading]
         if self.table is not None:
-            head, *rows = _cells(self.table)
-            lines.append(_aligned(head, rows[:MOST_ROWS]))
-            if len(rows) > MOST_ROWS:
-                lines.append(f"... and {len(rows) - MOST_ROWS} more")
+            lines.append(_shortened(self.table, len(self.table)))
         return plain("\n".join([*lines, *self.paragraphs]))
 
 
-def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -> str:
+def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95) -> str:
     """Describe the leader, its probability to be best, and the items that may be better.
 
     Parameters
@@ -89,8 +87,6 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
         From `rank_summary` with the same `tied_prob`, one group.
     tied_prob : float
         As in `rank_summary`.
-    named : int
-        Largest number of items that may be better to name, best first.
 
     Raises
     ------
@@ -111,7 +107,7 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
         )
     words = standing(summary)
     maybe_better = {word: summary.index[words == word] for word in MAYBE_BETTER}
-    sentences += [_named(word, items, named) for word, items in maybe_better.items() if len(items)]
+    sentences += [_named(word, items) for word, items in maybe_better.items() if len(items)]
     if not any(map(len, maybe_better.values())):
         others = "all other items jointly" if len(summary) > 2 else "the other item"
         sentences.append(f"It is better than {others} with probability {tied_prob:g} or more.")
@@ -124,17 +120,17 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95, named: int = 5) -
     return " ".join(sentences)
 
 
-def _named(word: str, items: pd.Index, most: int) -> str:
+def _named(word: str, items: pd.Index) -> str:
     """Return a sentence that names items that may be better than the leader."""
     one, more = MAYBE_BETTER[word]
     if len(items) == 1:
         return f"One other item {one}: {plain(items[0])}."
-    names = ", ".join(map(plain, items[:most]))
-    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    names = ", ".join(map(plain, items[:NAMED]))
+    rest = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
     return f"{len(items)} other items {more}: {names}{rest}."
 
 
-def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40) -> str:
+def table_text(summary: pd.DataFrame) -> str:
     """Write the summary for a terminal, in lines of fixed width; the last line counts other items.
 
     Parameters
@@ -142,8 +138,6 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     summary : DataFrame
         From `rank_summary`, one group. The optional columns rankings, matches, last_seen, elo,
         lower and tier are also shown. If it has the column lower, rows are sorted by it.
-    rows, longest_name : int
-        Most rows, and most characters of a name.
 
     Raises
     ------
@@ -152,10 +146,8 @@ def table_text(summary: pd.DataFrame, *, rows: int = 20, longest_name: int = 40)
     """
     _require_one_group(summary)
     summary, words = _sorted(summary)
-    table = _rank_table(summary, words, rows).drop(columns=["from", "to", "utility"])
-    names = [_on_one_line(name, longest_name) for name in table.index]
-    text = _aligned(["item", *table.columns], zip(names, *map(table.get, table), strict=True))
-    return text + (f"\n... and {len(summary) - rows} more" if len(summary) > rows else "")
+    table = _rank_table(summary, words, MOST_ROWS).drop(columns=["from", "to", "utility"])
+    return _shortened(table.rename_axis("item"), len(summary))
 
 
 def report_html(
@@ -360,6 +352,13 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in [head, *rows]]
 
 
+def _shortened(table: pd.DataFrame, n: int) -> str:
+    """Write the first rows of a table for a terminal, and say how many of n are left."""
+    head, *rows = _cells(table)
+    text = _aligned(head, rows[:MOST_ROWS])
+    return text + (f"\n... and {n - MOST_ROWS} more" if n > MOST_ROWS else "")
+
+
 def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Write a table for a terminal, with names and standings left-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
@@ -375,7 +374,7 @@ def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _on_one_line(text: object, longest: int = LONGEST) -> str:
-    """Write a text on one line of at most `longest` characters."""
+def _on_one_line(text: object) -> str:
+    """Write a text on one line of at most `LONGEST` characters."""
     line = " ".join(plain(text).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
