@@ -4,24 +4,30 @@
 mappings and tuples.
 """
 
+import html
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.derive.parts import positions
 from bayesrank.data.read.aligned import align
+from bayesrank.data.read.entries import per_row
 from bayesrank.data.read.labels import (
     Group,
     Labels,
     coord_values,
+    counted,
     label_repr,
     on_axis,
     quoted,
     same_axis,
 )
+
+MOST_SHOWN = 5  # rows in a notebook
 
 DERIVED = ("stages",)
 """Attributes that are computed from the others: they are neither compared nor pickled."""
@@ -32,6 +38,9 @@ class Frozen:
 
     AXES: ClassVar[Mapping[str, tuple[str, tuple[str, ...]]]] = {}
     """For each coord, the attribute with its labels and the attributes with positions on them."""
+
+    ROW: ClassVar = ""
+    """What a row is called in messages."""
 
     def __eq__(self, other: object) -> bool:
         """Compare labels and arrays; tables are therefore not hashable."""
@@ -66,6 +75,71 @@ class Frozen:
         """Make the arrays read-only again: pickle restores them writeable."""
         vars(self).update(state)
         self.__post_init__()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse the conversion: an array would lose the labels."""
+        raise TypeError(
+            f"{_rows_name(self)} cannot be converted to an array without losing their labels. Pass "
+            "them to a distribution of bayesrank, use to_frame(), or name an attribute."
+        )
+
+    # Rows
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice | ArrayLike) -> Self: ...
+    def __getitem__(self, index: Any) -> Any:
+        """Return one row, or the rows in a slice, a mask or a list of positions.
+
+        An integer is always a position, as in a list, even if the labels are integers.
+        """
+        n = len(self)
+        if isinstance(index, tuple):
+            raise ValueError(f"`index` must have one dimension; for rows, write [{[*index]}].")
+        if isinstance(index, int | np.integer) and not isinstance(index, bool):
+            if not -n <= index < n:
+                raise IndexError(f"There are {counted(n, self.ROW)}, but `index` is {index}.")
+            return self._row(int(index) % n)
+        return self._take(self._positions(index))
+
+    def _positions(self, index: Any) -> NDArray[np.int64]:
+        """Return the positions in a slice, a mask or a list; a Boolean Series is aligned."""
+        n = len(self)
+        if isinstance(index, slice):
+            index = np.arange(n)[index]
+        if isinstance(index, pd.Series) and pd.api.types.is_bool_dtype(index):
+            labels = getattr(self, "labels", pd.RangeIndex(n))
+            index = per_row(index, {self.ROW: labels}, "index")
+        return positions(index, n, self.ROW)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield each row, as ``table[0]``, ``table[1]`` and so on return it."""
+        return (self._row(n) for n in range(len(self)))
+
+    def _row(self, n: int) -> Any:
+        """Return one row with its labels."""
+        raise NotImplementedError
+
+    def _take(self, rows: NDArray[np.int64]) -> Self:
+        """Select rows on the same axes."""
+        raise NotImplementedError
+
+    def _shown(self, n: int) -> dict[str, Any]:
+        """Return one row of the table in a notebook."""
+        shown: dict[str, Any] = self._row(n)
+        return shown
+
+    def _repr_html_(self) -> str:
+        """Show the summary and the first rows in a notebook."""
+        rows = [self._shown(n) for n in range(min(len(self), MOST_SHOWN))]
+        return f"<p>{html.escape(repr(self))}</p>{pd.DataFrame(rows).to_html(index=False)}"
+
+    # Axes
 
     def _with(self, **values: Any) -> Self:
         """Return a copy with other values of some attributes."""
@@ -191,6 +265,12 @@ def contents(values: Mapping[str, Any] | Iterable[Any]) -> Iterator[Any]:
             yield from contents(value)
         else:
             yield value
+
+
+def label_at(axis: pd.Index, n: int) -> Any:
+    """Return a label, numbers as those of Python."""
+    label = axis[n]
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _same(one: Any, other: Any) -> bool:

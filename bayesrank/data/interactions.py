@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.data.derive.grouping import distinct_cells
-from bayesrank.data.frozen import Frozen
+from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.rankings import Rankings
 from bayesrank.data.read.columns import finite_numbers
 from bayesrank.data.read.labels import counted, encode, label_repr, locate, quoted, warn
@@ -54,7 +54,8 @@ class Interactions(Frozen):
     """Which items each user has.
 
     Use `from_frame`, `from_ratings` or `from_rankings`, which check their input. The constructor
-    itself checks nothing.
+    itself checks nothing. ``have[3]`` is the dict of one interaction, and ``have[:3]`` or
+    ``have[mask]`` are interactions. Positions count from 0.
 
     Attributes
     ----------
@@ -67,6 +68,8 @@ class Interactions(Frozen):
     """
 
     AXES: ClassVar = {"user": ("users", ("user_idx",)), "item": ("items", ("item",))}
+
+    ROW: ClassVar = "interaction"
 
     users: pd.Index
     items: pd.Index
@@ -444,3 +447,11 @@ class Interactions(Frozen):
             f"Interactions: {self.n_interactions} of {counted(self.n_users, 'user')} with "
             f"{counted(self.n_items, 'item')}, {size} each"
         )
+
+    def _row(self, n: int) -> dict[str, Any]:
+        user = int(np.searchsorted(self.start, n, side="right")) - 1
+        return {"user": label_at(self.users, user), "item": label_at(self.items, self.item[n])}
+
+    def _take(self, rows: NDArray[np.int64]) -> Self:
+        rows = np.sort(rows)  # interactions are sorted
+        return replace(self, start=np.searchsorted(rows, self.start), item=self.item[rows])

@@ -20,7 +20,7 @@ from scipy.special import gammaln
 
 from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.derive.totals import log_multinomial
-from bayesrank.data.frozen import Frozen
+from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read import entries
 from bayesrank.data.read.columns import check_weights, finite_numbers, float_array
 from bayesrank.data.read.count_entries import (
@@ -90,7 +90,8 @@ class PairCounts(Frozen):
     """Sparse preference counts per ranker, C_n(i, j): how much ranker n prefers i to j.
 
     Use `from_frame`, `from_ratings`, `from_matrix` or ``Rankings.counts``, which check their input.
-    The constructor itself checks nothing.
+    The constructor itself checks nothing. ``counts[3]`` is the dict of one entry, and
+    ``counts[:3]`` or ``counts[mask]`` are counts. Positions count from 0.
 
     Attributes
     ----------
@@ -118,6 +119,8 @@ class PairCounts(Frozen):
         "ranker": ("rankers", ("ranker_idx",)),
         "problem": ("problems", ("problem_idx",)),
     }
+
+    ROW: ClassVar = "ordered pair"
 
     items: pd.Index
     rankers: pd.Index
@@ -648,6 +651,19 @@ class PairCounts(Frozen):
             f"{counted(len(self.rankers), 'ranker')}{self._groups_text()}, "
             f"{self.count.sum():g} in all"
         )
+
+    def _row(self, n: int) -> dict[str, Any]:
+        return {
+            "ranker": label_at(self.rankers, self.ranker_idx[n]),
+            "first": label_at(self.items, self.first[n]),
+            "second": label_at(self.items, self.second[n]),
+            "count": float(self.count[n]),
+        }
+
+    def _take(self, rows: NDArray[np.int64]) -> Self:
+        rows = np.sort(rows)  # entries are sorted
+        columns = ("ranker_idx", "first", "second", "count")
+        return replace(self, **{name: vars(self)[name][rows] for name in columns})
 
 
 def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, unit: str) -> NDArray[np.bool_]:

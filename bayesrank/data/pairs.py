@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.graph import Connectivity, connectivity
-from bayesrank.data.frozen import Frozen
+from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read.columns import amounts
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
@@ -82,6 +82,9 @@ class Pairs(Frozen):
     Use `from_frame`, `from_matrix` or ``Rankings.pairs``, which check their input. The constructor
     itself checks nothing. A tie (a draw) means *judged equal*.
 
+    ``pairs[3]`` is the dict of one pair; ``pairs[:3]`` and ``pairs[mask]`` are pairs. Positions
+    count from 0.
+
     Attributes
     ----------
     items, judges : pandas.Index
@@ -106,6 +109,8 @@ class Pairs(Frozen):
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
+
+    ROW: ClassVar = "pair"
 
     items: pd.Index
     judges: pd.Index
@@ -522,6 +527,35 @@ class Pairs(Frozen):
         return (
             f"Pairs: {counted(self.n_pairs, 'pair')} of {counted(self.n_items, 'item')} by "
             f"{by}, {n} match{'' if n == 1 else 'es'} ({share})"
+        )
+
+    def _row(self, n: int) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "first": label_at(self.items, self.first[n]),
+            "second": label_at(self.items, self.second[n]),
+            "count": dict(zip(OUTCOMES, self.counts[n].tolist(), strict=True)),
+            "judge": label_at(self.judges, self.judge_idx[n]),
+        }
+        row |= {name: label_at(labels, idx[n]) for name, (labels, idx) in self.groups.items()}
+        if self.features is not None and self.feature_names is not None:
+            row |= dict(zip(self.feature_names, self.features[n].tolist(), strict=True))
+        return row | {"weight": float(self.weight[n])}
+
+    def _shown(self, n: int) -> dict[str, Any]:
+        row = self._row(n)
+        counts = ", ".join(f"{count} {name}" for name, count in row["count"].items())
+        return row | {"count": counts}
+
+    def _take(self, rows: NDArray[np.int64]) -> Self:
+        return replace(
+            self,
+            first=self.first[rows],
+            second=self.second[rows],
+            counts=self.counts[rows],
+            weight=self.weight[rows],
+            judge_idx=self.judge_idx[rows],
+            groups={name: group.take(rows) for name, group in self.groups.items()},
+            features=None if self.features is None else self.features[rows],
         )
 
 

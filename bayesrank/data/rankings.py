@@ -21,7 +21,7 @@ appearance.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.derive.grouping import group
 from bayesrank.data.derive.layout import arrange, block_sizes, lay_out
-from bayesrank.data.derive.parts import all_pairs, folds, held_out, identical, positions
+from bayesrank.data.derive.parts import all_pairs, folds, held_out, identical
 from bayesrank.data.derive.stages import Stages, stage_table
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
@@ -65,6 +65,10 @@ class Rankings(Frozen):
     Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
     ``from_ranks`` or ``from_preflib``. The constructor itself accepts padded arrays, with slots in
     any order, and sorts the slots best first.
+
+    ``rankings[3]`` is an ordering: a list of items, best first, with blocks as sets.
+    ``rankings[:3]`` and ``rankings[mask]`` are rankings. Positions count from 0; `subset` selects
+    by label. ``list(rankings)`` contains one ordering per ranking.
 
     Parameters
     ----------
@@ -109,6 +113,15 @@ class Rankings(Frozen):
     UninformativeRankingWarning
         If rankings contain one item or one block. They are kept and contribute zero, unless the
         model includes block sizes.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> r = br.Rankings.from_orderings([["b", {"a", "c"}], ["c", "a", "b"]])
+    >>> r[1], len(r[:1])
+    (['c', 'a', 'b'], 1)
+    >>> br.Rankings.from_orderings(list(r)) == r
+    True
     """
 
     AXES: ClassVar = {
@@ -116,6 +129,8 @@ class Rankings(Frozen):
         "ranker": ("rankers", ("ranker_idx",)),
         "ranking": ("labels", ()),
     }
+
+    ROW: ClassVar = "ranking"
 
     items: pd.Index
     rankers: pd.Index
@@ -470,7 +485,8 @@ class Rankings(Frozen):
         Parameters
         ----------
         index : array of bool of shape (n_rankings,), or array of int, optional
-            Mask or positions of the rankings (negative positions count from the end).
+            Mask or positions of the rankings, as in ``rankings[index]``. Negative positions count
+            from the end, and a Boolean Series is aligned by the labels of the rankings.
         labels, rankers : sequence of labels, optional
             Labels of the rankings, or of their rankers. Give one of the three arguments.
 
@@ -499,9 +515,7 @@ class Rankings(Frozen):
             wanted = locate(axis_index(rankers, "rankers"), self.rankers, "ranker")
             chosen = np.flatnonzero(np.isin(self.ranker_idx, wanted))
         else:
-            if isinstance(index, pd.Series) and pd.api.types.is_bool_dtype(index):
-                index = entries.per_row(index, {"ranking": self.labels}, "index")
-            chosen = positions(np.asarray(index), self.n_rankings)
+            chosen = self._positions(index)
         if not len(chosen):
             raise ValueError("No ranking is selected: a collection needs at least one.")
         return self._take(chosen)
@@ -872,13 +886,21 @@ class Rankings(Frozen):
             words.append(counted(self.features.shape[2], "feature"))
         return "Rankings: " + ", ".join(words)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse the conversion: an array of ranks alone would lose the items."""
-        raise TypeError(
-            "Rankings cannot be converted to an array without losing their items. Pass "
-            "rankings.ranks, with one utility per slot (utility[rankings.item]), or use a "
-            "distribution of bayesrank."
-        )
+    def _row(self, n: int) -> list[Any]:
+        """Return the ordering, as `from_orderings` reads it."""
+        items, begin, ordering = self.items.take(self.item[n, self.mask[n]]).tolist(), 0, []
+        for size in self.block_sizes[n, : self.ranks[n].max()].tolist():
+            block = items[begin : begin + size]
+            ordering.append(block[0] if size == 1 else set(block))
+            begin += size
+        return ordering
+
+    def _shown(self, n: int) -> dict[str, Any]:
+        item, rank = self.items.take(self.item[n, self.mask[n]]), self.ranks[n, self.mask[n]]
+        signs = np.where(np.diff(rank, prepend=0) > 0, " > ", " = ")
+        order = "".join(f"{sign}{label}" for sign, label in zip(signs, item, strict=True))
+        who = self.rankers[self.ranker_idx[n]]
+        return {"ranking": self.labels[n], "ranker": who, "order": order.removeprefix(" > ")}
 
     # Internal constructors
 

@@ -1,6 +1,7 @@
 """Pairs, counts and interactions cannot be changed, and compare by content."""
 
 import copy
+import html
 import pickle
 
 import numpy as np
@@ -56,3 +57,73 @@ def test_a_row_that_is_wrong_is_named_by_its_index():
     frame = TABLE.assign(n=-1).set_axis([5])
     with pytest.raises(ValueError, match=r"'n' has -1 in row 0 \(index 5\)"):
         PairCounts.from_frame(frame, first="x", second="y", count="n")
+
+
+def test_one_row_is_readable_and_several_rows_are_a_table():
+    rankings = Rankings.from_orderings(
+        [["c", {"a", "b"}], ["b", "a"], ["a", "c"]], rankers=[5, 4, 5], rest=(), weight=[1, 2, 1]
+    )
+    assert list(rankings) == [["c", {"a", "b"}], ["b", "a"], ["a", "c"]]
+    assert (
+        Rankings.from_orderings(list(rankings), rankers=[5, 4, 5], rest=(), weight=rankings.weight)
+        == rankings
+    )
+    assert rankings[-1] == rankings[np.int64(2)] == ["a", "c"]
+    assert rankings[1:] == rankings[[1, 2]] == rankings[[False, True, True]]
+    assert rankings[1:] == rankings.subset([1, 2]) == rankings.subset(slice(1, None))
+    assert rankings[pd.Series({2: False, 1: True, 0: True})].labels.tolist() == [0, 1]
+
+    assert PAIRS[0] == {
+        "first": "a", "second": "b", "count": {"first": 1, "second": 0, "tie": 0},
+        "judge": "all", "day": "Mon", "weight": 1.0,
+    }  # fmt: skip
+    pairs, counts = rankings.pairs(), rankings.counts()
+    assert list(pairs[[4, 0]]) == [pairs[4], pairs[0]]
+    assert [pair["second"] for pair in pairs] == pairs.to_frame()["second"].tolist()
+    assert counts.to_frame().to_dict("records") == list(counts)
+    assert list(counts[[2, 0]]) == [counts[0], counts[2]]  # entries stay sorted
+    clicks = pd.DataFrame({"user": [9, 7, 9, 8], "page": list("cbaa")})
+    have = Interactions.from_frame(clicks, user="user", item="page", items=list("abcd"))
+    assert have[0] == {"user": 7, "item": "b"}
+    assert Interactions.from_frame(pd.DataFrame(list(have)), user="user", item="item",
+                                   items=have.items) == have  # fmt: skip
+    part = have[[3, 0]]
+    assert list(part) == [have[0], have[3]]
+    assert [part.items_of(user).tolist() for user in (7, 8, 9)] == [["b"], [], ["c"]]
+
+
+@pytest.mark.parametrize("data", [RANKINGS, PAIRS, COUNTS, HAVE], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (1, r"There are 1 .*, but `index` is 1"),
+        ((0, 0), r"one dimension; for rows, write \[\[0, 0\]\]"),
+        ("a", "a list of positions or booleans. For names, use"),
+        (True, r"A boolean `index` must have shape \(1,\); got \(\)"),
+        ([0, 0], "selects the same .* twice"),
+        (slice(1, None), "No .* is selected"),
+    ],
+)
+def test_an_index_is_unambiguous(data, index, message):
+    with pytest.raises((ValueError, IndexError), match=message):
+        data[index]
+
+
+@pytest.mark.parametrize("data", [RANKINGS, PAIRS, COUNTS, HAVE], ids=lambda x: type(x).__name__)
+def test_tables_are_shown_in_notebooks_and_are_not_arrays(data):
+    shown = data._repr_html_()
+    assert html.escape(repr(data)) in shown
+    assert shown.count("<tr>") == 1
+    for convert in (np.asarray, np.array):
+        with pytest.raises(TypeError, match="cannot be converted to an array without losing"):
+            convert(data)
+
+
+def test_the_table_in_a_notebook_is_short_and_escaped():
+    shown = Rankings.from_orderings([["<b>", "a"], [{"a", "<b>"}, "c"]] * 9, rest=())._repr_html_()
+    assert "18 rankings" in shown
+    assert "&lt;b&gt; &gt; a" in shown
+    assert "&lt;b&gt; = a &gt; c" in shown
+    assert shown.count("<tr>") == 5
+    with pytest.raises(ValueError, match="one list of items per ranking; got a Rankings"):
+        Rankings.from_orderings(RANKINGS)

@@ -12,23 +12,28 @@ from bayesrank.data.read.labels import counted
 Array = NDArray[Any]
 
 
-def positions(index: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Turn a mask or a list of positions of `n` rankings into positions, each once."""
+def positions(index: ArrayLike, n: int, unit: str) -> NDArray[np.int64]:
+    """Turn a mask or a list of positions of `n` rankings (or other `unit`) into positions."""
     array = np.asarray(index)
     if array.dtype == bool:
         if array.shape != (n,):
             raise ValueError(f"A boolean `index` must have shape ({n},); got {array.shape}.")
         array = np.flatnonzero(array)
     if array.size and (array.dtype.kind not in "iu" or array.ndim != 1):
-        raise ValueError("`index` must be a list of positions or booleans; use labels= for names.")
+        raise ValueError(
+            "`index` must be a list of positions or booleans. For names, use "
+            "rankings.subset(labels=...)."
+        )
     outside = array[(array < -n) | (array >= n)]
     if len(outside):
         raise ValueError(
-            f"`index` must contain positions of the {counted(n, 'ranking')}; got {outside[0]}."
+            f"`index` must contain positions of the {counted(n, unit)}; got {outside[0]}."
         )
     array = array.astype(np.int64) % n
     if len(np.unique(array)) < len(array):
-        raise ValueError("`index` selects a ranking twice. Use `weight` for multiplicities.")
+        raise ValueError(f"`index` selects the same {unit} twice. Use `weight` for multiplicities.")
+    if not len(array):
+        raise ValueError(f"No {unit} is selected: a collection needs at least one.")
     return array
 
 

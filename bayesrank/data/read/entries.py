@@ -290,6 +290,7 @@ def from_orderings(
 
 def _read_orderings(orderings: Any) -> Listed:
     labelled = has_labels(orderings) and not isinstance(orderings, pd.Series)
+    labelled |= hasattr(orderings, "from_orderings")  # rankings: their weights would be lost
     if labelled or isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
         found = f"a {type(orderings).__name__}" if labelled else label_repr(orderings)
         raise ValueError(
