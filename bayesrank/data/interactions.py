@@ -87,7 +87,6 @@ class Interactions(Frozen):
         item: str,
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
-        rating: str | None = None,
     ) -> Self:
         """Read a table in which each row is one interaction of a user with an item.
 
@@ -100,14 +99,12 @@ class Interactions(Frozen):
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted. They may include labels that are
             not in the table: users without items, and items without users.
-        rating : None
-            Not accepted. The error message explains how to turn ratings into interactions.
 
         Raises
         ------
         ValueError
             If there are no rows, or a column or label is missing. Also if a user or an item is not
-            on the given axis, or `rating` is given.
+            on the given axis.
 
         Warns
         -----
@@ -116,12 +113,6 @@ class Interactions(Frozen):
         UninformativeUserWarning
             If a user has all items. Such users are kept and contribute nothing.
         """
-        if rating is not None:
-            raise ValueError(
-                f"from_frame treats every row as an interaction and would ignore {rating!r}. Use "
-                f"a threshold instead, such as Interactions.from_ratings(frame, "
-                f"user={user!r}, item={item!r}, rating={rating!r}, at_least=4)."
-            )
         frame = table_of(frame, "interactions", labels=[user, item])
         user_idx, user_axis = encode(frame[user], users, user, "user")
         item_idx, item_axis = encode(frame[item], items, item)
@@ -331,28 +322,6 @@ class Interactions(Frozen):
         cells[self.user_idx, self.item] = True
         return cells
 
-    def to_rankings(self) -> Rankings:
-        """Rank each user's items above all others, for up to 20 million cells.
-
-        Each user gets one ranking of all items. If a user has no item or all items, the ranking is
-        one block, with a warning.
-
-        Examples
-        --------
-        >>> clicks = pd.DataFrame({"user": [7, 9], "page": ["b", "a"]})
-        >>> Interactions.from_frame(clicks, user="user", item="page").to_rankings().ranks
-        array([[1, 2],
-               [1, 2]], dtype=int32)
-        """
-        have = self.to_matrix()
-        alike = have.all(axis=1) | ~have.any(axis=1)
-        return Rankings(
-            np.broadcast_to(np.arange(self.n_items), have.shape),
-            np.where(have | alike[:, None], 1, 2),
-            items=self.items,
-            rankers=self.users,
-        )
-
     # Triples
 
     def all_triples(self) -> NDArray[np.int32]:
@@ -400,11 +369,12 @@ class Interactions(Frozen):
         rng = np.random.default_rng(random_seed)
         user_idx = self.user_idx
         known = user_idx * np.int64(self.n_items) + self.item
+        tries = self.n_interactions * self.n_items / self.n_triples  # expected, per triple
         found = np.empty((0, 3), dtype=np.int32)
         while len(found) < n:
             # Rejected pairs are drawn again as pairs: drawing only a new item would favour the
             # triples of users with many items. Draw slightly more than the expected number.
-            size = int(1.1 * (n - len(found)) * self._n_tries_per_triple) + 10
+            size = int(1.1 * (n - len(found)) * tries) + 10
             pick = rng.integers(self.n_interactions, size=size)
             other = rng.integers(self.n_items, size=size, dtype=np.int32)
             key = user_idx[pick] * np.int64(self.n_items) + other
@@ -412,10 +382,6 @@ class Interactions(Frozen):
             new = np.stack([user_idx[pick], self.item[pick], other], axis=1)[known[place] != key]
             found = np.concatenate([found, new[: n - len(found)]])
         return found
-
-    @property
-    def _n_tries_per_triple(self) -> float:
-        return self.n_interactions * self.n_items / self.n_triples
 
     def check_triples(self) -> None:
         """Raise a ValueError if there are no triples to learn from."""

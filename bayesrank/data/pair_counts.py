@@ -466,21 +466,10 @@ class PairCounts(Frozen):
         array([[0., 0.],
                [2., 0.]])
         """
-        size = (len(self.items),) * 2
-        table = csr_array((self.count, (self.first, self.second)), shape=size).tocsr()
-        table.sum_duplicates()
-        entries = table.tocoo()
-        first, second = (axis.astype(np.int32) for axis in entries.coords)
-        return replace(
-            self,
-            rankers=pd.Index([label], tupleize_cols=False),
-            ranker_idx=np.zeros_like(first),
-            first=first,
-            second=second,
-            count=entries.data,
-            weight=np.ones(1),
-            groups={},
-        )
+        axis = ItemAxis(self.items, self.problems, self.problem_idx)
+        everyone = np.zeros_like(self.first)
+        pairs = OrderedPairs(everyone, self.first, self.second, self.count)
+        return self.from_pairs(axis, pd.Index([label], tupleize_cols=False), pairs)
 
     def subset(
         self,
@@ -625,15 +614,6 @@ class PairCounts(Frozen):
             won=won,
             compared=np.bincount(entry, self.count, len(pair)),
         )
-
-    def won_lost(self) -> pd.DataFrame:
-        """Sum, over all rankers, how much each item was preferred to others and others to it."""
-        n = len(self.items)
-        columns = {
-            "won": np.bincount(self.first, self.count, n),
-            "lost": np.bincount(self.second, self.count, n),
-        }
-        return pd.DataFrame(columns, index=self.items)
 
     # Length and text
 

@@ -38,7 +38,6 @@ from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import entries
 from bayesrank.data.read.count_entries import (
     assign_one_problem,
-    assign_problems,
     check_method,
     ordered_pairs,
 )
@@ -781,7 +780,6 @@ class Rankings(Frozen):
     def counts(
         self,
         method: Literal["difference", "binary"] = "difference",
-        problem: Iterable[Hashable] | None = None,
     ) -> PairCounts:
         """Count preferences per ranker, for every pair of items that the ranker ordered.
 
@@ -790,20 +788,17 @@ class Rankings(Frozen):
         method : "difference" or "binary"
             What a ranking adds to the count of (better, worse): the difference of the dense ranks,
             or 1, multiplied by the weight of the ranking.
-        problem : sequence aligned with the items, or Series or mapping by item, optional
-            The problem (such as a query) of each item; by default all items belong to one problem
-            'all'. The items of a ranking must belong to one problem.
 
         Returns
         -------
         PairCounts
-            With the groups that are constant over the rankings of each ranker.
+            With the groups that are constant over the rankings of each ranker. All items belong to
+            one problem 'all'; `PairCounts.from_ratings` reads several problems.
 
         Raises
         ------
         ValueError
-            If weights make counts that are not whole, or a ranking contains items of two problems.
-            Also if a problem has one item, or an item has no problem.
+            If weights make counts that are not whole, or there is only one item.
 
         Examples
         --------
@@ -813,24 +808,10 @@ class Rankings(Frozen):
                [0., 0., 0.]])
         """
         check_method(method)
-        axis = (
-            assign_one_problem(self.items)
-            if problem is None
-            else assign_problems(self.items, problem)
-        )
+        axis = assign_one_problem(self.items)
         row, slot = np.nonzero(self.mask)
-        item, among = self.item[row, slot], axis.problem_idx
-        stray = among[item] != among[self.item[row, 0]]
-        if stray.any():
-            k = int(stray.argmax())
-            best = self.item[row[k], 0]
-            raise ValueError(
-                f"Items of different problems are never compared, but ranking "
-                f"{label_repr(self.labels[row[k]])} contains {label_repr(self.items[best])} of "
-                f"{label_repr(axis.problems[among[best]])} and {label_repr(self.items[item[k]])} "
-                f"of {label_repr(axis.problems[among[item[k]]])}. Rank each problem separately."
-            )
-        pairs = ordered_pairs(row, item, -self.ranks[row, slot].astype(np.float64), among)
+        cost = self.ranks[row, slot].astype(np.float64)
+        pairs = ordered_pairs(row, self.item[row, slot], -cost, axis.problem_idx)
         amount = self.weight[pairs.ranker] * (1.0 if method == "binary" else pairs.step)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking per ranker, already sorted

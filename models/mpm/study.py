@@ -122,7 +122,7 @@ MODELS: dict[str, Callable[[br.PairCounts, br.Rankings], dict[str, NDArray[np.fl
     "Bradley-Terry": lambda counts, _: _mode(bradley_terry(counts)),
     "Bradley-Terry, 100 steps": lambda counts, _: _steps(
         bradley_terry(counts, flat=True),
-        counts.won_lost()[["won", "lost"]].sum(axis=1).max(),
+        np.bincount(np.append(counts.first, counts.second), np.tile(counts.count, 2)).max(),
     ),
     "Plackett-Luce": lambda _, rankings: _mode(plackett_luce(rankings)),
     "Plackett-Luce, ties sorted": lambda _, rankings: _mode(plackett_luce(break_ties(rankings))),

@@ -8,6 +8,7 @@ import pytest
 
 from bayesrank.data import PairCounts, Rankings
 from bayesrank.data.read import count_entries
+from bayesrank.data.read.count_entries import ItemAxis, OrderedPairs, assign_problems
 
 
 def counted(frame, **more):
@@ -406,14 +407,6 @@ def test_the_layout_has_the_items_of_each_problem_in_slots(two_problems):
     assert layout.item.dtype == np.int32
 
 
-def test_won_and_lost_are_sums_over_rankers(two_problems):
-    assert two_problems.won_lost().to_dict("list") == {
-        "won": [1, 0, 2, 5, 3],
-        "lost": [0, 1, 4, 2, 4],
-    }
-    assert two_problems.won_lost().index.tolist() == two_problems.items.tolist()
-
-
 def test_a_table_with_problems_reads_back(two_problems):
     frame = two_problems.to_frame()
     pd.testing.assert_frame_equal(frame, TABLE, check_dtype=False)
@@ -421,11 +414,34 @@ def test_a_table_with_problems_reads_back(two_problems):
 
 
 def test_items_that_are_not_named_after_their_problem_keep_their_labels():
-    r = Rankings.from_orderings([["b", "a"], ["c", "d"]], rankers=["u", "u"])
-    frame = r.counts(problem=["q1", "q1", "q2", "q2"]).to_frame()
+    axis = ItemAxis(pd.Index(list("abcd")), pd.Index(["q1", "q2"]), np.array([0, 0, 1, 1]))
+    pairs = OrderedPairs(np.zeros(2, int), np.array([1, 2]), np.array([0, 3]), np.ones(2))
+    frame = PairCounts.from_pairs(axis, pd.Index(["u"]), pairs).to_frame()
     assert frame["problem"].tolist() == ["q1", "q2"]
     assert frame["first"].tolist() == ["b", "c"]
-    assert list(r.subset([0]).counts().to_frame()) == ["ranker", "first", "second", "count"]
+    one = Rankings.from_orderings([["b", "a"]]).counts().to_frame()
+    assert list(one) == ["ranker", "first", "second", "count"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (["q1", "q1"], "`problem` has 2 labels for 3 items"),
+        ({"a": "q1", "b": "q1"}, "`problem` must have .* no value for item 'c'"),
+        (["q1", "q1", None], "`problem` has a missing label at position 2"),
+        ("q1", r"`problem` must be a list of labels; write \['q1'\]"),
+    ],
+)
+def test_each_item_has_one_problem(problem, message):
+    with pytest.raises(ValueError, match=message):
+        assign_problems(pd.Index(list("abc")), problem)
+
+
+def test_problems_are_given_in_order_or_by_item():
+    items, by_item = pd.Index(list("abc")), {"d": 1, "c": "q1", "b": "q2", "a": "q1"}
+    for problem in (["q1", "q2", "q1"], by_item, pd.Series({"c": "q1", "a": "q1", "b": "q2"})):
+        axis = assign_problems(items, problem)
+        assert axis.problems.take(axis.problem_idx).tolist() == ["q1", "q2", "q1"]
 
 
 def test_movielens_net_counts_are_centred_ratings(data_dir):

@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import rankdata
 
 from bayesrank.data import Rankings, UninformativeRankingWarning
 from tests.data.examples import (
@@ -68,26 +67,6 @@ def test_a_given_axis_is_kept_with_the_items_that_no_row_has():
     r = from_stars(items=["z", "d", "c", "b", "a"])
     assert r.items.tolist() == ["z", "d", "c", "b", "a"]
     np.testing.assert_array_equal(r.item, [[2, 3, 4, 0], [2, 1, 4, 3]])
-
-
-def test_ranks_are_the_dense_ranks_of_scipy():
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        presented = rng.random((30, 8)) < 0.6
-        presented[:, :2] = True
-        ratings = rng.integers(4, size=(30, 8)) / 2
-        ratings[:, 0], ratings[:, 1] = 1.0, 0.5  # at least two blocks
-        row, item = np.nonzero(presented)
-        frame = pd.DataFrame({"user": row, "film": item, "stars": ratings[row, item]})
-        r = from_stars(frame, items=range(8))
-        for n in range(30):
-            expected = np.zeros(8, dtype=int)
-            expected[presented[n]] = rankdata(-ratings[n, presented[n]], method="dense")
-            found = np.zeros(8, dtype=int)
-            found[r.item[n, r.mask[n]]] = r.ranks[n, r.mask[n]]
-            np.testing.assert_array_equal(found, expected)
-            assert (np.diff(r.ranks[n, r.mask[n]]) >= 0).all()
-            assert r.mask[n, : presented[n].sum()].all()
 
 
 # Several rankings of one ranker, weights, features
@@ -527,37 +506,6 @@ def test_weights_that_make_counts_of_pairs_broken_are_refused():
     message = r"give ranker 'Ann' 0\.5 for item 'a' over 'b'\. Weights are multiplicities here: .*"
     with pytest.raises(ValueError, match=message + r"`PairCounts\.weighted`"):
         r.counts("binary")
-
-
-def test_counts_tell_the_problems_of_the_items():
-    r = Rankings.from_orderings([["b", "a"], ["c", "d"], ["a", "b"]], rankers=["Ann", "Ann", "Bo"])
-    aligned = r.counts(problem=["q1", "q1", "q2", "q2"])
-    assert aligned.items.tolist() == list("abcd")
-    assert aligned.problems.tolist() == ["q1", "q2"]
-    np.testing.assert_array_equal(aligned.totals(), [[1, 1], [1, 0]])
-    by_item = {"d": "q2", "c": "q2", "b": "q1", "a": "q1"}
-    assert r.counts(problem=by_item) == aligned
-    assert r.counts(problem=pd.Series(by_item)) == aligned
-
-
-@pytest.mark.parametrize(
-    ("problem", "message"),
-    [
-        (
-            ["q1", "q2", "q2"],
-            r"never compared, but ranking 'Ann' contains 'b' of 'q2' and 'a' of 'q1'\. Rank each",
-        ),
-        (["q1", "q1"], "`problem` has 2 labels for 3 items"),
-        ({"a": "q1", "b": "q1"}, "`problem` has no label for item 'c'"),
-        (["q1", "q1", "q2"], "Problem 'q2' has only one item, 'c'"),
-        (["q1", "q1", None], "`problem` has a missing label at position 2"),
-        ("q1", r"`problem` must be a list of labels; write \['q1'\]"),
-    ],
-)
-def test_problems_of_the_items_are_checked(problem, message):
-    r = Rankings.from_orderings([["b", "a"]], rankers=["Ann"], items=list("abc"))
-    with pytest.raises(ValueError, match=message):
-        r.counts(problem=problem)
 
 
 def test_pairs_and_counts_know_their_options():

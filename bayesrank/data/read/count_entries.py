@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesrank.data.read.entries import per_row
 from bayesrank.data.read.labels import (
     axis_index,
     encode,
@@ -58,19 +59,9 @@ def assign_one_problem(items: pd.Index) -> ItemAxis:
 
 def assign_problems(items: pd.Index, problem: Iterable[Hashable]) -> ItemAxis:
     """Assign items to problems: by aligned labels, or by a Series or mapping by item."""
-    if isinstance(problem, Mapping):
-        problem = pd.Series(
-            list(problem.values()), index=pd.Index(list(problem), tupleize_cols=False), dtype=object
-        )
-    if isinstance(problem, pd.Series):
-        given = axis_index(problem.index, "problem.index")
-        absent = items[given.get_indexer(items) < 0]
-        if len(absent):
-            raise ValueError(
-                f"`problem` has no label for item {label_repr(absent[0])}. Give one for each item."
-            )
-        problem = problem.iloc[given.get_indexer(items)].infer_objects()
-    labels = plain_index(problem, "problem")
+    if isinstance(problem, Mapping):  # it may include other items
+        problem = {label: problem[label] for label in items if label in problem}
+    labels = plain_index(per_row(problem, {"item": items}, "problem"), "problem")
     require_one_each(labels, len(items), "`problem`", "item")
     code, problems = factorize(labels, "problem")
     return ItemAxis(items, axis_index(problems, "problems"), code.astype(np.int32))

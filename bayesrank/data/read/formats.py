@@ -186,12 +186,11 @@ class PreflibOrders(NamedTuple):
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
-MOST_DIGITS = 15  # exact in a float
-
-_ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d+):\s*(.*?)\s*$")
-_VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d+)")
-_ORDER = re.compile(r"(\d+)\s*:\s*(\S.*)$")
-_BLOCK = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,|$)")
+# Numbers have at most 15 digits, so that a float holds them exactly
+_ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d{1,15}):\s*(.*?)\s*$")
+_VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d{1,15})\s*$")
+_ORDER = re.compile(r"(\d{1,15})\s*:\s*(\S.*)$")
+_BLOCK = re.compile(r"\s*(?:\{((?:\s*\d{1,15}\s*(?:,|(?=\})))*\s*)\}|(\d{1,15}))\s*(?:,|$)")
 
 
 def read_preflib(path: str | Path) -> PreflibOrders:
@@ -207,7 +206,7 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     announced = None
     for number, line in enumerate(read_lines(path), start=1):
         if match := _ALTERNATIVE.match(line):
-            alternative = _small(match[1], f"{path}, line {number}")
+            alternative = int(match[1])
             if alternative in names:
                 raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
             if match[2] in names.values():
@@ -217,9 +216,9 @@ def read_preflib(path: str | Path) -> PreflibOrders:
                 )
             names[alternative] = match[2]
         elif match := _VOTERS.match(line):
-            announced = _small(match[1], f"{path}, line {number}")
+            announced = int(match[1])
         elif match := _ORDER.match(line):
-            voters.append(_small(match[1], f"{path}, line {number}"))
+            voters.append(int(match[1]))
             orderings.append(_preflib_order(match[2], names, f"{path}, line {number}"))
         elif line.strip() and not line.startswith("#"):
             raise ValueError(
@@ -237,17 +236,6 @@ def read_preflib(path: str | Path) -> PreflibOrders:
     return PreflibOrders(list(names.values()), orderings, voters)
 
 
-def _small(digits: str, where: str) -> int:
-    """Read the number of voters, or of an alternative."""
-    digits = digits.strip()
-    if len(digits) > MOST_DIGITS:
-        raise ValueError(
-            f"{where} has a number with {len(digits)} digits; numbers of voters and alternatives "
-            f"may have at most {MOST_DIGITS}. Correct it, or remove the line."
-        )
-    return int(digits)
-
-
 def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | frozenset[str]]:
     """Parse ``1,2,{3,4}``."""
     order: list[str | frozenset[str]] = []
@@ -257,7 +245,7 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         match = _BLOCK.match(text, at)
         if match is None:
             raise ValueError(f"{where} is not an order such as 1,2,{{3,4}}: {label_repr(text)}.")
-        numbers = [_small(n, where) for n in (match[1] or match[2] or "").split(",") if n.strip()]
+        numbers = [int(n) for n in (match[1] or match[2] or "").split(",") if n.strip()]
         if not numbers:
             raise ValueError(f"{where} has an empty block: {label_repr(text)}.")
         for n in numbers:
