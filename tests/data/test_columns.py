@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.data.read.columns import float_array, numbers, require_columns, whole_numbers
-from tests.data.examples import STARS, from_places, from_stars
+from bayesrank.data.read.columns import numbers, require_columns
+from tests.data.examples import STARS, from_stars
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,6 @@ def test_ratings_must_be_finite_numbers(values, message):
         from_stars(pd.DataFrame({"user": 1, "film": ["a", "b"], "stars": values}))
 
 
-@pytest.mark.parametrize("values", [[1.0, np.nan], [1.0, np.inf]])
-def test_long_ranks_must_be_finite_numbers(values):
-    frame = pd.DataFrame({"race": 1, "car": ["a", "b"], "place": values})
-    with pytest.raises(ValueError, match="A rank must be a finite number"):
-        from_places(frame)
-
-
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64", "object", "double[pyarrow]"])
 def test_missing_numbers_are_nan_where_they_may_be_missing(dtype):
     found = numbers(pd.Series([2, None, 1], dtype=dtype), "rank")
@@ -93,14 +86,3 @@ def test_a_table_must_be_one():
         from_stars([1, 2])
     with pytest.raises(TypeError, match="Expected a pandas DataFrame; got list"):
         require_columns([1, 2], [])
-
-
-def test_arrays_of_arguments_hold_numbers():
-    with pytest.raises(ValueError, match="`weight` must be an array of numbers: could not convert"):
-        float_array(["two"], "weight")
-    with pytest.raises(ValueError, match="`item` must be integers; got float64"):
-        whole_numbers([0.5], "item")
-    with pytest.raises(
-        ValueError, match="`ranks` must be an array of integers with rows of equal length"
-    ):
-        whole_numbers([[1, 2], [1]], "ranks")

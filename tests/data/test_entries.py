@@ -6,7 +6,6 @@ import pytest
 import xarray as xr
 
 from bayesrank.data import Rankings
-from bayesrank.results import pair_wins
 from tests.data.examples import from_places, places
 
 
@@ -21,7 +20,7 @@ def test_a_wide_table_holds_numbers():
 
 def test_a_weight_column_is_constant_within_a_ranking():
     frame = places(("x", "a", 1, 2), ("x", "b", 2, 3), columns=("race", "car", "place", "times"))
-    with pytest.raises(ValueError, match=r"'times' has 2\.0 in row 0 and 3\.0 in another row"):
+    with pytest.raises(ValueError, match=r"'times' has 2 in row 0 and 3 in another row"):
         from_places(frame, weight="times")
 
 
@@ -36,6 +35,10 @@ def test_there_is_one_ranker_per_ranking():
         ({"ranks": [[1, 2, 0]]}, r"same shape \(n_rankings, n_slots\); got \(1, 2\) and"),
         ({"ranks": [1, 2], "item": [0, 1]}, "same shape"),
         ({"ranks": [[1.0, 2.0]]}, "`ranks` must be integers; got float64"),
+        (
+            {"ranks": [[1, 2], [1]]},
+            "`ranks` must be an array of integers with rows of equal length",
+        ),
         ({"item": [[0, 2]]}, "`item` must be between 0 and 1, a position on its axis.*got 2"),
         ({"item": [[-1, 0]]}, "`item` must be between 0 and 1.*got -1"),
         (
@@ -152,16 +155,6 @@ def test_lists_that_differ_in_length_need_a_rest(lists):
     for row, one in enumerate(lists):  # what is left out is below all that is named
         left = everyone.ranks[row] > len(one)
         assert left.sum() == n_items - sizes[row]
-
-
-@pytest.mark.filterwarnings("ignore::bayesrank.data.UninformativeRankingWarning")
-def test_the_two_readings_of_ballots_have_different_winners():
-    """Sixty voters name b alone, and forty put a above b."""
-    ballots, voters = [["b"], ["a", "b"]], [60, 40]
-    dropped = Rankings.from_orderings(ballots, rest=(), weight=voters)
-    last = Rankings.from_orderings(ballots, rest="items", weight=voters)
-    assert pair_wins(dropped).wins.tolist() == [[0, 40], [0, 0]]  # a wins every comparison
-    assert pair_wins(last).wins.tolist() == [[0, 40], [60, 0]]  # b has the majority
 
 
 def test_rows_of_ranks_that_differ_in_length_need_a_rest():

@@ -5,14 +5,10 @@ import pytest
 import xarray as xr
 
 from bayesrank.data import Rankings
-from bayesrank.data.read import counted, label_repr, plain_index, quoted, row_name
+from bayesrank.data.read import label_repr, plain_index, quoted, row_name
 from tests.data.examples import STARS, from_stars
 
 # Words
-
-
-def test_things_are_counted_in_singular_and_plural():
-    assert [counted(n, "ranking") for n in (0, 1, 2)] == ["0 rankings", "1 ranking", "2 rankings"]
 
 
 def test_labels_in_messages_are_whole_and_few():

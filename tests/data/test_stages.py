@@ -132,17 +132,6 @@ def test_a_remainder_that_others_take_apart_in_another_order_has_its_parts_befor
         assert child < 0 or sets[child] < sets[n]
 
 
-def test_stage_weights_are_the_weights_of_the_rankings_that_use_them(rng):
-    r = random_rankings(rng, 100, 5)
-    weight = rng.integers(1, 5, size=r.n_rankings).astype(float)
-    s = stage_table(r.item, r.ranks, weight, r.n_items)
-    assert s.stage_weight.sum() == pytest.approx(((r.ranks.max(axis=1) - 1) * weight).sum())
-    by_hand = [
-        sum(weight[n] for n in s.ranking_of[s.stage_of == stage]) for stage in range(s.n_stages)
-    ]
-    np.testing.assert_allclose(s.stage_weight, by_hand)
-
-
 def test_the_linear_form_is_the_weighted_sum_of_the_stages():
     for seed in range(3):
         rng = np.random.default_rng(seed)

@@ -1,7 +1,6 @@
 """Streams: tables in files are read batch by batch into what the same table in memory becomes."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-import bayesrank as br
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings, read_table
 from bayesrank.data.read import streams
 
@@ -343,11 +341,6 @@ def test_unreadable_tables_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("user,film,stars\n1,a,2\n1,b,2,3\n")
     with pytest.raises(ValueError, match=r"t\.csv is not a readable csv table: .*Expected 3 c"):
         reading(tmp_path / "t.csv")
-
-
-def test_public_names_take_paths(tmp_path):
-    assert isinstance(one_parquet(ratings(), tmp_path), Path)
-    assert br.Rankings.from_ratings(str(tmp_path / "t.parquet"), **STARS).n_rankings == 10
 
 
 @pytest.mark.parametrize("column", ["user", "film", "stars"])

@@ -185,6 +185,14 @@ def from_table(
         if labels.has_duplicates:  # labels restart for each ranker: add the ranker to the name
             both = zip(ranker_axis.take(who), labels, strict=True)
             labels = pd.Index([f"{one}/{other}" for one, other in both])
+    n, groups, evidence = len(who), {}, None
+    if weight is not None:
+        given = finite_numbers(frame, weight, "weight").astype(np.float64)
+        evidence = _per_ranking(frame, weight, "weight", given, row, n)
+    for name in by:
+        codes, axis_of_group = sorted_axis(frame[name], name)
+        codes = _per_ranking(frame, name, name, codes, row, n)
+        groups[name] = Group(axis_of_group, codes.astype(np.int32))
     return Entries(
         row,
         position,
@@ -193,9 +201,9 @@ def from_table(
         rankers=axis_index(ranker_axis, ranker),
         ranker_idx=who,
         labels=None if labels is None else axis_index(labels, "ranking"),
-        weight=None if weight is None else _weight_per_ranking(frame, weight, row, len(who)),
+        weight=evidence,
         features=item_features(features, axis, position, frame),
-        groups={name: _group_of_rankings(frame, name, row, len(who)) for name in by},
+        groups=groups,
     )
 
 
@@ -423,42 +431,20 @@ def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
     return who, axis_index(axis, "rankers")
 
 
-def _weight_per_ranking(
-    frame: pd.DataFrame, column: str, row: NDArray[Any], n: int
-) -> NDArray[np.float64]:
-    values = finite_numbers(frame, column, "weight").astype(np.float64)
-    return _per_ranking(frame, column, "weight", values, row, n)
-
-
-def _group_of_rankings(frame: pd.DataFrame, column: str, row: NDArray[Any], n: int) -> Group:
-    codes, labels = sorted_axis(frame[column], column)
-    idx = _per_ranking(frame, column, column, codes, row, n, labels)
-    return Group(labels, idx.astype(np.int32))
-
-
 def _per_ranking(
-    frame: pd.DataFrame,
-    column: str,
-    quantity: str,
-    values: NDArray[Any],
-    row: NDArray[Any],
-    n: int,
-    labels: pd.Index | None = None,
+    frame: pd.DataFrame, column: str, quantity: str, values: NDArray[Any], row: NDArray[Any], n: int
 ) -> NDArray[Any]:
-    """Return one value per ranking, or raise an error if its rows differ.
-
-    The values are numbers, or positions in `labels`.
-    """
+    """Return one value per ranking, or raise an error if its rows differ."""
     per_ranking = np.empty(n, dtype=values.dtype)
     per_ranking[row] = values
     differs = np.flatnonzero(per_ranking[row] != values)
     if len(differs):
         k = int(differs[0])
-        two = [values[k], per_ranking[row[k]]]
-        one, other = two if labels is None else map(label_repr, labels.take(two))
+        other = int(np.flatnonzero((row == row[k]) & (values != values[k]))[0])
+        one, another = (label_repr(frame[column].iloc[m]) for m in (k, other))
         raise ValueError(
             f"The {quantity} of a ranking must be the same in all of its rows. Column {column!r} "
-            f"has {one} in {row_name(frame.index, k)} and {other} in another row of the ranking. "
+            f"has {one} in {row_name(frame.index, k)} and {another} in another row of the ranking. "
             "Name the column that identifies rankings with ranking=."
         )
     return per_ranking
