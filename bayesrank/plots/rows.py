@@ -17,7 +17,7 @@ __all__ = [
     "handle", "interval_handles", "rank_ticks", "row_height", "set_up_rows", "without_box",
 ]  # fmt: skip
 
-# Okabe-Ito blue and vermillion, and a grey, safe for colour-blind readers
+# Okabe-Ito blue and vermilion, and a grey, safe for colour-blind readers
 LEADING, WARNING, OTHER = "#0072B2", "#D55E00", "#8a8a8a"
 UNKNOWN = "#7fc4ea"  # the same blue, lighter
 DARK = "#333333"
