@@ -17,7 +17,7 @@ from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
-from tests.likelihoods.count_tables import count_tables, given_pairs_logp, table_logp
+from tests.likelihoods.count_tables import count_tables, table_logp
 from tests.oracles import block_sizes, partition_logp, weak_order_logp, weak_orders
 
 # Without a compiler, and the independent graph. Numba, the mode of samplers, takes half a minute
@@ -444,17 +444,8 @@ class TableCase(Case):
         )
 
 
-def _mpm(utility: Any, **parameters: Any) -> Any:
-    return br.MPM.dist(utility, **parameters)
-
-
-def _mpm_given_pairs(utility: Any, **parameters: Any) -> Any:
-    return br.MPM.dist(utility, given_pairs=True, **parameters)
-
-
 SCORE = np.array([0.3, 1.2, -0.5])
 VARIANCE = np.array([0.5, 0.8, 0.3])
-COMPARED = np.array([[0, 2, 1], [2, 0, 0], [1, 0, 0]])
 NO_TABLES = {
     "another total": [[0, 1, 0], [0, 0, 0], [0, 0, 0]],
     "a negative count": [[0, 3, -1], [0, 0, 0], [0, 0, 0]],
@@ -480,20 +471,15 @@ def _tables(
     parameters: Mapping[str, np.ndarray],
     bad: Mapping[str, Any] = {},
     *,
-    given_pairs: bool = False,
     backends: tuple[str, ...] = BACKENDS,
 ) -> TableCase:
-    tables = count_tables(3, 3 if given_pairs else 2)
-    total = COMPARED if given_pairs else np.array(2)
-    if given_pairs:
-        tables = tables[(tables + tables.swapaxes(1, 2) == COMPARED).all(axis=(1, 2))]
     return TableCase(
-        f"MPM: {form}{', given the pairs' if given_pairs else ''}",
-        _mpm_given_pairs if given_pairs else _mpm,
+        f"MPM: {form}",
+        br.MPM.dist,
         SCORE,
-        _given_pairs_logp if given_pairs else _table_logp,
-        tables,
-        {**parameters, "total": total},
+        _table_logp,
+        count_tables(3, 2),
+        {**parameters, "total": np.array(2)},
         bad_values=NO_TABLES,
         bad_parameters=NOT_POSSIBLE | dict(bad),
         backends=backends,
@@ -506,10 +492,6 @@ def _table_logp(score: np.ndarray, counts: np.ndarray, **parameters: Any) -> flo
     return table_logp(counts, score, **parameters)
 
 
-def _given_pairs_logp(score: np.ndarray, counts: np.ndarray, **parameters: Any) -> float:
-    return given_pairs_logp(counts, score, **parameters)
-
-
 ADHERENCE = {"adherence": np.array(0.4)}
 BOTH = {"variance": VARIANCE, "adherence": np.array(1.5)}
 MPM = [
@@ -517,8 +499,6 @@ MPM = [
     _tables("adherence", ADHERENCE, NO_ADHERENCE, backends=WITH_NUMBA),
     _tables("variances", {"variance": VARIANCE}, NO_VARIANCE),
     _tables("both", BOTH, NO_ADHERENCE | NO_VARIANCE),
-    _tables("equal", {}, given_pairs=True),
-    _tables("both", BOTH, NO_ADHERENCE | NO_VARIANCE, given_pairs=True),
 ]
 
 

@@ -309,13 +309,6 @@ MUTANTS = (
         "sums[n, 0] * sums[n, 1]",
         ("tests/likelihoods/mpm/test_op.py",),
     ),
-    Mutant(
-        "MPM: given the pairs, scores are not doubled",
-        MPM,
-        "logit = 2.0 * theta[..., None, None] * differences(score, variance)",
-        "logit = theta[..., None, None] * differences(score, variance)",
-        ("tests/likelihoods/mpm/test_graph.py",),
-    ),
 )
 
 

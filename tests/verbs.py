@@ -120,22 +120,19 @@ def _of_pairs(distribution: Any, tie: str | None, value: Any) -> Family:
     return Family(data, other, observed, latent, np.array(value))
 
 
-def _of_counts(*, given_pairs: bool = False, grouped: bool = False) -> Family:
+def _of_counts(*, grouped: bool = False) -> Family:
     def observed(counts: br.PairCounts) -> pm.Model:
         with pm.Model(coords=counts.coords) as model:
             utility = pm.Normal("utility", 0, 1, dims=("region", "item") if grouped else "item")
             adherence = pm.HalfNormal("adherence", 1, dims="ranker")
             more = {"variance": pm.HalfNormal("spread", 1, dims="item") + 0.1} if grouped else {}
-            br.MPM(
-                "y", utility, adherence=adherence, given_pairs=given_pairs, observed=counts, **more
-            )
+            br.MPM("y", utility, adherence=adherence, observed=counts, **more)
         return model
 
     def latent() -> pm.Model:
-        total = 3 * (1 - np.eye(4, dtype=int)) if given_pairs else 3
         with pm.Model(coords={"item": ITEMS}) as model:
             utility = pm.Normal("utility", 0, 1, dims="item")
-            br.MPM("y", utility, total=total, given_pairs=given_pairs)
+            br.MPM("y", utility, total=3)
         return model
 
     def counts(orders: list[str]) -> br.PairCounts:
@@ -143,8 +140,6 @@ def _of_counts(*, given_pairs: bool = False, grouped: bool = False) -> Family:
         return rankings.grouped({"region": {7: "north", 8: "south", 9: "north"}}).counts()
 
     value = np.array([[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
-    if given_pairs:
-        value = 3 * np.triu(np.ones((4, 4), dtype=int), 1)
     return Family(
         counts(["abcd", "bacd", "dabc"]), counts(["dcba", "abdc", "bdca"]), observed, latent, value
     )
@@ -233,7 +228,6 @@ FAMILIES: dict[str, Callable[[], Family]] = {
     "Mixture": partial(_of_kinds, "ranking"),
     "Mixture of rankers": partial(_of_kinds, "ranker"),
     "MPM": _of_counts,
-    "MPM given pairs": partial(_of_counts, given_pairs=True),
     "MPM by region": partial(_of_counts, grouped=True),
     "BradleyTerry": partial(_of_pairs, br.BradleyTerry, None, [3, 2]),
     "Thurstone": partial(_of_pairs, br.Thurstone, None, [3, 2]),

@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from bayesrank.data.derive.grouping import distinct_cells
-from bayesrank.data.derive.totals import log_multinomial
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read import entries
 from bayesrank.data.read.columns import check_weights, finite_numbers, float_array
@@ -567,14 +566,12 @@ class PairCounts(Frozen):
         log_factorials = np.bincount(self.ranker_idx, gammaln(self.count + 1.0), len(self.rankers))
         return gammaln(self.totals() + 1.0).sum(axis=0) - log_factorials
 
-    def log_at_random(self, *, given_pairs: bool = False) -> NDArray[np.float64]:
+    def log_at_random(self) -> NDArray[np.float64]:
         r"""Return the log-probability of each ranker's counts under random choice, (n_rankers,).
 
         .. math:: \log M_n - \sum_p T_{pn} \log n_p (n_p - 1)
 
-        Every ordered pair of the :math:`n_p` items of a problem has the same probability. With
-        ``given_pairs``, the number of comparisons of each pair is fixed instead, and each item of
-        a pair wins with probability one half.
+        Every ordered pair of the :math:`n_p` items of a problem has the same probability.
 
         Examples
         --------
@@ -583,12 +580,6 @@ class PairCounts(Frozen):
         >>> float(np.exp(c.log_at_random())[0].round(6))
         0.375
         """
-        if given_pairs:
-            pairs = self.compared()
-            lost = pairs.compared - pairs.won
-            orders = log_multinomial(np.stack([pairs.won, lost], axis=1))
-            log_p = orders - pairs.compared * np.log(2.0)
-            return np.bincount(pairs.ranker_idx, log_p, len(self.rankers))
         n = np.bincount(self.problem_idx, minlength=len(self.problems))
         return self.log_multinomial() - np.log(np.maximum(n * (n - 1), 1)) @ self.totals()
 

@@ -39,7 +39,7 @@ from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
 from bayesrank.distributions.orders import fits
 from bayesrank.distributions.plackett_luce import STAGES, PlackettLuceRV
-from bayesrank.distributions.pmop import PMOPRV, PartitionSettings
+from bayesrank.distributions.pmop import PMOPRV, log_weights
 from bayesrank.likelihoods.mallows import (
     known_items,
     log_normaliser,
@@ -224,20 +224,15 @@ class PMOPComponent(Component):
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
-        utility, where, sizes, log_weight, stage_weight, aggregate, given_sizes, nodes = inputs
+        utility, where, sizes, log_weight, aggregate, given_sizes, nodes = inputs
         _refuse_slots(given.name, "PMOP", utility, where, sizes)
-        if not equal_computations([stage_weight], [pt.ones_like(utility)]):
-            raise ValueError(
-                f"A component of {given.name!r} is a PMOP with rank_weights=, which is a "
-                "pseudo-likelihood. A mixture needs distributions: leave rank_weights= out."
-            )
         utility = given.by_item("utility")
         if log_weight.type.shape[-1] != 0:
             readings = {(SIZE,): "one per size", (COMPONENT, SIZE): "one per component and size"}
             readings[()] = "one for blocks of two"
             sizes = np.arange(2, max(given.rankings.n_items, 2) + 1)
             prevalence = given.read("tie_prevalence", readings, size=sizes).value
-            log_weight = PartitionSettings(tie_prevalence=prevalence).log_weight
+            log_weight = log_weights(prevalence)
         return {
             "utility": utility,
             "log_weight": pt.atleast_2d(log_weight),

@@ -57,12 +57,10 @@ from bayesrank.likelihoods.mpm import (
     CountsDraw,
     NetCountsDraw,
     agreement,
-    differences,
     log_normaliser_table,
-    mpm_given_pairs_logp,
     mpm_logp,
 )
-from bayesrank.likelihoods.ops import broadcast_batch, segment_sum, softplus
+from bayesrank.likelihoods.ops import broadcast_batch, segment_sum
 from bayesrank.schema import AT_RANDOM, ITEM, NET, RANKER, WEIGHT
 
 __all__ = ["MPM"]
@@ -72,23 +70,20 @@ PARAMETERS = {"score": "item", "variance": "variance", "adherence": "", "total":
 _PACKAGE = str(Path(__file__).parents[1])
 
 PROBLEM = "problem"
-GIVEN_PAIRS = "counts of ordered pairs given how often each pair is compared"
 MOST_NET = 2**31 - 1  # largest number of net counts: positions have 32 bits
 
 
-class _CountsRV(DrawnRV):
-    """Tables of counts; without a total, draws hold one comparison and any value is possible."""
+class MPMRV(DrawnRV):
+    """Draw one seed per ranker, and then the pairs in sequence.
 
+    Without a total, draws hold one comparison and any value is possible.
+    """
+
+    name = "mpm"
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS
     _print_name = ("MPM", "\\operatorname{MPM}")
     outcomes = "counts of ordered pairs given their sum"
     value_axes = "item,item"
-
-
-class MPMRV(_CountsRV):
-    """Draw one seed per ranker, and then the pairs in sequence."""
-
-    name = "mpm"
-    parameters = PARAMETERS
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
@@ -105,45 +100,19 @@ class MPMRV(_CountsRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = mpm_logp(_within(value), p.score, p.adherence, _unequal(p.variance))
-        known = p.total is not None
-        fits = pt.eq(pt.sum(value, axis=(-2, -1)), p.total) if known else np.array(True)
-        return _checked(logp, value, fits, p)
+        # negative counts have no log-probability, and are impossible
+        counts = pt.switch(value < 0, 0, value)
+        logp = mpm_logp(counts, p.score, p.adherence, _unequal(p.variance))
+        diagonal = pt.sum(pt.abs(value) * pt.eye(value.shape[-1], dtype="int64"), axis=(-2, -1))
+        possible = pt.all(value >= 0, axis=(-2, -1)) & pt.eq(diagonal, 0)
+        if p.total is not None:
+            possible = possible & pt.eq(pt.sum(value, axis=(-2, -1)), p.total)
+        return _check_parameters(pt.switch(possible, logp, -pt.inf), p)
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """Return a table in which the first item is preferred to the second each time."""
         return pt.set_subtensor(pt.zeros_like(rv)[..., 0, 1], 1 if p.total is None else p.total)
-
-
-class GivenPairsRV(_CountsRV):
-    """Draw how often each item of a pair is preferred."""
-
-    name = "mpm_given_pairs"
-    outcomes = GIVEN_PAIRS
-    parameters = PARAMETERS | {"total": "item,item"}
-
-    @classmethod
-    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        D = differences(p.score, _unequal(p.variance))
-        chance = pt.sigmoid(2.0 * p.adherence[..., None, None] * D)
-        n = p.score.shape[-1]
-        upper = pt.triu(pt.ones((n, n), dtype="int64") if p.total is None else p.total, 1)
-        shape = None if size is None else (*size, n, n)
-        next_rng, won = pt.random.binomial(upper, chance, size=shape, rng=rng, return_next_rng=True)
-        return next_rng, won + pt.swapaxes(upper - won, -1, -2)
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = mpm_given_pairs_logp(_within(value), p.score, p.adherence, _unequal(p.variance))
-        both, known = value + pt.swapaxes(value, -1, -2), p.total is not None
-        fits = pt.all(pt.eq(both, p.total), axis=(-2, -1)) if known else np.array(True)
-        return _checked(logp, value, fits, p)
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return a table in which each item is preferred to all later ones."""
-        return pt.zeros_like(rv) + pt.triu(pt.ones_like(rv) if p.total is None else p.total, 1)
 
 
 class CountOptions(Options, total=False):
@@ -152,7 +121,6 @@ class CountOptions(Options, total=False):
     variance: Any
     adherence: Any
     total: Any
-    given_pairs: bool
 
 
 class MPM(Discrete):
@@ -172,8 +140,7 @@ class MPM(Discrete):
 
     Use it for counts that measure the strength of a preference, such as differences of ranks or
     ratings. The number of comparisons of a pair is then evidence: items far apart get more. Given
-    how often each pair was compared (`given_pairs`), the model is Bradley-Terry with doubled
-    scores.
+    how often each pair was compared, the model is `BradleyTerry` with doubled scores.
 
     A difference of 199 ranks is not worth 199 observations. Use binary counts, or an evidence
     weight below one (``counts.weighted(0.1)``); otherwise posteriors are far too narrow.
@@ -199,11 +166,8 @@ class MPM(Discrete):
         the paper it lies in [0, 1]. For this scale, give the scores unit scale and divide the
         adherences by the largest.
     total : tensor_like of int, (...), optional
-        Sum of the counts, for draws. With `given_pairs`, the symmetric table (..., n_items,
-        n_items) of how often each pair is compared. By default, `logp` uses the sum of the value
-        and draws have one count. Observed data bring their own.
-    given_pairs : bool
-        Whether to condition on how often each pair is compared.
+        Sum of the counts, for draws. By default, `logp` uses the sum of the value and draws have
+        one count. Observed data bring their own.
     observed : PairCounts or array_like of int, optional
         Counts; an array has the axes of the value.
 
@@ -266,7 +230,8 @@ class MPM(Discrete):
                 parameters = by_item | {"adherence": (options.get("adherence"), 0)}
                 check_rows("MPM", np.shape(observed)[:-2], "tables", parameters)
             if options.get("total") is None:
-                options["total"] = _totals(observed, options.get("given_pairs", False))
+                known = observed if isinstance(observed, Variable) else np.asarray(observed)
+                options["total"] = known.sum(axis=(-2, -1))
         rv = super().__new__(cls, name, score, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
 
@@ -278,7 +243,6 @@ class MPM(Discrete):
         variance: Any = None,
         adherence: Any = None,
         total: Any = None,
-        given_pairs: bool = False,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
@@ -295,8 +259,6 @@ class MPM(Discrete):
         """
         refuse_single_precision()
         refuse_labelled("`total`", total)
-        if given_pairs:
-            _check_symmetric(total)
         score = pt.atleast_1d(as_double(score, "`score`"))
         if score.type.shape[-1] == 1:
             raise ValueError("`score` has one item; MPM compares items, so give two or more.")
@@ -318,39 +280,12 @@ class MPM(Discrete):
             _check_sign(parameter, given[parameter], x)
         if total is not None:
             params["total"] = pt.cast(params["total"], "int64")
-        inputs = [score, *params.values()]
-        return _GivenPairs.dist(inputs, **kwargs) if given_pairs else super().dist(inputs, **kwargs)
-
-
-class _GivenPairs(Discrete):
-    """MPM given how often each pair was compared."""
-
-    rv_type = GivenPairsRV
-    rv_op = GivenPairsRV.rv_op
+        return super().dist([score, *params.values()], **kwargs)
 
 
 def _unequal(variance: TensorVariable) -> TensorVariable | None:
     """Return the variances; None if all are equal."""
     return None if variance.type.shape[-1] == 0 else variance
-
-
-def _within(value: TensorVariable) -> TensorVariable:
-    """Replace negative counts, which have no log-probability; `_checked` detects them."""
-    return pt.switch(value < 0, 0, value)
-
-
-def _checked(
-    logp: TensorVariable, value: TensorVariable, fits: Any, p: SimpleNamespace
-) -> TensorVariable:
-    diagonal = pt.sum(pt.abs(value) * pt.eye(value.shape[-1], dtype="int64"), axis=(-2, -1))
-    possible = fits & pt.all(value >= 0, axis=(-2, -1)) & pt.eq(diagonal, 0)
-    return _check_parameters(pt.switch(possible, logp, -pt.inf), p)
-
-
-def _totals(observed: Any, given_pairs: bool) -> Any:
-    """Return the sums of the counts, or how often each pair is compared."""
-    counts = observed if isinstance(observed, Variable) else np.asarray(observed)
-    return counts + counts.swapaxes(-1, -2) if given_pairs else counts.sum(axis=(-2, -1))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -370,7 +305,7 @@ class ParameterAxes(NamedTuple):
         return sorted({axis for axes in self for axis in axes or ()} - {ITEM, RANKER})
 
 
-class _ObservedCountsRV(ObservedRV, _CountsRV):
+class ObservedMPMRV(ObservedRV, MPMRV):
     """Net counts of rankers (n_rankers, n_items), with the counts among the parameters.
 
     Scores and variances by further axes are flattened to one axis: all items of every *group* of
@@ -385,14 +320,29 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
     example = ("judge", "player")
     value = "net"
     value_axes = "item"
-    given_pairs = False
+    parameters: ClassVar[Mapping[str, str]] = {
+        # all scores, variances and adherences, and positions of items
+        **{name: name for name in ("score", "variance", "adherence", "score_at", "variance_at")},
+        "weight": "",
+        "log_multinomial": "",
+        "item": "row,place",
+        "where": "row,place",
+        "row_rate": "row_rate",
+        "needed": "needed_row,needed_rate",
+        "cells": "four,cell",  # ranker, row, rate and total
+        "cell": "entry",
+        "first": "entry",
+        "second": "second_entry",  # of length 0 if the net counts of items are enough
+        "count": "entry",
+        "net": "item",
+    }
     along: ClassVar[ParameterAxes] = ParameterAxes()
     fixed: ClassVar[frozenset[str]] = frozenset()  # axes whose labels parameters keep
 
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
         _warn_of_empty(name, data)
-        at_random = data.weight * data.log_at_random(given_pairs=cls.given_pairs)
+        at_random = data.weight * data.log_at_random()
         group, at = cls.spread(data)
         return Record(
             labels=data.coords,
@@ -404,11 +354,6 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
             derived=at | cls.tables(data, group),
             outcome=outcome_of(cls, data.weight),
         )
-
-    @classmethod
-    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Compute the data that the likelihood needs in addition to the net counts."""
-        raise NotImplementedError
 
     @classmethod
     def groups(cls) -> list[str]:
@@ -494,36 +439,6 @@ class _ObservedCountsRV(ObservedRV, _CountsRV):
         return _check_parameters(p.weight * cls.counts_logp(p), p)
 
     @classmethod
-    def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
-        """Return the log-probabilities of the counts of every ranker."""
-        raise NotImplementedError
-
-
-# parameters of observed counts: all scores, variances and adherences, and positions of items
-FLAT = {name: name for name in ("score", "variance", "adherence", "score_at", "variance_at")}
-
-
-class ObservedMPMRV(_ObservedCountsRV):
-    """Counts of all ordered pairs, given the total of each ranker."""
-
-    name = "mpm"
-    parameters: ClassVar[Mapping[str, str]] = {
-        **FLAT,
-        "weight": "",
-        "log_multinomial": "",
-        "item": "row,place",
-        "where": "row,place",
-        "row_rate": "row_rate",
-        "needed": "needed_row,needed_rate",
-        "cells": "four,cell",  # ranker, row, rate and total
-        "cell": "entry",
-        "first": "entry",
-        "second": "second_entry",  # of length 0 if the net counts of items are enough
-        "count": "entry",
-        "net": "item",
-    }
-
-    @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
         next_rng, seed = pt.random.integers(
             0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
@@ -543,6 +458,7 @@ class ObservedMPMRV(_ObservedCountsRV):
 
     @classmethod
     def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Compute the data that the likelihood needs in addition to the net counts."""
         layout, n_items, totals = counts.layout(), len(counts.items), counts.totals().T
         ranker, problem = np.nonzero(totals)
         rate = cls.rates(counts, ranker, problem)
@@ -581,6 +497,7 @@ class ObservedMPMRV(_ObservedCountsRV):
 
     @classmethod
     def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
+        """Return the log-probabilities of the counts of every ranker."""
         score, variance = cls.group_parameters(p)
         ranker, row, rate, total = (p.cells[k] for k in range(4))
         unequal = None if cls.along.variance is None else variance[p.item]
@@ -598,61 +515,6 @@ class ObservedMPMRV(_ObservedCountsRV):
         log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where, needed=needed)
         terms = p.adherence[rate] * agreed - total * log_Z[row, column]
         return p.log_multinomial + segment_sum(terms, (ranker,), (p.weight.shape[0],))
-
-
-class ObservedGivenPairsRV(_ObservedCountsRV):
-    """Counts given how often each ranker compared each pair."""
-
-    name = "mpm_given_pairs"
-    outcomes = GIVEN_PAIRS
-    given_pairs = True
-    parameters: ClassVar[Mapping[str, str]] = {
-        **FLAT,
-        **dict.fromkeys(("ranker", "first", "second", "rate", "count", "compared"), "entry"),
-        "weight": "",
-        "net": "item",
-    }
-
-    @classmethod
-    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        next_rng, won = pt.random.binomial(
-            p.compared, pt.sigmoid(cls.logit(p)), rng=rng, return_next_rng=True
-        )
-        lead, shape = 2 * won - p.compared, tuple(p.net.shape)
-        first_lead, second_lead = (
-            segment_sum(lead, (p.ranker, place % p.net.shape[1]), shape)
-            for place in (p.first, p.second)
-        )
-        return next_rng, pt.cast(first_lead - second_lead, "int64")
-
-    @classmethod
-    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        pairs = counts.compared()
-        start = group[pairs.ranker_idx] * len(counts.items)
-        return {
-            "ranker": pairs.ranker_idx,
-            "first": start + pairs.first,
-            "second": start + pairs.second,
-            "rate": cls.rates(counts, pairs.ranker_idx, counts.problem_idx[pairs.first]),
-            "count": pairs.won,
-            "compared": pairs.compared.astype(np.int64),
-        }
-
-    @classmethod
-    def logit(cls, p: SimpleNamespace) -> TensorVariable:
-        """Return the log odds that the first item of each pair is preferred."""
-        score, variance = cls.group_parameters(p)
-        D = score[p.first] - score[p.second]
-        if cls.along.variance is not None:
-            D = D / (variance[p.first] + variance[p.second])
-        return 2.0 * D * p.adherence[p.rate]
-
-    @classmethod
-    def counts_logp(cls, p: SimpleNamespace) -> TensorVariable:
-        logit, lost = cls.logit(p), p.compared - p.count
-        ways = pt.gammaln(p.compared + 1.0) - pt.gammaln(p.count + 1.0) - pt.gammaln(lost + 1.0)
-        terms = ways - p.count * softplus(-logit) - lost * softplus(logit)
-        return segment_sum(terms, (p.ranker,), (p.weight.shape[0],))
 
 
 def _codes(counts: PairCounts, axes: Sequence[str]) -> list[NDArray[Any]]:
@@ -682,12 +544,12 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         "MPM",
         counts,
         arguments,
-        takes=("variance", "adherence", "given_pairs"),
+        takes=("variance", "adherence"),
         brings=("total",),
     )
-    model, rv_type = pm.modelcontext(None), _ObservedCountsRV
-    names = names_of_axes(rv_type, name, options.get("dims"))
-    dim_of = dict(zip(rv_type.axes, names, strict=True))
+    model = pm.modelcontext(None)
+    names = names_of_axes(ObservedMPMRV, name, options.get("dims"))
+    dim_of = dict(zip(ObservedMPMRV.axes, names, strict=True))
     counts = _in_model_order(name, counts, {"score": score, **given_parameters}, dim_of)
     also = [RANKER, PROBLEM, *sorted(counts.groups)]
     axes = Axes(
@@ -724,8 +586,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[parameter] = pt.atleast_1d(flat)
     axes_of = ParameterAxes(**along)
-    rv_type = ObservedGivenPairsRV if given_parameters.get("given_pairs") else ObservedMPMRV
-    rv_type = rv_type.structured({}, along=axes_of, fixed=frozenset(fixed))
+    rv_type = ObservedMPMRV.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
         rv_type,
         name,
@@ -829,25 +690,6 @@ def _check_counts(observed: Any, score: Any) -> None:
     meaning = "each count measures the preference for the row's item over the column's item"
     diagonal = (counts != 0) & np.eye(counts.shape[-1], dtype=bool)
     check_counts(counts, meaning, {"on the diagonal": diagonal})
-
-
-def _check_symmetric(total: Any) -> None:
-    """Raise for a table that cannot hold numbers of comparisons of pairs."""
-    if total is None or isinstance(total, Variable):
-        return
-    table = np.asarray(total)
-    if table.ndim < 2 or table.shape[-1] != table.shape[-2]:
-        raise ValueError(
-            f"`total` has shape {table.shape}; with given_pairs=True it must be a table of how "
-            "often each pair is compared, (..., n_items, n_items)."
-        )
-    unequal = (table != table.swapaxes(-1, -2)) | ((table != 0) & np.eye(len(table.T), dtype=bool))
-    if unequal.any():
-        where = [int(i) for i in np.argwhere(unequal)[0]]
-        raise ValueError(
-            f"`total` is {table[tuple(where)]:g} at {where}. The table of how often each pair is "
-            "compared must be symmetric with zeros on the diagonal."
-        )
 
 
 def _check_sign(name: str, given: Any, read: TensorVariable) -> None:

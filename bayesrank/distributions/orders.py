@@ -427,7 +427,6 @@ class WeakOrderOptions(Options, total=False):
     aggregate: str
     tie_prevalence: Any
     given_sizes: bool
-    rank_weights: Any
 
 
 class WeakOrderRV(DrawnRV):

@@ -17,9 +17,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
-from pymc.pytensorf import rvs_in_graph
-from pytensor.graph.basic import equal_computations
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
@@ -35,9 +33,7 @@ from bayesrank.distributions.observed import (
     as_double,
     check_length,
     check_numbers,
-    given_numbers,
     is_observed,
-    known_value,
     observe,
     refuse_single_precision,
     with_given,
@@ -54,18 +50,16 @@ from bayesrank.likelihoods.ops import broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 from bayesrank.schema import ITEM, RANKER
 
-__all__ = ["PMOP", "PartitionSettings"]
+__all__ = ["PMOP", "log_weights"]
 
 POSITIVE = "tie_prevalence must be positive and finite"
-RANKING, SIZE, STAGE = "ranking", "size", "stage"
-WEIGHTS = {"log_weight": "tie_prevalence", "stage_weight": "rank_weights"}  # users' names
+RANKING, SIZE = "ranking", "size"
 
 PARAMETERS = {
     "utility": "slot",
     "where": "slot",
     "sizes": "block",
     "log_weight": "size_of_block",  # length 0 means equal weights
-    "stage_weight": "stage",
     "aggregate": "",
     "given_sizes": "",
     "nodes": "",
@@ -81,9 +75,7 @@ class PMOPRV(WeakOrderRV):
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
-        p = cls.named(parameters)
-        weighted = not equal_computations([p.stage_weight], [pt.ones_like(p.utility)])
-        return _outcome(weighted=weighted, given_sizes=bool(p.given_sizes.data))
+        return _outcome(cls.named(parameters).given_sizes)
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
@@ -113,9 +105,7 @@ class PMOPRV(WeakOrderRV):
             pt.switch(fits(value, p.where, sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             pt.all(pt.isfinite(p.log_weight)),
-            pt.all(p.stage_weight >= 0) & pt.all(pt.diff(p.stage_weight, axis=-1) <= 0),
-            msg="utility must be finite in the slots in use, "
-            f"{POSITIVE}, rank_weights must be non-negative and must not increase",
+            msg=f"utility must be finite in the slots in use, {POSITIVE}",
         )
 
 
@@ -151,11 +141,6 @@ class PMOP(WeakOrders):
     given_sizes : bool
         Whether to condition on the sizes of the blocks, as `PlackettLuce` does, instead of
         modelling them. `tie_prevalence` then cancels, and is refused.
-    rank_weights : array_like of float, (..., n_stages), optional
-        Exponents of the stages, not negative and not increasing, which stress the first places.
-        Give numbers or data; they cannot be random. With a `Rankings`, data may have the dim
-        ``"stage"`` with the labels 1, 2, ..., and also ranking, ranker and groups, in any order.
-        The result is a pseudo-likelihood: posterior widths and LOO are meaningless.
     where : tensor_like of bool, (..., n_slots), optional
         Slots in use; default all. A `Rankings` brings its own.
     sizes : tensor_like of int, (..., n_blocks), optional
@@ -175,8 +160,8 @@ class PMOP(WeakOrders):
     Raises
     ------
     ValueError
-        If the aggregate is unknown, or `rank_weights` increase, are negative or too few. Also if
-        `tie_prevalence` comes with given sizes, is not positive, or has too few entries.
+        If the aggregate is unknown. Also if `tie_prevalence` comes with given sizes, is not
+        positive, or has too few entries.
 
     References
     ----------
@@ -203,35 +188,28 @@ class PMOP(WeakOrders):
     rv_type = PMOPRV
     rv_op = PMOPRV.rv_op
 
-    settings = ("aggregate", "tie_prevalence", "given_sizes", "rank_weights", "nodes")
-    by_row = tuple(WEIGHTS.values())
+    settings = ("aggregate", "tie_prevalence", "given_sizes", "nodes")
+    by_row = ("tie_prevalence",)
 
     @classmethod
     def observe(
         cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
-        dims = options.get("dims")
-        weights = {
-            parameter: _read_weights(name, parameter, settings[parameter], rankings, dims)
-            for parameter in cls.by_row
-            if parameter in settings
-        }
-        if "tie_prevalence" in weights:
+        weights = None
+        if "tie_prevalence" in settings:
             given = settings["tie_prevalence"]
-            _check_positive("tie_prevalence", given, weights["tie_prevalence"].value)
-        values = {parameter: x.value for parameter, x in weights.items()}
-        partition = PartitionSettings(**{**settings, **values})
-        partition.check_blocks(rankings)
+            weights = _read_prevalence(name, given, rankings, options.get("dims"))
+            _check_positive(given, weights.value)
+            settings = {**settings, "tie_prevalence": weights.value}
+        partition = _partition(**settings)
+        _check_blocks(partition["log_weight"], rankings)
 
         def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
-            slots = ObservedPMOPRV.slot_values(utility, data)
-            found = partition.parameters(pt.ones_like(slots["sizes"], dtype="float64"))
-            for field, parameter in WEIGHTS.items():
-                if parameter in weights:
-                    found[field] = in_rows(
-                        weights[parameter]._replace(value=found[field]), vars(data)
-                    )
-            return slots | found
+            found = {**ObservedPMOPRV.slot_values(utility, data), **partition}
+            if weights is not None:
+                by_size = weights._replace(value=partition["log_weight"])
+                found["log_weight"] = in_rows(by_size, vars(data))
+            return found
 
         return observe(
             ObservedPMOPRV,
@@ -239,7 +217,7 @@ class PMOP(WeakOrders):
             rankings,
             {},
             with_data,
-            outcome=partition.outcome,
+            outcome=_outcome(partition["given_sizes"]),
             items_known=ITEM in utility.axes,
             **options,
         )
@@ -252,7 +230,6 @@ class PMOP(WeakOrders):
         aggregate: str = "mean",
         tie_prevalence: Any = None,
         given_sizes: bool = False,
-        rank_weights: Any = None,
         where: Any = None,
         sizes: Any = None,
         nodes: int = 48,
@@ -276,10 +253,9 @@ class PMOP(WeakOrders):
                 "PMOP got sizes= and given_sizes=False, which makes the sizes part of the "
                 "outcome. Pass given_sizes=True, or leave sizes= out."
             )
-        settings = PartitionSettings(aggregate, tie_prevalence, given_sizes, rank_weights, nodes)
+        partition = _partition(aggregate, tie_prevalence, given_sizes, nodes)
         slots = slot_parameters(utility, where, sizes)
-        settings.check_stages(slots[0].type.shape[-1], "slots")
-        rv = super().dist([*slots, *settings.parameters(slots[0]).values()], **kwargs)
+        rv = super().dist([*slots, *partition.values()], **kwargs)
         return with_given(rv, utility=utility, tie_prevalence=tie_prevalence)
 
 
@@ -287,16 +263,15 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     """Observed rankings, validated only once."""
 
     rows_apart = True
-    gathered = ("utility", *WEIGHTS)
-    called = WEIGHTS
+    gathered = ("utility", "log_weight")
+    called: ClassVar[Mapping[str, str]] = {"log_weight": "tie_prevalence"}
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
-        for field, parameter in WEIGHTS.items():
-            x = getattr(p, field)
-            if x.ndim == 2:
-                check_length(name, parameter, x, data.n_rankings, cls.data_name, "of them")
+        if p.log_weight.ndim == 2:
+            n = data.n_rankings
+            check_length(name, "tie_prevalence", p.log_weight, n, cls.data_name, "of them")
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -307,32 +282,27 @@ class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
         return p.weight * check_parameters(_logp(value, p.utility, p), weights, msg=POSITIVE)
 
 
-def _read_weights(name: str, parameter: str, value: Any, rankings: Rankings, dims: Any) -> Named:
-    """Read weights by block size or stage, and by ranking, ranker or groups."""
-    n, rows = max(rankings.n_items, 2), (RANKING, RANKER, *rankings.groups)
-    if parameter == "rank_weights":
-        axis, labels = STAGE, np.arange(1, n + 1)
-        readings: dict[tuple[str, ...], str] = {(STAGE,): "one per stage"}
-    else:
-        axis, labels = SIZE, np.arange(2, n + 1)
-        alone = {row: f"{meaning}, for blocks of two" for row, meaning in by_row(rankings).items()}
-        readings = {(SIZE,): "one per block size from 2 on", (): "one for blocks of two"} | alone
-    if axis in rankings.groups:
+def _read_prevalence(name: str, value: TensorLike, rankings: Rankings, dims: Any) -> Named:
+    """Read weights by block size, and by ranking, ranker or groups."""
+    sizes, rows = np.arange(2, max(rankings.n_items, 2) + 1), (RANKING, RANKER, *rankings.groups)
+    if SIZE in rankings.groups:
         raise ValueError(
-            f"The rankings of {name!r} have a group {axis!r}, which is an axis of {parameter} in "
-            "PMOP. Rename that column."
+            f"The rankings of {name!r} have a group {SIZE!r}, which is an axis of tie_prevalence. "
+            "Rename that column."
         )
-    axes = rankings_axes(rankings, dims, {axis: labels}, says=False, first=(axis,))
-    found = by_axes(name, parameter, value, readings | by_row(rankings, axis), axes, also=rows)
-    if axis not in found.axes:
-        return Named(found.value[..., None], (*found.axes, axis))
+    readings: dict[tuple[str, ...], str] = {(SIZE,): "one per block size from 2 on"}
+    readings[()] = "one for blocks of two"
+    readings |= {row: f"{meaning}, for blocks of two" for row, meaning in by_row(rankings).items()}
+    axes = rankings_axes(rankings, dims, {SIZE: sizes}, says=False, first=(SIZE,))
+    readings |= by_row(rankings, SIZE)
+    found = by_axes(name, "tie_prevalence", value, readings, axes, also=rows)
+    if SIZE not in found.axes:
+        return Named(found.value[..., None], (*found.axes, SIZE))
     return found
 
 
-def _outcome(*, weighted: bool, given_sizes: bool) -> str:
-    if weighted:
-        return "nothing: rank_weights make a pseudo-likelihood"
-    return "weak orders given their block sizes" if given_sizes else "weak orders"
+def _outcome(given_sizes: Any) -> str:
+    return "weak orders given their block sizes" if given_sizes.data else "weak orders"
 
 
 def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
@@ -342,7 +312,6 @@ def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
         aggregate=AGGREGATES[int(p.aggregate.data)],
         given_sizes=bool(p.given_sizes.data),
         log_weight=p.log_weight,
-        stage_weight=p.stage_weight,
         nodes=int(p.nodes.data),
     )
 
@@ -352,76 +321,47 @@ def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
 # ---------------------------------------------------------------------------------------------
 
 
-class PartitionSettings:
-    """Settings of `PMOP` that are not data, with the parameters of `PMOP`.
+def log_weights(tie_prevalence: TensorLike) -> TensorVariable:
+    """Return the logarithms of the weights of block sizes 1, 2, ...; logp checks random values."""
+    prevalence = pt.atleast_1d(as_double(tie_prevalence, "`tie_prevalence`"))
+    _check_positive(tie_prevalence, prevalence)
+    return _after_zero(pt.log(prevalence))
 
-    Numbers are checked here, and random values in `PMOPRV.logp`. `log_weight` holds the logarithms
-    of the weights of sizes 1, 2, ..., or has length 0 for equal weights.
-    """
 
-    def __init__(
-        self,
-        aggregate: str = "mean",
-        tie_prevalence: Any = None,
-        given_sizes: bool = False,
-        rank_weights: Any = None,
-        nodes: int = 48,
-    ) -> None:
-        if aggregate not in AGGREGATES:
-            known = ", ".join(map(repr, AGGREGATES))
-            raise ValueError(f"`aggregate` is {aggregate!r}; it must be one of {known}.")
-        if given_sizes and tie_prevalence is not None:
-            raise ValueError(
-                "PMOP got tie_prevalence= and given_sizes=True. Given their sizes, the weights of "
-                "blocks cancel: leave one of the two out."
-            )
-        self.log_weight = pt.zeros((0,))
-        if tie_prevalence is not None:
-            prevalence = pt.atleast_1d(as_double(tie_prevalence, "`tie_prevalence`"))
-            _check_positive("tie_prevalence", tie_prevalence, prevalence)
-            self.log_weight = _after_zero(pt.log(prevalence))
-        self.rank_weights = None
-        if rank_weights is not None:
-            self.rank_weights = pt.atleast_1d(as_double(rank_weights, "`rank_weights`"))
-            _check_falling("rank_weights", self.rank_weights)
-        self.constants = {
-            "aggregate": pt.constant(AGGREGATES.index(aggregate)),
-            "given_sizes": pt.constant(int(given_sizes)),
-            "nodes": pt.constant(nodes),
-        }
+def _partition(
+    aggregate: str = "mean",
+    tie_prevalence: TensorLike | None = None,
+    given_sizes: bool = False,
+    nodes: int = 48,
+) -> dict[str, TensorVariable]:
+    """Return the parameters of `PMOPRV` after the slots; log weights of length 0 are equal."""
+    if aggregate not in AGGREGATES:
+        known = ", ".join(map(repr, AGGREGATES))
+        raise ValueError(f"`aggregate` is {aggregate!r}; it must be one of {known}.")
+    if given_sizes and tie_prevalence is not None:
+        raise ValueError(
+            "PMOP got tie_prevalence= and given_sizes=True. Given their sizes, the weights of "
+            "blocks cancel: leave one of the two out."
+        )
+    return {
+        "log_weight": pt.zeros((0,)) if tie_prevalence is None else log_weights(tie_prevalence),
+        "aggregate": pt.constant(AGGREGATES.index(aggregate)),
+        "given_sizes": pt.constant(int(given_sizes)),
+        "nodes": pt.constant(nodes),
+    }
 
-    @property
-    def outcome(self) -> str:
-        """Return the label of the outcome space."""
-        given_sizes = bool(self.constants["given_sizes"].data)
-        return _outcome(weighted=self.rank_weights is not None, given_sizes=given_sizes)
 
-    def parameters(self, like: TensorVariable) -> dict[str, TensorVariable]:
-        """Return log weights of sizes, weights of stages (by default ones) and constants."""
-        weights = pt.ones_like(like) if self.rank_weights is None else self.rank_weights
-        return {"log_weight": self.log_weight, "stage_weight": weights, **self.constants}
-
-    def check_stages(self, n_stages: int | None, unit: str) -> None:
-        """Raise if there are fewer rank weights than stages."""
-        n_weights = None if self.rank_weights is None else self.rank_weights.type.shape[-1]
-        if n_weights is not None and n_stages is not None and n_weights < n_stages:
-            raise ValueError(
-                f"`rank_weights` has {n_weights} entries for rankings of up to {n_stages} {unit}. "
-                "Give one for every rank."
-            )
-
-    def check_blocks(self, rankings: Rankings) -> None:
-        """Raise if there are too few weights for the number or sizes of observed blocks."""
-        self.check_stages(rankings.n_blocks, "blocks")
-        n_sizes = self.log_weight.type.shape[-1]
-        largest = int(rankings.block_sizes.max())
-        if n_sizes and largest > n_sizes:
-            row = int(np.argmax(rankings.block_sizes.max(axis=1)))
-            raise ValueError(
-                f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items, "
-                f"but ranking {label_repr(rankings.labels[row])} has a block of {largest}. Give "
-                f"{largest - 1} entries, or none for equal weights."
-            )
+def _check_blocks(log_weight: TensorVariable, rankings: Rankings) -> None:
+    """Raise if there are too few weights for the sizes of observed blocks."""
+    n_sizes = log_weight.type.shape[-1]
+    largest = int(rankings.block_sizes.max())
+    if n_sizes and largest > n_sizes:
+        row = int(np.argmax(rankings.block_sizes.max(axis=1)))
+        raise ValueError(
+            f"`tie_prevalence` has {n_sizes - 1} entries, for blocks of up to {n_sizes} items, "
+            f"but ranking {label_repr(rankings.labels[row])} has a block of {largest}. Give "
+            f"{largest - 1} entries, or none for equal weights."
+        )
 
 
 def _after_zero(x: TensorVariable) -> TensorVariable:
@@ -436,22 +376,5 @@ def _after_zero(x: TensorVariable) -> TensorVariable:
     return pt.sum(pt.switch(same, x[..., None, :], 0.0), axis=-1)
 
 
-def _check_positive(name: str, given: Any, read: TensorVariable) -> None:
-    check_numbers(name, given, read, lambda x: x > 0, "positive and finite")
-
-
-def _check_falling(name: str, value: TensorVariable) -> None:
-    if random := sorted(str(rv) for rv in rvs_in_graph([value])):
-        raise ValueError(
-            f"`{name}` depends on the random {', '.join(random)}. Exponents cannot be "
-            "estimated, because a pseudo-likelihood grows as they fall to zero. Pass numbers."
-        )
-    weights = given_numbers(None, value)
-    weights = known_value(value) if weights is None else weights
-    if weights is None:
-        return
-    if not (np.isfinite(weights) & (weights >= 0)).all() or (np.diff(weights, axis=-1) > 0).any():
-        raise ValueError(
-            f"`{name}` is {np.array2string(weights, threshold=6)}. Weights must be finite, must "
-            "not be negative, and must not increase from the first rank to the last."
-        )
+def _check_positive(given: Any, read: TensorVariable) -> None:
+    check_numbers("tie_prevalence", given, read, lambda x: x > 0, "positive and finite")

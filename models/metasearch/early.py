@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import bayesrank as br
 from models.metasearch.data import metasearch_counts
 from models.metasearch.model import engine_names, ranked
+from models.shared.pairs_of_counts import pairs_of_counts
 
 __all__ = ["MEANS", "UNITS", "ascend", "bradley_terry", "mpm", "per_query", "plackett_luce"]
 
@@ -98,8 +99,7 @@ def bradley_terry(
     counts, per_unit = counts_in(table, unit)
     with pm.Model(coords=counts.coords) as model:
         score = pm.Flat("score", dims="item", initval=np.zeros(len(counts.items)))
-        # given the pairs, MPM is Bradley-Terry with doubled scores
-        br.MPM("y", score, adherence=0.5, given_pairs=True, observed=counts)
+        br.BradleyTerry("y", score, observed=pairs_of_counts(counts))
     return ascend(model, [rate / per_unit for rate in rates])
 
 

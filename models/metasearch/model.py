@@ -45,6 +45,7 @@ from models.metasearch.data import (
     metasearch_counts,
     metasearch_rankings,
 )
+from models.shared.pairs_of_counts import pairs_of_counts
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average
 # In roots of ranks, unlisted documents are so many times as far down as the last listed. Chosen on
@@ -127,7 +128,8 @@ def build(
     log_variance_scale : float, optional
         Standard deviation of the logarithm of the variances, positive; with None they are 1/2.
     given_pairs : bool
-        Whether it is given how often each pair is compared: Bradley-Terry on the same counts.
+        Whether it is given how often each pair is compared: Bradley-Terry on the same counts,
+        without variances.
 
     Returns
     -------
@@ -148,6 +150,8 @@ def build(
     for name, value in {"evidence": evidence, "log_variance_scale": log_variance_scale}.items():
         if value is not None and not 0 < value < np.inf:
             raise ValueError(f"`{name}` is {value}; it must be positive.")
+    if given_pairs and log_variance_scale is not None:
+        raise ValueError("Given the pairs, there are no variances: leave log_variance_scale= out.")
     totals = counts.totals()
     weight = evidence / totals[totals > 0].mean()
 
@@ -184,14 +188,12 @@ def build(
         if log_variance_scale is not None:
             variance = pm.LogNormal("variance", np.log(0.5), log_variance_scale, dims="item")
         score = pm.Deterministic("score", score, dims="item")
-        br.MPM(
-            "y",
-            score,
-            variance=variance,
-            adherence=theta,
-            given_pairs=given_pairs,
-            observed=counts.weighted(weight),
-        )
+        observed = counts.weighted(weight)
+        if given_pairs:
+            pairs = pairs_of_counts(observed)
+            br.BradleyTerry("y", 2.0 * score, adherence=theta, observed=pairs)
+        else:
+            br.MPM("y", score, variance=variance, adherence=theta, observed=observed)
     return model
 
 

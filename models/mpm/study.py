@@ -33,6 +33,7 @@ from bayesrank.data import UninformativeRankingWarning
 from models.metasearch.early import ascend
 from models.mpm import model as mpm
 from models.pmop_collaborative.model import break_ties, predict
+from models.shared.pairs_of_counts import pairs_of_counts
 from models.shared.rating_factors import als
 from models.shared.results import Run, Table, run
 
@@ -82,9 +83,10 @@ def to_rankings(ratings: pd.DataFrame) -> br.Rankings:
 
 
 def bradley_terry(counts: br.PairCounts, *, flat: bool = False) -> pm.Model:
-    """Give the same counts to MPM given how often each pair was compared."""
+    """Give the same counts to Bradley-Terry, which takes scores twice as large."""
     with pm.Model(coords=counts.coords) as model:
-        br.MPM("y", _score(len(counts.items), flat), given_pairs=True, observed=counts)
+        score = _score(len(counts.items), flat)
+        br.BradleyTerry("y", 2.0 * score, observed=pairs_of_counts(counts))
     return model
 
 

@@ -52,6 +52,7 @@ from bayesrank.likelihoods.pairs import (
     thurstone_log_probabilities,
     weak_order_pairs,
 )
+from bayesrank.likelihoods.pmop import pmop_logp
 from bayesrank.utility import linear_utility
 from models.pmop_sampling.contrastive import fit_cd
 from models.pmop_sampling.model import SET_FUNCTIONS
@@ -131,15 +132,13 @@ def plackett_luce(utility: TensorVariable, part: Part) -> None:
 
 def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool = False) -> None:
     """Ordered partitions; weighted, high grades count more (a pseudo-likelihood)."""
-    weights = grade_weights(part) if weighted else None
-    br.PMOP(
-        "y",
-        utility,
-        utility_dims=("ranking", "slot"),
-        aggregate=aggregate,
-        rank_weights=weights,
-        observed=part.rankings,
-    )
+    if weighted:
+        ranks, weights = part.rankings.ranks, grade_weights(part)
+        logp = pmop_logp(utility, ranks, aggregate=aggregate, stage_weight=weights)
+        pm.Potential("y", pt.dot(part.rankings.weight, logp))
+        return
+    slots = ("ranking", "slot")
+    br.PMOP("y", utility, utility_dims=slots, aggregate=aggregate, observed=part.rankings)
 
 
 def backwards(utility: TensorVariable, part: Part) -> None:

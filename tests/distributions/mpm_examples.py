@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 
 import bayesrank as br
-from tests.likelihoods.count_tables import given_pairs_logp, table_logp
+from tests.likelihoods.count_tables import table_logp
 
 SCORE = np.array([0.3, 1.2, -0.5])
 VARIANCE = np.array([0.5, 0.8, 0.3])
@@ -54,7 +54,7 @@ def model_of(observed: Any = PAIRS, **options: Any) -> pm.Model:
 POINT = {"score": SCORE, "adherence": ADHERENCE}
 
 
-def tables_by_loop(counts, values, dims, given_pairs):
+def tables_by_loop(counts, values, dims):
     """Log-probabilities, one ranker and problem after the other."""
     exact = np.zeros(len(counts.rankers))
     for n, ranker in enumerate(counts.rankers):
@@ -71,6 +71,5 @@ def tables_by_loop(counts, values, dims, given_pairs):
             }  # fmt: skip
             theta, variance = own.get("adherence", [1.0])[0], own.get("variance")
             table = whole[np.ix_(inside, inside)]
-            logp = given_pairs_logp if given_pairs else table_logp
-            exact[n] += logp(table, own["score"], theta, variance) if table.any() else 0.0
+            exact[n] += table_logp(table, own["score"], theta, variance) if table.any() else 0.0
     return exact

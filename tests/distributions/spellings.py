@@ -29,7 +29,7 @@ class Parameter(NamedTuple):
     coords: Mapping[str, Any]  # of the data
     constants: bool = True  # whether labelled constants are aligned
     said: str = ""  # the option for its dims
-    kind: str = "real"  # or "order", "weights", "above one" or "falling"
+    kind: str = "real"  # or "order", "weights" or "above one"
 
 
 class Cell(NamedTuple):
@@ -60,8 +60,6 @@ def values_of(parameter: Parameter, along: tuple[str, ...]) -> xr.DataArray:
         x = x / x.sum(axis=-1, keepdims=True)
     if parameter.kind == "above one":
         x = 1 + x
-    if parameter.kind == "falling":
-        x = -np.sort(-x, axis=-1)
     return xr.DataArray(x, coords, along)
 
 

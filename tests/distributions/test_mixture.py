@@ -333,11 +333,6 @@ def test_what_makes_no_mixture_raises():
                 TypeError,
                 {"components": br.PlackettLuce.dist(utility, sizes=[1, 5])},
             ),
-            (
-                "pseudo-likelihood",
-                ValueError,
-                {"components": br.PMOP.dist(utility, rank_weights=[2, 1, 1, 1, 1, 1])},
-            ),
             ("expand", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
         ]:
             with pytest.raises(error, match=said):

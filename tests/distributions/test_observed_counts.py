@@ -28,14 +28,7 @@ SIGMAS = norm.isf(FALSE_ALARM / 100)
 
 
 every_form = pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"given_pairs": True},
-        {"variance": VARIANCE},
-        {"given_pairs": True, "variance": VARIANCE},
-    ],
-    ids=["equal", "given pairs", "variances", "given pairs, variances"],
+    "options", [{}, {"variance": VARIANCE}], ids=["equal", "variances"]
 )
 
 # PairCounts as observed data
@@ -46,20 +39,16 @@ def test_pair_counts_have_the_value_and_gradient_of_tables(options):
     pairs, array = model_of(**options), model_of(COUNTS, **options)
     found, expected = (m.compile_logp(sum=False)(POINT)[-1] for m in (pairs, array))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    if "given_pairs" not in options:
-        exact = exact_logp(adherence=ADHERENCE, variance=options.get("variance"))
-        np.testing.assert_allclose(found, exact, rtol=1e-12)
+    exact = exact_logp(adherence=ADHERENCE, **options)
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
     found, expected = (m.compile_dlogp()(POINT) for m in (pairs, array))
     np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
 def test_evidence_weights_are_powers_of_rankers():
     weight = np.array([0.1, 1.0, 3.0, 0.5])
-    for given_pairs in (False, True):
-        plain = model_of(given_pairs=given_pairs).compile_logp(sum=False)(POINT)[-1]
-        weighted = model_of(PAIRS.weighted(weight), given_pairs=given_pairs)
-        found = weighted.compile_logp(sum=False)(POINT)[-1]
-        np.testing.assert_allclose(found, weight * plain, rtol=1e-13)
+    found = model_of(PAIRS.weighted(weight)).compile_logp(sum=False)(POINT)[-1]
+    np.testing.assert_allclose(found, weight * exact_logp(adherence=ADHERENCE), rtol=1e-12)
 
 
 @every_form
@@ -118,9 +107,8 @@ def test_new_counts_may_be_of_other_items_and_rankers():
     assert list(model.coords["item"]) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-def test_what_random_counts_are_worth_is_known_to_the_results(given_pairs):
-    model = model_of(given_pairs=given_pairs)
+def test_what_random_counts_are_worth_is_known_to_the_results():
+    model = model_of()
     for counts in (PAIRS, MORE):
         br.set_observed("y", counts, model=model)
         at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}

@@ -162,7 +162,6 @@ def test_counts_may_be_data_and_be_replaced():
         ("adherence", lambda x: br.MPM.dist([0.0, 1.0], adherence=x)),
         ("total", lambda x: br.MPM.dist([0.0, 1.0], total=x)),
         ("tie_prevalence", lambda x: br.PMOP.dist([0.0, 1.0], tie_prevalence=x)),
-        ("rank_weights", lambda x: br.PMOP.dist([0.0, 1.0], rank_weights=x)),
         ("utility", lambda x: br.BPR.dist(x)),
         ("utility", lambda x: br.PlackettLuce.dist(x)),
         ("consensus", lambda x: br.Mallows.dist(x, 1.0)),

@@ -1,5 +1,4 @@
-"""What only `PMOP` has: a `Rankings` observed, tie prevalences, rank weights; the rest is in the
-battery."""
+"""What only `PMOP` has: a `Rankings` observed, tie prevalences; the rest is in the battery."""
 
 import functools
 
@@ -140,41 +139,6 @@ def test_numpyro_has_the_value_and_the_gradients_of_a_random_prevalence(jax):
     np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(there), atol=1e-8)
 
 
-# Rank weights
-
-
-def test_weights_are_exponents_of_the_stages():
-    # of two stages of two items, the second is certain unless the sizes are free
-    values = [[1, 2, 3], [1, 1, 2]]
-    first = probabilities(values, UTILITY[:3], rank_weights=[1, 0, 0])
-    both = probabilities(values, UTILITY[:3])
-    half = probabilities(values, UTILITY[:3], rank_weights=[1.0, 0.5, 0.5])
-    np.testing.assert_allclose(half, np.sqrt(first * both), rtol=1e-12)
-    assert first[0] > half[0] > both[0]
-
-
-def test_weights_may_be_data():
-    alpha = np.array([1.0, 0.8, 0.5, 0.0])
-    numbers = model_of(rank_weights=alpha).compile_logp(sum=False)(at(UTILITY))[-1]
-    with pm.Model(coords=RANKINGS.coords) as model:
-        weights = pm.Data("weights", np.ones(4))
-        br.PMOP("y", pm.Flat("utility", dims="item"), rank_weights=weights, observed=RANKINGS)
-    logp = model.compile_logp(sum=False)
-    plain = exact_logp(UTILITY, aggregate="mean")
-    np.testing.assert_allclose(logp(at(UTILITY))[-1], plain, atol=1e-10)
-    with model:
-        pm.set_data({"weights": alpha})
-    np.testing.assert_allclose(logp(at(UTILITY))[-1], numbers, atol=1e-12)
-
-
-def test_random_weights_are_refused():
-    message = "`rank_weights` depends on the random strength. Exponents cannot be estimated"
-    with pm.Model():
-        weights = pt.exp(-pm.HalfNormal("strength") * np.arange(4))
-        with pytest.raises(ValueError, match=message):
-            br.PMOP("y", np.zeros(6), rank_weights=weights, observed=RANKINGS)
-
-
 # Bad input
 
 UNKNOWN = (
@@ -190,10 +154,6 @@ BAD_OPTIONS = [
         {"tie_prevalence": [0.5, 0.5], "given_sizes": True},
         r"tie_prevalence= and given_sizes=True. Given their sizes, .* cancel: leave one",
     ),
-    ({"rank_weights": [1, 1, 2, 1]}, r"`rank_weights` is \[1. 1. 2. 1.\]. .* must not increase"),
-    ({"rank_weights": [1, 1, 0, -1]}, r"`rank_weights` is .*. Weights .* must not be negative"),
-    ({"rank_weights": pt.constant([1, 2])}, r"`rank_weights` is \[1. 2.\]. .* must not increase"),
-    ({"rank_weights": [np.inf, 1, 1, 1]}, r"`rank_weights` is .*. Weights must be finite"),
 ]
 
 
@@ -218,15 +178,6 @@ def test_too_few_prevalences_for_the_observed_blocks_name_a_ranking():
     )
     with pm.Model(), pytest.raises(ValueError, match=message):
         br.PMOP("y", np.zeros(6), tie_prevalence=0.5, observed=RANKINGS)
-
-
-def test_too_few_rank_weights_are_refused():
-    message = "`rank_weights` has 3 entries for rankings of up to 4 blocks. Give one for every rank"
-    with pm.Model(), pytest.raises(ValueError, match=message):
-        br.PMOP("y", np.zeros(6), rank_weights=[1, 1, 1], observed=RANKINGS)
-    message = "`rank_weights` has 3 entries for rankings of up to 4 slots"
-    with pytest.raises(ValueError, match=message):
-        br.PMOP.dist(np.zeros(4), rank_weights=[1, 1, 1])
 
 
 # Weights of blocks by what rankings differ in

@@ -31,7 +31,6 @@ PMOP = [
     ({"utility": np.zeros((3, 4)), "tie_prevalence": 0.5}, (3, 4)),
     ({"utility": ZEROS, "given_sizes": True, "sizes": [[1, 3], [2, 2]]}, (2, 4)),
 ]
-TOGETHER = np.array([[0, 2, 1], [2, 0, 4], [1, 4, 0]])
 MPM = [
     ({}, (3, 3), 1),
     ({"size": 4}, (4, 3, 3), 1),
@@ -42,10 +41,6 @@ MPM = [
     ({"variance": np.ones((2, 3)), "total": 4}, (2, 3, 3), 4),
     ({"score": np.zeros((0, 3))}, (0, 3, 3), 1),
     ({"score": np.zeros(2), "total": 7}, (2, 2), 7),
-    ({"given_pairs": True}, (3, 3), 3),
-    ({"given_pairs": True, "size": 4, "total": TOGETHER}, (4, 3, 3), 7),
-    ({"given_pairs": True, "adherence": np.ones(4), "total": TOGETHER}, (4, 3, 3), 7),
-    ({"given_pairs": True, "total": np.array([TOGETHER, 0 * TOGETHER])}, (2, 3, 3), [7, 0]),
 ]
 PAIRS = [
     ({}, (), 1),

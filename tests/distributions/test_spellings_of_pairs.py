@@ -99,13 +99,13 @@ def row_of_counts(what):
     def exact(x):
         values = {"score": score, "adherence": np.array(1.0)} | {what: x.to_numpy()}
         dims = {"score": ("item",), "adherence": ()} | {what: x.dims}
-        return tables_by_loop(COUNTS, values, dims, given_pairs=True).sum()
+        return tables_by_loop(COUNTS, values, dims).sum()
 
     def build(x):
         given = {"score": score} | {what: x}
         if what != "score":  # by its labels, which models may have in another order
             given["score"] = pd.Series(score, COUNTS.items)
-        return br.MPM("y", given.pop("score"), **given, given_pairs=True, observed=COUNTS)
+        return br.MPM("y", given.pop("score"), **given, observed=COUNTS)
 
     axes = {
         "score": [("item",), ("ranker", "item"), ("item", "region", "ranker")],
@@ -130,30 +130,27 @@ RANKINGS = br.Rankings.from_orderings(
 WORTH = np.array([0.4, -0.3, 1.1, 0.2])
 
 
-def row_of_rankings(what, axis):
+def row_of_rankings():
     def exact(x):
         out = 0.0
         for row in range(RANKINGS.n_rankings):
             codes = {"ranker": RANKINGS.ranker_idx, "season": RANKINGS.groups["season"].idx}
             at = {by: RANKINGS.coords[by][idx[row]] for by, idx in codes.items()}
             own = x.sel({by: label for by, label in at.items() if by in x.dims}).to_numpy()
-            given = {"stage_weight": own}
-            if what == "tie_prevalence":
-                given = {"log_weight": np.append(0.0, np.log(own))}
+            log_weight = np.append(0.0, np.log(own))
             used = RANKINGS.mask[row]
             utility = WORTH[RANKINGS.item[row, used]]
-            out += partition_logp(utility, RANKINGS.ranks[row, used], "geometric", **given)
+            ranks = RANKINGS.ranks[row, used]
+            out += partition_logp(utility, ranks, "geometric", log_weight=log_weight)
         return out
 
     def build(x):
-        return br.PMOP("y", WORTH, aggregate="geometric", observed=RANKINGS, **{what: x})
+        return br.PMOP("y", WORTH, aggregate="geometric", observed=RANKINGS, tie_prevalence=x)
 
-    axes = [(axis,), ("ranker", axis), ("season", axis), ("season", "ranker", axis)]
-    falls = axis == "stage"
+    axes = [("size",), ("ranker", "size"), ("season", "size"), ("season", "ranker", "size")]
     return Parameter(
-        "PMOP", what, axes, [("item",), ("size",) if falls else ("stage",), ("ranker", "item")],
+        "PMOP", "tie_prevalence", axes, [("item",), ("stage",), ("ranker", "item")],
         build, exact, {**RANKINGS.coords, "size": [2, 3, 4], "stage": [1, 2, 3]},
-        kind="falling" if falls else "real",
     )  # fmt: skip
 
 
@@ -182,8 +179,7 @@ PARAMETERS = [
     *(row_of_matches("Davidson", what) for what in ("utility", "adherence", "order_effect", "tie")),
     row_of_matches("RaoKupper", "tie"),
     *(row_of_counts(what) for what in ("score", "variance", "adherence")),
-    row_of_rankings("tie_prevalence", "size"),
-    row_of_rankings("rank_weights", "stage"),
+    row_of_rankings(),
     Parameter(
         "BPR", "utility", [("item",), ("user", "item")], [("user",)],
         lambda x, **said: br.BPR("y", x, observed=HAD, **said), exact_interactions, HAD.coords,

@@ -4,11 +4,11 @@ Nothing is shared with the package: every draw is one ordered pair, in proportio
 """
 
 from collections.abc import Iterator
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 from math import lgamma
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
+from scipy.special import logsumexp
 
 
 def ordered_pairs(n_items: int) -> list[tuple[int, int]]:
@@ -39,23 +39,6 @@ def log_pair_probabilities(
     for i, j in ordered_pairs(n):
         x[i, j] = adherence * (score[i] - score[j]) / (g[i] + g[j])
     return x - logsumexp(x)
-
-
-def given_pairs_logp(
-    counts: np.ndarray,
-    score: np.ndarray,
-    adherence: float = 1.0,
-    variance: np.ndarray | None = None,
-) -> float:
-    """Log-probability of one table, given how often each pair is compared: binomial ones."""
-    g = np.full(len(score), 0.5) if variance is None else variance
-    out = 0.0
-    for i, j in combinations(range(len(score)), 2):
-        won, lost = int(counts[i, j]), int(counts[j, i])
-        logit = 2 * adherence * (score[i] - score[j]) / (g[i] + g[j])
-        out += lgamma(won + lost + 1) - lgamma(won + 1) - lgamma(lost + 1)
-        out += won * log_expit(logit) + lost * log_expit(-logit)
-    return float(out)
 
 
 def table_logp(

@@ -133,11 +133,10 @@ def test_random_ranking_is_davidsons_model_with_a_tie_parameter_of_one():
     np.testing.assert_allclose(baseline_elpd(constants(model)), exact, rtol=1e-12)
 
 
-@pytest.mark.parametrize("given_pairs", [False, True])
-def test_random_ranking_is_a_ranker_without_adherence(given_pairs):
+def test_random_ranking_is_a_ranker_without_adherence():
     with pm.Model(coords=PAIRS.coords) as model:
         score = pm.Normal("score", dims="item")
-        br.MPM("y", score, adherence=0.0, observed=PAIRS, given_pairs=given_pairs)
+        br.MPM("y", score, adherence=0.0, observed=PAIRS)
     found = baseline_elpd(constants(model))
     (exact,) = model.compile_logp(vars=model["y"], sum=False)({"score": np.array([0.5, 0, -2])})
     np.testing.assert_allclose(found, exact, rtol=1e-12)

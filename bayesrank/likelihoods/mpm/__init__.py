@@ -3,7 +3,7 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.mpm.graph import differences, mpm_given_pairs_logp, mpm_logp
+from bayesrank.likelihoods.mpm.graph import differences, mpm_logp
 from bayesrank.likelihoods.mpm.op import (
     CountsDraw,
     NetCountsDraw,
@@ -17,6 +17,5 @@ __all__ = [
     "agreement",
     "differences",
     "log_normaliser_table",
-    "mpm_given_pairs_logp",
     "mpm_logp",
 ]

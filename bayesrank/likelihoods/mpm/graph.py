@@ -23,7 +23,6 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.stable import softplus
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "interpolated_log_normaliser",
     "log_multinomial",
     "log_pair_normaliser",
-    "mpm_given_pairs_logp",
     "mpm_logp",
 ]
 
@@ -173,22 +171,3 @@ def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
     total = pt.sum(C, axis=(-2, -1))
     log_Z = log_pair_normaliser(score, theta, variance)
     return log_multinomial(C) + theta * agreement - pt.switch(pt.eq(total, 0), 0.0, total * log_Z)
-
-
-def mpm_given_pairs_logp(
-    counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None
-) -> TensorVariable:
-    r"""Log-probability of the counts, given how often each pair of items was compared.
-
-    .. math:: \log P = \sum_{i < j} \log \binom{C_{ij} + C_{ji}}{C_{ij}}
-              + \sum_{i \ne j} C_{ij} \log \operatorname{logit}^{-1}(2 \theta D_{ij})
-
-    which is Bradley-Terry with doubled scores.
-
-    Parameters and result are as in `mpm_logp`.
-    """
-    C, theta = pt.cast(pt.as_tensor_variable(counts), "float64"), pt.as_tensor_variable(adherence)
-    both = C + pt.swapaxes(C, -1, -2)
-    ways = pt.gammaln(both + 1.0) / 2 - pt.gammaln(C + 1.0)  # the sum has each pair twice
-    logit = 2.0 * theta[..., None, None] * differences(score, variance)
-    return pt.sum(ways - C * softplus(-logit), axis=(-2, -1))

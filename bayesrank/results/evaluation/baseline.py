@@ -12,8 +12,6 @@ weak orders                                Every weak order of the n items prese
 pair outcomes (with ties) given the pairs  Outcomes are equally likely: 1/2 each, or 1/3 with ties.
 counts of ordered pairs given their sum    The model with adherence zero: all pairs are equally
                                            likely.
-counts ... given how often each pair is    The model with adherence zero: either item is preferred
-compared                                   with probability 1/2.
 =========================================  ======================================================
 
 Plackett-Luce, Bradley-Terry and Thurstone models reduce to it with equal utilities, and Mallows

@@ -13,7 +13,6 @@ from bayesrank.likelihoods.mpm.graph import (
     interpolated_log_normaliser,
     log_multinomial,
     log_pair_normaliser,
-    mpm_given_pairs_logp,
     mpm_logp,
 )
 from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
@@ -36,19 +35,19 @@ FORMS = {
 
 
 @functools.cache
-def function(formula, unequal, mode=QUICK):
+def function(unequal, mode=QUICK):
     """Values (n_tables,), and gradients of the sum by score, adherence and variance."""
     counts, score = pt.dtensor3("counts"), pt.dvector("score")
     adherence, variance = pt.dscalar("adherence"), pt.dvector("variance")
-    logp = formula(counts, score, adherence, variance if unequal else None)
+    logp = mpm_logp(counts, score, adherence, variance if unequal else None)
     wrt = [score, adherence, *([variance] if unequal else [])]
     inputs = [counts, score, adherence, variance]
     outputs = [logp, *pytensor.grad(logp.sum(), wrt)]
     return pytensor.function(inputs, outputs, mode=mode, on_unused_input="ignore")
 
 
-def evaluate(counts, score, adherence=1.0, variance=None, *, formula=mpm_logp, mode=QUICK):
-    f = function(formula, variance is not None, mode)
+def evaluate(counts, score, adherence=1.0, variance=None, *, mode=QUICK):
+    f = function(variance is not None, mode)
     g = np.zeros(0) if variance is None else variance
     return f(np.asarray(counts, dtype=float), score, adherence, g)
 
@@ -142,56 +141,40 @@ def test_differences_by_hand():
     np.testing.assert_allclose(D, expected, rtol=1e-15)
 
 
-# Given how often each pair was compared
-
 MANY = np.random.default_rng(3).integers(0, 9, size=(5, 4, 4)) * (1 - np.eye(4, dtype=int))
 
 
 @for_each("form", FORMS)
-def test_given_the_pairs_it_is_bradley_terry_with_doubled_scores(form):
+def test_the_counts_are_how_often_pairs_are_compared_and_then_bradley_terry(form):
     options = FORMS[form]
-    theta, g = options.get("adherence", 1.0), options.get("variance")
-    exact = np.zeros(len(MANY))
-    for i in range(4):
-        for j in range(i + 1, 4):
-            scale = 1.0 if g is None else g[i] + g[j]
-            w = 2 * theta * SCORE / scale
-            both = bradley_terry_log_probabilities(w[i] - w[j])
-            log_p = [logp.eval(mode=QUICK) for logp in both]
-            won, lost = MANY[:, i, j], MANY[:, j, i]
-            exact += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
-            exact += won * log_p[0] + lost * log_p[1]
-    logp = logp_of(MANY, SCORE, **options, formula=mpm_given_pairs_logp)
-    np.testing.assert_allclose(logp, exact, rtol=1e-14)
-
-
-@for_each("form", FORMS)
-def test_the_counts_are_how_often_pairs_are_compared_and_then_who_is_preferred(form):
-    p = np.exp(log_pair_probabilities(SCORE, **FORMS[form]))
+    p = np.exp(log_pair_probabilities(SCORE, **options))
     both = np.triu(MANY + MANY.swapaxes(1, 2))
     upper = np.triu(p + p.T, 1)
     log_upper = np.log(np.where(upper > 0, upper, 1.0))
-    totals = gammaln(both.sum(axis=(1, 2)) + 1) + (both * log_upper - gammaln(both + 1)).sum((1, 2))
-    given = logp_of(MANY, SCORE, **FORMS[form], formula=mpm_given_pairs_logp)
-    np.testing.assert_allclose(logp_of(MANY, SCORE, **FORMS[form]), totals + given, rtol=1e-13)
+    exact = gammaln(both.sum(axis=(1, 2)) + 1) + (both * log_upper - gammaln(both + 1)).sum((1, 2))
+    theta, g = options.get("adherence", 1.0), options.get("variance")
+    for i in range(4):
+        for j in range(i + 1, 4):
+            scale = 1.0 if g is None else g[i] + g[j]
+            w = 2 * theta * SCORE / scale  # doubled scores
+            log_p = [x.eval(mode=QUICK) for x in bradley_terry_log_probabilities(w[i] - w[j])]
+            won, lost = MANY[:, i, j], MANY[:, j, i]
+            exact += gammaln(won + lost + 1) - gammaln(won + 1) - gammaln(lost + 1)
+            exact += won * log_p[0] + lost * log_p[1]
+    np.testing.assert_allclose(logp_of(MANY, SCORE, **options), exact, rtol=1e-13)
 
 
 # Gradients, batches, backends
 
 
 @for_each("mode", BACKENDS)
-@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
 @for_each("unequal", [False, True])
-def test_gradients_are_finite_differences_on_every_backend(mode, formula, unequal):
+def test_gradients_are_finite_differences_on_every_backend(mode, unequal):
     g = VARIANCE if unequal else None
-    logp, by_score, by_adherence, *by_variance = evaluate(
-        MANY, SCORE, 0.7, g, formula=formula, mode=mode
-    )
+    logp, by_score, by_adherence, *by_variance = evaluate(MANY, SCORE, 0.7, g, mode=mode)
 
     def total(s, theta, g):
-        if formula is mpm_logp:
-            return sum(table_logp(table, s, theta, g) for table in MANY)
-        return logp_of(MANY, s, theta, g, formula=formula).sum()
+        return sum(table_logp(table, s, theta, g) for table in MANY)
 
     assert logp.sum() == pytest.approx(total(SCORE, 0.7, g), rel=1e-12)
     numeric = gradient(lambda s: total(s, 0.7, g), SCORE)
@@ -203,17 +186,16 @@ def test_gradients_are_finite_differences_on_every_backend(mode, formula, unequa
         np.testing.assert_allclose(by_variance[0], numeric, atol=1e-7)
 
 
-@for_each("formula", [mpm_logp, mpm_given_pairs_logp])
 @for_each("unequal", [False, True])
-def test_leading_axes_are_rankers_and_problems(formula, unequal, rng):
+def test_leading_axes_are_rankers_and_problems(unequal, rng):
     score, theta = rng.normal(size=(2, 1, 4)), np.array([0.2, 1.0, 3.0])
     g = rng.gamma(5.0, 0.1, size=(2, 1, 4)) if unequal else None
     counts = np.resize(MANY, (2, 3, 4, 4))
-    logp = formula(counts, score, theta, g).eval(mode=QUICK)
+    logp = mpm_logp(counts, score, theta, g).eval(mode=QUICK)
     assert logp.shape == (2, 3)
     for p, n in np.ndindex(2, 3):
         g_p = None if g is None else g[p, 0]
-        exact = logp_of(counts[p, n][None], score[p, 0], theta[n], g_p, formula=formula)
+        exact = logp_of(counts[p, n][None], score[p, 0], theta[n], g_p)
         assert logp[p, n] == pytest.approx(exact[0], abs=1e-11)
 
 
@@ -274,9 +256,6 @@ def test_scores_of_plus_and_minus_1000_stay_exact(mode, unequal):
     logp, *slopes = evaluate(MANY, score, 1.0, g, mode=mode)
     exact = [table_logp(table, score, 1.0, g) for table in MANY]
     np.testing.assert_allclose(logp, exact, rtol=1e-12)
-    assert all(np.isfinite(slope).all() for slope in slopes)
-    given, *slopes = evaluate(MANY, score, 1.0, g, mode=mode, formula=mpm_given_pairs_logp)
-    assert np.isfinite(given).all()
     assert all(np.isfinite(slope).all() for slope in slopes)
 
 
