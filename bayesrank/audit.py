@@ -629,7 +629,7 @@ def _drift(board: _Board) -> _Found:
     moved = moved - moved.mean()
     contrasts = np.zeros((len(both) - 1, fits[0].mode.size))  # to the last of them
     contrasts[range(len(both) - 1), both[:-1]], contrasts[:, both[-1]] = 1.0, -1.0
-    covariance = sum(contrasts @ fit.solve(contrasts.T) for fit in fits)
+    covariance = sum(contrasts @ fit.precision.solve(contrasts.T) for fit in fits)
     apart = moved[:-1] - moved[-1]
     value, degrees = float(apart @ np.linalg.solve(covariance, apart)), len(apart)
     most = int(np.abs(moved).argmax())

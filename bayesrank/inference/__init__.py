@@ -1,11 +1,11 @@
 """Inference: modes, Laplace's approximation, training by batches and cross-validation.
 
 `sample` runs NUTS, compiled once for all processes; `compile_density` compiles its log density, and
-`nuts_seconds` estimates its run time. `posterior_modes` finds modes with `objective`, `climb` and
-`adam`. `laplace`, `fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and
-`forward_validation` treat utilities that change with time. `find_MAP_many` fits many problems and
-`kfold` fits all folds; `on_workers` runs them on several processes. `fit_minibatch` finds modes by
-minibatches. `fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
+`nuts_seconds` estimates its run time. `objective`, `climb` and `adam` find modes. `laplace`,
+`fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and `forward_validation` treat
+utilities that change with time. `find_MAP_many` fits many problems and `kfold` fits all folds;
+`on_workers` runs them on several processes. `fit_minibatch` finds modes by minibatches.
+`fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
 `consensus_log_likelihood` and `LeapAndShift` treat consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
@@ -19,9 +19,7 @@ from bayesrank.inference.approximation.modes import (
     adam,
     climb,
     data_groups,
-    hessian_product,
     objective,
-    posterior_modes,
 )
 from bayesrank.inference.approximation.nested import fit_inla, learned_scales
 from bayesrank.inference.dynamic.fit import DynamicFit, fit_dynamic
@@ -69,14 +67,12 @@ __all__ = [
     "fit_pairs",
     "forward_validation",
     "hessian",
-    "hessian_product",
     "kfold",
     "laplace",
     "learned_scales",
     "nuts_seconds",
     "objective",
     "on_workers",
-    "posterior_modes",
     "sample",
     "sample_consensus",
 ]

@@ -249,13 +249,6 @@ class LogDensity:
         """
         return self.ordered_logp(self.in_order(values), data)
 
-    def value_and_grad(self, values: Values, data: Rows) -> tuple[jax.Array, dict[str, Any]]:
-        """Evaluate the log density and its gradient, by name, in one pass over the rows."""
-        ordered = self.in_order(values)
-        flat, unravel = ravel_pytree(ordered)
-        found = self._value_and_slope(flat, unravel, data)
-        return found[0], dict(zip(self.names, unravel(found[1:]), strict=True))
-
     def hessian_vector(self, values: Values, along: Values, data: Rows) -> dict[str, Any]:
         """Evaluate the Hessian of the log density times a direction, both by name."""
         flat, unravel = ravel_pytree(self.in_order(values))

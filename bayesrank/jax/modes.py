@@ -50,7 +50,7 @@ def find_map(
 ) -> JaxMode:
     r"""Find the maximum of the log density.
 
-    Optax's L-BFGS runs in one program. Newton's method follows, as in `posterior_modes`, because
+    Optax's L-BFGS runs in one program. Newton's method follows, as in `climb`, because
     L-BFGS ends far from the mode if variables have different scales. Every process runs the same
     steps.
 

@@ -1,10 +1,9 @@
-"""Utilities of items: linear functions of features, factor models, networks, dynamics.
+"""Utilities of items: networks of features, functions of the presented set, dynamics.
 
 This room may import numpy, pandas, pymc and pytensor, and the room data.
 """
 
 from bayesrank.utility.dynamics import Dynamics
-from bayesrank.utility.linear import factor_utility, linear_utility
 from bayesrank.utility.networks import (
     ACTIVATIONS,
     WeightSpec,
@@ -25,12 +24,10 @@ __all__ = [
     "dense_utility",
     "dense_weights",
     "draw_weights",
-    "factor_utility",
     "fate_utility",
     "fate_weights",
     "feta_utility",
     "feta_weights",
-    "linear_utility",
     "matern",
     "random_walk",
     "trend",

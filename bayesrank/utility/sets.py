@@ -6,10 +6,9 @@ FATE, "first aggregate then evaluate", scores an item given the mean of the embe
 .. math:: U(x, Q) = \mathrm{score}\Bigl(x, \frac1{|Q|} \sum_{y \in Q} \varphi(y)\Bigr), \qquad
           U(x, C) = U_0(x) + \frac1{|C|} \sum_{y \in C} U_1(x, y)
 
-FATE's cost is linear in the size of a set, and FETA's is quadratic. FETA's second order (eq. 3 of
-the paper) adds the mean of :math:`U_2(x, y, z)` over pairs of other items, at a cubic cost. In the
-authors' program, :math:`U_1` is a logistic function of the last layer, and therefore bounded. It
-sees a pair from both sides (``mirrored``), where h is the last hidden layer:
+FATE's cost is linear in the size of a set, and FETA's is quadratic. In the authors' program,
+:math:`U_1` is a logistic function of the last layer, and therefore bounded. It sees a pair from
+both sides (``mirrored``), where h is the last hidden layer:
 
 .. math:: U_1(x, y) = \sigma(w \cdot h(x, y) + m \cdot h(y, x) + b).
 
@@ -134,7 +133,6 @@ def feta_weights(
     item_widths: Sequence[int] | None = (128, 128, 128),
     pair_widths: Sequence[int] = (128, 128, 128),
     *,
-    triple_widths: Sequence[int] | None = None,
     bounded: bool = True,
     mirrored: bool = False,
     activation: str = "relu",
@@ -149,17 +147,15 @@ def feta_weights(
         Numbers of units of the layers of U_0; None omits U_0.
     pair_widths : sequence of int
         Numbers of units of the layers of U_1.
-    triple_widths : sequence of int, optional
-        Numbers of units of the layers of U_2; by default, U_2 is omitted.
     bounded : bool
-        Whether U_1 and U_2 are bounded. Only bounded parts have biases in their last layers.
+        Whether U_1 is bounded. Only a bounded part has a bias in its last layer.
     mirrored : bool
         Whether U_1 sees each pair from both sides, with the weights ``pair_out_M``.
 
     Returns
     -------
     dict of str to WeightSpec
-        The layers ``item_0``, ..., ``item_out``, and the layers of ``pair`` and ``triple``.
+        The layers ``item_0``, ..., ``item_out``, and ``pair_0``, ..., ``pair_out``.
 
     Examples
     --------
@@ -178,11 +174,6 @@ def feta_weights(
         specs["pair_out_M"] = specs["pair_out_W"]
     if bounded:
         specs["pair_out_b"] = WeightSpec((), (), 1.0)
-    if triple_widths is not None:
-        others = ("two_features", 2 * n_features)  # features of one other item, then of the next
-        specs |= layers(triple_widths, prefix="triple", context=others)
-        if bounded:
-            specs["triple_out_b"] = WeightSpec((), (), 1.0)
     return specs
 
 
@@ -204,7 +195,7 @@ def feta_utility(
     weights : mapping of str to tensor_like
         Weights as listed by `feta_weights`.
     bounded : bool
-        Whether U_1 and U_2 lie between 0 and 1.
+        Whether U_1 lies between 0 and 1.
 
     Returns
     -------
@@ -219,50 +210,28 @@ def feta_utility(
     >>> feta_utility([[1.0], [2.0], [6.0]], weights).eval().round(3).tolist()
     [0.0, 0.5, 1.0]
     """
-    tensors = read_weights(weights, ("item", "pair", "triple"), dtype)
-    layers = partial(dense_layers, weights=tensors, activation=activation, output=True)
+    tensors = read_weights(weights, ("item", "pair"), dtype)
+    layers = partial(dense_layers, activation=activation, output=True)
     x, used = padded_set(features, mask, dtype)
-    one, other = x[..., :, None, :], x[..., None, :, :]
-    preference = _preference(layers, one, other, "pair", bounded)
+    pairs = partial(layers, x[..., :, None, :], prefix="pair", context=x[..., None, :, :])
+    preference = pairs(weights=tensors)
+    if "pair_out_M" in tensors:  # uses the same hidden layers, which are computed once
+        mirror = pairs(weights={**tensors, "pair_out_W": tensors["pair_out_M"]})
+        preference = preference + pt.swapaxes(mirror, -1, -2)
+    if bounded:
+        preference = pt.sigmoid(preference + weight(tensors, "pair_out_b"))
+    elif "pair_out_b" in tensors:
+        raise ValueError(
+            "`weights` has 'pair_out_b', the bias of a bounded part. Leave it out, or set "
+            "`bounded=True`."
+        )
 
     # Mean over the others in use, by position, because JAX cannot use a computed length in a range
     position = pt.cumsum(pt.ones_like(used, dtype="int64"), axis=-1)
-    differ = pt.neq(position[..., :, None], position[..., None, :])
-    is_other = differ & used[..., None, :]
+    is_other = pt.neq(position[..., :, None], position[..., None, :]) & used[..., None, :]
     total = pt.sum(pt.switch(is_other, preference, 0.0), axis=-1)
     utility = total / pt.cast(count_used(used, less=1), total.dtype)
 
-    if any(name.startswith("triple_") for name in tensors):
-        first, second = x[..., None, :, None, :], x[..., None, None, :, :]
-        both = pt.concatenate([first + 0.0 * second, second + 0.0 * first], axis=-1)
-        preference = _preference(layers, x[..., :, None, None, :], both, "triple", bounded)
-        are_others = is_other[..., :, :, None] & is_other[..., :, None, :]
-        are_others &= differ[..., None, :, :]
-        total = pt.sum(pt.switch(are_others, preference, 0.0), axis=(-2, -1))
-        pairs = count_used(used, less=1) * count_used(used, less=2)
-        utility = utility + total / pt.cast(pairs, total.dtype)
-
     if any(name.startswith("item_") for name in tensors):
-        utility = utility + layers(x, prefix="item")
+        utility = utility + layers(x, tensors, "item")
     return pt.switch(used, pt.cast(utility, "float64"), 0.0)
-
-
-def _preference(
-    layers: Any, item: TensorVariable, others: TensorVariable, prefix: str, bounded: bool
-) -> TensorVariable:
-    """Compare an item with others; return one number for each choice of others."""
-    weights = layers.keywords["weights"]
-    preference = layers(item, prefix=prefix, context=others)
-    if f"{prefix}_out_M" in weights:  # uses the same hidden layers, which are computed once
-        back = {**weights, f"{prefix}_out_W": weights[f"{prefix}_out_M"]}
-        mirror = layers(item, weights=back, prefix=prefix, context=others)
-        preference = preference + pt.swapaxes(mirror, -1, -2)
-    name = f"{prefix}_out_b"
-    if bounded:
-        return pt.sigmoid(preference + weight(weights, name))
-    if name in weights:
-        raise ValueError(
-            f"`weights` has '{name}', the bias of a bounded part. Leave it out, or set "
-            "`bounded=True`."
-        )
-    return preference

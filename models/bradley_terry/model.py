@@ -46,7 +46,6 @@ import pymc as pm
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.utility import linear_utility
 from models.shared.item_features import aligned, check_scales
 
 
@@ -109,7 +108,7 @@ def build(
         if features is not None:
             x = pm.Data("features", features.to_numpy(), dims=("item", "feature"))
             coefficient = pm.Normal("coefficient", 0, coefficient_scale, dims="feature")
-            utility = effect + linear_utility(x, coefficient)
+            utility = effect + (x * coefficient).sum(axis=-1)
         utility = pm.Deterministic("utility", utility, dims="item")
         order = pm.Normal("order_effect", 0, order_scale) if order_effect else None
         br.BradleyTerry("y", utility, order_effect=order, observed=pairs)

@@ -46,7 +46,6 @@ def feta_network(
     *,
     item_widths: Sequence[int] | None = (32,) * 2,
     pair_widths: Sequence[int] = (32,) * 3,
-    triple_widths: Sequence[int] | None = None,
     bounded: bool = False,
     mirrored: bool = False,
     activation: str = "relu",
@@ -61,8 +60,6 @@ def feta_network(
         Units of the layers of what an item is worth by itself; None leaves it out.
     pair_widths : sequence of int
         Units of the layers of the comparison.
-    triple_widths : sequence of int, optional
-        Units of the layers of comparisons with two others at once, eq. 3 of the paper for K = 2.
     bounded : bool
         Whether a comparison lies between 0 and 1, as in the paper.
     mirrored : bool
@@ -84,8 +81,8 @@ def feta_network(
     (4, 3)
     """
     specs = feta_weights(
-        n_features, item_widths, pair_widths, triple_widths=triple_widths, bounded=bounded,
-        mirrored=mirrored, activation=activation,
+        n_features, item_widths, pair_widths, bounded=bounded, mirrored=mirrored,
+        activation=activation,
     )  # fmt: skip
     return Network(specs, partial(feta_utility, bounded=bounded, activation=activation))
 

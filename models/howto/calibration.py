@@ -13,8 +13,8 @@ narrow or biased) or in the middle (too wide).
 
 There are two ways. `by_simuk` passes a PyMC model to `simuk`, which compiles it for every
 simulation; this takes about 3 s each. `calibrate` takes a model whose ranks are `pm.Data`. nutpie
-compiles it once and replaces the ranks by `with_data`; with ``n_jobs`` or a dask ``client``, once
-per process. It thins the draws until they are nearly independent, which the uniform distribution
+compiles it once and replaces the ranks by `with_data`; with ``n_jobs``, once per
+process. It thins the draws until they are nearly independent, which the uniform distribution
 requires. simuk does not.
 
 References
@@ -85,7 +85,6 @@ def calibrate(
     n_worlds: int = 200,
     seed: int = 1,
     n_jobs: int | None = None,
-    client: Any = None,
 ) -> pd.DataFrame:
     """Rank true values in their posteriors.
 
@@ -99,8 +98,8 @@ def calibrate(
         The variables.
     n_worlds, seed : int
         How many worlds, and of which seed.
-    n_jobs, client : optional
-        Processes, or a dask cluster, that fit them, as in `bayesrank.find_MAP_many`.
+    n_jobs : optional
+        Number of processes, as in `bayesrank.find_MAP_many`.
 
     Returns
     -------
@@ -115,7 +114,7 @@ def calibrate(
         for k, world in enumerate(at)
     }
     rows: dict[Any, Any] = {}
-    for some in on_workers(partial(Ranked, fitted, names), worlds, n_jobs=n_jobs, client=client):
+    for some in on_workers(partial(Ranked, fitted, names), worlds, n_jobs=n_jobs):
         rows |= some
     return pd.DataFrame([rows[k] for k in worlds])
 

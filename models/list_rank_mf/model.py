@@ -42,8 +42,9 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference import Point, posterior_modes
+from bayesrank.inference import Point
 from models.shared.losses import list_rank_loss
+from models.shared.modes import posterior_modes
 from models.shared.rating_factors import ratings_of
 
 JITTER = 0.1  # of the start, for without factors the objective has a saddle

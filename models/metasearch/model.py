@@ -39,12 +39,12 @@ from numpy.typing import ArrayLike, NDArray
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from bayesrank.inference import posterior_modes
 from bayesrank.likelihoods.ops import segment_sum
 from models.metasearch.data import (
     metasearch_counts,
     metasearch_rankings,
 )
+from models.shared.modes import posterior_modes
 from models.shared.pairs_of_counts import pairs_of_counts
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average

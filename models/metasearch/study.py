@@ -25,7 +25,6 @@ import pymc as pm
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from bayesrank.inference import posterior_modes
 from bayesrank.results import borda
 from models.metasearch import cps, early, supervised
 from models.metasearch.data import read_aggregation_parts
@@ -43,6 +42,7 @@ from models.metasearch.model import (
 )
 from models.metasearch.svd import svd_scores
 from models.shared.letor import N_PARTS, turns
+from models.shared.modes import posterior_modes
 from models.shared.results import Run, Table, run
 
 Listing = Literal["missing", "last"]

@@ -36,7 +36,6 @@ import pymc as pm
 import bayesrank as br
 from bayesrank.inference import sample
 from bayesrank.priors import utility_prior
-from bayesrank.utility import linear_utility
 from models.shared.item_features import aligned, check_scales
 
 
@@ -94,7 +93,7 @@ def build(
         if features is not None:
             x = pm.Data("features", features.to_numpy(), dims=("item", "feature"))
             coefficient = pm.Normal("coefficient", 0, coefficient_scale, dims="feature")
-            utility = effect + linear_utility(x, coefficient)
+            utility = effect + (x * coefficient).sum(axis=-1)
         utility = pm.Deterministic("utility", utility, dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     return model

@@ -55,14 +55,14 @@ from pymc.blocking import DictToArrayBijection
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.inference import Point, adam, objective, posterior_modes
+from bayesrank.inference import Point, adam, objective
 from bayesrank.likelihoods.ops import NOTHING
 from bayesrank.likelihoods.pairs import (
     bradley_terry_log_probabilities,
     weak_order_pairs,
 )
 from bayesrank.likelihoods.plackett_luce import log_remainder
-from bayesrank.utility import factor_utility
+from models.shared.modes import posterior_modes
 from models.shared.pairs_of_rankings import pairs_logp
 from models.shared.rating_factors import ratings_of
 
@@ -201,10 +201,10 @@ def build(
 
         W = prior("ranker_factor", "ranker_scale", ("ranker", "factor"))
         H = prior("item_factor", "item_scale", ("item", "factor"))
-        bias = None
+        # slot by slot, without a matrix of all rankers by all items
+        utility = (W[ranker][:, None] * H[item]).sum(axis=-1)
         if item_bias_scale is not None:
-            bias = prior("item_bias", "item_bias_scale", ("item",))
-        utility = factor_utility(W, H, item, ranker=ranker, item_bias=bias)
+            utility += prior("item_bias", "item_bias_scale", ("item",))[item]
         LIKELIHOODS[likelihood](utility, rankings, weight)
         if stars is None:
             return model

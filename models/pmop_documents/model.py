@@ -43,7 +43,6 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.inference import posterior_modes
 from bayesrank.likelihoods.pairs import (
     LogProbabilities,
     bradley_terry_log_probabilities,
@@ -53,7 +52,6 @@ from bayesrank.likelihoods.pairs import (
     weak_order_pairs,
 )
 from bayesrank.likelihoods.pmop import pmop_logp
-from bayesrank.utility import linear_utility
 from models.pmop_sampling.contrastive import fit_cd
 from models.pmop_sampling.model import SET_FUNCTIONS
 from models.shared.letor import Part
@@ -62,6 +60,7 @@ from models.shared.losses import (
     hinge_rank_loss,
     squared_rank_loss,
 )
+from models.shared.modes import posterior_modes
 from models.shared.pairs_of_rankings import pairs_logp
 
 # ---------------------------------------------------------------------------------------------
@@ -213,7 +212,7 @@ def build(part: Part, method: str = "PMOP mean", *, coefficient_scale: float = 0
         coefficient = pm.Normal("coefficient", 0, scale, dims="feature")
         # by entry, then into slots: padded features would be several times as many
         empty = pt.alloc(np.zeros((1, 1)), *part.rankings.mask.shape)
-        utility = empty[part.rankings.mask.nonzero()].set(linear_utility(x, coefficient))
+        utility = empty[part.rankings.mask.nonzero()].set((x * coefficient).sum(axis=-1))
         METHODS[method](utility, part)
     return model
 

@@ -64,7 +64,7 @@ def posterior(data, likelihood, dynamics="random_walk", **options):
 
 
 CASES = {
-    "davidson": lambda: posterior(made_up(), "davidson", "constant + matern32", newcomers=True),
+    "davidson": lambda: posterior(made_up(), "davidson", "constant + matern32"),
     "rao_kupper": lambda: posterior(made_up(), "rao_kupper"),
     "bradley_terry": lambda: posterior(made_up(ties=False), "bradley_terry", "matern52"),
     "plackett_luce": lambda: posterior(made_up_rankings(), "plackett_luce", "trend"),
@@ -393,13 +393,13 @@ def test_new_data_move_the_mode_of_every_node():
 def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moments():
     pairs = few_matches()
     dynamics = Dynamics("random_walk")
-    whole = Problem.read(pairs, "when", "year", None, True, False, {})
+    whole = Problem.read(pairs, "when", "year", None, True, {})
     first = _taken(whole, np.arange(32))
     found = learned(first, dynamics, {}, 1)
-    few, weight = found.few()
+    few, weight = found.few_nodes()
     assert len(few) == 4
-    every, here = (np.log([node.values for node in nodes]) for nodes in (found.nodes, few))
-    all_weights = np.exp(found.log_weight)
+    every, here = (np.log([node.values for node in nodes]) for nodes in (found._nodes, few))
+    all_weights = np.exp(found._log_weight)
     np.testing.assert_allclose(weight @ here, all_weights @ every)
     np.testing.assert_allclose(
         np.cov(here.T, aweights=weight, ddof=0), np.cov(every.T, aweights=all_weights, ddof=0)
@@ -412,8 +412,8 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
         p.append(one.predict([row["first"]], [row["second"]], at=4.0)["p_first"][0])
     assert row["p_first"] == pytest.approx(np.mean(p), abs=1e-3)
     fixed = learned(first, dynamics, {"scale": 1.0, "drift": 0.2}, 1)
-    assert len(fixed.few()[0]) == 1
-    assert len(learned(first, dynamics, {"scale": 1.0}, 1).few()[0]) == 2
+    assert len(fixed.few_nodes()[0]) == 1
+    assert len(learned(first, dynamics, {"scale": 1.0}, 1).few_nodes()[0]) == 2
 
 
 def test_forward_validation_predicts_as_a_fit_of_the_past_does():
@@ -489,7 +489,7 @@ def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():
         fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1)
 
 
-def test_a_covariate_and_newcomers_are_learned():
+def test_a_covariate_is_learned():
     rng = np.random.default_rng(6)
     pairs = made_up(200, ties=False)
     rest = rng.normal(size=pairs.n_pairs)
@@ -498,12 +498,11 @@ def test_a_covariate_and_newcomers_are_learned():
     counts[:, 0], counts[:, 1] = won, ~won
     fit = fit_dynamic(
         replace(pairs, counts=counts), time="when", covariates={"rest": rest},
-        hyperparameters={"scale": 0.5, "drift": 0.1}, newcomers=True, random_seed=1,
+        hyperparameters={"scale": 0.5, "drift": 0.1}, random_seed=1,
     )  # fmt: skip
     draws = fit.draws(random_seed=1)["posterior"]
     assert abs(float(draws["rest"].mean()) - 2) < 5 * float(draws["rest"].std())
     assert float(draws["rest"].mean()) > 1
-    assert "newcomer" in draws
     table = fit.predict([0, 0], [1, 1], covariates={"rest": [3.0, -3.0]})
     assert table["p_first"][0] > 0.9 > 0.1 > table["p_first"][1]
     with pytest.raises(ValueError, match="Expected the covariates of the data, 'rest'; got none"):

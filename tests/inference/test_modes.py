@@ -8,7 +8,7 @@ import pymc as pm
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bayesrank.inference import adam, climb, hessian_product, objective, posterior_modes
+from bayesrank.inference import adam, climb, objective
 from bayesrank.inference.approximation.modes import one_blas_thread
 
 
@@ -20,52 +20,6 @@ def shrunken():
         pm.Normal("y", mean, 1, observed=[2.0, 4.0])
         pm.Normal("alone", 5, 1, dims="what")
     return model
-
-
-@pytest.fixture
-def two_wells():
-    """Modes at 1 and -1, or near them, with a tilt to one side; a saddle at 0 without."""
-    with pm.Model() as model:
-        x = pm.Flat("x")
-        pm.Potential("wells", -((x**2 - 1) ** 2) + pm.Data("tilt", 0.0) * x)
-    return model
-
-
-@pytest.mark.parametrize("warm", [True, False])
-def test_modes_are_those_of_the_settings(shrunken, warm):
-    settings = [{"scale": 0.5}, {"scale": 1.0}, {"scale": 2.0}]
-    found = posterior_modes(shrunken, settings, warm=warm, random_seed=1)
-    means = [mode["mean"] for mode in found]
-    np.testing.assert_allclose(means, [6 / 6, 6 / 3, 6 / 2.25], rtol=1e-5)
-    np.testing.assert_allclose(found[-1]["alone"], [5, 5], rtol=1e-5)
-    assert shrunken["scale"].get_value() == 2.0
-
-
-def test_without_settings_the_model_is_taken_as_it_is(shrunken):
-    (found,) = posterior_modes(shrunken, random_seed=1)
-    assert found["mean"] == pytest.approx(2.0, rel=1e-5)
-
-
-def test_a_warm_start_stays_in_the_well_of_the_last_mode(two_wells):
-    tilts = [{"tilt": -4.0}, {"tilt": 0.01}]
-    _, warm = posterior_modes(two_wells, tilts, warm=True, random_seed=1)
-    _, cold = posterior_modes(two_wells, tilts, warm=False, random_seed=1)
-    assert warm["x"] == pytest.approx(-1, abs=0.01)
-    assert cold["x"] == pytest.approx(1, abs=0.01)
-
-
-def test_noise_leaves_a_saddle_which_no_gradient_leaves(two_wells):
-    (still,) = posterior_modes(two_wells, random_seed=1)
-    (moved,) = posterior_modes(two_wells, jitter=0.1, random_seed=1)
-    assert still["x"] == 0
-    assert abs(moved["x"]) == pytest.approx(1, abs=1e-4)
-
-
-def test_a_search_ends_with_its_iterations(two_wells):
-    (short,) = posterior_modes(
-        two_wells, jitter=0.1, max_iterations=1, tolerance=np.inf, random_seed=1
-    )
-    assert abs(abs(short["x"]) - 1) > 0.001
 
 
 def test_the_start_is_the_initial_point_and_noise_of_the_seed(shrunken):
@@ -135,11 +89,6 @@ def test_a_search_that_does_not_arrive_says_so(raw_choices):
 def test_a_density_without_a_highest_point_says_so():
     with pytest.warns(UserWarning, match="search for the mode did not converge"):
         climb(lambda x: (float(x.sum()), np.ones(1)), np.zeros(1))
-
-
-def test_products_with_the_hessian_are_its_columns(shrunken):
-    product = hessian_product(shrunken)
-    np.testing.assert_allclose(product(np.zeros(3), np.array([1.0, 2.0, 0.0])), [-3, -2, 0])
 
 
 def test_a_discrete_variable_has_no_gradient():

@@ -22,12 +22,12 @@ def compare() -> dict[str, object]:
     density = br.jax.compile(model, chunk=100, mesh=mesh)
     data = density.put()
     values = {"utility": rng.normal(size=len(items))}
-    value, slope = jax.jit(density.value_and_grad)(values, data)
+    value, slope = jax.jit(jax.value_and_grad(density.logp))(values, data)
     expected, expected_slope = model.compile_logp()(values), model.compile_dlogp()(values)
-    program = jax.jit(density.value_and_grad).lower(values, data).compile().as_text()
+    program = jax.jit(jax.value_and_grad(density.logp)).lower(values, data).compile().as_text()
 
     dropped = density.put({"y": rankings.subset(np.arange(1, 1001))})
-    _, other = jax.jit(density.value_and_grad)(values, dropped)
+    _, other = jax.jit(jax.value_and_grad(density.logp))(values, dropped)
     moved = np.flatnonzero(abs(np.asarray(other["utility"] - slope["utility"])) > 1e-12)
     mode = br.jax.find_map(density, data, tolerance=1e-10)
     alone = br.jax.compile(model)

@@ -6,7 +6,6 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference import posterior_modes
 from models.context.fate import fate_network
 from models.context.model import build
 from models.context.sushi import density, judge
@@ -15,6 +14,7 @@ from models.context.sushi_menus import (
     planted,
     with_features,
 )
+from models.shared.modes import posterior_modes
 
 KINDS = ("raw", "rolled", "fried")
 # compiled in no time, and fast enough for toys

@@ -4,14 +4,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.traversal import ancestors
 
-import bayesrank as br
-from bayesrank.data import UninformativeRankingWarning
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from bayesrank.utility import (
     dense_utility,
@@ -21,9 +18,7 @@ from bayesrank.utility import (
     fate_weights,
     feta_utility,
     feta_weights,
-    weight_coords,
 )
-from models.context.simulate import simulate_medoid
 from tests.oracles import gradient
 
 
@@ -52,9 +47,7 @@ NETWORKS = {
     ),
     "feta": Network(lambda: feta_weights(2, (4,), (5, 3)), feta_utility, {}, ("_V",)),
     "feta, unbounded": Network(
-        lambda: feta_weights(
-            2, None, (5, 3), triple_widths=(3,), bounded=False, mirrored=True, activation="silu"
-        ),
+        lambda: feta_weights(2, None, (5, 3), bounded=False, mirrored=True, activation="silu"),
         feta_utility,
         {"bounded": False, "activation": "silu"},
         ("_V", "_M"),
@@ -252,17 +245,18 @@ def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densit
     [
         ("fate", "JAX", True),
         ("feta", "JAX", False),
+        ("dense", "FAST_COMPILE", False),
         pytest.param("fate", "NUMBA", False, marks=pytest.mark.slow),
     ],
 )
 def test_single_precision_agrees_in_value_and_gradient(rng, name, mode, masked):
-    net, specs = SMALLEST[name]
+    net, specs = (SMALLEST | {"dense": (dense_utility, dense_weights(2, (4,)))})[name]
     x, values = rng.normal(size=(2, 3, 2)), draw_weights(specs, random_seed=3)
     used = np.array([[True] * 3, [True, True, False]]) if masked else None
     wrt = {n: pt.tensor(n, dtype="float64", shape=v.shape) for n, v in values.items()}
     found = []
     for dtype, by in ((None, "FAST_COMPILE"), ("float32", mode)):
-        u = net(x, wrt, mask=used, dtype=dtype)
+        u = net(x, wrt, dtype=dtype, **({"mask": used} if masked else {}))
         outputs = [u, *pt.grad(pt.sum(u**2), [*wrt.values()])]
         assert u.dtype == "float64"
         found.append(pytensor.function([*wrt.values()], outputs, mode=by)(*values.values()))
@@ -280,13 +274,6 @@ def test_nothing_in_a_network_of_single_precision_is_double(network, weights, ma
     parts = [v for v in ancestors([graph]) if v.owner is not None and v.dtype == "float64"]
     names = {type(getattr(v.owner.op, "scalar_op", v.owner.op)).__name__ for v in parts}
     assert names <= {"Cast", "Switch"}  # the way out, and the zeros of empty slots
-
-
-def test_dense_utility_in_single_precision(rng):
-    w, x = draw_weights(dense_weights(2, (4,)), random_seed=1), rng.normal(size=(5, 2))
-    single = dense_utility(x, w, dtype="float32")
-    assert single.dtype == "float64"
-    np.testing.assert_allclose(single.eval(), dense_utility(x, w).eval(), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -355,32 +342,6 @@ def test_feta_from_both_sides_by_hand(rng):
         feta_weights(2, None, (), mirrored=True)
 
 
-def test_feta_of_the_second_order_by_hand(rng):
-    w = draw_weights(feta_weights(2, (4,), (5,), triple_widths=(3,), bounded=False), random_seed=1)
-    x = rng.normal(size=(4, 2))
-    first = {n: v for n, v in w.items() if not n.startswith("triple")}
-    expected = feta_utility(x, first, bounded=False).eval()
-    for i in range(4):
-        terms = [
-            np.maximum(
-                x[i] @ w["triple_0_W"] + np.append(x[j], x[k]) @ w["triple_0_V"] + w["triple_0_b"],
-                0,
-            )
-            @ w["triple_out_W"]
-            for j in range(4)
-            for k in range(4)
-            if len({i, j, k}) == 3
-        ]
-        expected[i] += np.mean(terms)
-    found = feta_utility(x, w, bounded=False).eval()
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    # a mask is removal; two items have no pair of others
-    padded = feta_utility(np.vstack([x, x]), w, mask=np.arange(8) < 4, bounded=False).eval()
-    np.testing.assert_allclose(padded[:4], found, rtol=1e-12)
-    two = feta_utility(x[:2], w, bounded=False).eval()
-    np.testing.assert_allclose(two, feta_utility(x[:2], first, bounded=False).eval(), rtol=1e-12)
-
-
 def test_feta_in_a_set_of_one_item_is_the_item_alone(rng):
     w = draw_weights(feta_weights(2, (4,), (5,)), random_seed=1)
     x = rng.normal(size=(3, 1, 2))
@@ -422,47 +383,6 @@ def test_fate_without_context_is_dense_and_without_layers_linear(rng):
     np.testing.assert_allclose(fate_utility(x, linear).eval(), x @ coefficient, rtol=1e-12)
 
 
-# In models
-
-
-def test_every_likelihood_takes_it():
-    r = simulate_medoid(20, n_items=4, seed=1)
-    specs = fate_weights(2, (3,), (3,))
-    with pm.Model(coords={**weight_coords(specs), **r.coords}) as model:
-        weights = {n: pm.Normal(n, 0, s.scale, dims=s.dims) for n, s in specs.items()}
-        features = pm.Data("features", r.features, dims=("ranking", "slot", "feature"))
-        utility = fate_utility(features, weights, mask=r.mask)
-        br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=r)
-    point = model.initial_point()
-    assert {n: point[n].shape for n in specs} == {n: s.shape for n, s in specs.items()}
-    # at weights of zero all orderings are alike: 20 times log 24
-    logp = model.compile_logp(vars=model["y"], mode="FAST_COMPILE")(point)
-    assert logp == pytest.approx(-20 * np.log(24))
-
-
-def test_a_set_of_one_item_says_nothing_and_teaches_nothing():
-    with pytest.warns(UninformativeRankingWarning):
-        r = br.Rankings(
-            [[0, 1], [1, 0]], [[2, 1], [1, 0]], items=range(2), features=np.ones((2, 2, 2))
-        )
-    specs = fate_weights(2, (3,), (3,))
-    weights = draw_weights(specs, random_seed=1)
-    with pm.Model(coords=r.coords) as model:
-        scale = pm.Normal("scale", 1, 1)
-        scaled = {n: scale * v for n, v in weights.items()}
-        br.PlackettLuce(
-            "y",
-            fate_utility(r.features, scaled, mask=r.mask),
-            utility_dims=("ranking", "slot"),
-            observed=r,
-        )
-    logp = model.compile_logp(vars=model["y"], sum=False, mode="FAST_COMPILE")
-    # of two items that are alike, and of one
-    np.testing.assert_allclose(logp({"scale": np.array(1.3)})[0], [-np.log(2), 0], atol=1e-12)
-    slope = model.compile_dlogp(vars=model["scale"], mode="FAST_COMPILE")
-    np.testing.assert_allclose(slope({"scale": np.array(1.3)}), [-0.3], atol=1e-12)
-
-
 # Bad input
 
 
@@ -484,7 +404,7 @@ FATE, FETA = fate_weights(2, (4,), (4,)), feta_weights(2, None, (4,))
             "",
             r"^Weight '\w+' expects 3 features; got 2\. P",
         ),
-        (feta_utility, FATE, "", r"'set_0_W', which this network does not use; .* or 'triple_'\.$"),
+        (feta_utility, FATE, "", r"'set_0_W', which this network does not use; .* or 'pair_'\.$"),
         (fate_utility, FATE, "score_0_V", r"^`weights` has no 'score_0_V'; it has set_0_W, "),
         (feta_utility, FETA, "pair_out_b", r"^`weights` has no 'pair_out_b'"),
     ],

@@ -21,13 +21,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
-from bayesrank.inference.approximation.laplace_draws import factor_of
-
-__all__ = ["Arrow", "Dense"]
+__all__ = ["Arrow", "Dense", "factor_of"]
 
 Floats = NDArray[np.float64]
+
+
+def factor_of(precision: Floats) -> Floats:
+    """Return the Cholesky factor, (n, n), or raise a ValueError."""
+    precision = (precision + precision.T) / 2
+    try:
+        return cholesky(precision, lower=True)
+    except (LinAlgError, ValueError) as error:
+        lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
+        raise ValueError(
+            f"The given point is not an isolated mode: the log posterior does not curve "
+            f"downwards in every direction (least curvature {lowest:.2g}). Give every "
+            "variable a proper prior, or sample with pm.sample."
+        ) from error
 
 
 class Dense:

@@ -1,15 +1,10 @@
 r"""Matches of one judge: posterior mode and Laplace approximation from counts.
 
 The model is `bayesrank.leaderboard.leaderboard_model` without judges and categories: Davidson, or
-Bradley-Terry without ties. Two items meet n times, and the first has the lead
-:math:`d = w_i - w_j + o`. The outcomes have the probabilities
-
-.. math:: (p_1, p_2, p_t) \propto (e^{d/2},\, e^{-d/2},\, \nu),
-
-and the derivative of the log-probability with respect to d is
-:math:`\tfrac12 (c_1 - c_2 - n (p_1 - p_2))`. With respect to :math:`\eta = \log \nu` it is
-:math:`c_t - n p_t`. The second derivatives are minus n times the variances and the covariance of
-the two statistics. Newton's method takes about ten passes over the pairs, and nothing is compiled.
+Bradley-Terry without ties. The first of two items has the lead :math:`d = w_i - w_j + o`, and
+:math:`\eta = \log \nu` is the tie parameter. `outcome_curvature` gives the derivatives of the
+log-probabilities with respect to both. Newton's method takes about ten passes over the pairs, and
+nothing is compiled.
 
 Only differences between utilities matter, so draws are centred.
 """
@@ -20,11 +15,13 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.special import softmax
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
+from bayesrank.inference.approximation.block_precision import Dense
 from bayesrank.inference.approximation.modes import one_blas_thread
+from bayesrank.likelihoods.pairs import outcome_curvature
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
 
@@ -85,9 +82,8 @@ def fit_pairs(
             "leaderboard_model(pairs), or read the table without its judge column."
         )
     fit = fit_matches(pairs, utility_scale=utility_scale, order_effect=order_effect)
-    noise = np.random.default_rng(random_seed).normal(size=(fit.mode.size, draws * chains))
-    found = fit.mode + solve_triangular(fit.factor, noise, lower=True, trans="T").T
-    return _tree(fit, found, pairs, chains)
+    noise = fit.precision.noise(draws * chains, np.random.default_rng(random_seed))
+    return _tree(fit, fit.mode + noise.T, pairs, chains)
 
 
 def fit_matches(
@@ -142,8 +138,8 @@ class MatchFit:
     ----------
     mode : array, shape (n,)
         The utilities, then the order effect, then log nu.
-    factor : array, shape (n, n)
-        Cholesky factor of the precision.
+    precision : Dense
+        The precision, (n, n).
     n_items : int
         Number of utilities.
     order, ties : bool
@@ -151,7 +147,7 @@ class MatchFit:
     """
 
     mode: Floats
-    factor: Floats
+    precision: Dense
     n_items: int
     order: bool
     ties: bool
@@ -168,11 +164,9 @@ class MatchFit:
             return 0.0, 0.0
         unit = np.zeros(self.mode.size)
         unit[self.n_items] = 1.0
-        return float(self.mode[self.n_items]), float(np.sqrt(self.solve(unit)[self.n_items]))
-
-    def solve(self, b: Floats) -> Floats:
-        """Multiply by the covariance."""
-        return np.asarray(cho_solve((self.factor, True), b))
+        return float(self.mode[self.n_items]), float(
+            np.sqrt(self.precision.solve(unit)[self.n_items])
+        )
 
     def probabilities(self, lead: Floats) -> Floats:
         """Probabilities that the first wins, the second wins, and the two tie, (..., 3).
@@ -183,7 +177,8 @@ class MatchFit:
             Utility of the first minus the utility of the second, without the order effect.
         """
         d = lead + self.order_effect[0]
-        return np.stack(_outcomes(d, self.mode[-1] if self.ties else -np.inf)[2:], axis=-1)
+        tie = np.full_like(d, self.mode[-1] if self.ties else -np.inf)
+        return softmax(np.stack([d / 2, -d / 2, tie], axis=-1), axis=-1)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
         """Compute how one more match changes the lead of one item over another.
@@ -192,7 +187,7 @@ class MatchFit:
         """
         contrast = np.zeros(self.mode.size)
         contrast[one], contrast[other] = 1.0, -1.0
-        change = self.solve(contrast)
+        change = self.precision.solve(contrast)
         p = self.probabilities(self.utility[pairs.first] - self.utility[pairs.second])
         along = change[pairs.first] - change[pairs.second]
         along = along + (change[self.n_items] if self.order else 0.0)
@@ -204,18 +199,14 @@ class MatchFit:
 class _Counts:
     """The log posterior of utilities and, if the model has them, order effect and log nu."""
 
-    def __init__(self, pairs: Pairs, scale: float, order_effect: bool) -> None:
+    def __init__(self, pairs: Pairs, scale: float, order: bool) -> None:
         ties = bool(pairs.counts[:, 2].any())
-        counts = pairs.counts if ties else pairs.counts[:, :2]
-        totals = pair_totals(pairs.first, pairs.second, counts, pairs.weight, ordered=order_effect)
+        totals = pair_totals(pairs.first, pairs.second, pairs.counts, pairs.weight, ordered=order)
         self.first, self.second = totals.first.astype(np.intp), totals.second.astype(np.intp)
-        self.won, self.lost, *tied = totals.counts
-        self.tied = tied[0] if ties else np.zeros_like(self.won)
-        self.n = self.won + self.lost + self.tied
-        self.points = (self.won - self.lost) / 2
+        self.counts = totals.counts.T
         self.cell = self.first * pairs.n_items + self.second
-        self.n_items, self.order, self.ties = pairs.n_items, order_effect, ties
-        sizes = [(scale, self.n_items), (ORDER_SCALE, int(order_effect)), (TIE_SCALE, int(ties))]
+        self.n_items, self.order, self.ties = pairs.n_items, order, ties
+        sizes = [(scale, self.n_items), (ORDER_SCALE, int(order)), (TIE_SCALE, int(ties))]
         self.precision = np.concatenate([np.full(n, s**-2.0) for s, n in sizes])
 
     def start(self) -> Floats:
@@ -223,59 +214,52 @@ class _Counts:
 
         Opponents of different strengths shrink log odds; a factor from their variance corrects it.
         """
-        K = self.n_items
-        points = np.bincount(self.first, self.points, K) - np.bincount(self.second, self.points, K)
-        met = np.bincount(self.first, self.n, K) + np.bincount(self.second, self.n, K)
-        utility = 2 * np.arctanh(2 * points / (met + 4 * self.precision[:K] + 1))
+        won, lost, _ = self.counts.T
+        met = np.bincount(
+            np.append(self.first, self.second), np.tile(self.counts.sum(1), 2), self.n_items
+        )
+        points = self.by_item(won - lost)
+        utility = 2 * np.arctanh(points / (met + 4 * self.precision[: self.n_items] + 1))
         out = np.zeros(self.precision.size)
-        out[:K] = (utility - utility.mean()) * np.sqrt(1 + np.pi / 8 * utility.var())
+        out[: self.n_items] = (utility - utility.mean()) * np.sqrt(1 + np.pi / 8 * utility.var())
         return out
+
+    def by_item(self, of_pairs: Floats) -> Floats:
+        """Sum over the pairs of each item: plus as the first item, minus as the second."""
+        K = self.n_items
+        return np.bincount(self.first, of_pairs, K) - np.bincount(self.second, of_pairs, K)
 
     def at(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Log density, gradient, and minus the Hessian."""
-        K, order, ties = self.n_items, self.order, self.ties
-        d = x[self.first] - x[self.second] + (x[K] if order else 0.0)
-        eta = x[-1] if ties else -np.inf
-        high, whole, p, q, t = _outcomes(d, eta)
-        n, apart = self.n, p - q
-        value = self.points @ d - n @ (high + np.log(whole))
-        value += self.tied.sum() * eta if ties else 0.0
-        value -= self.precision @ x**2 / 2
+        K, known = self.n_items, [self.order, self.ties]
+        lead = x[self.first] - x[self.second] + (x[K] if self.order else 0.0)
+        logp, slope, curvature = outcome_curvature(
+            lead, x[-1] if self.ties else -np.inf, self.counts, davidson=True
+        )
 
-        slope = self.points - n * apart / 2
-        gradient = -self.precision * x
-        gradient[:K] += np.bincount(self.first, slope, K) - np.bincount(self.second, slope, K)
-        bend = n * (p + q - apart * apart) / 4  # n times the variance of ±1/2
+        total = slope.sum(axis=0)[known]
+        gradient = np.append(self.by_item(slope[:, 0]), total) - self.precision * x
+        bend = curvature[:, 0, 0]
         cells = np.bincount(self.cell, bend, K * K).reshape(K, K)
-        H = np.zeros((x.size, x.size))
-        np.subtract(-cells, cells.T, out=H[:K, :K])
-        H.ravel()[:: x.size + 1] += self.precision
-        diagonal = cells.sum(axis=0) + cells.sum(axis=1)
-        H.ravel()[: K * x.size : x.size + 1] += diagonal
-        if order:
-            gradient[K] += slope.sum()
-            H[K, :K] = H[:K, K] = cells.sum(axis=1) - cells.sum(axis=0)
-            H[K, K] += bend.sum()
-        if ties:
-            both = -n * t * apart / 2  # n times the covariance
-            across = np.bincount(self.first, both, K) - np.bincount(self.second, both, K)
-            gradient[-1] += (self.tied - n * t).sum()
-            H[-1, :K] = H[:K, -1] = across
-            H[-1, -1] += (n * t * (1 - t)).sum()
-            if order:
-                H[-1, K] = H[K, -1] = both.sum()
-        return float(value), gradient, H
+        H = np.diag(self.precision)
+        H.ravel()[: K * x.size : x.size + 1] += cells.sum(axis=0) + cells.sum(axis=1)
+        H[:K, :K] -= cells
+        H[:K, :K] -= cells.T
+        H[K:, :K] = np.stack([self.by_item(bend), self.by_item(curvature[:, 0, 1])])[known]
+        H[:K, K:] = H[K:, :K].T
+        H[K:, K:] += curvature.sum(axis=0)[np.ix_(known, known)]
+        return float(logp.sum() - self.precision @ x**2 / 2), gradient, H
 
-    def mode(self, x: Floats) -> tuple[Floats, Floats]:
-        """Find the mode from x by Newton's method, and the factor of the precision there."""
+    def mode(self, x: Floats) -> tuple[Floats, Dense]:
+        """Find the mode from x by Newton's method, and the precision there."""
         value, gradient, H = self.at(x)
         for _ in range(MOST_STEPS):
             # concave, because the prior is proper and log-sum-exp is convex
-            factor = cholesky(H, lower=True, overwrite_a=True, check_finite=False)
-            step = cho_solve((factor, True), gradient, check_finite=False)
+            precision = Dense(H)
+            step = precision.solve(gradient)
             gain = float(gradient @ step) / 2
             if gain < ENOUGH:
-                return x + step, factor
+                return x + step, precision
             rounding = 1e-13 * (1 + abs(value))  # error of a sum
             for length in 0.5 ** np.arange(34):
                 candidate = x + length * step
@@ -285,17 +269,7 @@ class _Counts:
             else:
                 break
             x, (value, gradient, H) = candidate, reached
-        return x, factor
-
-
-def _outcomes(d: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return scale and sum of the outcomes' weights, and the probabilities: win, loss, tie."""
-    half = d / 2
-    high = np.maximum(np.abs(half), eta)
-    up, down = np.exp(half - high), np.exp(-half - high)
-    level = np.exp(eta - high) if eta > -np.inf else np.zeros_like(d)
-    whole = up + down + level
-    return high, whole, up / whole, down / whole, level / whole
+        return x, precision
 
 
 def _tree(fit: MatchFit, found: Floats, pairs: Pairs, chains: int) -> xr.DataTree:

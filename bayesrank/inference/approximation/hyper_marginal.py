@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesrank.inference.approximation.block_precision import factor_of
 from bayesrank.inference.approximation.inner_gaussian import InnerGaussian, Joint
-from bayesrank.inference.approximation.laplace_draws import factor_of
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
     MOST_TIMES,
@@ -16,7 +16,7 @@ from bayesrank.inference.approximation.nodes import (
     weighted_nodes,
 )
 
-__all__ = ["HyperMode", "HyperNodes", "hyper_mode", "hyper_nodes"]
+__all__ = ["HyperNodes", "hyper_mode", "hyper_nodes"]
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +26,6 @@ CLOSE = 3e-2  # the search ends when a step gains fewer nats
 FLAT = 1e-2  # a direction of less curvature is treated as flat
 MOST_STEPS = 40  # steps of the search
 JITTER = 0.15  # share of the hyperparameters' variance between nodes, added back as noise
-
-
-class HyperMode(NamedTuple):
-    """The mode of the log marginal of the hyperparameters."""
-
-    hyper: Floats  # (n_hyper,)
-    root: Floats  # (n_hyper, n_hyper), root of the covariance of the normal around the mode
-    near: InnerGaussian  # at hyperparameters near the mode
 
 
 class HyperNodes(NamedTuple):
@@ -46,8 +38,11 @@ class HyperNodes(NamedTuple):
     jitter: Floats  # (n_hyper, n_hyper) covariance of the hyperparameters around a node
 
 
-def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
+def hyper_mode(joint: Joint, names: Sequence[str]) -> tuple[Floats, Floats, InnerGaussian]:
     """Find the mode of the hyperparameters, and a normal around it.
+
+    Returns the mode, (n_hyper,), a root of the covariance, (n_hyper, n_hyper), and the inner
+    Gaussian at hyperparameters near the mode.
 
     Raises
     ------
@@ -62,7 +57,7 @@ def hyper_mode(joint: Joint, names: Sequence[str]) -> HyperMode:
             root = np.linalg.inv(factor_of(known)).T
         except ValueError:
             continue
-        return HyperMode(hyper, root, near)
+        return hyper, root, near
     raise ValueError(
         f"The approximate density of the scales {', '.join(names)} has no mode: it does not fall "
         "in every direction, because the data say too little about them. Sample with pm.sample."

@@ -15,8 +15,8 @@ import numpy as np
 import pymc as pm
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from bayesrank.inference.approximation.block_precision import Dense
 from bayesrank.inference.approximation.modes import (
     Point,
     climb,
@@ -25,7 +25,7 @@ from bayesrank.inference.approximation.modes import (
     objective,
 )
 
-__all__ = ["factor_of", "hessian", "laplace"]
+__all__ = ["hessian", "laplace"]
 
 
 def laplace(
@@ -38,8 +38,7 @@ def laplace(
     model : pm.Model
         A model whose free variables are all continuous.
     mode : dict, optional
-        Unconstrained values of the free variables at the mode, as `posterior_modes` returns them;
-        by default, the mode is found first.
+        Unconstrained values of the free variables at the mode; by default, the mode is found first.
     draws : int
         Number of independent draws, in one chain.
     random_seed : int, optional
@@ -66,24 +65,9 @@ def laplace(
     else:
         names = [name for name, *_ in start.point_map_info]
         x = DictToArrayBijection.map({name: np.asarray(mode[name]) for name in names}).data
-    factor = factor_of(-hessian(lambda x: logp(x)[1], x))
-    noise = np.random.default_rng(random_seed).normal(size=(x.size, draws))
-    found = x + solve_triangular(factor, noise, lower=True, trans="T").T
+    precision = Dense(-hessian(lambda x: logp(x)[1], x))
+    found = x + precision.noise(draws, np.random.default_rng(random_seed)).T
     return constrained(model, start, found)
-
-
-def factor_of(precision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Cholesky factor, (n, n), or raise a ValueError."""
-    precision = (precision + precision.T) / 2
-    try:
-        return cholesky(precision, lower=True)
-    except (LinAlgError, ValueError) as error:
-        lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
-        raise ValueError(
-            f"The given point is not an isolated mode: the log posterior does not curve "
-            f"downwards in every direction (least curvature {lowest:.2g}). Give every "
-            "variable a proper prior, or sample with pm.sample."
-        ) from error
 
 
 def hessian(slope: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:

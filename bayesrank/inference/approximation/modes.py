@@ -1,27 +1,24 @@
-r"""Posterior modes: L-BFGS and Newton's method for many settings, and Adam for noisy gradients.
+r"""Posterior modes: L-BFGS and Newton's method, and Adam for noisy gradients.
 
 L-BFGS stops where it gains little, which is far from the mode if variables have different scales.
 Newton's method continues from there. Its steps solve :math:`-H p = g` by conjugate gradients.
 Products with the Hessian H are differences of the gradient g. The term :math:`g \cdot p / 2`
 estimates how much higher the mode is, for any scales of the variables.
 
-To choose a scale on validation data, keep it in a data variable of the model. All settings then
-share one compilation.
-
 >>> import pymc as pm
 >>> with pm.Model() as model:
-...     scale = pm.Data("scale", 1.0)
-...     x = pm.Normal("x", 0, scale)
+...     x = pm.Normal("x", 0, 1)
 ...     y = pm.Normal("y", x, 1, observed=3.0)
->>> [round(float(mode["x"]), 3) for mode in posterior_modes(model, [{"scale": 1}, {"scale": 2}])]
-[1.5, 2.4]
+>>> logp, start = objective(model)
+>>> climb(logp, start.data).round(3)
+array([1.5])
 """
 
 import functools
 import math
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,12 +55,10 @@ __all__ = [
     "density_with_slope",
     "fixed_seed",
     "gradient_change",
-    "hessian_product",
     "join_inputs",
     "newton",
     "objective",
     "one_blas_thread",
-    "posterior_modes",
     "tree_of",
 ]
 
@@ -143,81 +138,11 @@ def join_inputs(
     return clone_replace(list(outputs), dict(parts), rebuild_strict=False), joined
 
 
-def hessian_product(model: pm.Model) -> Any:
-    """Compile products of a direction and the Hessian, by differences of gradients.
-
-    Parameters
-    ----------
-    model : pm.Model
-
-    Returns
-    -------
-    callable
-        From the free variables and a direction, both ravelled, (n,), to the product, (n,).
-
-    Examples
-    --------
-    >>> with pm.Model() as model:
-    ...     x = pm.Normal("x", 0, [1.0, 2.0])
-    >>> hessian_product(model)(np.zeros(2), np.ones(2)).round(6)
-    array([-1.  , -0.25])
-    """
-    logp, _ = objective(model)
-    return lambda x, along: gradient_change(lambda x: logp(x)[1], x, along)
-
-
 def fixed_seed(random_seed: int | None) -> int:
     """Return the seed, or a random seed for None, so that several uses share it."""
     return (
         int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
     )
-
-
-def posterior_modes(
-    model: pm.Model,
-    settings: Iterable[Mapping[str, Any]] = ({},),
-    *,
-    warm: bool = True,
-    jitter: float = 0.0,
-    random_seed: int | None = None,
-    max_iterations: int = 15_000,
-    tolerance: float = 1e-6,
-) -> list[Point]:
-    """Find the posterior mode for each of several settings.
-
-    Parameters
-    ----------
-    model : pm.Model
-        Afterwards, its data variables hold the last setting.
-    settings : list of dict
-        Values for data variables of the model, one dict per search; by default, its current values.
-    warm : bool
-        Start each search where the last one ended. This is faster. If there are several modes, the
-        result depends on earlier settings.
-    jitter, random_seed
-        See `objective`.
-    max_iterations, tolerance
-        See `climb`.
-
-    Returns
-    -------
-    list of dict
-        Values of the free variables for each setting, in the space of the sampler (such as the
-        logarithm of a positive variable).
-
-    Warns
-    -----
-    UserWarning
-        If a search ends further from the mode than the tolerance.
-    """
-    logp, start = objective(model, jitter=jitter, random_seed=random_seed)
-    found, x = [], start.data
-    for setting in settings:
-        pm.set_data(dict(setting), model=model)
-        mode = climb(logp, x, max_iterations=max_iterations, tolerance=tolerance)
-        found.append(DictToArrayBijection.rmap(start._replace(data=mode)))
-        x = mode if warm else start.data
-    return found
 
 
 def climb(

@@ -93,7 +93,6 @@ def fit_dynamic(
     hyperparameters: Mapping[str, float] | None = None,
     unit: str = "year",
     order_effect: bool = True,
-    newcomers: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
     random_seed: int | None = None,
 ) -> "DynamicFit":
@@ -119,9 +118,6 @@ def fit_dynamic(
         and drifts are per square root of the unit.
     order_effect : bool
         Whether the first item of a pair may have an advantage, with the prior Normal(0, 0.5).
-    newcomers : bool
-        Whether items that enter after the first time, such as promoted teams, have a separate mean,
-        with the prior Normal(0, 1).
     covariates : mapping of str to array, optional
         Covariates of the lead of the first item, (n_pairs,), or of the utility in every slot,
         (n_rankings, n_slots). Each has a coefficient with the prior Normal(0, 1).
@@ -142,7 +138,7 @@ def fit_dynamic(
     Notes
     -----
     The utility of an item starts when the item is first observed. It then has the initial
-    distribution of the dynamics, with mean 0 (or the mean of newcomers).
+    distribution of the dynamics, with mean 0.
 
     The posterior averages over all hyperparameters that are not fixed. Given the hyperparameters it
     is normal, so intervals are too narrow if the better item wins nearly all matches.
@@ -157,13 +153,8 @@ def fit_dynamic(
     >>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
     True
     """
-    problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
-    shape, random_seed = Dynamics(dynamics), fixed_seed(random_seed)
-    found = learned(
-        problem, shape, checked_hyperparameters(hyperparameters or {}, shape), random_seed
-    )
-    best = dict(zip(shape.names, found.values.tolist(), strict=True))
-    return DynamicFit(problem, shape, best, found.mode, found.nodes, found.log_weight, random_seed)
+    problem = Problem.read(data, time, unit, likelihood, order_effect, covariates or {})
+    return learned(problem, Dynamics(dynamics), hyperparameters or {}, fixed_seed(random_seed))
 
 
 @dataclass(frozen=True)
@@ -176,7 +167,6 @@ class Problem:
     times: Floats  # times of the labels of the group
     likelihood: str
     order_effect: bool
-    newcomers: bool
     covariates: Mapping[str, Floats]
 
     @classmethod
@@ -187,7 +177,6 @@ class Problem:
         unit: str,
         likelihood: str | None,
         order_effect: bool,
-        newcomers: bool,
         covariates: Mapping[str, ArrayLike],
     ) -> "Problem":
         if not isinstance(data, Pairs | Rankings):
@@ -209,7 +198,7 @@ class Problem:
                     f"The covariate {name!r} must be finite numbers of shape {shape}; its shape is "
                     f"{x.shape}."
                 )
-        problem = cls(data, group, unit, times, likelihood, order_effect, newcomers, read)
+        problem = cls(data, group, unit, times, likelihood, order_effect, read)
         problem._refuse_two_at_once()
         return problem
 
@@ -240,7 +229,7 @@ class Problem:
         """Build the design matrix, with nodes for further items and times."""
         return observations_of(
             self.data, self.time, self.likelihood, order_effect=self.order_effect,
-            newcomers=self.newcomers, covariates=self.covariates, also=also,
+            covariates=self.covariates, also=also,
         )  # fmt: skip
 
     def read_times(self, at: Any) -> tuple[Floats, pd.Index]:
@@ -286,7 +275,7 @@ def _checked_likelihood(likelihood: str | None, data: Pairs | Rankings) -> str:
     return likelihood
 
 
-def checked_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> dict[str, float]:
+def _check_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> None:
     for name, value in given.items():
         if name not in dynamics.names:
             raise ValueError(
@@ -295,7 +284,6 @@ def checked_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> d
             )
         if not 0 < value < np.inf:
             raise ValueError(f"The hyperparameter {name!r} is {value}; it must be positive.")
-    return dict(given)
 
 
 class Node(NamedTuple):
@@ -306,45 +294,15 @@ class Node(NamedTuple):
     dual: Floats
 
 
-class Learned(NamedTuple):
-    """The best hyperparameters, and weighted nodes over their posterior."""
-
-    values: Floats
-    mode: Mode
-    nodes: tuple[Node, ...]
-    log_weight: Floats  # (n_nodes,)
-
-    def few(self) -> tuple[list[Node], Floats]:
-        """Return at most two nodes per hyperparameter, and their weights.
-
-        The logarithms of their hyperparameters have the same mean and covariance as all nodes. At
-        each, the search for the mode starts from the mode of the nearest node.
-        """
-        x, weight = np.log([node.values for node in self.nodes]), np.exp(self.log_weight)
-        mean = weight @ x
-        values, vectors = np.linalg.eigh(((x - mean).T * weight) @ (x - mean))
-        free = values > 1e-9  # fixed hyperparameters do not vary
-        n = int(free.sum())
-        if len(self.nodes) <= max(1, 2 * n):
-            return list(self.nodes), weight
-        axes = (vectors[:, free] * np.sqrt(n * values[free])).T
-        points = np.concatenate([mean + axes, mean - axes])
-        nearest = ((points[:, None] - x) ** 2).sum(axis=2).argmin(axis=1)
-        few = [
-            self.nodes[k]._replace(values=np.exp(point))
-            for k, point in zip(nearest, points, strict=True)
-        ]
-        return few, np.full(2 * n, 1 / (2 * n))
-
-
 def learned(
-    problem: Problem, dynamics: Dynamics, given: Mapping[str, float], random_seed: int | None
-) -> Learned:
+    problem: Problem, dynamics: Dynamics, given: Mapping[str, float], random_seed: int
+) -> "DynamicFit":
     """Find the posterior mode of the hyperparameters, and nodes around it.
 
     The log density of their logarithms is the log evidence plus the log prior. Fixed
     hyperparameters are the same in all nodes.
     """
+    _check_hyperparameters(given, dynamics)
     observations = problem.observations()
     span = float(np.ptp(observations.time)) or 1.0
     medians = dynamics.medians(span)
@@ -381,8 +339,9 @@ def learned(
         )
         peak, top = found.x, -float(found.fun)
     x, mode = fit(peak, last)
-    values = np.exp(x)
-    alone = Learned(values, mode, (Node(values, 0.0, mode.dual),), np.zeros(1))
+    best = dict(zip(dynamics.names, np.exp(x).tolist(), strict=True))
+    one_node = (Node(np.exp(x), 0.0, mode.dual),)
+    alone = DynamicFit(problem, dynamics, best, mode, one_node, np.zeros(1), random_seed)
     if not free.any():
         return alone
     last = mode.dual
@@ -392,7 +351,7 @@ def learned(
     if np.diag(covariance).max() < KNOWN**2:
         return alone
     _, log_weight, nodes, _ = weighted_nodes(peak, covariance, top, log_density, node)
-    return Learned(values, mode, tuple(nodes), log_weight)
+    return replace(alone, _nodes=tuple(nodes), _log_weight=log_weight)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -614,7 +573,7 @@ class DynamicFit:
             )
         p.check_covariates(covariates or {})
         problem = Problem.read(
-            data, p.group, p.unit, p.likelihood, p.order_effect, p.newcomers, covariates or {}
+            data, p.group, p.unit, p.likelihood, p.order_effect, covariates or {}
         )
         o = problem.observations()
         item = data.items.get_indexer(p.data.items)
@@ -699,6 +658,28 @@ class DynamicFit:
         table[names] = probability
         table["lead"], table["lead_sd"] = _lead_moments(moments, weight)
         return table
+
+    def few_nodes(self) -> tuple[list[Node], Floats]:
+        """Return at most two nodes per hyperparameter, and their weights.
+
+        The logarithms of their hyperparameters have the same mean and covariance as all nodes. At
+        each, the search for the mode starts from the mode of the nearest node.
+        """
+        x, weight = np.log([node.values for node in self._nodes]), np.exp(self._log_weight)
+        mean = weight @ x
+        values, vectors = np.linalg.eigh(((x - mean).T * weight) @ (x - mean))
+        free = values > 1e-9  # fixed hyperparameters do not vary
+        n = int(free.sum())
+        if len(self._nodes) <= max(1, 2 * n):
+            return list(self._nodes), weight
+        axes = (vectors[:, free] * np.sqrt(n * values[free])).T
+        points = np.concatenate([mean + axes, mean - axes])
+        nearest = ((points[:, None] - x) ** 2).sum(axis=2).argmin(axis=1)
+        few = [
+            self._nodes[k]._replace(values=np.exp(point))
+            for k, point in zip(nearest, points, strict=True)
+        ]
+        return few, np.full(2 * n, 1 / (2 * n))
 
     def _seen(self) -> tuple[Floats, Floats]:
         """Return the first and last time of every item, infinite for items never observed."""

@@ -24,7 +24,6 @@ from bayesrank.inference.dynamic.chains import Chains, covariance_root, find_mod
 from bayesrank.inference.dynamic.fit import (
     Moments,
     Problem,
-    checked_hyperparameters,
     learned,
     mixed_probabilities,
     moved_dual,
@@ -137,7 +136,6 @@ def forward_validation(
     unit: str = "year",
     step: float = 0.0,
     order_effect: bool = True,
-    newcomers: bool = False,
     covariates: Mapping[str, ArrayLike] | None = None,
     random_seed: int | None = None,
 ) -> ForwardValidation:
@@ -153,7 +151,7 @@ def forward_validation(
     step : float
         Length of the predicted periods, in units of time; by default, each label of `time` is one
         period.
-    order_effect, newcomers, covariates, random_seed
+    order_effect, covariates, random_seed
         See `fit_dynamic`.
 
     Returns
@@ -176,16 +174,14 @@ def forward_validation(
     >>> bool(found.log_loss < np.log(2))
     True
     """
-    problem = Problem.read(data, time, unit, likelihood, order_effect, newcomers, covariates or {})
+    problem = Problem.read(data, time, unit, likelihood, order_effect, covariates or {})
     problem = _taken(problem, np.argsort(problem.time, kind="stable"))
     when = problem.time
     n_first = _first_part(problem, start)
-    shape, random_seed = Dynamics(dynamics), fixed_seed(random_seed)
+    random_seed = fixed_seed(random_seed)
     first = _taken(problem, np.arange(n_first))
-    found = learned(
-        first, shape, checked_hyperparameters(hyperparameters or {}, shape), random_seed
-    )
-    old, (nodes, weight) = first.observations(), found.few()
+    fit = learned(first, Dynamics(dynamics), hyperparameters or {}, random_seed)
+    old, (nodes, weight) = fit.observations, fit.few_nodes()
     rng = np.random.default_rng(random_seed)
     tables, n = [], n_first
     while n < len(when):
@@ -194,15 +190,14 @@ def forward_validation(
         whole = part.observations()
         known, to_come, moments = whole.head(n), whole.tail(n), []
         for k, node in enumerate(nodes):
-            chains = Chains(whole.nodes, whole.common, shape, node.values)
+            chains = Chains(whole.nodes, whole.common, fit.dynamics, node.values)
             mode = find_mode(chains, known, moved_dual(old, node.dual, whole))
             nodes[k] = node._replace(dual=mode.dual)
             moments.append(row_moments(mode, to_come))
         old = whole
         tables.append(_predicted(part, n, moments, weight, rng))
         n = end
-    best = dict(zip(shape.names, found.values.tolist(), strict=True))
-    return ForwardValidation(pd.concat(tables, ignore_index=True), best)
+    return ForwardValidation(pd.concat(tables, ignore_index=True), fit.hyperparameters)
 
 
 def _taken(problem: Problem, rows: NDArray[Any]) -> Problem:

@@ -35,7 +35,6 @@ class Common(NamedTuple):
 
 
 ORDER = Common("order_effect", 0.0, 0.5)
-NEWCOMER = Common("newcomer", 0.0, 1.0)
 STEP = 1e-4  # step of differences of gradients, for errors below 1e-7
 TIES = {  # tie parameter by likelihood
     "bradley_terry": None,
@@ -140,7 +139,6 @@ def observations_of(
     likelihood: str,
     *,
     order_effect: bool = True,
-    newcomers: bool = False,
     covariates: Mapping[str, Floats] | None = None,
     also: tuple[Ints, Floats] | None = None,
 ) -> Observations:
@@ -150,7 +148,7 @@ def observations_of(
     ----------
     data : Pairs or Rankings
     time : array, (n_pairs,) or (n_rankings,)
-    likelihood, order_effect, newcomers, covariates
+    likelihood, order_effect, covariates
         See `fit_dynamic`.
     also : tuple of array, optional
         Items and times of further nodes.
@@ -171,8 +169,6 @@ def observations_of(
 
     if order_effect and isinstance(data, Pairs):
         add(ORDER, 1.0)
-    if newcomers and (late := _late(nodes)).any():
-        add(NEWCOMER, late[item] @ sign)
     for name, x in (covariates or {}).items():
         add(Common(name, 0.0, 1.0), x if isinstance(data, Pairs) else x[data.mask])
     tie = TIES.get(likelihood)
@@ -235,11 +231,3 @@ def _evaluate_rankings(rankings: Rankings) -> Callable[..., Evaluated]:
         return Evaluated(weight * logp, (slope * weight[:, None])[used], curvature[both])
 
     return evaluate
-
-
-def _late(nodes: Nodes) -> NDArray[np.bool_]:
-    """Return which items enter after the first time."""
-    entry = nodes.start[:-1]
-    late = np.zeros(nodes.item.max() + 1, dtype=bool)
-    late[nodes.item[entry]] = nodes.time[entry] > nodes.time.min()
-    return late

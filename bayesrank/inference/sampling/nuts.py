@@ -119,7 +119,7 @@ def sample(
     if enough is None and watch is None:
         tree = nutpie.sample(compiled, **options)
     else:
-        tree = _until(enough or _never, watch or _unseen, compiled, options)
+        tree = _until(enough or (lambda _: False), watch or (lambda *_: None), compiled, options)
     # Interrupted chains have different lengths, and nutpie fills the shorter ones with NaN.
     made = int(np.isfinite(tree["sample_stats"]["step_size"]).all("chain").sum())
     if made == 0:
@@ -202,13 +202,6 @@ def _gradient_seconds(model: pm.Model, density: CompiledDensity) -> float:
     return min(times)
 
 
-def _never(_: xr.Dataset) -> bool:
-    return False
-
-
-def _unseen(done: int, most: int) -> None: ...
-
-
 def _until(
     enough: Callable[[xr.Dataset], bool],
     watch: Callable[[int, int], None],
@@ -230,21 +223,17 @@ def _until(
     sampler = nutpie.sample(compiled, progress_callback=count, progress_rate=20, **options)
     n = FIRST_LOOK
     try:
-        while n < most:
-            while min(done) < n and not _is_over(sampler):
-                time.sleep(GLANCE)
-                watch(sum(done) + n_chains * tune, steps)
-            if min(done) >= n:
+        while True:
+            is_over = _is_over(sampler)
+            while n < most and min(done) >= n:
                 so_far = sampler.inspect()["posterior"].to_dataset().isel(draw=slice(n))
                 if enough(so_far):
                     return sampler.abort().isel(draw=slice(n))
-            else:  # sampling has failed; `wait` raises the error
-                break
-            n *= 2
-        while not _is_over(sampler):
+                n *= 2
+            if is_over:
+                return sampler.wait()  # raises an error if sampling has failed
             time.sleep(GLANCE)
             watch(sum(done) + n_chains * tune, steps)
-        return sampler.wait()
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt) and min(done) > 0:
             return sampler.abort()

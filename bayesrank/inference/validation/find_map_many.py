@@ -7,7 +7,7 @@ on the process that fitted a problem.
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -15,7 +15,6 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.blocking import DictToArrayBijection, RaveledVars
-from pymc.pytensorf import compile as compile_pytensor
 
 from bayesrank.data.read import label_repr
 from bayesrank.distributions import set_observed
@@ -36,7 +35,6 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     var_name: str = "y",
     done: xr.Dataset | None = None,
     n_jobs: int | None = None,
-    client: Any = None,
     max_iterations: int = 15_000,
     tolerance: float = 1e-6,
     progressbar: bool = True,
@@ -57,10 +55,10 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
         The observed variable.
     done : Dataset, optional
         Result of an earlier call. Problems that it fitted are not fitted again.
-    n_jobs, client
+    n_jobs
         See `on_workers`.
     max_iterations, tolerance
-        See `posterior_modes`.
+        See `climb`.
     progressbar : bool
         Whether to show a progress bar, on a terminal only.
 
@@ -74,9 +72,10 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     Raises
     ------
     ValueError
-        If there are no problems, or only some of them have data for `var_name`.
+        If there are no problems, or only some of them have data for `var_name`. If no problem has a
+        fit.
     Exception
-        Any error before the first fit, such as a model that does not compile.
+        Any error before the first fit, such as a model that does not compile, or an interrupt.
 
     Warns
     -----
@@ -93,10 +92,6 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
 
     If a worker process dies, for example for lack of memory, its problems are tried once more, one
     at a time, after all others.
-
-    See Also
-    --------
-    posterior_modes : Find modes for several settings of one model.
 
     Examples
     --------
@@ -122,34 +117,28 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
             fitter,
             wanted,
             n_jobs=n_jobs,
-            client=client,
             description="Fitting",
             progressbar=progressbar,
         ):
             fits |= some
-    except KeyboardInterrupt:
-        rest = "interrupted"
     except WorkersDiedError as error:
-        fits |= {label: _Fit.failure(why) for label, why in error.lost.items()}
-    except Exception as error:
+        fits |= {label: _failure(why) for label, why in error.lost.items()}
+    except (KeyboardInterrupt, Exception) as error:
         if len(fits) == n_before:
             raise
-        rest = f"{type(error).__name__}: {error}"
+        interrupted = isinstance(error, KeyboardInterrupt)
+        rest = "interrupted" if interrupted else f"{type(error).__name__}: {error}"
     out = _dataset(model, labelled, fits, rest)
     _warn_of_failures(out, interrupted=rest == "interrupted")
     return out
 
 
-class _Fit(NamedTuple):
-    """One mode: values by name and its log density, or the reason for a failure."""
+Fit = dict[str, Any]  # values at the mode by name, with "log_density" and "failed"
 
-    values: dict[str, NDArray[Any]]
-    log_density: float
-    failed: str
 
-    @classmethod
-    def failure(cls, why: Exception | str) -> Self:
-        return cls({}, np.nan, why if isinstance(why, str) else f"{type(why).__name__}: {why}")
+def _failure(why: Exception | str) -> Fit:
+    failed = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
+    return {"log_density": np.nan, "failed": failed}
 
 
 class _Fitter:
@@ -158,21 +147,21 @@ class _Fitter:
     def __init__(
         self, model: pm.Model, var_name: str, max_iterations: int, tolerance: float
     ) -> None:
-        self.model, self.var = model, var_name
+        self.model, self.var_name = model, var_name
         self.max_iterations, self.tolerance = max_iterations, tolerance
         self.logp, self.start = objective(model)
         self.values_of = compile_values(model)
 
-    def __call__(self, data: Any) -> _Fit:
+    def __call__(self, data: Any) -> Fit:
         try:
             return self._fit(data)
         except Exception as error:
-            return _Fit.failure(error)
+            return _failure(error)
 
-    def _fit(self, data: Any) -> _Fit:
-        values = dict(data) if isinstance(data, Mapping) else {self.var: data}
-        if self.var in values:
-            set_observed(self.var, values.pop(self.var), model=self.model)
+    def _fit(self, data: Any) -> Fit:
+        values = dict(data) if isinstance(data, Mapping) else {self.var_name: data}
+        if self.var_name in values:
+            set_observed(self.var_name, values.pop(self.var_name), model=self.model)
         before = {name: self.model[name].get_value() for name in values if name in self.model}
         try:
             pm.set_data(values, model=self.model)
@@ -180,7 +169,7 @@ class _Fitter:
         finally:  # the next problem may not set these
             pm.set_data(before, model=self.model)
 
-    def _climb(self) -> _Fit:
+    def _climb(self) -> Fit:
         start: RaveledVars = DictToArrayBijection.map(self.model.initial_point())
         if start.data.shape != self.start.data.shape:
             raise ValueError(
@@ -193,7 +182,7 @@ class _Fitter:
                 self.logp, start.data, max_iterations=self.max_iterations, tolerance=self.tolerance
             )
         values = self.values_of(DictToArrayBijection.rmap(start._replace(data=mode)))
-        return _Fit(values, float(self.logp(mode)[0]), "")
+        return values | {"log_density": float(self.logp(mode)[0]), "failed": ""}
 
 
 def _check_problems(problems: Mapping[Hashable, Any], var_name: str) -> None:
@@ -212,54 +201,48 @@ def _check_problems(problems: Mapping[Hashable, Any], var_name: str) -> None:
         )
 
 
-def _done(done: xr.Dataset | None) -> dict[Hashable, _Fit]:
+def _done(done: xr.Dataset | None) -> dict[Hashable, Fit]:
     """Read the successful fits of an earlier call."""
     if done is None:
         return {}
-    names = [str(name) for name in done.data_vars if name not in ("failed", "log_density")]
-    labels = done["problem"].to_index()
+    rows = enumerate(done["problem"].to_index())
+    fits = {label: done.isel(problem=k) for k, label in rows}
     return {
-        label: _Fit(
-            {name: done[name].isel(problem=k).values for name in names},
-            float(done["log_density"].isel(problem=k)),
-            "",
-        )
-        for k, label in enumerate(labels)
-        if not str(done["failed"].isel(problem=k).item())
+        label: {str(name): x.values for name, x in fit.data_vars.items()} | {"failed": ""}
+        for label, fit in fits.items()
+        if not fit["failed"].item()
     }
 
 
 def _dataset(
-    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, _Fit], rest: str
+    model: pm.Model, problems: Mapping[Hashable, Any], fits: Mapping[Hashable, Fit], rest: str
 ) -> xr.Dataset:
     """Stack all fits; problems without a fit are NaN, for the reason `rest`."""
-    rows = [fits.get(label, _Fit.failure(f"not fitted: {rest}")) for label in problems]
-    shapes: dict[str, tuple[int, ...]] = {}
+    rows = [fits.get(label, _failure(f"not fitted: {rest}")) for label in problems]
+    first = next((row for row in rows if not row["failed"]), None)
+    if first is None:
+        label, row = next(iter(problems)), rows[0]
+        raise ValueError(
+            f"No problem has a fit. The first is {label_repr(label)}: {row['failed'].rstrip('.')}."
+        )
+    shapes = {name: np.shape(x) for name, x in first.items() if name != "failed"}
     for k, row in enumerate(rows):
-        for name, x in row.values.items():
-            shape = shapes.setdefault(name, x.shape)
-            if x.shape != shape:
-                rows[k] = _Fit.failure(
-                    f"{name!r} has shape {x.shape} in this problem but {shape} in the first one; "
-                    "fit this problem with a separate model"
-                )
+        other = [name for name in shapes if name in row and np.shape(row[name]) != shapes[name]]
+        if other:
+            name, shape = other[0], np.shape(row[other[0]])
+            rows[k] = _failure(
+                f"{name!r} has shape {shape} in this problem but {shapes[name]} in the first one; "
+                "fit this problem with a separate model"
+            )
     coords, dims = coords_and_dims_for_inferencedata(model)
     out = xr.Dataset(coords={"problem": _labels(problems)})
-    for name, shape in (shapes or _shapes(model)).items():
-        stacked = np.stack([row.values.get(name, np.full(shape, np.nan)) for row in rows])
+    for name, shape in shapes.items():
+        stacked = np.stack([row.get(name, np.full(shape, np.nan)) for row in rows])
         value_dims = dims.get(name) or [f"{name}_dim_{k}" for k in range(len(shape))]
         value_coords = {d: coords[d] for d in value_dims if d in coords}
         out[name] = xr.DataArray(stacked, dims=("problem", *value_dims), coords=value_coords)
-    out["log_density"] = ("problem", np.array([row.log_density for row in rows]))
-    out["failed"] = ("problem", np.array([row.failed for row in rows], dtype=object))
+    out["failed"] = ("problem", np.array([row["failed"] for row in rows], dtype=object))
     return out
-
-
-def _shapes(model: pm.Model) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of variables in the model itself, if there is no fit."""
-    variables = model.unobserved_RVs
-    shapes = compile_pytensor([], [x.shape for x in variables], mode="FAST_COMPILE")()
-    return {x.name: tuple(shape) for x, shape in zip(variables, shapes, strict=True)}
 
 
 def _labels(problems: Mapping[Hashable, Any]) -> NDArray[Any]:

@@ -7,16 +7,16 @@ Here a unit :math:`u` is a ranking, or all rankings of a ranker. The draws :math
 from the posterior given all units outside fold :math:`f`.
 
 The log posterior masks the left-out units, so every fold has the same parameters, shapes and
-compiled code. The parameters of a ranker without other rankings come from their prior. A consensus
-parameter has no gradient, so left-out rankings have weight zero, and `LeapAndShift` samples it.
+compiled code. The parameters of a ranker without other rankings come from their prior.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import arviz as az
+import joblib
 import numpy as np
 import nutpie
 import pandas as pd
@@ -32,18 +32,13 @@ from scipy.special import logsumexp
 from bayesrank.data.read import per_row
 from bayesrank.inference.approximation.modes import data_groups, fixed_seed
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
-from bayesrank.inference.mixtures.leap_and_shift import LeapAndShift
-from bayesrank.inference.validation.workers import n_workers, on_workers
+from bayesrank.inference.validation.workers import on_workers
 from bayesrank.schema import (
     COMPONENTS,
     CONTENT,
     FIRST,
     ITEM,
     OUTCOMES,
-    RANKER,
-    RANKS,
-    TURNS,
-    WEIGHT,
     Kept,
     are_numbers,
     groups_of,
@@ -76,7 +71,6 @@ def kfold(
     initvals: Mapping[str, Any] | None = None,
     nuts: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
-    client: Any = None,
     progressbar: bool = False,
 ) -> ELPDDataLOOKFold:
     """Estimate the expected log predictive density by K-fold cross-validation.
@@ -85,8 +79,8 @@ def kfold(
     ----------
     model : pm.Model
         A model in which `var_name` observes rankings, pairs or counts, by a distribution of
-        bayesrank or one labelled by `declare_outcomes`. All other variables are continuous, or full
-        rankings, such as the consensus of a `Mallows`. The model is not changed.
+        bayesrank or one labelled by `declare_outcomes`. All other variables are continuous. The
+        model is not changed.
     var_name : str
         The observed variable.
     by : str, optional
@@ -108,10 +102,9 @@ def kfold(
         Starting values, as in `pm.sample`. For a mixture, pass ``fit_mixture(model).initvals``, so
         that all chains find the same mode.
     nuts : dict, optional
-        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``, or to
-        `pm.NUTS` if rankings are among the parameters.
-    n_jobs, client
-        See `find_MAP_many`; they do not change results. By default, folds run in one process, with
+        Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
+    n_jobs
+        See `find_MAP_many`; it does not change results. By default, folds run in one process, with
         the chains of a fold in parallel.
     progressbar : bool
         Whether to show the progress of the sampler or, with several processes, of the folds.
@@ -126,8 +119,8 @@ def kfold(
     Raises
     ------
     ValueError
-        If there is no such observed variable or group, or if a discrete parameter is not a ranking.
-        If `k` or `folds` do not match the units.
+        If there is no such observed variable or group, or if a parameter is discrete. If `k` or
+        `folds` do not match the units.
 
     Warns
     -----
@@ -141,7 +134,7 @@ def kfold(
     each fit uses less data than in leave-one-out.
 
     A `Mallows` model that marginalises its consensus makes rankings dependent. Use
-    `bayesrank.consensus_log_likelihood` for LOO, or make the consensus a parameter.
+    `bayesrank.consensus_log_likelihood` for LOO. LOO also works if the consensus is a parameter.
 
     References
     ----------
@@ -159,17 +152,25 @@ def kfold(
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """
+    discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
+    if discrete:
+        raise ValueError(
+            f"{discrete[0]!r} is discrete, but kfold samples by NUTS. Marginalise it, or compare "
+            "models by LOO, with br.compare."
+        )
     units = _units(model, var_name, by)
     # models with the same data get the same folds
     fold = _folds(units, k, folds, random_seed or 0, by or units.rows)
     random_seed = fixed_seed(random_seed)
     n_folds = int(fold.max()) + 1
-    alone = n_workers(n_jobs, client) == 1
-    settings = {"draws": draws, "tune": tune, "chains": chains, "initvals": initvals}
+    alone = joblib.effective_n_jobs(n_jobs) == 1
+    settings = {
+        "draws": draws, "tune": tune, "chains": chains, "save_warmup": False,
+        "progress_bar": progressbar and alone, **(nuts or {}),
+    }  # fmt: skip
     if not alone:  # processes in parallel, chains one after the other
         settings["cores"] = 1
-    sampler = _Sampler(settings, nuts or {}, progressbar and alone)
-    prepare = partial(_Folds, model, var_name, units.unit_of_row, sampler)
+    prepare = partial(_Folds, model, var_name, units.unit_of_row, initvals, settings)
     problems = {f: (f, fold == f, random_seed + f) for f in range(n_folds)}
 
     elpd_i = np.empty(len(units.labels))
@@ -178,7 +179,6 @@ def kfold(
         prepare,
         problems,
         n_jobs=n_jobs,
-        client=client,
         description="Folds",
         progressbar=progressbar and not alone,
     ):
@@ -312,115 +312,46 @@ class _Fold(NamedTuple):
     worst_rhat: float  # NaN with one chain
 
 
-class _Sampler(NamedTuple):
-    settings: dict[str, Any]  # as `pm.sample` takes them
-    nuts: Mapping[str, Any]
-    progressbar: bool
-
-
-# from the left-out rows, (n_rows,), and a seed to a posterior
-Fit = Callable[[NDArray[np.bool_], int], xr.Dataset]
-
-
 class _Folds:
-    """A model in a worker that is fitted without a fold and predicts it."""
+    """A model in a worker, compiled once for all folds, that is fitted without a fold."""
 
     def __init__(
-        self, model: pm.Model, var_name: str, unit_of_row: NDArray[np.int64], sampler: _Sampler
+        self,
+        model: pm.Model,
+        var_name: str,
+        unit_of_row: NDArray[np.int64],
+        initvals: Mapping[str, Any] | None,
+        settings: Mapping[str, Any],
     ) -> None:
-        self.var, self.unit_of_row, self.chains = var_name, unit_of_row, sampler.settings["chains"]
-        method = _by_steps if any(map(_is_discrete, model.free_RVs)) else _by_nuts
-        self.fit_without = method(model, var_name, len(unit_of_row), sampler)
+        self.var_name, self.unit_of_row, self.settings = var_name, unit_of_row, settings
+        training = _training_model(model, var_name, len(unit_of_row))
+        self.mask = training.name_for(MASK)
+        self.compiled = nutpie.compile_pymc_model(
+            training,
+            var_names=[rv.name for rv in training.free_RVs],
+            freeze_model=False,
+            initial_points=initvals,
+        )
         self.are_components = name_of(model.name_for(var_name), COMPONENTS) in model.named_vars
         self.log_likelihood = at_draws(model, var_name)
 
     def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
         f, inside, random_seed = fold
         left_out = inside[self.unit_of_row]
-        fit = self.fit_without(left_out, random_seed)
+        model = self.compiled.with_data(**{self.mask: ~left_out})
+        fit = nutpie.sample(model, seed=random_seed, **self.settings)["posterior"].dataset
         logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
             raise ValueError(
-                f"The log-likelihood of {self.var!r} is NaN in fold {f}. Check the model."
+                f"The log-likelihood of {self.var_name!r} is NaN in fold {f}. Check the model."
             )
         per_unit = np.zeros((len(logp), len(inside)))
         np.add.at(per_unit.T, self.unit_of_row, logp.T)
         elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
-        if self.chains == 1:
+        if self.settings["chains"] == 1:
             return _Fold(elpd_i, np.nan)
         rhat = az.rhat(_without_names(logp, left_out, fit) if self.are_components else fit)
         return _Fold(elpd_i, max(float(rhat[name].max()) for name in rhat.data_vars))
-
-
-def _by_nuts(model: pm.Model, var_name: str, n_rows: int, sampler: _Sampler) -> Fit:
-    """Fit continuous parameters by nutpie, with one compiled function for all folds."""
-    training = _training_model(model, var_name, n_rows)
-    settings = dict(sampler.settings)
-    compiled = nutpie.compile_pymc_model(
-        training,
-        var_names=[rv.name for rv in training.free_RVs],
-        freeze_model=False,
-        initial_points=settings.pop("initvals"),
-    )
-    options = {"progress_bar": sampler.progressbar, "save_warmup": False, **settings}
-
-    def fit(left_out: NDArray[np.bool_], random_seed: int | None) -> xr.Dataset:
-        data = compiled.with_data(**{training.name_for(MASK): ~left_out})
-        return nutpie.sample(data, seed=random_seed, **options, **sampler.nuts)["posterior"].dataset
-
-    return fit
-
-
-def _by_steps(model: pm.Model, var_name: str, n_rows: int, sampler: _Sampler) -> Fit:
-    """Fit by NUTS, compiled once, and by steps for the rankings among the parameters."""
-    name = model.name_for(var_name)
-    _check_rankings(model, name)
-    training = clone_model(model)  # a copy with separate data
-    rankings = [rv for rv in training.free_RVs if _is_discrete(rv)]
-    others = [rv for rv in training.free_RVs if not _is_discrete(rv)]
-    weight = training[name_of(name, WEIGHT)].get_value()
-    # for each ranking, the row it belongs to
-    by_ranker = name_of(name, TURNS) in training.named_vars
-    row = training[name_of(name, RANKER)].get_value() if by_ranker else np.arange(n_rows)
-    with training:
-        steps = [pm.NUTS(others, **sampler.nuts)] if others else []
-    settings = sampler.settings | {
-        "cores": 1,
-        "var_names": [rv.name for rv in training.free_RVs],
-        "progressbar": sampler.progressbar,
-        "compute_convergence_checks": False,
-    }
-
-    def fit(left_out: NDArray[np.bool_], random_seed: int | None) -> xr.Dataset:
-        training.set_data(name_of(name, WEIGHT), weight * ~left_out[row])
-        with training:
-            all_steps = [*(LeapAndShift([rv]) for rv in rankings), *steps]
-            return pm.sample(step=all_steps, random_seed=random_seed, **settings)[
-                "posterior"
-            ].dataset
-
-    return fit
-
-
-def _check_rankings(model: pm.Model, name: str) -> None:
-    """Raise if a discrete parameter is not a ranking, or the left-out data have no weights."""
-    start = model.initial_point()
-    for rv in filter(_is_discrete, model.free_RVs):
-        first = np.atleast_1d(start[model.rvs_to_values[rv].name])
-        if (np.sort(first, axis=-1) != np.arange(1, first.shape[-1] + 1)).any():
-            raise ValueError(
-                f"{rv.name!r} is discrete and not a ranking. kfold samples continuous parameters "
-                "by NUTS and full rankings by LeapAndShift. Marginalise it, or fix it."
-            )
-    if name_of(name, RANKS) not in model.named_vars:
-        raise ValueError(
-            f"The model has rankings among its parameters, so {name!r} must observe a br.Rankings: "
-            "kfold can leave out only those. Pass one as observed=."
-        )
-
-
-def _is_discrete(rv: Any) -> bool:
-    return bool(rv.dtype.startswith(("int", "uint", "bool")))
 
 
 def _training_model(model: pm.Model, var_name: str, n_rows: int) -> pm.Model:

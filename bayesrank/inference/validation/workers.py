@@ -1,7 +1,8 @@
 """Solve many problems on processes of this machine or of a cluster, each compiling once.
 
 The preparing function is pickled and sent with every batch of problems. A worker recognises it by a
-digest of the pickle and runs it once. Workers belong to joblib or to a dask cluster.
+digest of the pickle and runs it once. Workers belong to joblib, or to the backend, such as a dask
+cluster, that `joblib.parallel_config` sets.
 
 >>> import math
 >>> from functools import partial
@@ -16,7 +17,6 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import nullcontext
 from itertools import chain
 from pickle import PicklingError
 from typing import Any
@@ -28,7 +28,7 @@ from rich.progress import track
 from bayesrank.data.read import label_repr
 from bayesrank.inference.approximation.modes import one_blas_thread
 
-__all__ = ["WorkersDiedError", "n_workers", "on_workers"]
+__all__ = ["WorkersDiedError", "on_workers"]
 
 Solve = Callable[[Any], Any]
 _Attempt = Generator[dict[Hashable, Any], None, tuple[list[Hashable], Exception | None]]
@@ -61,7 +61,6 @@ def on_workers(
     problems: Mapping[Any, Any],
     *,
     n_jobs: int | None = None,
-    client: Any = None,
     description: str = "Solving",
     progressbar: bool = False,
 ) -> Iterator[dict[Hashable, Any]]:
@@ -75,10 +74,8 @@ def on_workers(
     problems : mapping of label to problem
     n_jobs : int, optional
         Number of processes: 1 for only this process, -1 for one per core. The default is the
-        setting of `joblib.parallel_config`, or else 1.
-    client : dask.distributed.Client, optional
-        Solve on the workers of this client's cluster. Each needs bayesrank, and only one thread,
-        because PyTensor cannot compile in several threads at a time.
+        setting of `joblib.parallel_config`, or else 1. Workers of a cluster need bayesrank, and
+        only one thread, because PyTensor cannot compile in several threads at a time.
     description : str
         Text of the progress bar.
     progressbar : bool
@@ -100,7 +97,7 @@ def on_workers(
     pickled = cloudpickle.dumps(prepare)
     digest = hashlib.sha256(pickled).hexdigest()
     labels = list(problems)
-    size = _handful(len(labels), n_workers(n_jobs, client))
+    size = _handful(len(labels), joblib.effective_n_jobs(n_jobs))
     parts = [labels[k : k + size] for k in range(0, len(labels), size)]
 
     def until_one_dies(waiting: deque[list[Hashable]]) -> _Attempt:
@@ -141,20 +138,7 @@ def on_workers(
         if lost:
             raise WorkersDiedError(lost)
 
-    with _backend(client):
-        yield from track(
-            attempts(), description, len(parts), transient=True, disable=not progressbar
-        )
-
-
-def n_workers(n_jobs: int | None, client: Any) -> int:
-    """Return the number of processes."""
-    with _backend(client):
-        return joblib.effective_n_jobs(-1 if client else n_jobs)
-
-
-def _backend(client: Any) -> Any:
-    return joblib.parallel_config("dask", client=client) if client else nullcontext()
+    yield from track(attempts(), description, len(parts), transient=True, disable=not progressbar)
 
 
 _prepared: dict[str, Solve] = {}  # in a worker, by digest: only the last one
