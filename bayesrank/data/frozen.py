@@ -80,7 +80,7 @@ class Frozen:
         """Refuse the conversion: an array would lose the labels."""
         raise TypeError(
             f"{_rows_name(self)} cannot be converted to an array without losing their labels. Pass "
-            "them to a distribution of bayesrank, use to_frame(), or name an attribute."
+            "them to a distribution of bayesrank, or convert one of their attributes."
         )
 
     # Rows
