@@ -1,6 +1,6 @@
 r"""Audit of a board of matches: what a careful reader checks before trusting it.
 
-Eleven probes examine the matches, not the ranks. Each computes a number, its expected value if
+Eight probes examine the matches, not the ranks. Each computes a number, its expected value if
 nothing is wrong, and a sentence. A probe *fires* if the number exceeds a stated limit, or if chance
 produces such a number in at most one of a thousand boards.
 
@@ -9,12 +9,9 @@ probe        number                                                             
 ===========  ==================================================================  ===================
 connection   matches across the weakest cut of the board into two groups         30 or more
 cycles       largest z such that i beats j, j beats k and k beats i by z          simulated
-order        log odds that being the first adds, in standard errors              within 3.3
-ties         judge or group whose share of ties is furthest off, in z            normal, of so many
 judges       judge whose decided votes go furthest against those of all, in z    normal, of so many
 answers      most matches of a judge who gives one answer in all          19, or by chance
 clusters     z of votes of one group on one pair going together                  permuted
-selection    item whose opponents are fewer than its matches would give, in z    simulated
 duplicates   matches that repeat another one in all respects, in z               permuted
 drift        :math:`\chi^2` of strengths in the first half against the second     its degrees
 fragility    fewest matches whose removal changes the leader, of the leader's    1 % or more
@@ -22,13 +19,12 @@ fragility    fewest matches whose removal changes the leader, of the leader's   
 
 Expected outcomes are those of Davidson's model (Bradley-Terry's without ties) at the mode, with an
 order effect. A probe is a contrast of the residuals of the counts that its defect would make large.
-With the posterior of a model, some probes compare with matches simulated from it: cycles, order,
-ties, judges and clusters. They then show what that model leaves unexplained.
 
-A probe that fires tells you where to look. It does not prove cheating.
+A probe that fires tells you where to look. It does not prove cheating. A model may include what it
+finds, such as groups of votes; `bayesrank.match_checks` looks for what a fitted model misses.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -36,17 +32,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.special import expit
-from scipy.stats import chi2, gumbel_r, norm, t
+from scipy.stats import chi2, norm
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference import MatchFit, fit_matches
-from bayesrank.results.checks.match_checks import predicted_counts
-from bayesrank.schema import COUNTS, FIRST, SECOND
 
 __all__ = ["PROBES", "audit"]
 
@@ -69,9 +61,7 @@ CHANCE = ", which may be chance."
 
 def audit(
     pairs: Pairs,
-    posterior: xr.DataTree | None = None,
     *,
-    var_name: str = "y",
     time: str | None = None,
     order_effect: bool = True,
     probes: Sequence[str] | None = None,
@@ -83,16 +73,10 @@ def audit(
     ----------
     pairs : Pairs
         Matches, with judges, users, prompts, days or categories as groups.
-    posterior : DataTree, optional
-        Of a model that observes these pairs, with the group posterior_predictive:
-        ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``. The probes of cycles,
-        order, ties, judges and clusters then compare with this model.
-    var_name : str
-        The observed variable of that model.
     time : str, optional
         The group whose labels are in order of time, for the probe of drift.
     order_effect : bool
-        Whether the order of a pair has a meaning. False skips the probe of order.
+        Whether the order of a pair has a meaning.
     probes : sequence of str, optional
         Names of probes; by default all.
     random_seed : int, optional
@@ -109,8 +93,7 @@ def audit(
     Raises
     ------
     ValueError
-        If a group or probe does not exist, no match was played, or the posterior does not predict
-        these pairs.
+        If a group or probe does not exist, or no match was played.
 
     Examples
     --------
@@ -131,8 +114,7 @@ def audit(
         raise ValueError("All counts are 0: no match was played, and there is nothing to audit.")
     if time is not None:
         pairs.group_labels(time)  # raises if there is none
-    drawn = None if posterior is None else _predicted(pairs, posterior, var_name)
-    board = _Board(pairs, time, order_effect, np.random.default_rng(random_seed), drawn)
+    board = _Board(pairs, time, order_effect, np.random.default_rng(random_seed))
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
     return pd.DataFrame(found, pd.Index(names, name="probe"), columns)
@@ -169,12 +151,7 @@ class _Board:
     """The matches, what is expected of them, and what all probes look at."""
 
     def __init__(
-        self,
-        pairs: Pairs,
-        time: str | None,
-        order_effect: bool,
-        rng: np.random.Generator,
-        drawn: NDArray[np.integer] | None,
+        self, pairs: Pairs, time: str | None, order_effect: bool, rng: np.random.Generator
     ) -> None:
         # whatever their evidence is worth: each match was played once
         pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
@@ -184,11 +161,7 @@ class _Board:
         self.first, self.second = (x.astype(np.int64) for x in (pairs.first, pairs.second))
         self.n = pairs.counts.sum(axis=1)
         self.lead = self.fit.utility[self.first] - self.fit.utility[self.second]
-        self.drawn = drawn  # (draws, n_pairs, 3): matches as the posterior predicts them
         self.p = self.fit.probabilities(self.lead)  # (n_pairs, 3): first, second, tie
-        if drawn is not None:
-            # and one match as at the mode, so that nothing is impossible, nor are pairs empty
-            self.p = (drawn.sum(axis=0) + self.p) / (len(drawn) * self.n[:, None] + 1)
         low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
         _, self.meeting = np.unique(low * pairs.n_items + high, return_inverse=True)
         self.sign = np.where(self.first < self.second, 1.0, -1.0)  # towards the lower number
@@ -206,45 +179,6 @@ class _Board:
     def duplicates(self) -> _Found:
         """What is found of matches that repeat others, which other probes leave out."""
         return _duplicates(self)
-
-    def sums(
-        self, cells: Sequence[Ints], signs: Sequence[float], size: int, weights: Floats,
-        variance: Floats,
-    ) -> tuple[Floats, Floats]:  # fmt: skip
-        """Residual of weighted counts (n_pairs, 3) summed by cell, and its variance by chance.
-
-        Without a posterior, `variance` (n_pairs,) is the variance of the weighted counts.
-        """
-
-        def by_cell(counts: NDArray[Any]) -> Floats:
-            points = (weights * counts).sum(axis=1)
-            sums = (s * np.bincount(k, points, size) for k, s in zip(cells, signs, strict=True))
-            return np.asarray(sum(sums))
-
-        seen = by_cell(self.pairs.counts)
-        if self.drawn is None:
-            by_chance = sum(np.bincount(k, variance, size) for k in cells)
-            return seen - by_cell(self.n[:, None] * self.p), np.asarray(by_chance)
-        drawn = np.stack([by_cell(counts) for counts in self.drawn])
-        # the mean of a few draws has an error as well
-        return seen - drawn.mean(axis=0), drawn.var(axis=0, ddof=1) * (1 + 1 / len(drawn))
-
-    def z(self, off: Floats, variance: Floats, enough: float = ENOUGH) -> Floats:
-        """Standardise sums to normals (Student's t with few draws); 0 if the variance is small."""
-        z = np.where(variance < enough, 0.0, off / np.sqrt(np.maximum(variance, enough)))
-        if self.drawn is None:
-            return np.asarray(z)
-        tail = t.sf(np.abs(z), len(self.drawn) - 1)
-        return np.asarray(np.sign(z) * norm.isf(np.maximum(tail, np.finfo(float).tiny)))
-
-    def most_extreme(self, off: Floats, variance: Floats) -> tuple[int, float, float] | None:
-        """Find the sum that is furthest off: its position, z, and a bound of p among all sums."""
-        tests = int((variance >= ENOUGH).sum())
-        if not tests:
-            return None
-        z = self.z(off, variance)
-        k = int(np.abs(z).argmax())
-        return k, float(z[k]), min(1.0, tests * 2 * float(norm.sf(abs(z[k]))))
 
     @staticmethod
     def moments(p: Floats) -> tuple[Floats, Floats]:
@@ -306,34 +240,6 @@ def _connection(board: _Board) -> _Found:
     )
 
 
-def _selection(board: _Board) -> _Found:
-    """Find an item that met fewer opponents than its matches would give."""
-    enough = np.flatnonzero(board.matches >= 10)
-    if len(enough) < 5:
-        return _Found("Fewer than five items have ten matches: nobody's opponents stand out.")
-    count = np.array([_effective(board.meetings[i]) for i in enough])
-    # boards are made by design, which spares pairs: it is who differs from the others that counts
-    relative = np.log(count)
-    centre = np.median(relative)
-    spread = 1.4826 * np.median(np.abs(relative - centre))
-    apart = (centre - relative) / max(spread, 0.1)
-    k = int(apart.argmax())
-    item, p = int(enough[k]), min(1.0, len(enough) * norm.sf(apart[k]))
-    fires = bool(p < RARE)
-    if fires:  # unless that happens by chance, with few matches
-        others = np.where(np.arange(len(board.matches)) == item, 0.0, board.matches)
-        drawn = board.rng.multinomial(int(board.matches[item]), others / others.sum(), size=200)
-        by_chance = np.log([_effective(times) for times in drawn])
-        z = (by_chance.mean() - relative[k]) / max(by_chance.std(), 1e-3)
-        fires = bool(z > norm.isf(RARE / len(enough)))
-    what = (
-        f"{board.name(item)} met as many opponents as if it had met {count[k]:.1f} of them "
-        f"equally often; the median of all items is {np.exp(centre):.1f}"
-    )
-    consequence = "its place rests on a selection of opponents"
-    return _found(what, consequence, apart[k], p=p, fires=fires)
-
-
 def _duplicates(board: "_Board") -> _Found:
     """Count matches that repeat another one in all respects."""
     groups = board.groupings()
@@ -373,7 +279,7 @@ def _cycles(board: _Board) -> _Found:
     items = items[board.matches[items] > 0]
     if len(items) < 3:
         return _Found("There are fewer than three items: no cycle is possible.")
-    pairs = board.pooled if board.drawn is None else board.pairs
+    pairs = board.pooled
     inside = pairs.counts.any(axis=1) & np.isin((pairs.first, pairs.second), items).all(axis=0)
     first, second = (np.searchsorted(items, side[inside]) for side in (pairs.first, pairs.second))
     n = pairs.counts[inside].sum(axis=1)
@@ -406,12 +312,8 @@ def _cycles(board: _Board) -> _Found:
 
     value, cycle = clearest(pairs.counts[inside])
     one, other, third = (board.name(x) for x in items[cycle])
-    if board.drawn is None:
-        boards: Iterable[Any] = (board.rng.multinomial(n, p) for _ in range(DRAWS))
-    else:
-        boards = board.drawn[:, inside]
-    drawn = np.array([clearest(counts)[0] for counts in boards])
-    rarity, typical = _tail(value, drawn), float(np.median(drawn))
+    drawn = np.array([clearest(board.rng.multinomial(n, p))[0] for _ in range(DRAWS)])
+    rarity, typical = (1 + (drawn >= value).sum()) / (1 + DRAWS), float(np.median(drawn))
     if value <= 0:
         return _Found("No three items beat one another in a circle.", value, typical, rarity)
     what = (
@@ -425,76 +327,29 @@ def _cycles(board: _Board) -> _Found:
     return _found(what, consequence, value, typical, rarity, otherwise=CHANCE)
 
 
-def _order(board: _Board) -> _Found:
-    """Say whether being the first is an advantage, or more of one than the posterior predicts."""
-    if not board.order_effect:
-        return _Found("The order of the items means nothing here.")
-    if board.drawn is not None:
-        one = np.zeros(board.pairs.n_pairs, dtype=np.int64)
-        points = np.tile([0.5, -0.5, 0.0], (len(one), 1))
-        z = float(board.z(*board.sums([one], [1.0], 1, points, board.n / 4), ENOUGH / 4)[0])
-        side = "more" if z > 0 else "less"
-        what = f"The first wins {side} than the model predicts, by {abs(z):.1f} standard errors"
-        consequence = "it does not take account of the order"
-    else:
-        value, error = board.fit.order_effect
-        z = value / error
-        what = (
-            f"Being the first adds {value:+.2f} (standard error {error:.2f}) to the log odds, and "
-            f"{100 * (expit(value) - 0.5):+.1f} % to the share of decided matches of equal items"
-        )
-        consequence = "a model without an order effect is wrong about those who often stand first"
-    return _found(what, consequence, z, p=2 * norm.sf(abs(z)), otherwise=CHANCE)
-
-
-def _ties(board: _Board) -> _Found:
-    """Find who calls ties more or less readily than the others."""
-    groups = {k: v for k, v in board.groupings().items() if len(v[0]) < MANY}
-    if not board.pairs.counts[:, 2].any():
-        return _Found("Nothing ties.")
-    if not groups:
-        return _Found("There is one judge and no group of few labels: nobody to compare.")
-    tied = np.tile([0.0, 0.0, 1.0], (board.pairs.n_pairs, 1))
-    variance = board.n * board.p[:, 2] * (1 - board.p[:, 2])
-    sums = [board.sums([i], [1.0], len(x), tied, variance) for x, i in groups.values()]
-    names = [
-        str(label) if name == "judge" else f"{name} {label}"
-        for name, (labels, _) in groups.items()
-        for label in labels
-    ]
-    most = board.most_extreme(*np.concatenate(sums, axis=1))
-    if most is None:
-        return _Found("Nobody has matches enough to compare their ties.")
-    k, z, p = most
-    what = (
-        f"{names[k]} calls ties {'more' if z > 0 else 'less'} often than the closeness of its "
-        f"matches explains, by {abs(z):.1f} standard errors"
-    )
-    return _found(what, "what a tie is differs by who judges", z, p=p, otherwise=CHANCE)
-
-
 def _judges(board: _Board) -> _Found:
     """Find a judge whose votes go against those of all, or who favours an item."""
-    groups = {k: v for k, v in board.groupings().items() if k == "judge"}
-    if not groups:
-        return _Found("There is one judge only.")
-    labels, idx = groups["judge"]
+    labels, idx = board.pairs.judges, board.pairs.judge_idx.astype(np.int64)
     n_judges, n_items = len(labels), board.pairs.n_items
+    if n_judges < 2:
+        return _Found("There is one judge only.")
     # matches that are decided: how readily a judge calls ties is another question
     first, second = board.pairs.counts[:, 0], board.pairs.counts[:, 1]
     wins = board.p[:, 0] / (board.p[:, 0] + board.p[:, 1])
-    points = np.stack([1 - wins, -wins, np.zeros_like(wins)], axis=1)
-    variance = (first + second) * wins * (1 - wins)
-    lead = board.lead
-    weights = lead[:, None] * points
-    against, width = board.sums([idx], [1.0], n_judges, weights, lead**2 * variance)
-    cells = [idx * n_items + side for side in (board.first, board.second)]
-    favour, spread = board.sums(cells, [1.0, -1.0], n_judges * n_items, points, variance)
+    points, variance = first * (1 - wins) - second * wins, (first + second) * wins * (1 - wins)
+    one, other = (idx * n_items + side for side in (board.first, board.second))
+    n_cells = n_judges * n_items
+    favour = np.bincount(one, points, n_cells) - np.bincount(other, points, n_cells)
+    spread = np.bincount(one, variance, n_cells) + np.bincount(other, variance, n_cells)
+    against = np.bincount(idx, board.lead * points, n_judges)
+    width = np.bincount(idx, board.lead**2 * variance, n_judges)
     off, widths = np.concatenate([against, favour]), np.concatenate([width, spread])
-    most = board.most_extreme(off, widths)
-    if most is None:
+    tests = int((widths >= ENOUGH).sum())
+    if not tests:
         return _Found("No judge has matches enough to be compared with the others.")
-    k, z, p = most
+    all_z = np.where(widths < ENOUGH, 0.0, off / np.sqrt(np.maximum(widths, ENOUGH)))
+    k = int(np.abs(all_z).argmax())
+    z, p = float(all_z[k]), min(1.0, tests * 2 * float(norm.sf(abs(all_z[k]))))
     if k < n_judges:
         how = "more against" if z < 0 else "more closely with"
         what = f"{labels[k]} votes {how} the order of all others than chance explains"
@@ -716,58 +571,11 @@ def _pooled(pairs: Pairs) -> Pairs:
     )
 
 
-def _predicted(pairs: Pairs, posterior: xr.DataTree, var_name: str) -> NDArray[np.integer]:
-    """Read the matches that a posterior predicts: (draws, n_pairs, 3)."""
-    kept, drawn = predicted_counts(posterior, var_name, DRAWS)
-    labels, n_outcomes = np.asarray(pairs.coords["item"]), drawn.shape[2]
-    items = labels if kept.items is None else kept.items.to_numpy()
-    mine = [labels[pairs.first], labels[pairs.second], *pairs.counts[:, :n_outcomes].T]
-    theirs = [*(items[kept[side].to_numpy()] for side in (FIRST, SECOND)), *kept[COUNTS].values.T]
-    for name in sorted(kept.groups.keys() & {"judge", *pairs.groups}):
-        known, asked = kept.labels(name), pairs.coords[name]
-        if {*map(str, known)} == {*map(str, asked)}:  # a model may know of fewer judges
-            mine.append(asked[pairs.group_idx(name)])
-            theirs.append(known[kept.codes(name)])
-    order = _numbered(theirs).get_indexer(_numbered(mine))
-    if (order < 0).any() or len(order) != drawn.shape[1]:
-        raise ValueError(
-            f"The posterior is of other matches ({drawn.shape[1]:,} rows) than these pairs "
-            f"({len(order):,} rows). Give the pairs that its model observes."
-        )
-    if pairs.counts[:, n_outcomes:].any():
-        raise ValueError(
-            "These pairs have ties and the posterior is of a model without: take Davidson."
-        )
-    return np.pad(drawn[:, order], [(0, 0), (0, 0), (0, 3 - n_outcomes)])
-
-
-def _numbered(columns: Sequence[Any]) -> pd.MultiIndex:
-    """Index rows by what they hold, equal ones by their order as well."""
-    table = pd.DataFrame({k: np.asarray(x).astype(str) for k, x in enumerate(columns)})
-    table["n"] = table.groupby([*table.columns]).cumcount()
-    return pd.MultiIndex.from_frame(table)
-
-
 def _played(pairs: Pairs) -> Floats:
     """How many matches each item is in."""
     n = pairs.counts.sum(axis=1)
     first, second = (np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
     return np.asarray(first + second)
-
-
-def _tail(value: float, drawn: Floats) -> float:
-    """Share of simulated boards that are as extreme, or Gumbel's upper bound if they are few."""
-    share = float((1 + (drawn >= value).sum()) / (1 + len(drawn)))
-    if len(drawn) >= DRAWS or value <= drawn.max():
-        return share
-    scale = max(float(drawn.std()), 1e-12) * np.sqrt(6) / np.pi
-    return min(share, float(gumbel_r.sf(value, drawn.mean() - np.euler_gamma * scale, scale)))
-
-
-def _effective(times: NDArray[Any]) -> float:
-    """Return how many opponents, met equally often, are as many as these."""
-    share = times[times > 0] / times.sum()
-    return float(np.exp(-(share * np.log(share)).sum()))
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:
@@ -780,12 +588,9 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 PROBES: dict[str, Callable[[_Board], _Found]] = {
     "connection": _connection,
     "cycles": _cycles,
-    "order": _order,
-    "ties": _ties,
     "judges": _judges,
     "answers": _answers,
     "clusters": _clusters,
-    "selection": _selection,
     "duplicates": lambda board: board.duplicates,
     "drift": _drift,
     "fragility": _fragility,

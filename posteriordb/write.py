@@ -26,7 +26,6 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import sample
-from bayesrank.results import write_whole
 
 HERE = Path(__file__).parent
 WHO = {"added_by": "The bayesrank developers", "added_date": "2026-11-23"}
@@ -301,7 +300,7 @@ def sampled(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def write_json(path: str, content: Any) -> None:
     """Write a file that is read by people as well."""
     (HERE / path).parent.mkdir(parents=True, exist_ok=True)
-    write_whole(HERE / path, (json.dumps(content, indent=2) + "\n").encode())
+    (HERE / path).write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 def write_zipped(path: str, content: Any) -> None:
@@ -313,7 +312,7 @@ def write_zipped(path: str, content: Any) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr(entry, json.dumps(content, separators=(",", ":")), compresslevel=9)
-    write_whole(target, archive.getvalue())
+    target.write_bytes(archive.getvalue())
 
 
 def described(name: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_a_run_after_warming_up_compiles_nothing(tmp_path):
     table = tmp_path / "table.csv"
     text, (command, *options) = RUNS["matches with judges"]
     table.write_text(text, "utf-8")
-    once = "Compiling, once"
+    once = "Compiling once"
     assert once in said(command, str(table), *options)
     warming = said("warm-up")
     assert all(f"Compiling for {name} ..." in warming for name in RUNS)

@@ -16,8 +16,8 @@ import bayesrank as br
 from bayesrank.cli import match_sections
 from bayesrank.cli.dated import DatedJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
-from bayesrank.cli.read_matches import read_dated_pairs
-from bayesrank.cli.read_rankings import read_coming_rankings, read_rankings
+from bayesrank.cli.read_matches import read_matches
+from bayesrank.cli.read_rankings import read_rankings
 from tests.commands import refuses, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
@@ -61,12 +61,12 @@ def edited(**values):
 def said_of(folder, coming=None):
     notes = []
     columns = replace(COLUMNS, coming=coming)
-    pairs, ahead = read_dated_pairs(Path("m.csv"), columns, notes.append)
+    pairs, ahead = read_matches(Path("m.csv"), columns, notes.append)
     fit = Fit(
         output_dir=folder, seed=1, draws=100, tune=50, chains=2, top=3, prior="zero-sum",
         prior_scale=None, made="today",
     )  # fmt: skip
-    return DatedJob(pairs, "t", fit, order=True, coming=ahead), notes
+    return DatedJob(pairs, "t", fit, columns, coming=ahead), notes
 
 
 # Whole runs
@@ -130,13 +130,12 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     refuses(run("report", folder / "posterior.nc"), "Run the command again: bayesrank matches")
 
 
-def test_the_audit_finds_that_strengths_change_as_the_model_knows(folder):
-    pairs = read_dated_pairs(Path("m.csv"), COLUMNS, print)[0]
-    part = match_sections.audit_of_dated(pairs, order=True)
-    assert part.table.loc["Drift", "Found"] == "in the model"
-    assert "moved most" in part.table.loc["Drift", "In words"]
-    assert part.paragraphs[1].endswith("The strengths of this model change over time.")
-    assert not part.notes
+def test_changing_strengths_are_a_finding_only_for_a_model_without_them(folder):
+    pairs = read_matches(Path("m.csv"), COLUMNS, print)[0]
+    assert match_sections.audit_of_dated(pairs, order=True).notes == []
+    notes = match_sections.audit_of(pairs, ["date"], order=True).notes
+    (note,) = [note for note in notes if "moved most" in note]
+    assert note.endswith("Use --date date instead of --group to let them change.")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +208,7 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
     assert "; at the last date riser " in strength.alt
     assert " from 20" in when.alt
-    chosen = DatedJob(said.data, "t", said.fit, since="2021-06-01", order=True)
+    chosen = DatedJob(said.data, "t", said.fit, replace(COLUMNS, since="2021-06-01"))
     assert chosen.cautions() == []
 
 
@@ -233,21 +232,20 @@ def races(folder):
     table = pd.DataFrame(rows, columns=["race", "driver", "place", "day"])
     table.to_csv("r.csv", index=False)
     columns = RankColumns(ranker="race", item="driver", rank="place", date="day")
-    rankings = read_rankings(Path("r.csv"), columns, lambda _: None)
+    columns = replace(columns, coming=Path("next.csv"))
 
-    def coming(text):
+    def read(text):
         Path("next.csv").write_text(f"race,driver,day\n{text}\n")
-        return read_coming_rankings(replace(columns, coming=Path("next.csv")), print, rankings)
+        return *read_rankings(Path("r.csv"), columns, lambda _: None), columns
 
-    return rankings, coming
+    return read
 
 
 @pytest.mark.slow
 def test_rankings_to_come_are_forecast(folder, races):
-    rankings, coming = races
-    ahead = coming("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
+    rankings, ahead, columns = races("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
     fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
-    said = DatedJob(rankings, "t", fit, coming=ahead)
+    said = DatedJob(rankings, "t", fit, columns, coming=ahead)
     (part,) = said._forecasts()
     found = part.files["forecasts.csv"].reset_index()
     assert found["ranking"].tolist() == ["near"] * 3 + ["far"] * 2

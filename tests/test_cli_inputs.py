@@ -9,7 +9,6 @@ second winning, and ties (``ale-bock 2:0:1``).
 import bz2
 import gzip
 import io
-import json
 import lzma
 import re
 import shlex
@@ -25,7 +24,6 @@ from click.testing import CliRunner
 from bayesrank import cli
 from bayesrank.cli import commands
 from bayesrank.data import Rankings
-from tests.commands import command
 
 LONG = ("--ranker", "judge", "--item", "beer")
 STARS = (*LONG, "--rating", "stars")
@@ -289,41 +287,3 @@ def test_a_table_is_read_or_refused_with_a_sentence(fitted, tmp_path, case, gold
         assert fitted == []
         assert sum(line.startswith("Error: ") for line in said) == 1
     golden(case, "\n".join([f"exit {result.exit_code}", *said]))
-
-
-WHOLE = {  # what follows the name of the file, and the first and last of the table
-    "retirements": (
-        "race;car;place\n" + "".join(
-            f"{race};ale;1\n{race};bock;2\n{race};007;3\n{race};7;DNF\n" for race in range(12)
-        ),
-        ("rank", "--ranker", "race", "--item", "car", "--rank", "place", "--last-block", "DNF"),
-        ("ale", "7"),
-    ),
-    "ballots": (
-        "ballot,n\nale > bock = cider,9\nbock > cider,5\n",
-        ("rank", "--ballot", "ballot", "--weight", "n", "--missing", "last"),
-        ("ale", "cider"),
-    ),
-    "winners": (
-        "w,l\n" + "ale,bock\n" * 9 + "bock,cider\n" * 9 + "cider,ale\n",
-        ("matches", "--winner", "w", "--loser", "l"),
-        ("ale", "cider"),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", WHOLE)
-def test_a_whole_run_of_a_table_that_is_not_usual(tmp_path, case):
-    content, (name, *args), ends = WHOLE[case]
-    (tmp_path / "t.csv").write_text(content, encoding="utf-8")
-    out = tmp_path / "out"
-    few = ("--draws", 400, "--tune", 300, "--chains", 2, "--seed", 1, "--output-dir", out)
-    result = command(name, tmp_path / "t.csv", *args, *few)
-    table = pd.read_csv(out / "ranks.csv", dtype={"item": str})
-    assert (table["item"].iloc[0], table["item"].iloc[-1]) == ends
-    assert f"{ends[0]} leads: mean rank" in result.stdout
-    again = command("report", out / "posterior.nc", "--output-dir", tmp_path / "again", "--json")
-    said = json.loads(again.stdout)
-    assert [row["item"] for row in said["ranks"]] == table["item"].tolist()
-    assert (tmp_path / "again" / "ranks.csv").read_bytes() == (out / "ranks.csv").read_bytes()

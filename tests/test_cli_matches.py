@@ -3,7 +3,6 @@
 Most tests put draws of their own in the place of the sampler, which takes seconds to compile.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import bayesrank
 from bayesrank import leaderboard
 from bayesrank.audit import PROBES
 from bayesrank.cli import match_sections, next_matches, texts
-from tests.commands import command, data_of, few, no_sampling, notes, refuses, run
+from tests.commands import command, data_of, few, no_sampling, notes, run
 
 HEAD = "left,right,result,who,kind,times\n"
 MATCHES = f"""{HEAD}ale,bock,first,ann,taste,3
@@ -154,10 +153,7 @@ def test_counts_and_ties_reach_the_model(folder, sampler):
     ]  # fmt: skip
     assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
     assert sampler[-1]["nuts"] == {}
-
-
-def test_each_row_is_a_match_without_counts(folder, sampler):
-    assert model_of(sampler, *COLUMNS)["y_counts"].get_value().sum() == 5
+    assert model["utility_z"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
 
 
 def test_options_reach_the_model_and_the_sampler(folder, sampler):
@@ -170,11 +166,6 @@ def test_options_reach_the_model_and_the_sampler(folder, sampler):
     asked = sampler[-1]
     assert [asked[key] for key in ("random_seed", "draws", "tune", "chains")] == [7, 30, 60, 3]
     assert asked["nuts"] == {"target_accept": 0.95}
-
-
-def test_the_prior_has_no_sum_by_default(folder, sampler):
-    model = model_of(sampler, *COUNTED)
-    assert model["utility_z"].owner.op.__class__.__name__ == "ZeroSumNormalRV"
 
 
 # Data to be told about
@@ -215,25 +206,6 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     assert page.count("<td>judge ") == 100
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
     assert sampler[-1]["nuts"] == {}
-
-
-def test_names_of_any_kind_are_shown(folder, sampler):
-    text = edited("ale", "<b>&").replace("ann", "<i>").replace("taste", '"a/b"')
-    (folder / "m.csv").write_text(text, encoding="utf-8")
-    assert notes(run("matches", "m.csv", *ALL)) == []
-    page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert "<td>&lt;b&gt;&amp;</td>" in page
-    assert "<td>&lt;i&gt;</td>" in page
-    assert '<th scope="col">a/b</th>' in page
-
-
-def test_places_are_checked_before_sampling(folder, sampler):
-    (OUT / "judges.csv").mkdir(parents=True)
-    refuses(
-        run("matches", "m.csv", *ALL),
-        "judges.csv is a folder, but a file with this name must be written.",
-    )
-    assert sampler == []
 
 
 @pytest.mark.slow
@@ -292,43 +264,23 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     assert again["groups"] == said["groups"]
 
 
-def audited(monkeypatch, known):
-    """Say what the page says where all probes fire, of a model that knows of some."""
-
-    def audit(pairs, posterior=None, *, probes=("order", "clusters", "cycles"), **_):
-        rows = {"fires": True, "value": 9.0, "expected": 0.0, "p": 0.0, "says": "Far off."}
-        found = pd.DataFrame(rows, index=pd.Index(probes, name="probe"))
-        found["fires"] = ~found.index.isin(known if posterior else [])
-        return found
-
-    monkeypatch.setattr(match_sections, "audit", audit)
-    return match_sections.audit_of(None, "the posterior", [], order=True)
-
-
-def test_what_the_model_knows_of_is_not_said_to_be_missed(monkeypatch):
-    part = audited(monkeypatch, ["order", "ties"])
-    found = part.table["Found"].to_dict()
-    assert found == {"Order": "in the model", "Clusters": "look at this", "Cycles": "look at this"}
-    assert part.paragraphs[1:] == [
-        "Far off. The model includes this effect.", "Far off.", "Far off."
-    ]  # fmt: skip
-    assert part.notes == ["Far off.", "Far off."]
-    assert part.data["audit"]["in_model"].to_dict() == {
-        "order": True, "clusters": False, "cycles": False
-    }  # fmt: skip
-
-
-def test_what_is_found_is_looked_for_in_what_the_model_predicts(folder):
-    """The first wins nearly always: with an order effect the model knows, without it does not."""
+@pytest.mark.parametrize(
+    ("groups", "opinions"), [([], False), (["prompt"], False), (["prompt"], True)]
+)
+def test_an_effect_that_the_model_includes_is_not_noted(groups, opinions):
+    """Votes of a prompt are the same."""
     rng = np.random.default_rng(0)
-    pairs = rng.permuted(np.tile(["ale", "bock", "cider"], (300, 1)), axis=1)[:, :2]
-    table = pd.DataFrame(pairs, columns=["left", "right"])
-    table["won"] = np.where(rng.random(300) < 0.8, "first", "second")
-    table.to_csv("first.csv", index=False)
-    common = ("matches", "first.csv", "--first", "left", "--second", "right", "--outcome", "won")
-    said = data_of(run(*common, *QUICK, "--json"))
-    assert {row["probe"] for row in said["audit"] if row["in_model"]} == {"order"}
-    assert not any("Being the first" in note for note in said["notes"])
+    pairs = rng.permuted(np.tile(["ale", "bock", "cider"], (200, 1)), axis=1)[:, :2]
+    prompts = pd.DataFrame(pairs, columns=["x", "y"]).assign(prompt=range(200))
+    prompts["won"] = np.where(rng.random(200) < 0.8, "first", "second")
+    votes = pd.concat([prompts.assign(judge=f"j{k}") for k in range(4)])
+    names = {"first": "x", "second": "y", "outcome": "won", "judge": "judge", "by": ["prompt"]}
+    pairs = bayesrank.Pairs.from_frame(votes, **names)
+    part = match_sections.audit_of(pairs, groups, order=True, opinions=opinions)
+    assert part.table.loc["Clusters", "Found"] == ("in the model" if groups else "look at this")
+    assert part.table.loc["Clusters", "In words"].endswith("groups these matches.") == bool(groups)
+    assert part.data["audit"].loc["clusters", "in_model"] == bool(groups)
+    assert any("Votes of one prompt" in note for note in part.notes) == (not groups)
 
 
 def test_judges_of_families_are_counted(folder, sampler):
@@ -389,11 +341,6 @@ def test_ties_of_items_and_of_strength_are_told(folder, sampler):
         assert row["low"] == pytest.approx(float(mine.quantile(0.03)), abs=1e-5)
     (slope,) = said["ties_by_strength"]
     assert slope["mean"] == pytest.approx(float(draws["strength_tie_slope"].mean()), abs=1e-5)
-    page = (OUT / "report.html").read_text(encoding="utf-8")
-    times = np.exp(tied_effect := {row["item"]: row["mean"] for row in said["ties"]}["ale"])
-    assert tied_effect != 0
-    assert f"<td>ale</td><td>0.17</td><td>{times:.2f}</td>" in page
-    assert "often with each other than weak items do." in page
     # the table by the lower end, the verdict by mean rank
     low = (draws["utility"] - draws["utility"].mean("item")).quantile(0.03, ("chain", "draw"))
     assert [row["item"] for row in said["ranks"]] == list(low["item"][(-low).argsort()].values)
@@ -402,19 +349,6 @@ def test_ties_of_items_and_of_strength_are_told(folder, sampler):
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
     for name in ("ties", "ties_by_strength", "ranks", "next_matches"):
         assert again[name] == said[name]
-
-
-def test_the_lower_end_may_be_that_of_elo(folder, sampler):
-    result = run(
-        "matches", "m.csv", *COUNTED, "--sort", "lower", "--scale", "elo", "--interval", 0.8
-    )
-    assert result.exit_code == 0, result.output
-    table = pd.read_csv(OUT / "ranks.csv")
-    assert table["lower"].tolist() == table["elo_low"].tolist() == sorted(table["elo_low"])[::-1]
-    page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert "<b>Lower</b> is the lower end of the" in page
-    shown = re.findall("<tr[^>]*><td>(ale|bock|cider)</td>", page)[:3]
-    assert shown == table["item"].tolist()
 
 
 # What to play next
@@ -483,15 +417,6 @@ def test_of_many_items_those_in_doubt_are_chosen_from():
     assert chosen["matches"].sum() == 10
 
 
-def test_a_plan_supposes_typical_judges_where_there_are_judges():
-    posterior, summary = board([1.0, 0.98, 0.0])
-    said = next_matches.coming(posterior, summary, 3, []).text()
-    assert "It assumes no change in the match-ups." in said
-    posterior["posterior"]["adherence"] = ("judge", [1.0])
-    said = next_matches.coming(posterior, summary, 3, []).text()
-    assert "It assumes typical judges and no change in the match-ups." in said
-
-
 def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
     folder, _ = whole
     table = pd.read_csv(folder / "out" / "checks.csv", index_col=["statistic", "label"])
@@ -499,6 +424,16 @@ def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):
     assert ("group points", "ale, category look") in table.index
 
 
-def test_matches_that_go_together_are_left_out_of_the_plan():
-    part = next_matches.coming(*board([1.0, 0.98, 0.0]), 3, ["prompt", "user"])
-    assert "and it treats matches with the same prompt or user as independent." in part.text()
+@pytest.mark.parametrize(
+    ("judged", "groups", "sentence"),
+    [
+        (False, [], "It assumes no change in the match-ups."),
+        (True, [], "It assumes typical judges and no change in the match-ups."),
+        (False, ["prompt", "user"], "treats matches with the same prompt or user as independent."),
+    ],
+)
+def test_a_plan_says_what_it_assumes(judged, groups, sentence):
+    posterior, summary = board([1.0, 0.98, 0.0])
+    if judged:
+        posterior["posterior"]["adherence"] = ("judge", [1.0])
+    assert sentence in next_matches.coming(posterior, summary, 3, groups).text()

@@ -1,22 +1,17 @@
 """What groups, features and judges do to a leaderboard: on made-up boards, whose truth is known.
 
 Votes of one prompt on the same two answers go together; a longer answer pleases whoever it is by;
-one judge decides by something else; and a few people say what many machines are to be held to.
+one judge decides by something else.
 """
-
-import itertools
-import warnings
 
 import numpy as np
 import pandas as pd
 import pymc as pm
 import pytensor
 import pytest
-import xarray as xr
 from scipy.optimize import minimize
 
 import bayesrank as br
-from bayesrank.data import UncomparedItemWarning
 from bayesrank.inference import fit_inla, fit_pairs, sample
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.results import outcome_probability
@@ -49,18 +44,6 @@ def two_of(rng, n_items, n):
 
 
 # Votes of one prompt
-
-
-def votes_by_prompt(rng, n_prompts, votes, spread):
-    """Votes on two answers to every prompt, which are better or worse than their systems."""
-    utility = rng.normal(size=len(SYSTEMS))
-    utility -= utility.mean()
-    one, other = two_of(rng, len(SYSTEMS), n_prompts)
-    lead = utility[one] - utility[other] + spread * np.sqrt(2) * rng.normal(size=n_prompts)
-    prompt = np.repeat(np.arange(n_prompts), votes)
-    won = rng.random(len(prompt)) < logistic(lead)[prompt]
-    table = pd.DataFrame({"x": SYSTEMS[one][prompt], "y": SYSTEMS[other][prompt], "prompt": prompt})
-    return utility, table.assign(won=np.where(won, "first", "second"))
 
 
 def covered(posterior, utility):
@@ -109,18 +92,6 @@ def test_intervals_are_as_wide_as_they_should_be_with_five_votes_of_a_prompt():
     (together, apart), error = share.mean(0), share.std(0, ddof=1) / np.sqrt(len(share))
     assert abs(together - INTERVAL) < 4.9 * error[0]
     assert apart < INTERVAL - 4.9 * error[1]
-
-
-@pytest.mark.slow
-def test_a_prompt_of_many_votes_tells_less_than_as_many_prompts():
-    _, table = votes_by_prompt(np.random.default_rng(1), 24, 15, spread=1.5)
-    pairs = read(table, by="prompt")
-    options = {"utility_scale": 1.0, "order_effect": False}
-    model = leaderboard_model(pairs, groups=["prompt"], **options)
-    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
-    narrow = fit_pairs(read(table), order_effect=False, random_seed=1)["posterior"]["utility"]
-    assert float(found["prompt_spread"].quantile(0.01)) > 0.3  # it is 1.5
-    assert (found["utility"].std(("chain", "draw")) > 1.3 * narrow.std(("chain", "draw"))).all()
 
 
 # Answers of some length
@@ -270,93 +241,7 @@ def test_a_contrary_judge_is_found_where_that_is_thought_possible():
     assert judges["outlier"].to_dict() == {k: k == 5 for k in judges.index}
 
 
-# People and machines
-
-
-def people_and_machines(rng, n_people, n_machines, n_new):
-    """Few votes of people, and many of machines, who differ in systems and in length."""
-    utility = rng.normal(size=6)
-    offset = 0.4 * rng.normal(size=6)
-
-    def votes(n, kind, of, slope):
-        one, other = two_of(rng, 6, n)
-        length = rng.normal(size=n)
-        lead = of[one] - of[other] + slope * length
-        won = np.where(rng.random(n) < logistic(lead), "first", "second")
-        return pd.DataFrame(
-            {"x": SYSTEMS[one], "y": SYSTEMS[other], "won": won, "length": length, "kind": kind}
-        )
-
-    known = [votes(n_people, "people", utility, 0.2)]
-    known += [votes(n_machines, "machines", utility + offset, 1.0)]
-    return pd.concat(known, ignore_index=True), votes(n_new, "people", utility, 0.2)
-
-
-def log_score(found, table, *, kind):
-    """Mean log probability of votes of people, of the posterior's mean probabilities."""
-    draws = found["posterior"].to_dataset()
-    utility, adherence = draws["utility"], 1.0
-    if kind:
-        draws = draws.sel(judge="people")
-        adherence, utility = draws["adherence"], draws["category_utility"].sel(kind="people")
-        names = [f"people: {item}" for item in utility["item"].values]  # and their opinions
-        opinion = draws["judge_deviation"].reindex(judge_item=names, fill_value=0.0)
-        utility = utility + opinion.values
-    rows = {side: xr.DataArray(table[side].to_numpy(), dims="vote") for side in ("x", "y")}
-    lead = adherence * (utility.sel(item=rows["x"]) - utility.sel(item=rows["y"]))
-    if "feature_slope" in draws:
-        slope = draws["feature_slope"].sel(feature="length")
-        lead = lead + slope * xr.DataArray(table["length"].to_numpy(), dims="vote")
-    sign = xr.DataArray(np.where(table["won"] == "first", 1, -1), dims="vote")
-    return float(np.log(logistic(sign * lead).mean(("chain", "draw"))).mean())
-
-
-def calibrated(known, new, **features):
-    """Scores of people's new votes: by people alone, by all alike, by people and machines."""
-    options = {"order_effect": False}
-    features["items"] = sorted({*known["x"], *known["y"], *new["x"], *new["y"]})
-    with warnings.catch_warnings():  # people may have compared some later only
-        warnings.simplefilter("ignore", UncomparedItemWarning)
-        alone = leaderboard_model(read(known[known["kind"] == "people"], **features), **options)
-    alike = leaderboard_model(read(known, **features), **options)
-    both = read(known, judge="kind", by="kind", **features)
-    both = leaderboard_model(both, category="kind", **options)
-    score = []
-    for model, kind in ((alone, False), (alike, False), (both, True)):
-        score.append(log_score(fit_inla(model, draws=250, random_seed=1), new, kind=kind))
-    return score
-
-
-@pytest.mark.slow
-def test_machines_help_to_predict_people_where_they_are_not_taken_for_people():
-    known, new = people_and_machines(np.random.default_rng(1), 40, 3000, 2000)
-    alone, alike, both = calibrated(known, new, features=["length"])
-    assert both > alone + 0.01
-    assert both > alike + 0.01
-
-
-@pytest.mark.slow
-def test_votes_by_sight_help_to_predict_those_by_hand(data_dir):
-    """Twelve people ordered potatoes by weight, by sight and by hand; of the latter 40 pairs count.
-
-    There are no votes of models among the data at hand: sight stands for what is quick, and hands
-    for what is asked for. Eyes see here what hands feel: taken for hands, they lose .15 nats a
-    vote, and where they may differ .18.
-    """
-    votes = []
-    for kind, file in (("machines", "potato_visual.csv"), ("people", "potato_weighing.csv")):
-        rank = pd.read_csv(data_dir / "potatoes" / file, index_col="assessor")
-        for i, j in itertools.combinations(rank.columns, 2):
-            won = np.where(rank[i] < rank[j], "first", "second")
-            votes.append(pd.DataFrame({"x": i, "y": j, "won": won, "kind": kind}))
-    table = pd.concat(votes, ignore_index=True)
-    scores = []
-    for seed in range(3):
-        by_hand = table[table["kind"] == "people"].sample(frac=1, random_state=seed)
-        known = pd.concat([by_hand[:40], table[table["kind"] == "machines"]], ignore_index=True)
-        scores.append(calibrated(known, by_hand[40:]))
-    alone, _, both = np.mean(scores, axis=0)
-    assert both > alone + 0.1
+# Ties
 
 
 @pytest.mark.slow

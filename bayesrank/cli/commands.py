@@ -26,12 +26,14 @@ from bayesrank.cli.options import (
     parameters,
     readable,
     refuse,
-    shown,
     taken,
 )
-from bayesrank.cli.rank import COMPONENTS, rank_job
+from bayesrank.cli.rank import RankJob
 from bayesrank.cli.run import run
 
+QUICKSTART = "Drivers of the NASCAR 2002 season"
+# Options that `bayesrank report` does not take from the run that it repeats
+NOT_REPEATED = ("output_dir", "save", "force", "open", "quiet", "data")
 SEEDS = 2**31  # number of seeds to choose from, if the user gives none
 
 # PyMC takes seconds to import. Commands import what they need, so that --help and errors in options
@@ -112,13 +114,58 @@ def _given(name: str) -> bool:
     return source is not click.core.ParameterSource.DEFAULT
 
 
-def _refuse_sampling(columns: Table) -> None:
-    """Refuse options of sampling with --date."""
+def _check_fit(columns: RankColumns | MatchColumns, options: dict[str, Any]) -> None:
+    """Refuse options of the fit that the columns exclude."""
     for name in ("prior", "tune"):
         refuse(
             columns.date is not None and _given(name),
             f"--{name} cannot be used with --date, which does not sample. Leave it out.",
         )
+    refuse(
+        isinstance(columns, RankColumns) and bool(columns.components and options["quick"]),
+        "There is no quick answer with --components. Leave --quick out.",
+    )
+
+
+def _rank(
+    file: Path, columns_of: type[RankColumns] | type[MatchColumns], options: dict[str, Any]
+) -> None:
+    """Rank the items of a table."""
+    columns = taken(columns_of, options)
+    columns.check(file)
+    _check_fit(columns, options)
+    fit = _fit(options, _folder_of(file))
+    with errors_as_sentences(fit) as talk:
+        readable(file)
+        data: Any
+        if isinstance(columns, RankColumns):
+            from bayesrank.cli.read_rankings import read_rankings
+
+            data, coming = read_rankings(file, columns, talk.note)
+        else:
+            from bayesrank.cli.read_matches import read_matches
+
+            data, coming = read_matches(file, columns, talk.note)
+        if sentence := find_cache():  # before jobs import PyTensor
+            talk.stage(sentence)
+        run(_job(data, columns.title(file), fit, columns, coming), talk)
+
+
+def _job(
+    data: Any, title: str, fit: Fit, columns: RankColumns | MatchColumns, coming: Any = None
+) -> Job:
+    """Choose the model of rankings or matches."""
+    if columns.date is not None:
+        from bayesrank.cli.dated import DatedJob
+
+        return DatedJob(data, title, fit, columns, coming=coming)
+    if isinstance(columns, MatchColumns):
+        return MatchJob(data, title, fit, columns)
+    if columns.components is not None:
+        from bayesrank.cli.mixture import MixtureJob
+
+        return MixtureJob(data, title, fit, columns.components)
+    return RankJob(data, title, fit)
 
 
 @main.command(
@@ -130,56 +177,21 @@ def quickstart(**options: Any) -> None:
     with errors_as_sentences(fit) as talk:
         from bayesrank.data import load_nascar
 
-        run(rank_job(load_nascar(), "Drivers of the NASCAR 2002 season", fit), talk)
+        run(RankJob(load_nascar(), QUICKSTART, fit), talk)
 
 
 @main.command(
-    params=[
-        click.Argument(["file"], type=FILE),
-        *parameters(RankColumns),
-        COMPONENTS,
-        *parameters(Table, Output, Fit),
-    ],
+    params=[click.Argument(["file"], type=FILE), *parameters(RankColumns, Table, Output, Fit)],
     short_help="Rank items from rankings, ratings or ballots.",
 )
-def rank(file: Path, components: int | None, **options: Any) -> None:
+def rank(file: Path, **options: Any) -> None:
     """Rank the items of FILE from rankings, ratings or ballots.
 
     FILE is a table with one row per ranker and item, or one row per ranking (--wide, --ballot). It
     may be CSV, TSV or other text, plain or compressed, Parquet, Excel, or a PrefLib file (.soc,
     .soi, .toc, .toi), which needs no columns.
     """
-    columns = taken(RankColumns, options)
-    columns.check(file)
-    _refuse_sampling(columns)
-    if components:
-        refuse(
-            columns.by is not None,
-            "--components finds unknown groups, --by names known ones. Use one of them.",
-        )
-        refuse(
-            columns.date is not None,
-            "--components and --date are for different models. Use one of them.",
-        )
-        refuse(options["quick"], "There is no quick answer with --components. Leave --quick out.")
-        # The prior of differences stays the same, and NUTS has no free location to explore.
-        options["prior"] = "zero-sum"
-    fit = _fit(options, _folder_of(file))
-    with errors_as_sentences(fit) as talk:
-        readable(file)
-        from bayesrank.cli.read_rankings import read_rankings
-
-        rankings = read_rankings(file, columns, talk.note)
-        title = f"Ranks of {columns.item or 'the items'} in {shown(file)}"
-        if columns.date is None:
-            job: Job = rank_job(rankings, title, fit, components=components or 0)
-        else:
-            from bayesrank.cli.dated import DatedJob
-            from bayesrank.cli.read_rankings import read_coming_rankings
-
-            ahead = read_coming_rankings(columns, talk.note, rankings)
-            job = DatedJob(rankings, title, fit, since=columns.since, coming=ahead)
-        run(job, talk)
+    _rank(file, RankColumns, options)
 
 
 @main.command(
@@ -191,35 +203,7 @@ def rank(file: Path, components: int | None, **options: Any) -> None:
 )
 def matches(file: Path, **options: Any) -> None:
     """Rank the items of FILE, a table with one row per match or pairwise comparison."""
-    columns = taken(MatchColumns, options)
-    columns.check()
-    _refuse_sampling(columns)
-    fit = _fit(options, _folder_of(file))
-    with errors_as_sentences(fit) as talk:
-        readable(file)
-        title = f"Ranks by the matches in {shown(file)}"
-        if columns.date is None:
-            from bayesrank.cli.read_matches import read_pairs
-
-            pairs = read_pairs(file, columns, talk.note)
-            job: Job = MatchJob(
-                pairs,
-                title,
-                fit,
-                order=columns.ordered,
-                judged=columns.judge is not None,
-                groups=columns.groups,
-                opinions=columns.opinions,
-                ties_by=columns.ties_by,
-            )
-        else:
-            from bayesrank.cli.dated import DatedJob
-            from bayesrank.cli.read_matches import read_dated_pairs
-
-            pairs, ahead = read_dated_pairs(file, columns, talk.note)
-            order, since = columns.ordered, columns.since
-            job = DatedJob(pairs, title, fit, since=since, order=order, coming=ahead)
-        run(job, talk)
+    _rank(file, MatchColumns, options)
 
 
 @main.command("warm-up", short_help="Compile once what other commands need.")
@@ -250,15 +234,40 @@ def report(file: Path, **options: Any) -> None:
         readable(file)
         if sentence := find_cache():
             talk.stage(sentence)
-        from bayesrank.cli.saved_runs import check_saved, folder_of, saved_run, tidy
+        from bayesrank.cli.saved_runs import check_saved, folder_of, saved_data, saved_run, tidy
 
         saved = saved_run(file)
-        fit = Fit(**{**saved.fit, "output_dir": folder_of(file), **given})
+        columns, title, settings = _asked(file, saved.command)
+        if columns.date is not None:
+            raise ValueError(
+                f"{file} contains only the last date of a run with --date, so its report cannot be "
+                f"written again. Run the command again: {saved.command}"
+            )
+        fit = Fit(**{**settings, **saved.settings, "output_dir": folder_of(file), **given})
         for note in saved.notes:
             talk.note(note)
-        make = rank_job if saved.command == "rank" else MatchJob
-        job: Job = make(saved.data, saved.title, fit, **saved.settings)
+        job = _job(saved_data(file, saved, columns), title, fit, columns)
         check_saved(file, job.pymc_model, saved)
         talk.kept = file  # it stays, whatever happens
         run(job, talk, saved.posterior)
         tidy(file)
+
+
+def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, dict[str, Any]]:
+    """Read the command of a saved run: its columns, the title of its page, and other options."""
+    columns_of: dict[str, type[RankColumns] | type[MatchColumns]] = {
+        "quickstart": RankColumns, "rank": RankColumns, "matches": MatchColumns
+    }  # fmt: skip
+    _, name, *args = [*shlex.split(command), ""]
+    try:
+        refuse(name not in columns_of, f"There is no command {name!r}.")
+        options = main.commands[name].make_context(name, args[:-1]).params
+        columns = taken(columns_of[name], options)
+        table = options.pop("file", None)
+        if table is not None:
+            columns.check(table)
+    except (click.ClickException, click.exceptions.Exit) as error:
+        why = error.format_message() if isinstance(error, click.ClickException) else command
+        raise ValueError(f"{file} has a command that does not exist. {why}") from error
+    options = {name: value for name, value in options.items() if name not in NOT_REPEATED}
+    return columns, QUICKSTART if table is None else columns.title(table), options

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 from bayesrank.cli import match_sections, sections
 from bayesrank.cli.job import Job, open_ranks, times_played, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
-from bayesrank.cli.options import SIDES, Fit
+from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
@@ -46,10 +46,7 @@ class DatedJob(Job):
     Parameters
     ----------
     data : Pairs or Rankings
-    since : str, optional
-        Leave out items that were last seen before this date.
-    order : bool
-        Whether the first item of a match may have an advantage.
+    columns : RankColumns or MatchColumns
     coming : DataFrame, optional
         Future matches or rankings.
     """
@@ -62,19 +59,18 @@ class DatedJob(Job):
         data: Pairs | Rankings,
         title: str,
         fit: Fit,
+        columns: RankColumns | MatchColumns,
         *,
-        since: str | None = None,
-        order: bool = False,
         coming: pd.DataFrame | None = None,
     ) -> None:
         super().__init__(title, fit)
-        self.data, self.since, self.order, self.coming = data, since, order, coming
+        self.data, self.since, self.coming = data, columns.since, coming
+        self.order = isinstance(columns, MatchColumns) and columns.ordered
         self.items: list[Any] = []  # items in the table of ranks
         pairs = isinstance(data, Pairs)
-        self.request = {"command": "matches" if pairs else "rank", "dated": True}
         self.reading = READING if pairs else None
         ties = isinstance(data, Pairs) and bool(data.counts[:, 2].any())
-        self.model = sentence("dated_model", pairs=pairs, ties=ties, order=order)
+        self.model = sentence("dated_model", pairs=pairs, ties=ties, order=self.order)
 
     @property
     def _labels(self) -> pd.Index:
@@ -192,7 +188,7 @@ class DatedJob(Job):
         if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED:
             out.append(match_sections.audit_of_dated(self.data, order=self.order))
         out.append(sections.places(posterior, summary))
-        return out + sections.wins(posterior, summary, "match" if pairs else "utility")
+        return out + sections.wins(posterior, summary)
 
     def _drawn(self, at: list[Any], draws: int, since: str | None = None) -> xr.DataArray:
         """Draw the strengths at the given times."""

@@ -1,7 +1,7 @@
 """Base class of the jobs of the commands: the model to fit and the report to write."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.options import Fit
@@ -26,8 +26,6 @@ class Job(ABC):
     title : str
         Heading of the page.
     fit : Fit
-    request : dict
-        Settings from which ``bayesrank report`` makes the job again.
     model : str
         The model in words.
     reading : str, optional
@@ -43,7 +41,6 @@ class Job(ABC):
     """
 
     data: Any
-    request: Mapping[str, Any]
     model: str
     pymc_model: Any = None
     reading: str | None = None

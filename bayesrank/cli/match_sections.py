@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -237,52 +237,40 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
     return pd.Series(share, pairs.coords["item"])
 
 
-# Added to probes that fire on the data, but not on the difference to the model's predictions. A
-# judge who contradicts all others is reported in any case.
-HELD = {
-    "cycles": "The model accounts for it.",
-    "order": "The model includes this effect.",
-    "ties": "The model accounts for it.",
-    "clusters": "The model groups these matches.",
-}
-CHANGING = {  # the same for a model of dynamic strengths
-    "order": HELD["order"],
-    "drift": "The strengths of this model change over time.",
-}
-OF_ANY_TIME = ("connection", "order", "ties", "selection", "duplicates", "drift")
-"""Probes that do not assume constant strengths, and the probe for changes."""
-
+DATED = ("connection", "duplicates")  # probes that do not assume constant strengths
 DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
-def audit_of(pairs: "Pairs", predicted: Any, groups: Sequence[str], *, order: bool) -> Part:
-    """Audit the matches, and say which findings the model accounts for.
+def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bool = False) -> Part:
+    """Audit the matches; votes that go together may be in groups that the model has.
 
-    A reader should know, for example, that votes on a prompt are dependent and that the model
-    includes this.
+    In categories, groups and for judges with opinions, items have separate utilities.
     """
     time = dated_group(pairs, groups)
     if time is not None:
         pairs = in_time(pairs, time)
     found = audit(pairs, order_effect=order, time=time, random_seed=0)
-    asked = [str(probe) for probe in found.index[found["fires"]] if probe in HELD]
-    left = audit(pairs, predicted, order_effect=order, probes=asked, random_seed=0)["fires"]
     if time is not None and found.loc["drift", "fires"]:
-        way_out = f" Use --date {time} instead of --group to let them change."
-        found["says"] = found["says"].where(found.index != "drift", found["says"] + way_out)
-    return _audited(found, {probe: HELD[str(probe)] for probe in left.index[~left.astype(bool)]})
+        found.loc["drift", "says"] += f" Use --date {time} instead of --group to let them change."
+    found["in_model"] = False
+    if found.loc["clusters", "fires"]:
+        rest = {name: x for name, x in pairs.groups.items() if name not in ("category", *groups)}
+        others = replace(pairs, groups=rest)
+        if opinions:
+            others = replace(
+                others, judges=pairs.judges[:1], judge_idx=np.zeros_like(pairs.judge_idx)
+            )
+        left = audit(others, order_effect=order, probes=["clusters"], random_seed=0)
+        if not left.loc["clusters", "fires"]:
+            found.loc["clusters", "in_model"] = True
+            found.loc["clusters", "says"] += " The model groups these matches."
+    return _audited(found)
 
 
 def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
     """Audit matches whose model has dynamic strengths."""
-    found = audit(
-        in_time(pairs, "date"),
-        time="date",
-        order_effect=order,
-        probes=OF_ANY_TIME,
-        random_seed=0,
-    )
-    return _audited(found, {k: text for k, text in CHANGING.items() if found.loc[k, "fires"]})
+    found = audit(pairs, order_effect=order, probes=DATED, random_seed=0)
+    return _audited(found.assign(in_model=False))
 
 
 def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
@@ -304,14 +292,15 @@ def in_time(pairs: "Pairs", group: str) -> "Pairs":
     return replace(pairs, groups={**pairs.groups, group: Group(labels[order], idx)})
 
 
-def _audited(found: pd.DataFrame, held: Mapping[Any, str]) -> Part:
-    """Write the section of an audit; the model accounts for the findings in `held`."""
-    found["in_model"] = found.index.isin(list(held))
+def _audited(found: pd.DataFrame) -> Part:
+    """Write the section of an audit."""
     looked = found[found["value"].notna()]
-    says = [f"{r.says} {held[r.Index]}" if r.in_model else str(r.says) for r in looked.itertuples()]
     words = np.where(looked["in_model"], "in the model", "look at this")
     table = pd.DataFrame(
-        {"Found": np.where(looked["fires"], words, "as expected"), "In words": says},
+        {
+            "Found": np.where(looked["fires"], words, "as expected"),
+            "In words": looked["says"].to_numpy(),
+        },
         index=pd.Index(looked.index.str.capitalize(), name="Probe"),
     )
     return Part(

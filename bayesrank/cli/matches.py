@@ -1,11 +1,10 @@
 """The command ``bayesrank matches``: its model and its report."""
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.job import Job, open_ranks, times_played
-from bayesrank.cli.options import Fit
+from bayesrank.cli.options import Fit, MatchColumns
 from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
@@ -31,57 +30,41 @@ class MatchJob(Job):
     ----------
     pairs : Pairs
         Possibly grouped by category and neutral.
-    order : bool
-        Whether the first item may have an advantage.
-    judged : bool
-        Whether the user named a column of judges.
-    groups : sequence of str
-        Groups of matches that are not independent.
-    opinions : bool, optional
-        Whether judges have separate opinions; by default if one might decide the ranking alone.
-    ties_by : sequence of {"item", "strength"}
-        Variables that the tie rate depends on.
+    columns : MatchColumns
+        Judges have separate opinions by default if one might decide the ranking alone.
+    features : bool
+        Whether to adjust for the features of the matches.
     """
-
-    with_features = True
 
     def __init__(
         self,
         pairs: "Pairs",
         title: str,
         fit: Fit,
+        columns: MatchColumns,
         *,
-        order: bool,
-        judged: bool = False,
-        groups: Sequence[str] = (),
-        opinions: bool | None = None,
-        ties_by: Sequence[str] = (),
+        features: bool = True,
     ) -> None:
         from bayesrank.leaderboard import have_opinions
 
         super().__init__(title, fit)
         self.data = self.pairs = pairs
+        self.columns, self.features = columns, features
         self.entries = pairs.counts.size
-        self.order, self.judged, self.groups, self.ties_by = order, judged, groups, ties_by
+        self.order, self.groups, self.ties_by = columns.ordered, columns.groups, columns.ties_by
         self.judges = len(pairs.judges) > 1
+        opinions = columns.opinions
         self.opinions = self.judges and (have_opinions(pairs) if opinions is None else opinions)
         self.categories = "category" in pairs.groups and len(pairs.group_labels("category")) > 1
         self.ties = bool(pairs.counts[:, 2].any())
-        if ties_by and not self.ties:
+        if self.ties_by and not self.ties:
             raise ValueError("No match is a tie, so --ties-by has no effect. Leave it out.")
         self.reading = READING
         if self.judges:
             self.reading += ", judged by a typical judge"
         self.model = self._in_words()
-        self.checked = self._variables()
-        self.request = {
-            "command": "matches",
-            "order": order,
-            "judged": judged,
-            "groups": list(groups),
-            "opinions": self.opinions,
-            "ties_by": list(ties_by),
-        }
+        if features:
+            self.checked = self._variables()
 
     def _in_words(self) -> str:
         """Describe the model in words."""
@@ -118,7 +101,7 @@ class MatchJob(Job):
         return leaderboard_model(
             self.pairs,
             groups=self.groups,
-            features=self.with_features,
+            features=self.features,
             opinions=self.opinions,
             category="category" if self.categories else None,
             prior=self.fit.prior,
@@ -153,7 +136,7 @@ class MatchJob(Job):
         if self.order and min(first, second) == 0 and first + second >= CERTAIN:
             side = "first" if first else "second"
             out.append(sentence("one_side_wins", side=side, n=first + second))
-        if self.judged and not self.judges:
+        if self.columns.judge is not None and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
         if may_decide_alone(pairs) and not self.opinions:
             n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
@@ -177,7 +160,7 @@ class MatchJob(Job):
             out.append(match_sections.leader(posterior, summary, COMPARED))
             out.append(next_matches.coming(posterior, summary, fit.top, self.groups))
         if pairs.features is not None:
-            raw = report.sample(self._without_features())
+            raw = report.sample(MatchJob(pairs, self.title, fit, self.columns, features=False))
             out += match_sections.features(posterior, summary, raw, fit)
         if self.groups:
             out.append(match_sections.together(posterior, pairs, self.groups, fit))
@@ -194,25 +177,14 @@ class MatchJob(Job):
         by = [name for name, several in groups.items() if several]
         out.append(sections.checks_of_matches(predicted, by))
         if len(summary) <= MOST_AUDITED:
-            out.append(match_sections.audit_of(pairs, predicted, self.groups, order=self.order))
+            out.append(
+                match_sections.audit_of(
+                    pairs, self.groups, order=self.order, opinions=self.opinions
+                )
+            )
         return [
             *out,
             *counted_sections.counted_matches(pairs, summary),
             sections.places(posterior, summary),
-            *sections.wins(posterior, summary, "match"),
+            *sections.wins(posterior, summary),
         ]
-
-    def _without_features(self) -> "MatchJob":
-        return RawMatchJob(
-            self.pairs, self.title, self.fit, order=self.order, judged=self.judged,
-            groups=self.groups, opinions=self.opinions, ties_by=self.ties_by,
-        )  # fmt: skip
-
-
-class RawMatchJob(MatchJob):
-    """The same matches, not adjusted for features."""
-
-    with_features = False
-
-    def _variables(self) -> list[tuple[str, str]]:
-        return [("utility", "item")]

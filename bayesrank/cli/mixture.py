@@ -6,6 +6,7 @@ The component of each ranker is unknown, and the model marginalises it.
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,9 @@ import xarray as xr
 from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.options import Fit
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
+from bayesrank.cli.rank import RankJob
 from bayesrank.cli.sections import checks_of_components
-from bayesrank.cli.texts import paragraphs
+from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.distributions import Mixture, PlackettLuce
 from bayesrank.inference import MixtureWarning, component_probabilities, fit_mixture
 from bayesrank.plots import plot_components
@@ -26,7 +28,6 @@ from bayesrank.priors import utility_prior
 from bayesrank.results import LabelWarning, rank_summary, relabel_components
 
 if TYPE_CHECKING:
-    from bayesrank.cli.rank import MixtureJob
     from bayesrank.cli.report import Report
     from bayesrank.data import Rankings
 
@@ -38,22 +39,84 @@ MOST_CHECKED = 10_000_000  # most numbers per draw, one per pair of items in eac
 SURE = 0.9  # probability from which the component of a ranker is called certain
 
 
-def components_model(rankings: "Rankings", n_components: int, fit: Fit) -> pm.Model:
-    """Build a mixture of Plackett-Luce models."""
-    several = len(rankings.rankers) < rankings.n_rankings
-    coords = {**rankings.coords, "component": np.arange(1, n_components + 1)}
-    with pm.Model(coords=coords) as model:
-        share = pm.Dirichlet("share", np.full(n_components, 2.0), dims="component")
-        component_utility = utility_prior(
-            fit.prior, "component_utility", sigma=fit.prior_scale, dims=("component", "item")
-        )
-        scale = model["component_utility_scale"] if fit.prior_scale is None else fit.prior_scale
-        # utility over all rankers, and its prior standard deviation
-        pm.Deterministic("utility", share @ component_utility, dims="item")
-        pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
-        component = PlackettLuce.dist(component_utility)
-        Mixture("y", share, component, unit="ranker" if several else "ranking", observed=rankings)
-    return model
+class MixtureJob(RankJob):
+    """A mixture of Plackett-Luce models: each component has separate utilities."""
+
+    finds_start = True
+    remedy = "components"
+
+    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_components: int) -> None:
+        # NUTS has no free location to explore, and the prior of differences stays the same.
+        super().__init__(rankings, title, replace(fit, prior="zero-sum"))
+        self.n_components = n_components
+        self.model += f"; {n_components} components of rankers with separate utilities"
+        self.checked = [*self.checked, ("component_utility", "item")]
+        self.entries *= n_components
+
+    @cached_property
+    def pymc_model(self) -> pm.Model:
+        """Build the model."""
+        fit, rankings, n_components = self.fit, self.rankings, self.n_components
+        several = len(rankings.rankers) < rankings.n_rankings
+        coords = {**rankings.coords, "component": np.arange(1, n_components + 1)}
+        with pm.Model(coords=coords) as model:
+            share = pm.Dirichlet("share", np.full(n_components, 2.0), dims="component")
+            component_utility = utility_prior(
+                fit.prior, "component_utility", sigma=fit.prior_scale, dims=("component", "item")
+            )
+            scale = model["component_utility_scale"] if fit.prior_scale is None else fit.prior_scale
+            # utility over all rankers, and its prior standard deviation
+            pm.Deterministic("utility", share @ component_utility, dims="item")
+            pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
+            unit = "ranker" if several else "ranking"
+            Mixture("y", share, PlackettLuce.dist(component_utility), unit=unit, observed=rankings)
+        return model
+
+    def nuts(self, model: Any) -> dict[str, Any]:
+        """Keep the default settings of NUTS."""
+        return {}
+
+    def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Start at the best mode."""
+        return first_components(model, self.fit.seed, note)
+
+    def moved(self, posterior: Any) -> Any:
+        """Give the components of all draws the same order."""
+        return in_order(posterior, self.rankings)
+
+    def some(self, entries: int) -> None:
+        """Return None: mixtures predict all rankings."""
+
+    def headline(self, posterior: Any) -> str:
+        """Name the leader of each component."""
+        return _headline(posterior, self.fit)
+
+    def cautions(self) -> list[str]:
+        """Refuse too many components, and say what a reader should know about the data."""
+        rankings, n_components = self.rankings, self.n_components
+        n = len(rankings.rankers)
+        if n_components >= n:
+            raise ValueError(sentence("too_many_components", components=n_components, n=n))
+        if n < rankings.n_rankings and (rankings.weight != 1).any():
+            raise ValueError(sentence("components_and_weights"))
+        return super().cautions()
+
+    def parts(self, report: "Report") -> list[Part]:
+        """Describe the preferences and rankers of each component, then all rankers together."""
+        posterior, predicted = report.posterior, report.predicted
+        model, rankings = self.pymc_model, self.rankings
+        shares = _shares(posterior, self.fit.interval)
+        columns = {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"}
+        sizes = formatted(shares, "component", columns)["Share"]
+        text = paragraphs("components", alike=_are_alike(posterior))
+        leaders, ranks = by_group(posterior, "component", sizes, report.summary, self.fit, text)
+        return [
+            replace(leaders, data={**leaders.data, "shares": shares}),
+            ranks,
+            _memberships(model, predicted, rankings),
+            *_checks(model, predicted, rankings),
+            *super().parts(report),
+        ]
 
 
 def first_components(model: pm.Model, seed: int, note: Callable[[str], None]) -> dict[str, Any]:
@@ -81,24 +144,6 @@ def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     return out
 
 
-def sections(job: "MixtureJob", report: "Report") -> list[Part]:
-    """Describe the preferences and the rankers of each component."""
-    posterior, some = report.posterior, report.predicted
-    model, rankings = job.pymc_model, job.rankings
-    shares = _shares(posterior, job.fit.interval)
-    sizes = formatted(shares, "component", {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"})[
-        "Share"
-    ]
-    text = paragraphs("components", alike=_are_alike(posterior))
-    leaders, ranks = by_group(posterior, "component", sizes, report.summary, job.fit, text)
-    return [
-        replace(leaders, data={**leaders.data, "shares": shares}),
-        ranks,
-        _memberships(model, some, rankings),
-        *_checks(model, some, rankings),
-    ]
-
-
 def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Part]:
     """Compare simulated with observed rankings by component, unless there are too many."""
     if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
@@ -110,7 +155,7 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
     return [checks_of_components(few, component_probabilities(model, few, predicted=True))]
 
 
-def headline(posterior: xr.DataTree, fit: Fit) -> str:
+def _headline(posterior: xr.DataTree, fit: Fit) -> str:
     """Name the leader of each component."""
     by_component = rank_summary(posterior, "component_utility", top=fit.top, ci_prob=fit.interval)
     shares = _shares(posterior, fit.interval)["share"]

@@ -22,7 +22,7 @@ SIDES = ("first", "second", "tie")
 DATED = "With --date the model has only strengths that change over time"
 RESERVED = ("chain", "draw")  # names of axes in the results
 WIDE = ("ranks", "ratings", "places")
-FORGOTTEN = ("output_dir", "save", "force", "open", "quiet", "data")  # not saved with a posterior
+MOST_COMPONENTS = 8  # number of colours
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 LEAST_1 = click.IntRange(min=1)
@@ -137,6 +137,8 @@ class RankColumns(Table):
     weight: Number of times that the ranking was given.
     by: Category. An item may be better in some categories than in others.
     last_block: Codes of items that come last together, such as DNF,Ret.
+    components: Find this number of groups of rankers (mixture components), each with its own
+        ranking.
     """
 
     ranker: str | None = option(metavar="COLUMN")
@@ -150,12 +152,26 @@ class RankColumns(Table):
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option(metavar="COLUMN")
     last_block: tuple[str, ...] = codes()
+    components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
+
+    def title(self, file: Path) -> str:
+        """Return the heading of the page."""
+        return f"Ranks of {self.item or 'the items'} in {shown(file)}"
 
     def check(self, file: Path) -> None:
         """Refuse options that exclude each other, before the file is read."""
         forms = [self.rating, self.rank, self.wide, self.ballot]
         n_forms = sum(form is not None for form in forms)
         self.check_dates("by")
+        if self.components is not None:
+            refuse(
+                self.by is not None,
+                "--components finds unknown groups, --by names known ones. Use one of them.",
+            )
+            refuse(
+                self.date is not None,
+                "--components and --date are for different models. Use one of them.",
+            )
         refuse(
             self.coming is not None and bool(self.wide or self.ballot),
             "--next needs a table with one row per ranker and item (--ranker and --item).",
@@ -256,7 +272,11 @@ class MatchColumns(Table):
         """Whether the options ask for opinions of judges; None if they do not say."""
         return True if self.groups != self.group else None
 
-    def check(self) -> None:
+    def title(self, file: Path) -> str:
+        """Return the heading of the page."""
+        return f"Ranks by the matches in {shown(file)}"
+
+    def check(self, file: Path) -> None:
         """Refuse options that exclude each other, before the file is read."""
         _ = self.spelled, self.features
         self.check_dates("judge category neutral feature group ties_by")
@@ -449,11 +469,6 @@ class Fit(Output):
             "with a standard deviation learned from the data (prior: half-normal with scale "
             f"{LEARNED:g})"
         )
-
-    def remembered(self) -> dict[str, Any]:
-        """Return the settings that a posterior remembers."""
-        names = [one.name for one in fields(self) if one.name not in FORGOTTEN]
-        return {name: getattr(self, name) for name in names}
 
 
 def refuse(wrong: bool, sentence: str) -> None:

@@ -1,10 +1,7 @@
 """The command ``bayesrank rank``: its model and its report."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from bayesrank.cli.job import Job, open_ranks, times_ranked
 from bayesrank.cli.options import Fit
@@ -23,30 +20,16 @@ if TYPE_CHECKING:
 # of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
-MOST_COMPONENTS = 8  # number of colours
-COMPONENTS = click.Option(
-    ["--components"],
-    type=click.IntRange(2, MOST_COMPONENTS),
-    help="Find this number of groups of rankers (mixture components), each with its own ranking.",
-)
-
-
-def rank_job(rankings: "Rankings", title: str, fit: Fit, *, components: int = 0) -> "RankJob":
-    """Choose the model of rankings: Plackett-Luce, or a mixture of several components."""
-    return (
-        MixtureJob(rankings, title, fit, components)
-        if components
-        else RankJob(rankings, title, fit)
-    )
 
 
 class RankJob(Job):
     """Plackett-Luce, with utilities by category if the rankings have categories."""
 
+    remedy = "no column"  # what to try if the model does not fit, as in the texts
+
     def __init__(self, rankings: "Rankings", title: str, fit: Fit) -> None:
         super().__init__(title, fit)
         self.data = self.rankings = rankings
-        self.request = {"command": "rank"}
         self.entries = rankings.item.size
         group = rankings.groups.get("category")
         self.category = group if group is not None and len(group.labels) > 1 else None
@@ -149,81 +132,9 @@ class RankJob(Job):
             out += match_sections.categories(posterior, labels, n, "Rankings", summary, self.fit)
         out += [
             sections.predictions(report.predicted, "ranker", "ranking", among=rankings.n_rankings),
-            self._checks(report.predicted),
+            sections.checks(report.predicted, self.remedy, among=rankings.n_rankings),
             *counted_sections.counted_rankings(rankings, summary),
             sections.places(posterior, summary),
-            *sections.wins(posterior, summary, "utility"),
+            *sections.wins(posterior, summary),
         ]
         return out
-
-    def _checks(self, predicted: Any) -> "Part":
-        from bayesrank.cli import sections
-
-        return sections.checks(predicted, "no column", among=self.rankings.n_rankings)
-
-
-class MixtureJob(RankJob):
-    """A mixture of Plackett-Luce models: each component has separate utilities."""
-
-    finds_start = True
-
-    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_components: int) -> None:
-        super().__init__(rankings, title, fit)
-        self.n_components = n_components
-        self.request = {"command": "rank", "components": n_components}
-        self.model += f"; {n_components} components of rankers with separate utilities"
-        self.checked = [*self.checked, ("component_utility", "item")]
-        self.entries *= n_components
-
-    @cached_property
-    def pymc_model(self) -> Any:
-        """Build the model."""
-        from bayesrank.cli import mixture
-
-        return mixture.components_model(self.rankings, self.n_components, self.fit)
-
-    def nuts(self, model: Any) -> dict[str, Any]:
-        """Keep the default settings of NUTS."""
-        return {}
-
-    def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Start at the best mode."""
-        from bayesrank.cli import mixture
-
-        return mixture.first_components(model, self.fit.seed, note)
-
-    def moved(self, posterior: Any) -> Any:
-        """Give the components of all draws the same order."""
-        from bayesrank.cli import mixture
-
-        return mixture.in_order(posterior, self.rankings)
-
-    def some(self, entries: int) -> None:
-        """Return None: mixtures predict all rankings."""
-
-    def headline(self, posterior: Any) -> str:
-        """Name the leader of each component."""
-        from bayesrank.cli import mixture
-
-        return mixture.headline(posterior, self.fit)
-
-    def cautions(self) -> list[str]:
-        """Refuse too many components, and say what a reader should know about the data."""
-        rankings, n_components = self.rankings, self.n_components
-        n = len(rankings.rankers)
-        if n_components >= n:
-            raise ValueError(sentence("too_many_components", components=n_components, n=n))
-        if n < rankings.n_rankings and (rankings.weight != 1).any():
-            raise ValueError(sentence("components_and_weights"))
-        return super().cautions()
-
-    def parts(self, report: "Report") -> "list[Part]":
-        """Describe the preferences and rankers of each component, then all rankers together."""
-        from bayesrank.cli import mixture
-
-        return [*mixture.sections(self, report), *super().parts(report)]
-
-    def _checks(self, predicted: Any) -> "Part":
-        from bayesrank.cli import sections
-
-        return sections.checks(predicted, "components", among=self.rankings.n_rankings)

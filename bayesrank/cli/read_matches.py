@@ -44,26 +44,24 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def read_pairs(file: Path, columns: MatchColumns, note: Callable[[str], None]) -> Pairs:
-    """Read matches; a group of categories is called "category"."""
-    reader = MatchReader(columns, note)
-    return reader.pairs(reader.cells(file, columns.names))
-
-
-def read_dated_pairs(
+def read_matches(
     file: Path, columns: MatchColumns, note: Callable[[str], None]
-) -> tuple[Pairs, pd.DataFrame]:
-    """Read matches and future matches: rows dated last without an outcome, and --next.
+) -> tuple[Pairs, pd.DataFrame | None]:
+    """Read matches, and with --date also future matches.
+
+    Future matches are the rows dated last without an outcome, and those of --next.
 
     Returns
     -------
     pairs : Pairs
-        Grouped by "date".
-    coming : DataFrame
+        Possibly grouped by "category", "neutral" and "date".
+    coming : DataFrame or None
         Columns first, second and date, sorted by date.
     """
     reader, date = MatchReader(columns, note), str(columns.date)
     frame = reader.cells(file, columns.names)
+    if columns.date is None:
+        return reader.pairs(frame), None
     read_times(frame[date].dropna(), date)
     waiting = _waiting(frame, columns)
     if n := int(waiting.sum()):

@@ -32,37 +32,17 @@ MOST_ENTRIES = 50_000_000  # most items in all rankings together
 JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # first line of a LETOR file
 
 
-def read_rankings(file: Path, columns: RankColumns, note: Callable[[str], None]) -> Rankings:
-    """Read rankings; `note` receives a sentence for every change to the table."""
-    return RankReader(columns, note).rankings(file)
+def read_rankings(
+    file: Path, columns: RankColumns, note: Callable[[str], None]
+) -> tuple[Rankings, pd.DataFrame | None]:
+    """Read rankings, and the future rankings of --next.
 
-
-def read_coming_rankings(
-    columns: RankColumns, note: Callable[[str], None], rankings: Rankings
-) -> pd.DataFrame | None:
-    """Read future rankings into the columns ranking, item and date, sorted by date."""
-    if columns.coming is None:
-        return None
-    name = shown(columns.coming)
-    who = list(dict.fromkeys(c for c in (columns.ranker, columns.ranking) if c is not None))
-    item, date = str(columns.item), str(columns.date)  # `check` of the options requires them
-    frame = RankReader(columns, note).cells(columns.coming, [*who, item, date])
-    labels = [text_labels(frame[column]) for column in who]
-    ranking = labels[0] if len(labels) == 1 else labels[0] + ", " + labels[1]
-    table = pd.DataFrame({
-        "ranking": ranking, "item": text_labels(frame[item]), "date": text_labels(frame[date])
-    })  # fmt: skip
-    refuse_mixed(table.assign(ranker=ranking), "date", date)
-    refuse_rows(
-        table.duplicated(["ranking", "item"]),
-        table["item"],
-        "coming_twice",
-        ranking,
-        name=name,
-    )
-    refuse_new(table["item"], rankings, name)
-    refuse_past(table, rankings, name, date)
-    return in_order_of_time(table, date)
+    `note` receives a sentence for every change to the table. Future rankings have the columns
+    ranking, item and date, and are sorted by date.
+    """
+    reader = RankReader(columns, note)
+    rankings = reader.rankings(file)
+    return rankings, None if columns.coming is None else reader.coming(columns.coming, rankings)
 
 
 class RankReader(Reader[RankColumns]):
@@ -101,6 +81,24 @@ class RankReader(Reader[RankColumns]):
             long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
             by=list(groups),
         )  # fmt: skip
+
+    def coming(self, file: Path, rankings: Rankings) -> pd.DataFrame:
+        """Read future rankings of items that were ranked before."""
+        columns, name = self.columns, shown(file)
+        who = list(dict.fromkeys(c for c in (columns.ranker, columns.ranking) if c is not None))
+        item, date = str(columns.item), str(columns.date)  # `check` of the options requires them
+        frame = self.cells(file, [*who, item, date])
+        labels = [text_labels(frame[column]) for column in who]
+        ranking = labels[0] if len(labels) == 1 else labels[0] + ", " + labels[1]
+        table = pd.DataFrame({
+            "ranking": ranking, "item": text_labels(frame[item]), "date": text_labels(frame[date])
+        })  # fmt: skip
+        refuse_mixed(table.assign(ranker=ranking), "date", date)
+        twice = table.duplicated(["ranking", "item"])
+        refuse_rows(twice, table["item"], "coming_twice", ranking, name=name)
+        refuse_new(table["item"], rankings, name)
+        refuse_past(table, rankings, name, date)
+        return in_order_of_time(table, date)
 
     def _preflib(self, file: Path) -> Rankings:
         """Read a PrefLib file."""
@@ -221,10 +219,8 @@ class RankReader(Reader[RankColumns]):
         except ValueError as error:
             cells = values.mask(last).dropna().unique()
             words = [str(cell) for cell in cells if not re.search(r"\d", str(cell))]
-            hopeless = "The column has no numbers" in str(error)
-            if not words or "must be a finite number" not in str(error):
-                raise
-            if hopeless and not columns.wide:
+            hopeless = len(words) == len(cells)
+            if not words or (hopeless and not columns.wide):
                 raise
             some = ",".join(words[:MOST_CODES])
             way_out = sentence("codes", hopeless=hopeless, some=some)

@@ -14,7 +14,7 @@ from bayesrank.cli.console import Talk
 from bayesrank.cli.fitting import checked, predictions, sampled
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import SAMPLE, Part, marked_csv, marked_png
+from bayesrank.cli.parts import Part, interval_table, marked_csv, marked_png
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.results import (
     elo_scale,
@@ -78,17 +78,14 @@ class Report:
 
     def _elo(self) -> pd.DataFrame:
         """Elo ratings with intervals."""
-        elo = elo_scale(self.posterior, anchor=self.fit.anchor)
-        tail = (1 - self.fit.interval) / 2
-        low, high = elo.quantile([tail, 1 - tail], dim=SAMPLE).to_numpy()
-        columns = {"elo": elo.mean(SAMPLE).to_numpy(), "elo_low": low, "elo_high": high}
-        return pd.DataFrame(columns, index=elo["item"].to_numpy())
+        table = interval_table(elo_scale(self.posterior, anchor=self.fit.anchor), self.fit.interval)
+        columns = {"mean": "elo", "low": "elo_low", "high": "elo_high"}
+        return table.drop(columns="sd").rename(columns=columns)
 
     def _lower(self) -> pd.Series:
         """Lower ends of the intervals of the centred utilities."""
         utility = self.posterior["posterior"]["utility"]
-        draws = utility - utility.mean("item")
-        return draws.quantile((1 - self.fit.interval) / 2, dim=SAMPLE).to_series()
+        return interval_table(utility - utility.mean("item"), self.fit.interval)["low"]
 
     @cached_property
     def _table(self) -> pd.DataFrame:

@@ -27,6 +27,9 @@ from bayesrank.cli.places import (
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
+# What `bayesrank report` needs in addition to the options of the command
+REMEMBERED = ("command", "seed", "draws", "tune", "quick", "made", "version")
+
 
 def run(job: Job, talk: Talk, posterior: Any = None) -> None:
     """Fit unless a posterior is given, save it, and print and write the report."""
@@ -63,8 +66,8 @@ def _remember(posterior: Any, job: Job, talk: Talk) -> Fit:
         tune=drawn.attrs.get("tuning_steps", job.fit.tune),
         quick="approximation" in drawn.attrs,
     )
-    settings = {"title": job.title, "notes": talk.notes, "fit": fit.remembered()}
-    posterior.attrs["bayesrank"] = json.dumps({**job.request, **settings})
+    remembered = {name: getattr(fit, name) for name in REMEMBERED} | {"notes": talk.notes}
+    posterior.attrs["bayesrank"] = json.dumps(remembered)
     return fit
 
 

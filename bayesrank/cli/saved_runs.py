@@ -1,25 +1,23 @@
 """Read the saved posterior of a run, so that its report can be written again.
 
-The file may be damaged or come from a stranger. Settings must have known names, types and ranges,
-and every other problem becomes an error message.
+The file may be damaged or come from a stranger. Settings must have known names and types. The
+options in its command are read as if they were typed. Every other problem becomes an error message.
 """
 
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import click
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.options import FORGOTTEN, Fit, Output, parameters
+from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
-from bayesrank.cli.rank import COMPONENTS
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
 from bayesrank.results import plain
@@ -37,82 +35,16 @@ from bayesrank.schema import (
 )
 
 HUGE = 1e100  # larger draws are damaged, and their squares overflow
-INFINITE = (float("inf"), float("-inf"))
-
-# Tells whether a run saves such a value
-Rule = Callable[[Any], bool]
-
-
-def _valid(param_type: click.ParamType[Any]) -> Rule:
-    """Accept values that an option would read unchanged."""
-
-    def accepts(value: Any) -> bool:
-        try:
-            read = param_type(value)  # None stays None
-        except (ArithmeticError, TypeError, ValueError, click.ClickException):
-            return False
-        # This refuses True for 1, NaN (which differs from itself) and infinity.
-        same = type(read) is type(value) and read == value
-        return same and value is not None and value not in INFINITE
-
-    return accepts
-
-
-def _or_none(rule: Rule) -> Rule:
-    return lambda value: value is None or rule(value)
-
-
-def _list_of(rule: Rule) -> Rule:
-    return lambda value: isinstance(value, list) and all(map(rule, value))
-
-
-def _options(*settings: type) -> dict[str, Rule]:
-    """Accept values that options read, and None for options without a default."""
-    found = {option.name: option for option in parameters(*settings)}
-    rules = {str(name): _valid(option.type) for name, option in found.items()}
-    return {
-        name: _or_none(rule) if found[name].default is None else rule
-        for name, rule in rules.items()
-        if name not in FORGOTTEN
-    }
-
-
-TEXT, YES_OR_NO = _valid(click.STRING), _valid(click.BOOL)
-RUN: dict[str, Rule] = {
-    "command": _valid(click.Choice(["rank", "matches"])),
-    "title": TEXT,
-    "notes": _list_of(TEXT),
-    "fit": lambda value: isinstance(value, dict),
-}
-FIT: dict[str, Rule] = _options(Output, Fit) | {
-    "seed": _valid(click.IntRange(min=0)),
-    "tune": _valid(click.IntRange(min=0)),
-    "made": TEXT,
-    "version": TEXT,
-    "command": lambda value: isinstance(value, str) and _is_command(value),
-}
-MATCHES: dict[str, Rule] = {
-    "order": YES_OR_NO,
-    "judged": YES_OR_NO,
-    "groups": _list_of(TEXT),
-    "opinions": YES_OR_NO,
-    "ties_by": _list_of(_valid(click.Choice(["item", "strength"]))),
-}
-MIXTURE: dict[str, Rule] = {"components": _valid(COMPONENTS.type)}
-DATED: dict[str, Rule] = {"dated": lambda value: value is True}
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved posterior with the settings and data of its run."""
+    """A saved posterior with the command and the settings of its run."""
 
     posterior: xr.DataTree
     command: str
-    title: str
     notes: list[str]
-    fit: dict[str, Any]
-    data: Any  # Rankings or Pairs
-    settings: dict[str, Any]  # settings of the job
+    settings: dict[str, Any]  # fields of `Fit`
 
 
 def saved_run(file: Path) -> Saved:
@@ -127,64 +59,67 @@ def saved_run(file: Path) -> Saved:
             f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. For other "
             "posteriors use bayesrank.rank_summary in Python."
         )
-    run = _settings(file, posterior.attrs["bayesrank"])
-    if run.get("dated"):
-        raise ValueError(
-            f"{file} contains only the last date of a run with --date, so its report cannot be "
-            f"written again. Run the command again: {run['fit']['command']}"
-        )
     try:
-        data = (
-            _rankings(posterior) if run["command"] == "rank" else _pairs(posterior, run["groups"])
-        )
-    except Exception as error:  # a damaged file can raise anything
-        why = f"{type(error).__name__}: {str(error).rstrip('.')}"
-        raise ValueError(_damaged(file, why, run["fit"])) from error
-    settings = {name: run[name] for name in (*MATCHES, *MIXTURE) if name in run}
-    return Saved(posterior, run["command"], run["title"], run["notes"], run["fit"], data, settings)
-
-
-def _settings(file: Path, text: Any) -> dict[str, Any]:
-    """Read the settings of a run, and refuse unknown ones."""
-    try:
-        run = json.loads(text)
-        if not isinstance(run, dict):
-            raise ValueError("they are not a JSON object.")
-        if "dated" in run:
-            _check("run", run, RUN | DATED)
-        elif run.get("command") == "matches":
-            _check("run", run, RUN | MATCHES)
-        else:
-            _check("run", run, RUN | MIXTURE, optional=MIXTURE)
-        _check("fit", run["fit"], FIT)
+        settings = json.loads(posterior.attrs["bayesrank"])
+        _check(settings)
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(
             f"{file} has settings that no run of this version saves: {error}"
         ) from error
-    return run
+    return Saved(posterior, settings["command"], settings.pop("notes"), settings)
 
 
-def _check(
-    part: str, settings: dict[str, Any], rules: dict[str, Rule], optional: Collection[str] = ()
-) -> None:
+def _check(settings: Any) -> None:
     """Check the names and values of settings."""
-    for name in rules:
-        if name not in settings and name not in optional:
-            raise ValueError(f"{name!r} of the {part} is missing.")
+    if not isinstance(settings, dict):
+        raise ValueError("they are not a JSON object.")
+    if missing := VALID.keys() - settings.keys():
+        raise ValueError(f"{min(missing)!r} is missing.")
     for name, value in settings.items():
-        if name not in rules:
-            raise ValueError(f"{plain(name)!r:.80} of the {part} is unknown.")
-        if not rules[name](value):
-            raise ValueError(f"{name!r} of the {part} cannot be {plain(repr(value)):.80}.")
+        if name not in VALID:
+            raise ValueError(f"{plain(name)!r:.80} is unknown.")
+        if not VALID[name](value):
+            raise ValueError(f"{name!r} cannot be {plain(repr(value)):.80}.")
 
 
-def _is_command(text: str) -> bool:
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_command(text: Any) -> bool:
     """Whether a shell reads a text as a single call of bayesrank."""
     try:
         words = shlex.split(text)
-    except ValueError:
+    except (AttributeError, TypeError, ValueError):
         return False
     return words[:1] == ["bayesrank"] and shlex.join(words) == text
+
+
+VALID: dict[str, Callable[[Any], bool]] = {
+    "command": _is_command,
+    "notes": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "seed": _is_count,
+    "draws": _is_count,
+    "tune": _is_count,
+    "quick": lambda value: isinstance(value, bool),
+    "made": _is_text,
+    "version": _is_text,
+}
+
+
+def saved_data(file: Path, saved: Saved, columns: RankColumns | MatchColumns) -> Any:
+    """Read the rankings or matches that a posterior was made from."""
+    try:
+        if isinstance(columns, MatchColumns):
+            return _pairs(saved.posterior, columns.groups)
+        return _rankings(saved.posterior)
+    except Exception as error:  # a damaged file can raise anything
+        why = f"{type(error).__name__}: {str(error).rstrip('.')}"
+        raise ValueError(_damaged(file, why, saved)) from error
 
 
 def check_saved(file: Path, model: Any, saved: Saved) -> None:
@@ -192,7 +127,7 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
     from bayesrank.inference import data_groups
 
     def refuse(name: str, why: str) -> NoReturn:
-        raise ValueError(_damaged(file, f"{name} {why}", saved.fit))
+        raise ValueError(_damaged(file, f"{name} {why}", saved))
 
     draws = _group(saved.posterior, "posterior")
     for variable in (*model.free_RVs, *model.deterministics):
@@ -216,8 +151,8 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
                 refuse(str(name), "does not agree with the other data")
 
 
-def _damaged(file: Path, why: str, fit: dict[str, Any]) -> str:
-    return f"{file} is damaged: {why}. Run the command again: {fit['command']}"
+def _damaged(file: Path, why: str, saved: Saved) -> str:
+    return f"{file} is damaged: {why}. Run the command again: {saved.command}"
 
 
 def _group(posterior: xr.DataTree, name: str) -> xr.Dataset:

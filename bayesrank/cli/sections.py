@@ -6,7 +6,7 @@ Pictures show only the first items, because a larger matrix is unreadable on a p
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +23,6 @@ from bayesrank.results import (
     ranking_checks,
     worst_checks,
 )
-from bayesrank.results.ranks.consensus_ordering import copeland_ordering, kemeny_ordering
-from bayesrank.results.ranks.probabilities import times_above
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # most items in a matrix
@@ -45,20 +43,14 @@ STATISTICS = {  # names of the checked statistics in the table
     "share": "share of rankings",
 }
 PLURALS = {"match": "matches", "ranking": "rankings"}
-RULES = {
-    "by most items beaten": copeland_ordering,
-    "by least expected disagreement": kemeny_ordering,
-}
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
-    """Show the probability of each place, and the first three items by other rules."""
+    """Show the probability of each place."""
     picture = marked_png(plot_places(posterior, max_items=SHOWN), posterior)
-    first = list(summary.index[:3])
-    rules = _first_by_rules(posterior, summary) if len(summary) > 2 else {}
     return Part(
         "Places",
-        paragraphs("places", several=len(summary) > 2, first=first, rules=rules),
+        paragraphs("places"),
         picture=picture,
         alt=f"Probability of each place for the first {min(SHOWN, len(summary))} items; "
         f"first place: {_figures_of(summary['p_best'].iloc[:NAMED])}",
@@ -67,28 +59,14 @@ def places(posterior: Any, summary: pd.DataFrame) -> Part:
     )
 
 
-def _first_by_rules(posterior: Any, summary: pd.DataFrame) -> dict[str, list[Any]]:
-    """Find the first three by rules other than the mean rank."""
-    utility = posterior["posterior"]["utility"].sel(item=summary.index.to_numpy())
-    draws = utility.transpose("chain", "draw", "item").to_numpy()
-    above = times_above(draws.reshape(-1, len(summary)))  # in the order of mean ranks
-    found = {}
-    for rule, ordering in RULES.items():
-        try:
-            found[rule] = list(summary.index[ordering(above)[:3]])
-        except ValueError:  # too many items may beat each other
-            continue
-    return found
-
-
-def wins(posterior: Any, summary: pd.DataFrame, of: Literal["utility", "match"]) -> list[Part]:
-    """Show the probability that each item beats each other one."""
+def wins(posterior: Any, summary: pd.DataFrame) -> list[Part]:
+    """Show the probability that each item is better than each other one."""
     if len(summary) < 2:
         return []
-    picture = marked_png(plot_wins(posterior, of=of, max_items=SHOWN), posterior)
+    picture = marked_png(plot_wins(posterior, max_items=SHOWN), posterior)
     part = Part(
         "Who beats whom",
-        paragraphs("wins", of=of),
+        paragraphs("wins"),
         picture=picture,
         alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another; "
         f"that {summary.index[0]} is better than "

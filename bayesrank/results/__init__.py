@@ -28,7 +28,7 @@ from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
 from bayesrank.results.matches.outcomes import match_probability, outcome_probability
 from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
-from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file, write_whole
+from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file
 from bayesrank.results.page.report import Section, report_html, table_text, verdict
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
@@ -92,5 +92,4 @@ __all__ = [
     "whole_file",
     "win_probability",
     "worst_checks",
-    "write_whole",
 ]

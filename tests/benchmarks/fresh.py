@@ -215,7 +215,7 @@ def now() -> NDArray[np.float64]:
 
 # Of a command: what its stages call, by module and name
 STAGES = {
-    "reading": ("bayesrank.cli.read_matches:read_pairs",
+    "reading": ("bayesrank.cli.read_matches:read_matches",
                 "bayesrank.cli.read_rankings:read_rankings", "bayesrank.data:load_nascar"),
     "building": ("bayesrank.leaderboard:leaderboard_model", "bayesrank.priors:utility_prior",
                  "bayesrank.distributions:PlackettLuce"),

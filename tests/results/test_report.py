@@ -173,11 +173,10 @@ def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
 
 
 def test_the_stated_probabilities_are_those_of_the_table():
-    text = page(summary(top=2, tied_prob=0.75), tied_prob=0.75)
-    assert "better than all other items jointly, with probability 0.75 or more" in text
+    text = page(summary(top=2))
+    assert "better than all other items jointly, with probability 0.95 or more" in text
     assert "<b>P(top 2)</b>" in text
-    assert Page(text).attributes("class").count("tied") == 0
-    assert Page(page()).attributes("class").count("tied") == 1  # at 0.95 bock is tied
+    assert Page(text).attributes("class").count("tied") == 1  # bock
     assert "with probability 0.5. " in page(interval=0.5)
 
 
@@ -312,9 +311,9 @@ def test_the_verdict_names_some_of_many():
 
 
 def test_the_verdict_says_when_the_leader_is_alone():
-    assert verdict(summary([[2.0, 1.0, 0.0]] * 3), tied_prob=0.9) == (
+    assert verdict(summary([[2.0, 1.0, 0.0]] * 3)) == (
         "ale leads: mean rank 1.0, best with probability 1.00. It is better than all other items "
-        "jointly with probability 0.9 or more."
+        "jointly with probability 0.95 or more."
     )
     assert verdict(summary([[2.0, 1.0]] * 3, names=["ale", "bock"])) == (
         "ale leads: mean rank 1.0, best with probability 1.00. It is better than the other item "

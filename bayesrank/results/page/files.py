@@ -14,7 +14,7 @@ import pandas as pd
 from arviz import PlotCollection
 from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["csv_bytes", "figure_png", "plain", "whole_file", "write_whole"]
+__all__ = ["csv_bytes", "figure_png", "plain", "whole_file"]
 
 FORMULA = re.compile(r"[=+\-@\t]")  # first character of a spreadsheet formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -87,23 +87,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Yields the path of an empty temporary file in the same folder. An existing file is replaced if
     the block succeeds, and kept if it fails.
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or cannot be written to, or `path` is a folder.
     """
-    folder = path.parent
-    if not folder.exists():
-        raise FileNotFoundError(
-            f"The folder {folder} does not exist; create it, or choose another one."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; give the name of a file.")
-    try:
-        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    except OSError as error:
-        raise type(error)(f"The folder {folder} cannot be written to: {error.strerror}.") from error
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     temporary = Path(name)
     try:
@@ -114,9 +99,3 @@ def whole_file(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write the content of a file completely or not at all, with `whole_file`."""
-    with whole_file(path) as temporary:
-        temporary.write_bytes(content)

@@ -28,12 +28,12 @@ for (const table of document.querySelectorAll("table")) {
   });
   if (rows.length <= 10) continue;
   const line = document.createElement("p"), label = document.createElement("label");
-  const input = document.createElement("input"), said = document.createElement("span");
+  const input = document.createElement("input"), status = document.createElement("span");
   input.type = "search";
-  said.setAttribute("role", "status");
+  status.setAttribute("role", "status");
   label.append("Search: ", input);
   line.className = "search";
-  line.append(label, " ", said);
+  line.append(label, " ", status);
   table.parentNode.before(line);
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
@@ -42,7 +42,7 @@ for (const table of document.querySelectorAll("table")) {
       row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
       found += !row.hidden;
     }
-    said.textContent = wanted ? `${found} of ${rows.length}` : "";
+    status.textContent = wanted ? `${found} of ${rows.length}` : "";
   });
 }
 function cue() {

@@ -23,7 +23,8 @@ __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # most characters of a cell on the terminal
 MOST_ROWS = 20  # most rows of a table on the terminal
-NAMED = 5  # most items that may be better to name
+NAMED = 5  # most items that the verdict names
+TIED = 0.95  # probability from which the leader is better than all others, as in `rank_summary`
 PROSE = 50  # a column with longer cells on the page contains sentences
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 # Optional columns of a summary: heading and format of a cell
@@ -78,15 +79,13 @@ class Section:
         return plain("\n".join([*lines, *self.paragraphs]))
 
 
-def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95) -> str:
+def verdict(summary: pd.DataFrame) -> str:
     """Describe the leader, its probability to be best, and the items that may be better.
 
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary` with the same `tied_prob`, one group.
-    tied_prob : float
-        As in `rank_summary`.
+        From `rank_summary` with its default `tied_prob`, one group.
 
     Raises
     ------
@@ -110,7 +109,7 @@ def verdict(summary: pd.DataFrame, *, tied_prob: float = 0.95) -> str:
     sentences += [_named(word, items) for word, items in maybe_better.items() if len(items)]
     if not any(map(len, maybe_better.values())):
         others = "all other items jointly" if len(summary) > 2 else "the other item"
-        sentences.append(f"It is better than {others} with probability {tied_prob:g} or more.")
+        sentences.append(f"It is better than {others} with probability {TIED} or more.")
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
         sentences.append(
@@ -165,7 +164,6 @@ def report_html(
     made: str = "",
     file: str = "",
     reading: str | None = None,
-    tied_prob: float = 0.95,
     interval: float = 0.94,
 ) -> str:
     """Write the page as HTML that makes no requests; every text is escaped.
@@ -175,7 +173,7 @@ def report_html(
     title : str
         Title of the page.
     summary : DataFrame
-        As in `table_text`, made with the probabilities `tied_prob` and `interval`.
+        As in `table_text`, made with the probability `interval`.
     picture : bytes
         A PNG from `figure_png`.
     paragraphs : sequence of str
@@ -192,8 +190,8 @@ def report_html(
         A line below the heading, and the name of the file with the table, next to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
-    tied_prob, interval : float
-        Probabilities of the summary.
+    interval : float
+        Probability of the rank intervals.
 
     Raises
     ------
@@ -208,7 +206,7 @@ def report_html(
     return _template().render(
         title=title,
         made=made,
-        verdict=f"{verdict(summary, tied_prob=tied_prob)} {verdict_too}".rstrip(),
+        verdict=f"{verdict(summary)} {verdict_too}".rstrip(),
         failures=failures,
         warnings=warnings,
         fit=fit,
@@ -217,7 +215,7 @@ def report_html(
         top=_top(summary),
         reading=reading or READING,
         interval=f"{interval:g}",
-        tied_prob=f"{tied_prob:g}",
+        tied_prob=TIED,
         picture=picture,
         alt=_rank_alt(summary),
         ranks=_grid(table.rename_axis("Item"), list(words)),
