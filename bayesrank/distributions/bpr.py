@@ -15,7 +15,7 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.distributions.by_name import Axes, Named, by_axes
@@ -161,11 +161,11 @@ class BPR(Discrete):
     def __new__(
         cls,
         name: str,
-        utility: Any,
+        utility: TensorLike,
         *,
         observed: Any = None,
         utility_dims: str | Sequence[str] | None = None,
-        weight: Any = None,
+        weight: TensorLike | None = None,
         **kwargs: Unpack[Options],
     ) -> TensorVariable:
         refuse_single_precision()
@@ -187,7 +187,7 @@ class BPR(Discrete):
 
     @classmethod
     def dist(
-        cls, utility: Any, *, weight: Any = None, **kwargs: Unpack[DistOptions]
+        cls, utility: TensorLike, *, weight: TensorLike | None = None, **kwargs: Unpack[DistOptions]
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels, quoted
@@ -118,9 +118,9 @@ class MPMRV(DrawnRV):
 class CountOptions(Options, total=False):
     """Options of `MPM`."""
 
-    variance: Any
-    adherence: Any
-    total: Any
+    variance: TensorLike | None
+    adherence: TensorLike | None
+    total: TensorLike | None
 
 
 class MPM(Discrete):
@@ -216,7 +216,7 @@ class MPM(Discrete):
     rv_op = MPMRV.rv_op
 
     def __new__(
-        cls, name: str, score: Any, *, observed: Any = None, **kwargs: Unpack[CountOptions]
+        cls, name: str, score: TensorLike, *, observed: Any = None, **kwargs: Unpack[CountOptions]
     ) -> TensorVariable:
         refuse_single_precision()
         options: dict[str, Any] = {**kwargs}
@@ -238,11 +238,11 @@ class MPM(Discrete):
     @classmethod
     def dist(
         cls,
-        score: Any,
+        score: TensorLike,
         *,
-        variance: Any = None,
-        adherence: Any = None,
-        total: Any = None,
+        variance: TensorLike | None = None,
+        adherence: TensorLike | None = None,
+        total: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.

@@ -20,7 +20,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.distributions.observed import (
@@ -51,28 +51,28 @@ __all__ = ["BradleyTerry", "Davidson", "RaoKupper", "Thurstone"]
 class PairOptions(Options, total=False):
     """Options of distributions of matches."""
 
-    adherence: Any
-    order_effect: Any
-    slope: Any
+    adherence: TensorLike | None
+    order_effect: TensorLike | None
+    slope: TensorLike | None
     deviation: Any
-    nu: Any
-    theta: Any
+    nu: TensorLike | None
+    theta: TensorLike | None
     tie_effect: Any
-    total: Any
+    total: TensorLike | None
 
 
 class PairDistOptions(DistOptions, total=False):
     """Options of distributions of matches that ``dist`` returns."""
 
-    nu: Any
-    theta: Any
+    nu: TensorLike | None
+    theta: TensorLike | None
 
 
 class _PairOutcomes(Discrete):
     """Counts of outcomes under the model `rv_type`."""
 
     def __new__(
-        cls, name: str, utility: Any, *, observed: Any = None, **kwargs: Unpack[PairOptions]
+        cls, name: str, utility: TensorLike, *, observed: Any = None, **kwargs: Unpack[PairOptions]
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Pairs):
@@ -95,11 +95,11 @@ class _PairOutcomes(Discrete):
     @classmethod
     def dist(
         cls,
-        utility: Any,
+        utility: TensorLike,
         *,
-        adherence: Any = None,
-        order_effect: Any = None,
-        total: Any = None,
+        adherence: TensorLike | None = None,
+        order_effect: TensorLike | None = None,
+        total: TensorLike | None = None,
         **kwargs: Unpack[PairDistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.

@@ -21,7 +21,7 @@ import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
@@ -188,10 +188,10 @@ class PlackettLuce(WeakOrders):
     @classmethod
     def dist(
         cls,
-        utility: Any,
+        utility: TensorLike,
         *,
-        where: Any = None,
-        sizes: Any = None,
+        where: TensorLike | None = None,
+        sizes: TensorLike | None = None,
         nodes: int = 48,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:

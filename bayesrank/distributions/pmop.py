@@ -225,13 +225,13 @@ class PMOP(WeakOrders):
     @classmethod
     def dist(
         cls,
-        utility: Any,
+        utility: TensorLike,
         *,
         aggregate: str = "mean",
-        tie_prevalence: Any = None,
+        tie_prevalence: TensorLike | None = None,
         given_sizes: bool = False,
-        where: Any = None,
-        sizes: Any = None,
+        where: TensorLike | None = None,
+        sizes: TensorLike | None = None,
         nodes: int = 48,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
