@@ -131,7 +131,7 @@ def _rank(
     file: Path, columns_of: type[RankColumns] | type[MatchColumns], options: dict[str, Any]
 ) -> None:
     """Rank the items of a table."""
-    columns = taken(columns_of, options)
+    columns: RankColumns | MatchColumns = taken(columns_of, options)
     columns.check(file)
     _check_fit(columns, options)
     fit = _fit(options, _folder_of(file))
@@ -262,7 +262,7 @@ def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, d
     try:
         refuse(name not in columns_of, f"There is no command {name!r}.")
         options = main.commands[name].make_context(name, args[:-1]).params
-        columns = taken(columns_of[name], options)
+        columns: RankColumns | MatchColumns = taken(columns_of[name], options)
         table = options.pop("file", None)
         if table is not None:
             columns.check(table)

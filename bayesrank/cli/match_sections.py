@@ -251,7 +251,8 @@ def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bo
         pairs = in_time(pairs, time)
     found = audit(pairs, order_effect=order, time=time, random_seed=0)
     if time is not None and found.loc["drift", "fires"]:
-        found.loc["drift", "says"] += f" Use --date {time} instead of --group to let them change."
+        way_out = f" Use --date {time} instead of --group to let them change."
+        found.loc["drift", "says"] = str(found.loc["drift", "says"]) + way_out
     found["in_model"] = False
     if found.loc["clusters", "fires"]:
         rest = {name: x for name, x in pairs.groups.items() if name not in ("category", *groups)}
@@ -263,7 +264,8 @@ def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bo
         left = audit(others, order_effect=order, probes=["clusters"], random_seed=0)
         if not left.loc["clusters", "fires"]:
             found.loc["clusters", "in_model"] = True
-            found.loc["clusters", "says"] += " The model groups these matches."
+            says = str(found.loc["clusters", "says"])
+            found.loc["clusters", "says"] = f"{says} The model groups these matches."
     return _audited(found)
 
 

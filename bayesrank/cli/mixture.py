@@ -68,8 +68,13 @@ class MixtureJob(RankJob):
             # utility over all rankers, and its prior standard deviation
             pm.Deterministic("utility", share @ component_utility, dims="item")
             pm.Deterministic("utility_scale", scale * pt.sqrt(pt.sum(share**2)))
-            unit = "ranker" if several else "ranking"
-            Mixture("y", share, PlackettLuce.dist(component_utility), unit=unit, observed=rankings)
+            Mixture(
+                "y",
+                share,
+                PlackettLuce.dist(component_utility),
+                unit="ranker" if several else "ranking",
+                observed=rankings,
+            )
         return model
 
     def nuts(self, model: Any) -> dict[str, Any]:
