@@ -3,7 +3,7 @@
 import os
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -128,10 +128,10 @@ def _check_fit(columns: RankColumns | MatchColumns, options: dict[str, Any]) -> 
 
 
 def _rank(
-    file: Path, columns_of: type[RankColumns] | type[MatchColumns], options: dict[str, Any]
+    file: Path, columns_of: Callable[..., RankColumns | MatchColumns], options: dict[str, Any]
 ) -> None:
     """Rank the items of a table."""
-    columns: RankColumns | MatchColumns = taken(columns_of, options)
+    columns = taken(columns_of, options)
     columns.check(file)
     _check_fit(columns, options)
     fit = _fit(options, _folder_of(file))
@@ -255,14 +255,14 @@ def report(file: Path, **options: Any) -> None:
 
 def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, dict[str, Any]]:
     """Read the command of a saved run: its columns, the title of its page, and other options."""
-    columns_of: dict[str, type[RankColumns] | type[MatchColumns]] = {
+    columns_of: dict[str, Callable[..., RankColumns | MatchColumns]] = {
         "quickstart": RankColumns, "rank": RankColumns, "matches": MatchColumns
     }  # fmt: skip
     _, name, *args = [*shlex.split(command), ""]
     try:
         refuse(name not in columns_of, f"There is no command {name!r}.")
         options = main.commands[name].make_context(name, args[:-1]).params
-        columns: RankColumns | MatchColumns = taken(columns_of[name], options)
+        columns = taken(columns_of[name], options)
         table = options.pop("file", None)
         if table is not None:
             columns.check(table)
