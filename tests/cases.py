@@ -264,7 +264,6 @@ def _pairs_tie(aggregate: str) -> Case:
             "nan prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.nan]}),
             "inf prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.inf]}),
         },
-        backends=_of_sizes_under(aggregate),
         in_jax=aggregate == "mean",
     )
 
@@ -283,7 +282,7 @@ def _first_and_two(aggregate: str) -> Case:
             "one block": [1, 0, 1, 1, 0],
             "slots that are not in use": [0, 1, 2, 2, 0],
         },
-        backends=WITH_NUMBA if aggregate == "max" else _of_sizes_under(aggregate),
+        backends=WITH_NUMBA if aggregate == "max" else BACKENDS,
         in_jax=aggregate == "mean",
     )
 
@@ -298,19 +297,8 @@ def _given_sizes(aggregate: str) -> Case:
         more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
         bad_values=NO_RANKS,
         bad_parameters=NOT_FINITE,
-        backends=_of_sizes_under(aggregate),
         in_jax=aggregate == "mean",
     )
-
-
-def _of_sizes_under(aggregate: str) -> tuple[str, ...]:
-    """Backends for sizes that are given or weighted.
-
-    Not JAX for the harmonic mean, where the graph has an array of rankings x stages x sizes x items
-    x nodes of the integral x nodes of the circle: seconds and gigabytes for each evaluation. The
-    tests of the graph have its values and gradients.
-    """
-    return tuple(mode for mode in BACKENDS if (aggregate, mode) != ("harmonic", "JAX"))
 
 
 # Given sizes of the extremes are tested with three items; four would be two more functions.

@@ -133,7 +133,7 @@ MUTANTS = (
     Mutant(
         "pairs in one pass: the order effect is scaled by the adherence",
         PAIRS,
-        "gap[k] = slope[k] * adherence[_place(own[k], adherence)]",
+        "gap[k] = slope[k] * adherence[_place(at_group[k], adherence)]",
         "gap[k] = slope[k]",
         ("tests/likelihoods/pairs/test_total.py",),
     ),

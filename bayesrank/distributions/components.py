@@ -167,14 +167,14 @@ class PlackettLuceComponent(Component):
     """
 
     rv_type = PlackettLuceRV
-    parameters = MappingProxyType({"utility": "component,item", "nodes": ""})
+    parameters = MappingProxyType({"utility": "component,item"})
     derived = MappingProxyType(STAGES)
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
-        utility, where, sizes, nodes = inputs
+        utility, where, sizes = inputs
         _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
-        return {"utility": given.by_item("utility"), "nodes": nodes}
+        return {"utility": given.by_item("utility")}
 
     @classmethod
     def derive(cls, rankings: Rankings) -> dict[str, NDArray[Any]]:
@@ -189,7 +189,7 @@ class PlackettLuceComponent(Component):
             # data were replaced since, for example by some of their rows
             return cls.logp(p, data, data.ranks)
         stages = tuple(getattr(data, field) for field in Stages._fields)
-        return ranking_logp(p.utility, stages, nodes=int(p.nodes.data))
+        return ranking_logp(p.utility, stages)
 
     @classmethod
     def logp(
@@ -204,7 +204,7 @@ class PlackettLuceComponent(Component):
     @classmethod
     def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
         """Name the parameters of `PlackettLuceRV`."""
-        slots = p.utility[:, data.item], data.where, data.sizes, p.nodes
+        slots = p.utility[:, data.item], data.where, data.sizes
         return PlackettLuceRV.named(slots)
 
 
@@ -218,13 +218,12 @@ class PMOPComponent(Component):
             "log_weight": "component_of_sizes,size_of_block",
             "aggregate": "",
             "given_sizes": "",
-            "nodes": "",
         }
     )
 
     @classmethod
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
-        utility, where, sizes, log_weight, aggregate, given_sizes, nodes = inputs
+        utility, where, sizes, log_weight, aggregate, given_sizes = inputs
         _refuse_slots(given.name, "PMOP", utility, where, sizes)
         utility = given.by_item("utility")
         if log_weight.type.shape[-1] != 0:
@@ -238,7 +237,6 @@ class PMOPComponent(Component):
             "log_weight": pt.atleast_2d(log_weight),
             "aggregate": aggregate,
             "given_sizes": given_sizes,
-            "nodes": nodes,
         }
 
     @classmethod
@@ -258,7 +256,7 @@ class PMOPComponent(Component):
         weight = p.log_weight[0] if none else p.log_weight[:, None, :]
         stages = pt.ones_like(data.sizes, dtype="float64")
         slots = p.utility[:, data.item], data.where, data.sizes, weight, stages
-        return PMOPRV.named((*slots, p.aggregate, p.given_sizes, p.nodes))
+        return PMOPRV.named((*slots, p.aggregate, p.given_sizes))
 
     @classmethod
     def outcome(cls, p: SimpleNamespace) -> str:

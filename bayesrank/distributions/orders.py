@@ -423,7 +423,6 @@ class WeakOrderOptions(Options, total=False):
 
     where: Any
     sizes: Any
-    nodes: int
     aggregate: str
     tie_prevalence: Any
     given_sizes: bool

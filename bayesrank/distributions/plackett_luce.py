@@ -54,7 +54,6 @@ PARAMETERS = {
     "utility": "slot",
     "where": "slot",
     "sizes": "block",  # length 0 means full rankings
-    "nodes": "",
 }
 OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
 STAGES = dict.fromkeys(Stages._fields, "one") | {
@@ -84,7 +83,7 @@ class PlackettLuceRV(WeakOrderRV):
         if value.dtype.startswith(("int", "uint")):
             value = pt.cast(value, "int64")  # so that one kernel is compiled
         utility = pt.switch(p.where, p.utility, 0.0)
-        logp = weak_order_logp(utility, value, nodes=int(p.nodes.data))
+        logp = weak_order_logp(utility, value)
         return check_parameters(
             pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
@@ -125,9 +124,6 @@ class PlackettLuce(WeakOrders):
         Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
         rankings, and an unobserved variable has only such values. Observed values with ties do not
         need `sizes`.
-    nodes : int
-        Quadrature nodes of the graph that JAX and third derivatives use. The compiled kernel (numba
-        and C modes) places its nodes adaptively.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item`` and
         ``{name}_sizes``. Utilities by item are gathered into slots. The dims are (ranking, slot),
@@ -163,7 +159,6 @@ class PlackettLuce(WeakOrders):
     rv_type = PlackettLuceRV
     rv_op = PlackettLuceRV.rv_op
 
-    settings = ("nodes",)
     given_sizes = True
 
     @classmethod
@@ -173,7 +168,7 @@ class PlackettLuce(WeakOrders):
         spread = by_items(utility)
         item_utility, groups = (None, ()) if spread is None else spread
         rv_type = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
-        given = {"nodes": pt.constant(settings.get("nodes", 48)), "item_utility": item_utility}
+        given = {"item_utility": item_utility}
         return observe(
             rv_type,
             name,
@@ -192,7 +187,6 @@ class PlackettLuce(WeakOrders):
         *,
         where: TensorLike | None = None,
         sizes: TensorLike | None = None,
-        nodes: int = 48,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
@@ -208,7 +202,7 @@ class PlackettLuce(WeakOrders):
         0.486
         """
         refuse_single_precision()
-        parameters = [*slot_parameters(utility, where, sizes), pt.constant(nodes)]
+        parameters = slot_parameters(utility, where, sizes)
         return with_given(super().dist(parameters, **kwargs), utility=utility)
 
 
@@ -226,7 +220,7 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if is_observed(value, p.ranks):
-            return p.weight * weak_order_logp(p.utility, value, nodes=int(p.nodes.data))
+            return p.weight * weak_order_logp(p.utility, value)
         return p.weight * PlackettLuceRV.logp(value, p)
 
 
@@ -268,7 +262,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
         if not is_observed(value, p.ranks) or not cls._is_current(p):
             return p.weight * PlackettLuceRV.logp(value, p)
         stages = tuple(getattr(p, field) for field in Stages._fields)
-        return ranking_logp(p.item_utility, stages, nodes=int(p.nodes.data))
+        return ranking_logp(p.item_utility, stages)
 
     @classmethod
     def logp_by_row(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:

@@ -62,7 +62,6 @@ PARAMETERS = {
     "log_weight": "size_of_block",  # length 0 means equal weights
     "aggregate": "",
     "given_sizes": "",
-    "nodes": "",
 }
 
 
@@ -88,7 +87,8 @@ class PMOPRV(WeakOrderRV):
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
         inputs = broadcast_batch(*slots, seed[..., None])
         draw = OrderedPartitionDraw(AGGREGATES[int(p.aggregate.data)])
-        return next_rng, draw(*inputs[:-1], inputs[-1][..., 0])
+        rows = [x.reshape((-1, x.shape[-1])) for x in inputs[:-1]]
+        return next_rng, draw(*rows, inputs[-1].reshape((-1,))).reshape(inputs[0].shape)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -146,8 +146,6 @@ class PMOP(WeakOrders):
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``. By
         default, such draws are full rankings. A `Rankings` brings its own.
-    nodes : int
-        Quadrature nodes of the graph that JAX and third derivatives use.
     utility_dims, observed
         As in `PlackettLuce`.
 
@@ -188,7 +186,7 @@ class PMOP(WeakOrders):
     rv_type = PMOPRV
     rv_op = PMOPRV.rv_op
 
-    settings = ("aggregate", "tie_prevalence", "given_sizes", "nodes")
+    settings = ("aggregate", "tie_prevalence", "given_sizes")
     by_row = ("tie_prevalence",)
 
     @classmethod
@@ -232,7 +230,6 @@ class PMOP(WeakOrders):
         given_sizes: bool = False,
         where: TensorLike | None = None,
         sizes: TensorLike | None = None,
-        nodes: int = 48,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
@@ -253,7 +250,7 @@ class PMOP(WeakOrders):
                 "PMOP got sizes= and given_sizes=False, which makes the sizes part of the "
                 "outcome. Pass given_sizes=True, or leave sizes= out."
             )
-        partition = _partition(aggregate, tie_prevalence, given_sizes, nodes)
+        partition = _partition(aggregate, tie_prevalence, given_sizes)
         slots = slot_parameters(utility, where, sizes)
         rv = super().dist([*slots, *partition.values()], **kwargs)
         return with_given(rv, utility=utility, tie_prevalence=tie_prevalence)
@@ -262,7 +259,6 @@ class PMOP(WeakOrders):
 class ObservedPMOPRV(ObservedRankingsRV, PMOPRV):
     """Observed rankings, validated only once."""
 
-    rows_apart = True
     gathered = ("utility", "log_weight")
     called: ClassVar[Mapping[str, str]] = {"log_weight": "tie_prevalence"}
     parameters = PARAMETERS | {"ranks": "slot", "weight": ""}
@@ -312,7 +308,6 @@ def _logp(value: Any, utility: Any, p: SimpleNamespace) -> TensorVariable:
         aggregate=AGGREGATES[int(p.aggregate.data)],
         given_sizes=bool(p.given_sizes.data),
         log_weight=p.log_weight,
-        nodes=int(p.nodes.data),
     )
 
 
@@ -332,7 +327,6 @@ def _partition(
     aggregate: str = "mean",
     tie_prevalence: TensorLike | None = None,
     given_sizes: bool = False,
-    nodes: int = 48,
 ) -> dict[str, TensorVariable]:
     """Return the parameters of `PMOPRV` after the slots; log weights of length 0 are equal."""
     if aggregate not in AGGREGATES:
@@ -347,7 +341,6 @@ def _partition(
         "log_weight": pt.zeros((0,)) if tie_prevalence is None else log_weights(tie_prevalence),
         "aggregate": pt.constant(AGGREGATES.index(aggregate)),
         "given_sizes": pt.constant(int(given_sizes)),
-        "nodes": pt.constant(nodes),
     }
 
 

@@ -378,7 +378,7 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
         raise ValueError(
             f"The {rows}s of {rv.name!r} cannot be divided: data of {type(op).__name__} are not "
             "stored by row, or it is evaluated on the host. Fit the model on one machine by "
-            "pm.sample; br.jax supports PlackettLuce, PMOP, GeneralizedMallows with a consensus, "
+            "pm.sample; br.jax supports PlackettLuce, GeneralizedMallows with a consensus, "
             "and models of matches."
         )
     if not isinstance(op, ObservedRV):

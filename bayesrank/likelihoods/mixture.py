@@ -15,15 +15,13 @@ The gradient with respect to :math:`\ell_{ug}` is the probability that u belongs
 ([0.4], [[0.25, 0.75]])
 """
 
-from typing import Any
-
 import numba
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops import CompiledOp, stop_gradient
 
@@ -67,7 +65,7 @@ class MixtureLogp(CompiledOp):
         return pt.switch(possible, peak + pt.log(pt.switch(possible, total, 1.0)), peak)
 
 
-def mixture_logp(joint: Any) -> TensorVariable:
+def mixture_logp(joint: TensorLike) -> TensorVariable:
     r"""Log-probability of units of unknown components, :math:`\log \sum_g e^{\ell_{ug}}`.
 
     The joint log-probabilities :math:`\ell_{ug} = \log \pi_g + \log p_g(y_u)` are
@@ -86,7 +84,7 @@ def mixture_logp(joint: Any) -> TensorVariable:
     return MixtureLogp()(pt.cast(pt.as_tensor_variable(joint), "float64"))
 
 
-def membership_of(joint: Any) -> TensorVariable:
+def membership_of(joint: TensorLike) -> TensorVariable:
     """Probability of each component for each unit, (n_units, n_components), given its rankings."""
     joint = pt.cast(pt.as_tensor_variable(joint), "float64")
     return pytensor.grad(mixture_logp(joint).sum(), joint)

@@ -26,9 +26,7 @@ import xarray as xr
 import bayesrank as br
 
 
-def simulate(
-    n_races: int = 15, *, seed: int = 1
-) -> tuple[br.Rankings, pd.DataFrame, xr.Dataset]:
+def simulate(n_races: int = 15, *, seed: int = 1) -> tuple[br.Rankings, pd.DataFrame, xr.Dataset]:
     """Simulate races, the constructor of every driver in each season, and the true parameters."""
     rng = np.random.default_rng(seed)
     drivers, seasons = [f"driver {d}" for d in range(12)], np.arange(2021, 2025)
@@ -66,9 +64,7 @@ def build(rankings: br.Rankings, team: pd.DataFrame) -> pm.Model:
         skill = pm.ZeroSumNormal("skill", 1, dims="item")
         constructor = pm.Normal("quality", 0, 1, dims="constructor")
         change = pm.Normal("change", 0, 0.3, dims=("constructor", "season"))
-        car = pm.Deterministic(
-            "car", constructor[:, None] + change, dims=("constructor", "season")
-        )
+        car = pm.Deterministic("car", constructor[:, None] + change, dims=("constructor", "season"))
         utility = pm.Deterministic(
             "utility",
             skill[:, None] + car[seat, np.arange(team.shape[1])],

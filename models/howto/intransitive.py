@@ -20,7 +20,6 @@ Run ``python -m models.howto.intransitive`` for 900 simulated matches of six ite
 """
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import xarray as xr
 from scipy.special import expit

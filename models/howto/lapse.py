@@ -44,9 +44,7 @@ def build(rankings: br.Rankings) -> pm.Model:
     with pm.Model(coords={**rankings.coords, "component": ["careful", "careless"]}) as model:
         utility = pm.ZeroSumNormal("utility", 2, dims="item")
         lapse = pm.Beta("lapse", 1, 9)
-        weights = pm.Deterministic(
-            "weights", pm.math.stack([1 - lapse, lapse]), dims="component"
-        )
+        weights = pm.Deterministic("weights", pm.math.stack([1 - lapse, lapse]), dims="component")
         components = [
             br.PlackettLuce.dist(utility),
             br.PlackettLuce.dist(np.zeros(len(rankings.items))),

@@ -26,9 +26,7 @@ import bayesrank as br
 GRADES = 5
 
 
-def simulate(
-    n_judges: int = 10, *, seed: int = 1
-) -> tuple[pd.DataFrame, br.Rankings, xr.Dataset]:
+def simulate(n_judges: int = 10, *, seed: int = 1) -> tuple[pd.DataFrame, br.Rankings, xr.Dataset]:
     """Simulate a table of grades, the rankings of five items per judge, and the true parameters."""
     rng = np.random.default_rng(seed)
     items, judges = list("abcdefgh"), [f"judge {j}" for j in range(n_judges)]

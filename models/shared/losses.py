@@ -259,7 +259,7 @@ def list_net_loss(utility: Any, ranks: Any, *, k: int = 1) -> TensorVariable:
     TensorVariable, (...)
         Without ties minus the log-probability of the first k under Plackett-Luce. Items that are
         tied are each chosen from all that are not above them, so a ranking of one block of n costs
-        at least n log n, and with ties this is a bound only; `plackett_luce_logp` is exact.
+        at least n log n, and with ties this is a bound only; `weak_order_logp` is exact.
 
     Raises
     ------

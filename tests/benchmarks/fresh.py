@@ -196,16 +196,6 @@ def rank_summary_memory(simultaneous: str) -> dict[str, float]:
     return {"bytes": added(lambda: summarise(draws))}
 
 
-def partitions_memory(name: str, n_items: str) -> dict[str, float]:
-    """Bytes that three steps of one objective of two blocks add to their data."""
-    from tests.benchmarks.partition_steps import batch, step
-
-    call = step(name)
-    call(*batch(int(n_items), 1))  # JAX compiles for each shape
-    given = batch(int(n_items))
-    return {"bytes": added(lambda: [call(*given) for _ in range(3)])}
-
-
 def now() -> NDArray[np.float64]:
     """CPU and wall seconds since the process began."""
     ticks = (KEPT / "stat").read_text().rpartition(")")[2].split()[19]

@@ -17,6 +17,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.jax import checkpoints, modes
+from bayesrank.likelihoods.pmop import AGGREGATES
 from models.howto import shards
 from models.shared.modes import posterior_modes
 from tests.builders import matches
@@ -263,7 +264,7 @@ def test_data_that_do_not_fit_are_refused(both):
 
 # Families of the table of verbs whose rows cannot be cut up
 REFUSED = {"MPM", "MPM given pairs", "MPM by region", "Mallows", "Mallows marginalised", "BPR"}
-REFUSED |= {"Mixture", "Mixture of rankers"}
+REFUSED |= {"Mixture", "Mixture of rankers", *(f"PMOP {aggregate}" for aggregate in AGGREGATES)}
 
 
 @pytest.mark.slow

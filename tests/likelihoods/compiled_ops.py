@@ -26,7 +26,6 @@ from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, Thurstone
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder
-from bayesrank.likelihoods.pmop.elementary_symmetric import Tilt
 from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw, OrderedPartitionLogp
 from tests.cases import RANKINGS
 
@@ -105,7 +104,6 @@ EXAMPLES = {
             SEEDS,
         ],
     ),
-    "Tilt": Example(Tilt(), [UTILITY, RANKS > 0, np.array([2.0, 3.0])]),
     "LogNormalisers": Example(
         LogNormalisers(), [SCORE, VARIANCE, ADHERENCE, WHERE, EVERYONE], (0, 1, 2)
     ),

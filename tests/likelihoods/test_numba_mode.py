@@ -10,8 +10,6 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # totals of pairs share a kernel. What is as simple as the others is quick, but adds up.
 SLOW = {
     "OrderedPartitionDraw",
-    "CountsDraw",
-    "NetCountsDraw",
 }
 SLOW |= {"RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp", "WeakOrderLogp"}
 SLOW |= {

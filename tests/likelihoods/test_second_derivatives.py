@@ -39,7 +39,6 @@ CASES = {
     "pullback kernel": Example(Products(), [TABLE, ROW], (0, 1)),
     "stages": EXAMPLES["StageTotal"],
     "slots": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
-    "partitions": EXAMPLES["OrderedPartitionLogp"],
     "agreements": EXAMPLES["Agreement"],
     "normalisers": EXAMPLES["LogNormalisers"],
 }

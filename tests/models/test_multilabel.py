@@ -7,7 +7,7 @@ import pytensor.tensor as pt
 import pytest
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
+from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from models.multilabel.data import Multilabel
 from models.multilabel.metrics import multilabel_metrics
 from models.multilabel.model import OBJECTIVES, build, fit, predict
@@ -54,7 +54,7 @@ def test_the_log_posterior_is_prior_and_exact_likelihood():
     }  # fmt: skip
     hidden = np.maximum(data.features @ point["hidden_0_W"] + point["hidden_0_b"], 0)
     utility = hidden @ point["label_W"] + point["label_b"]
-    expected = plackett_luce_logp(utility, data.ranks().astype(int)).eval().sum()
+    expected = weak_order_logp(utility, data.ranks().astype(int)).eval().sum()
     got = model.compile_logp(model.observed_RVs)(point)
     assert got == pytest.approx(expected)
 

@@ -43,17 +43,17 @@ def coefficients(a, out):  # type: ignore[no-untyped-def]
     if a < 1e-9:  # the next term is a^2 / 4
         out[0], out[1] = 1.0 - a, a
         return
-    above, here, total = 0.0, 1e-290, 0.0
+    above, current, total = 0.0, 1e-290, 0.0
     for m in range(out.size + 8, 0, -1):
         if m < out.size:
-            out[m] = here
-        total += here
-        above, here = here, above + 2.0 * m / a * here
-        if here > 1e250:
-            above, here, total = above * 1e-290, here * 1e-290, total * 1e-290
+            out[m] = current
+        total += current
+        above, current = current, above + 2.0 * m / a * current
+        if current > 1e250:
+            above, current, total = above * 1e-290, current * 1e-290, total * 1e-290
             out *= 1e-290
-    out[0] = 0.5 * here
-    out *= 1.0 / (0.5 * here + total)
+    out[0] = 0.5 * current
+    out *= 1.0 / (0.5 * current + total)
 
 
 @numba.njit(cache=True, error_model="numpy", nogil=True)

@@ -17,24 +17,21 @@ items. Leading axes are rankers or problems. Adherences have only the leading ax
 0.166667
 """
 
-from typing import Any
-
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
 
 __all__ = [
     "differences",
-    "interpolated_log_normaliser",
     "log_multinomial",
     "log_pair_normaliser",
     "mpm_logp",
 ]
 
 
-def differences(score: Any, variance: Any = None) -> TensorVariable:
+def differences(score: TensorLike, variance: TensorLike | None = None) -> TensorVariable:
     r"""Standardised differences :math:`D_{ij} = (s_i - s_j) / (\gamma_i + \gamma_j)`.
 
     Scores and variances (by default 1/2) are (..., n_items), the result (..., n_items, n_items).
@@ -48,7 +45,11 @@ def differences(score: Any, variance: Any = None) -> TensorVariable:
 
 
 def log_pair_normaliser(
-    score: Any, adherence: Any, variance: Any = None, *, where: Any = None
+    score: TensorLike,
+    adherence: TensorLike,
+    variance: TensorLike | None = None,
+    *,
+    where: TensorLike | None = None,
 ) -> TensorVariable:
     r"""Logarithm of :math:`Z = \sum_{k \ne l} e^{\theta D_{kl}}`.
 
@@ -97,43 +98,7 @@ def _log_sum(
     return log_total[(..., *(0 for _ in axis))]
 
 
-def interpolated_log_normaliser(
-    score: Any, adherence: Any, variance: Any, *, where: Any = None, nodes: int = 32
-) -> TensorVariable:
-    r"""Log normalisers of many adherences from a few of them, by Chebyshev interpolation.
-
-    All rankers share the differences, so :math:`\log Z(\theta)` is one smooth function. It is
-    evaluated at `nodes` points between 0 and the largest adherence. The error decreases
-    geometrically, more slowly for larger :math:`\theta_{max} \max |D|`.
-
-    Parameters are as in `log_pair_normaliser`; adherences and the last axis of the result are
-    (n_rankers,).
-
-    References
-    ----------
-    Trefethen, Approximation Theory and Approximation Practice, SIAM 2013, chapters 3 and 8.
-    """
-    s, theta = pt.as_tensor_variable(score), pt.as_tensor_variable(adherence)
-    theta = pt.switch(theta < 0, -theta, theta)  # Z is even; the gradient of abs at 0 would be 0
-    m = np.arange(nodes)
-    angle = np.pi * (m + 0.5) / nodes
-    # a margin at both ends, where the slope of arccos is infinite; and at least 0.01, because the
-    # slopes between closer points would consist of rounding errors
-    largest = stop_gradient(pt.maximum(pt.max(theta), 0.01))
-    half, centre = 0.51 * largest, 0.5 * largest
-    s_, g_ = s[..., None, :], pt.as_tensor_variable(variance)[..., None, :]
-    where_ = None if where is None else pt.as_tensor_variable(where)[..., None, :]
-    rates = centre + half * np.cos(angle)
-    values = log_pair_normaliser(s_, rates, g_, where=where_)  # (..., nodes)
-
-    # coefficients of T_0, T_1, ...: the discrete cosine transform of the values
-    transform = np.where(m > 0, 2.0, 1.0) / nodes * np.cos(m * angle[:, None])
-    coefficient = pt.sum(values[..., :, None] * transform, axis=-2)
-    T = pt.cos(m * pt.arccos((theta - centre) / half)[:, None])  # (n_rankers, nodes)
-    return pt.sum(coefficient[..., None, :] * T, axis=-1)
-
-
-def log_multinomial(counts: Any) -> TensorVariable:
+def log_multinomial(counts: TensorLike) -> TensorVariable:
     r"""Logarithm of the number of orders of the draws, :math:`\log T! - \sum \log C_{ij}!`.
 
     Counts are (..., n_items, n_items).
@@ -142,7 +107,12 @@ def log_multinomial(counts: Any) -> TensorVariable:
     return pt.gammaln(pt.sum(C, axis=(-2, -1)) + 1.0) - pt.sum(pt.gammaln(C + 1.0), axis=(-2, -1))
 
 
-def mpm_logp(counts: Any, score: Any, adherence: Any = 1.0, variance: Any = None) -> TensorVariable:
+def mpm_logp(
+    counts: TensorLike,
+    score: TensorLike,
+    adherence: TensorLike = 1.0,
+    variance: TensorLike | None = None,
+) -> TensorVariable:
     r"""Log-probability of the counts of all ordered pairs, given their total.
 
     .. math:: \log P(C) = \log T! - \sum_{i \ne j} \log C_{ij}!

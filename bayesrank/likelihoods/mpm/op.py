@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
-from bayesrank.likelihoods.mpm.draw_kernels import draw_counts_kernel, draw_net_counts_kernel
-from bayesrank.likelihoods.mpm.graph import interpolated_log_normaliser, log_pair_normaliser
+from bayesrank.likelihoods.mpm.draws import draw_counts, draw_net_counts
+from bayesrank.likelihoods.mpm.graph import log_pair_normaliser
 from bayesrank.likelihoods.mpm.kernels import (
     agreements_kernel,
     agreements_pullback_kernel,
@@ -50,16 +50,10 @@ class LogNormalisers(CompiledOp):
     def graph(
         self, score: Any, variance: Any, adherence: Any, where: Any, needed: Any
     ) -> TensorVariable:
+        s, g, where = (x[:, None, :] for x in (score, variance, where))
+        theta = pt.zeros_like(s[..., 0]) + adherence
         unequal = variance.type.shape[1] != 0
-        n_rankers = adherence.type.shape[0]
-        if unequal and (n_rankers is None or n_rankers > self.nodes):
-            log_Z = interpolated_log_normaliser(
-                score, adherence, variance, where=where, nodes=self.nodes
-            )
-        else:
-            s, g, where = (x[:, None, :] for x in (score, variance, where))
-            theta = pt.zeros_like(s[..., 0]) + adherence
-            log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=where)
+        log_Z = log_pair_normaliser(s, theta, g if unequal else None, where=where)
         return log_Z if needed.type.shape[1] == 0 else pt.switch(needed, log_Z, 0.0)
 
 
@@ -87,9 +81,9 @@ class Agreement(CompiledOp):
 
 
 class CountsDraw(KernelOp):
-    """Counts (n_rankers, n_items, n_items); the inputs of `draw_counts_kernel`."""
+    """Counts (n_rankers, n_items, n_items); the inputs of `draw_counts`."""
 
-    kernel = staticmethod(draw_counts_kernel)
+    kernel = staticmethod(draw_counts)
     signature = "(n,k),(n,l),(n),(n),(n)->(n,k,k)"
     or_length = (("l", "k", 0),)
     version = 4
@@ -97,9 +91,9 @@ class CountsDraw(KernelOp):
 
 
 class NetCountsDraw(KernelOp):
-    """Net counts (n_rankers, n_items); the inputs of `draw_net_counts_kernel`."""
+    """Net counts (n_rankers, n_items); the inputs of `draw_net_counts`."""
 
-    kernel = staticmethod(draw_net_counts_kernel)
+    kernel = staticmethod(draw_net_counts)
     signature = "(g),(l),(r),(p,s),(p,s),(4,c),(n),(n,k)->(n,k)"
     or_length = (("l", "g", 0),)
     version = 5
@@ -107,13 +101,12 @@ class NetCountsDraw(KernelOp):
 
 
 def log_normaliser_table(
-    score: Any,
-    adherence: Any,
-    variance: Any = None,
+    score: TensorLike,
+    adherence: TensorLike,
+    variance: TensorLike | None = None,
     *,
-    where: Any = None,
-    needed: Any = None,
-    nodes: int = 32,
+    where: TensorLike | None = None,
+    needed: TensorLike | None = None,
 ) -> TensorVariable:
     """Log normaliser of every problem and ranker, compiled.
 
@@ -128,8 +121,6 @@ def log_normaliser_table(
         Items of each problem; default all.
     needed : tensor_like of bool, (n_problems, n_rankers), optional
         Rankers of each problem, the only ones that take time in compiled code; default all.
-    nodes : int
-        With variances and more rankers than this, JAX interpolates from this number of adherences.
 
     Returns
     -------
@@ -143,10 +134,16 @@ def log_normaliser_table(
     where = pt.ones_like(score, dtype="bool") if where is None else pt.as_tensor_variable(where)
     everyone = pt.constant(np.ones((1, 0), dtype=bool))
     needed = everyone if needed is None else pt.as_tensor_variable(needed)
-    return LogNormalisers(nodes)(score, variance, adherence, where, needed)
+    return LogNormalisers()(score, variance, adherence, where, needed)
 
 
-def agreement(score: Any, variance: Any, entries: Sequence[Any], *, like: Any) -> TensorVariable:
+def agreement(
+    score: TensorLike,
+    variance: TensorLike | None,
+    entries: Sequence[TensorLike],
+    *,
+    like: TensorLike,
+) -> TensorVariable:
     """Agreement of the counts of every ranker with the scores, compiled.
 
     Scores and variances (by default 1/2) are (n_items,). The four `entries` (n_entries,) are the

@@ -72,7 +72,6 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops.signatures import (
     Alternatives,
-    Axes,
     LengthError,
     Rule,
     axes_of,
@@ -123,14 +122,13 @@ class KernelOp(Op):
         kernel = getattr(self.kernel, "py_func", self.kernel)
         return [*inspect.signature(kernel).parameters]
 
-    def rules(self, ndims: Sequence[int]) -> list[Rule]:
+    def rules(self) -> list[Rule]:
         """List which lengths of the inputs must agree."""
-        return rules_of(self.signature, self.or_length, tuple(ndims))
+        return rules_of(self.signature, self.or_length)
 
     def check(self, shapes: Sequence[Any]) -> None:
         """Raise `LengthError` if known lengths of the inputs disagree."""
-        rules = self.rules([len(shape) for shape in shapes])
-        check(rules, shapes, type(self).__name__, self.input_names)
+        check(self.rules(), shapes, type(self).__name__, self.input_names)
 
     def in_jax(self) -> Callable[..., Any] | None:
         """Return the function for JAX, or None if JAX calls the kernel on the host."""
@@ -147,11 +145,6 @@ class KernelOp(Op):
         for storage, value in zip(output_storage, found, strict=True):
             storage[0] = value
 
-    def axes(self) -> tuple[list[Axes], list[Axes]]:
-        """Return the names of the axes of all inputs, and of all outputs."""
-        inputs, output = axes_of(self.signature)
-        return inputs, [output]
-
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [output_shape(self.signature, shapes)]
 
@@ -163,22 +156,15 @@ class KernelOp(Op):
 
 
 class CompiledOp(KernelOp):
-    """A `KernelOp` with a gradient, and an equivalent graph.
+    """A `KernelOp` with a gradient, and usually an equivalent graph."""
 
-    `nodes` is the number of nodes of the quadrature in the graph, if it has one.
-    """
-
-    __props__: tuple[str, ...] = ("nodes",)
     wrt: tuple[int, ...] = (0,)
     default_output = 0
     pullback_kernel: Any = None  # None: the kernel returns the gradients
 
-    def __init__(self, nodes: int = 48) -> None:
-        self.nodes = nodes
-
-    def graph(self, *inputs: Variable) -> TensorVariable:
-        """Return the first output as a graph of the inputs."""
-        raise NotImplementedError(f"{type(self).__name__} has no graph; JAX calls its kernel.")
+    def graph(self, *inputs: Variable) -> TensorVariable | None:
+        """Return the first output as a graph of the inputs; without one, JAX calls the kernel."""
+        return None
 
     def shortcut(self, *inputs: Variable) -> tuple[TensorVariable, TensorVariable] | None:
         """Return a condition under which a cheaper graph is equivalent, and that graph, or None.
@@ -194,10 +180,6 @@ class CompiledOp(KernelOp):
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [*super().output_types(inputs), *(inputs[i].type() for i in self.gradients)]
-
-    def axes(self) -> tuple[list[Axes], list[Axes]]:
-        inputs, outputs = super().axes()
-        return inputs, [*outputs, *(inputs[i] for i in self.gradients)]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [*super().infer_shape(node, shapes), *(shapes[i] for i in self.gradients)]
@@ -244,10 +226,6 @@ class Pullback(KernelOp):
 
     def output_types(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[i].type() for i in self.forward.wrt]
-
-    def axes(self) -> tuple[list[Axes], list[Axes]]:
-        inputs, _ = super().axes()
-        return inputs, [inputs[i] for i in self.forward.wrt]
 
     def infer_shape(self, node: Apply, shapes: list[Any]) -> list[Any]:
         return [shapes[i] for i in self.forward.wrt]
@@ -381,7 +359,7 @@ def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, str | 
     for i, x in enumerate(node.inputs):
         if x.ndim == 0:  # NumPy would turn it into a vector
             given[i] = names[i]
-    checks = [_as_source(op, rule) for rule in op.rules([x.type.ndim for x in node.inputs])]
+    checks = [_as_source(op, rule) for rule in op.rules()]
     body = "\n".join([*checks, f"    return kernel({', '.join(given)})"])
     text = f"def compiled({', '.join(names)}):\n{body}\n"
     known = {"kernel": op.kernel, "np": np, "LengthError": LengthError, "__name__": __name__}

@@ -68,31 +68,30 @@ def _on_host(function: Function, like: Any, *inputs: Any) -> Any:
     return jax.pure_callback(function, like, *inputs, vmap_method="sequential")
 
 
-def _output_of_kernel(op: CompiledOp, output: int, *inputs: Any) -> Any:
-    """Return output 0 (the value) or 1 (the gradient) of a kernel with one number per row."""
-    like = jax.ShapeDtypeStruct(inputs[0].shape, np.dtype(op.dtype))
-    return _on_host(lambda *x: op.call(*map(np.asarray, x))[output], like, *inputs)
-
-
-def _unknown(x: Any, *others: Any) -> Any:
-    return jnp.full_like(x, jnp.nan)
-
-
-def _with_derivative(function: Function, derivative: Function) -> Function:
-    """Tell JAX the derivative of a function with respect to its first argument."""
-    known = jax.custom_jvp(function)
-    known.defjvp(lambda inputs, tangents: (known(*inputs), derivative(*inputs) * tangents[0]))
-    return known
-
-
 def _kernel_with_gradient(op: CompiledOp) -> Function:
     """Call a kernel without a graph; its second derivatives are NaN.
 
     They do not raise an error, because JAX also traces results that it does not use.
     """
-    slope = _with_derivative(partial(_output_of_kernel, op, 1), _unknown)
-    value = _with_derivative(partial(_output_of_kernel, op, 0), slope)
-    return lambda *inputs: (value(*inputs), slope(*inputs))
+
+    @jax.custom_jvp
+    def outputs(*inputs: Any) -> Any:
+        value = output_shape(op.signature, [jnp.shape(x) for x in inputs])
+        shapes = [value, *(jnp.shape(inputs[i]) for i in op.wrt)]
+        like = [jax.ShapeDtypeStruct(shape, np.dtype(op.dtype)) for shape in shapes]
+        return _on_host(lambda *x: [*op.call(*map(np.asarray, x))], like, *inputs)
+
+    @outputs.defjvp
+    def changes(inputs: Any, tangents: Any) -> Any:
+        value, *slopes = outputs(*inputs)
+        along = [tangents[i] for i in op.wrt]
+        terms = [
+            jnp.sum((slope * v).reshape(*value.shape, -1), axis=-1)
+            for slope, v in zip(slopes, along, strict=True)
+        ]
+        return [value, *slopes], [sum(terms), *(jnp.nan * v for v in along)]
+
+    return outputs
 
 
 @jax_funcify.register(CompiledOp)
@@ -108,14 +107,15 @@ def _compiled(op: CompiledOp, node: Apply, **kwargs: Any) -> Function:
 
 def _evaluation(op: CompiledOp, node: Apply) -> Function:
     """Return a function from the inputs of the Op to its outputs."""
-    if type(op).graph is CompiledOp.graph:
-        return _kernel_with_gradient(op)
     inputs = [x.type() for x in node.inputs]
-    full, shortcut = _outputs(op, inputs, op.graph(*inputs)), op.shortcut(*inputs)
+    graph = op.graph(*inputs)
+    if graph is None:
+        return _kernel_with_gradient(op)
+    full, shortcut = _outputs(op, inputs, graph), op.shortcut(*inputs)
     if shortcut is None:
         return full
-    condition, graph = shortcut
-    is_open, short = _as_jax(inputs, condition), _outputs(op, inputs, graph)
+    condition, cheaper = shortcut
+    is_open, short = _as_jax(inputs, condition), _outputs(op, inputs, cheaper)
     return lambda *args: jax.lax.cond(is_open(*args), short, full, *args)
 
 

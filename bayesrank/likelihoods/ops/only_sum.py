@@ -23,7 +23,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.rewriting.basic import graph_rewriter
 from pytensor.raise_op import CheckAndRaise
 from pytensor.scalar.basic import Second
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 from pytensor.tensor.shape import Shape, Shape_i
 
@@ -54,7 +54,7 @@ class Refused(CheckAndRaise):
         raise ValueError(self.msg)
 
 
-def only_sum(terms: Any, sentence: str) -> TensorVariable:
+def only_sum(terms: TensorLike, sentence: str) -> TensorVariable:
     """Return the terms, marked as meaningful only in sum.
 
     A function that returns them raises a ValueError with the given sentence.

@@ -5,7 +5,6 @@ length.
 
 ==============  ================================================================================
 ``r``           the length of the first axis with this name
-``...``         leading axes, the same in all inputs that have them
 ``3``           a length of 3
 ``n+1``         one more than the axis ``n``
 ==============  ================================================================================
@@ -16,7 +15,7 @@ An input may also be absent, or one value may serve for a whole axis. `or_length
 A kernel does not check lengths. If they disagree, it would read and write memory out of bounds.
 Therefore lengths are compared before every call of a kernel.
 
->>> rules = rules_of("(r,j),(r,n),(r)->(r)", (), (2, 2, 1))
+>>> rules = rules_of("(r,j),(r,n),(r)->(r)")
 >>> check(rules, [(60, 3), (60, 4), (20,)], "Example", ["alpha", "ranks", "weight"])
 Traceback (most recent call last):
 ...
@@ -70,41 +69,35 @@ class Rule(NamedTuple):
 def axes_of(signature: str) -> tuple[list[Axes], Axes]:
     """Return the names of the axes of all inputs, and of the output."""
     sides = [
-        [tuple(re.findall(r"[\w+]+|\.\.\.", group)) for group in re.findall(r"\(([^)]*)\)", side)]
+        [tuple(re.findall(r"[\w+]+", group)) for group in re.findall(r"\(([^)]*)\)", side)]
         for side in signature.split("->")
     ]
     return sides[0], sides[1][0]
 
 
 def fits(signature: str, ndims: Sequence[int]) -> bool:
-    """Return whether the numbers of axes match the signature, with equal leading axes."""
+    """Return whether the numbers of axes match the signature."""
     inputs, _ = axes_of(signature)
-    lead = {n - len(axes) + 1 for n, axes in zip(ndims, inputs, strict=True) if "..." in axes}
-    equal = [n == len(axes) for n, axes in zip(ndims, inputs, strict=True) if "..." not in axes]
-    return all(equal) and len(lead) <= 1 and min(lead, default=0) >= 0
+    return all(n == len(axes) for n, axes in zip(ndims, inputs, strict=True))
 
 
 def output_shape(signature: str, shapes: Sequence[Any]) -> tuple[Any, ...]:
     """Return the shape of the first output from the shapes of the inputs."""
     inputs, output = axes_of(signature)
-    length: dict[str, tuple[Any, ...]] = {}
+    length: dict[str, Any] = {}
     for axes, shape in zip(inputs, shapes, strict=True):
-        for name, positions in _positions(axes, len(shape)).items():
-            used = positions if name == "..." else positions[:1]
-            length.setdefault(name, tuple(shape[axis] for axis in used))
-    return tuple(n for name in output for n in length[name])
+        for name, n in zip(axes, shape, strict=True):
+            length.setdefault(name, n)
+    return tuple(length[name] for name in output)
 
 
 @functools.cache
-def rules_of(signature: str, or_length: Alternatives, ndims: tuple[int, ...]) -> list[Rule]:
-    """List the comparisons that inputs with `ndims` axes must pass."""
+def rules_of(signature: str, or_length: Alternatives = ()) -> list[Rule]:
+    """List the comparisons that inputs must pass."""
     inputs, _ = axes_of(signature)
     others = {axis: (base, allowed) for axis, base, allowed in or_length}
-    places: list[tuple[str, tuple[int, int]]] = []  # name, and position of the input and the axis
-    for which, (axes, ndim) in enumerate(zip(inputs, ndims, strict=True)):
-        for name, found in _positions(axes, ndim).items():
-            keys = [f"...{k}" if name == "..." else name for k in range(len(found))]
-            places += [(key, (which, axis)) for key, axis in zip(keys, found, strict=True)]
+    # names of axes, and positions of the input and the axis
+    places = [(key, (k, axis)) for k, axes in enumerate(inputs) for axis, key in enumerate(axes)]
     length_of: dict[str, tuple[int, int]] = {}
     for key, place in places:
         if key not in others and "+" not in key:
@@ -159,13 +152,3 @@ def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
         f"{op_name} needs {needs}. If you replaced data of the model, use br.set_observed to "
         "replace all data with one value per row together, or build the model again."
     )
-
-
-def _positions(axes: Axes, ndim: int) -> dict[str, list[int]]:
-    """Return the positions of the axes of an input by name; a repeated name has several."""
-    batch = ndim - len(axes) + 1  # number of leading axes, if there are any
-    found: dict[str, list[int]] = {}
-    for k, name in enumerate(axes):
-        positions = range(batch) if name == "..." else [ndim - len(axes) + k]
-        found.setdefault(name, []).extend(positions)
-    return found

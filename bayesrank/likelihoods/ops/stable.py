@@ -1,11 +1,10 @@
 """Functions whose values and gradients are stable at extreme inputs, on every backend."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 __all__ = ["log_ndtr", "log_sigmoid", "safe_log", "softplus"]
 
@@ -48,7 +47,7 @@ def safe_log(x: TensorVariable) -> TensorVariable:
     return pt.switch(positive, pt.log(pt.switch(positive, x, 1.0)), -np.inf)
 
 
-def log_ndtr(z: Any) -> TensorVariable:
+def log_ndtr(z: TensorLike) -> TensorVariable:
     r"""Logarithm of the standard normal distribution function, :math:`\log\Phi(z)`.
 
     Below -30, where :math:`\Phi` soon underflows, it is the asymptotic series of Mills' ratio, with

@@ -16,7 +16,7 @@ from typing import Any
 
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.compiled import FirstInput
 
@@ -39,6 +39,6 @@ class StopGradient(FirstInput):
 _stop_gradient = StopGradient()
 
 
-def stop_gradient(x: Any) -> TensorVariable:
+def stop_gradient(x: TensorLike) -> TensorVariable:
     """Return `x` as a constant for gradients under numba, C and JAX, inside and outside models."""
     return _stop_gradient(x)

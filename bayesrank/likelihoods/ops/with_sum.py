@@ -18,7 +18,7 @@ from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.rewriting.basic import node_rewriter
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 from pytensor.tensor.math import Sum
 from pytensor.tensor.rewriting.basic import register_canonicalize, register_specialize
 
@@ -43,7 +43,7 @@ class WithSum(FirstInput):
 _with_sum = WithSum()
 
 
-def with_sum(terms: Any, total: Any) -> TensorVariable:
+def with_sum(terms: TensorLike, total: TensorLike) -> TensorVariable:
     """Return terms with a second graph for their sum.
 
     If only the sum of the terms is used, the scalar `total` is evaluated instead. It must equal the

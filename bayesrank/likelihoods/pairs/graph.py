@@ -25,11 +25,10 @@ do not; see `bayesrank.likelihoods.pairs.of_rankings`. `triple_logp` returns a t
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST
@@ -50,7 +49,7 @@ FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
 LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
 
 
-def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
+def bradley_terry_log_probabilities(lead: TensorLike) -> LogProbabilities:
     r"""Log-probabilities of a win of the first and of the second item, under Bradley-Terry.
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad \phi = e^w
@@ -63,7 +62,7 @@ def bradley_terry_log_probabilities(lead: Any) -> LogProbabilities:
     return davidson_log_probabilities(lead, 0.0)[:TIE]
 
 
-def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
+def thurstone_log_probabilities(lead: TensorLike) -> LogProbabilities:
     r"""Log-probabilities of a win of the first and of the second item, under Thurstone's model.
 
     .. math:: P(\text{first}) = \Phi(d)
@@ -79,7 +78,7 @@ def thurstone_log_probabilities(lead: Any) -> LogProbabilities:
     return log_ndtr(lead), log_ndtr(-lead)
 
 
-def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
+def davidson_log_probabilities(lead: TensorLike, nu: TensorLike) -> LogProbabilities:
     r"""Log-probabilities of a win of the first item, of the second, and of a tie, under Davidson.
 
     .. math:: P(\text{first}) = \phi_1 / Z, \quad P(\text{tie}) = \nu\sqrt{\phi_1\phi_2} / Z,
@@ -101,7 +100,7 @@ def davidson_log_probabilities(lead: Any, nu: Any) -> LogProbabilities:
     return lead / 2 - log_total, -lead / 2 - log_total, safe_log(nu) - log_total
 
 
-def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
+def rao_kupper_log_probabilities(lead: TensorLike, theta: TensorLike) -> LogProbabilities:
     r"""Log-probabilities of a win of the first item, of the second, and of a tie, by Rao-Kupper.
 
     .. math:: P(\text{first}) = \frac{\phi_1}{\phi_1 + \theta\phi_2}, \qquad
@@ -121,7 +120,7 @@ def rao_kupper_log_probabilities(lead: Any, theta: Any) -> LogProbabilities:
     return first, second, safe_log(theta - 1) + pt.log1p(theta) + first + second
 
 
-def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
+def times_odds(tie: TensorLike, log_times: TensorLike, least: float = 0.0) -> TensorVariable:
     r"""Return the tie parameter that multiplies the odds of a tie of equal items by :math:`e^s`.
 
     .. math:: \nu e^s \quad\text{(Davidson)}, \qquad
@@ -139,7 +138,7 @@ def times_odds(tie: Any, log_times: Any, least: float = 0.0) -> TensorVariable:
     return least + (pt.as_tensor_variable(tie) - least) * pt.exp(log_times)
 
 
-def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVariable:
+def outcome_logp(outcome: TensorLike, log_probabilities: LogProbabilities) -> TensorVariable:
     """Return the log-probability of outcome 0 (first wins), 1 (second wins) or 2 (tie), else -inf.
 
     Examples
@@ -153,7 +152,9 @@ def outcome_logp(outcome: Any, log_probabilities: LogProbabilities) -> TensorVar
     return logp
 
 
-def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> TensorVariable:
+def outcome_counts_logp(
+    counts: TensorLike, log_probabilities: Sequence[TensorVariable]
+) -> TensorVariable:
     r"""Log-probability of counts of outcomes, without the multinomial coefficient.
 
     .. math:: \sum_o c_o \log P(o), \qquad 0 \log 0 = 0
@@ -175,7 +176,7 @@ def outcome_counts_logp(counts: Any, log_probabilities: Sequence[Any]) -> Tensor
     return sum(terms[1:], start=terms[0])
 
 
-def triple_logp(utility: Any, second: Any = 0) -> TensorVariable:
+def triple_logp(utility: TensorLike, second: TensorLike = 0) -> TensorVariable:
     r"""Log-probability of the preference of a BPR triple, :math:`\log\sigma(\pm(x_{ui} - x_{uj}))`.
 
     The last axis of `utility` holds an item of the user and another item. `second` is 0 if the

@@ -9,24 +9,18 @@ The log-probability f of a cell depends on its lead d, defined in
 
 where d is linear except for the product of adherence and gap. All pairs of utilities and effects
 have second derivatives. Second derivatives by parameters of two different groups are zero.
+Derivatives of the slopes of f are central differences, with errors of about 1e-8.
 """
-
-import math
 
 import numba
 import numpy as np
 
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST
-from bayesrank.likelihoods.pairs.total_kernel import (
-    DAVIDSON,
-    FAR_TAIL,
-    RAO_KUPPER,
-    ROOT_HALF,
-    ROOT_TWO_PI,
-    THURSTONE,
-)
+from bayesrank.likelihoods.pairs.total_kernel import RAO_KUPPER, THURSTONE, add_terms, slopes
 
 __all__ = ["pair_hessian_kernel"]
+
+STEP = 1e-4  # of the lead and of the tie parameter
 
 _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 
@@ -44,7 +38,7 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
         By the utilities and then the effects.
     across_adherence, across_order, across_tie : ndarray, (length of the parameter, n_linear)
         By a parameter, and a utility or effect.
-    own : ndarray, (6, n_groups)
+    by_group : ndarray, (6, n_groups)
         By two parameters of a group: adherence twice, with order effect, with tie; order effect
         twice, with tie; tie twice. For a parameter that all groups share, sum over the groups.
     """
@@ -52,42 +46,49 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     n = n_utilities + effects.size
     # utilities and effects of a cell: their positions, and the slopes of the gap (before the
     # adherence), of the lead and of the log odds of ties with respect to them
-    place, of_gap = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
-    of_lead, of_tie = np.zeros(2 + n_terms), np.zeros(2 + n_terms)
+    place, gap_slope = np.zeros(2 + n_terms, dtype=np.int64), np.zeros(2 + n_terms)
+    lead_slope, tie_slope = np.zeros(2 + n_terms), np.zeros(2 + n_terms)
     least = 1.0 if family == RAO_KUPPER else 0.0
-    of_gap[0], of_gap[1] = 1.0, -1.0
+    gap_slope[0], gap_slope[1] = 1.0, -1.0
     n_groups = max(adherence.size, order_effect.size, tie.size)
-    among, own = np.zeros((n, n)), np.zeros((6, n_groups))
+    among, by_group = np.zeros((n, n)), np.zeros((6, n_groups))
     across_adherence = np.zeros((adherence.size, n))
     across_order, across_tie = np.zeros((order_effect.size, n)), np.zeros((tie.size, n))
+    groups = np.minimum(group, n_groups - 1)
+    by_adherence, by_order, by_tie = (
+        np.minimum(groups, adherence.size - 1),
+        np.minimum(groups, order_effect.size - 1),
+        np.minimum(groups, tie.size - 1),
+    )
+    gaps, log_odds = utility[first] - utility[second], np.zeros(first.size)
+    add_terms(gaps, effects, which[:within], size[:within])
+    leads = adherence[by_adherence] * gaps + order_effect[by_order]
+    add_terms(leads, effects, which[within + tying :], size[within + tying :])
+    last = within + tying
+    add_terms(log_odds, effects, which[within:last], size[within:last])
+    factors = np.exp(np.minimum(np.maximum(log_odds, -FARTHEST), FARTHEST))
+    levels = least + (tie[by_tie] - least) * factors
+    by_d, by_t = slopes(leads, levels, counts, family)
+    by_dd, by_dt = _change(
+        slopes(leads + STEP, levels, counts, family), slopes(leads - STEP, levels, counts, family)
+    )
+    _, by_tt = _change(
+        slopes(leads, levels + STEP, counts, family), slopes(leads, levels - STEP, counts, family)
+    )
     for k in range(first.size):
-        g, i, j = min(group[k], n_groups - 1), first[k], second[k]
-        ga, go, gt = (
-            min(g, adherence.size - 1), min(g, order_effect.size - 1), min(g, tie.size - 1),
-        )  # fmt: skip
-        a, gap, beside, log_times = adherence[ga], utility[i] - utility[j], 0.0, 0.0
-        place[0], place[1], of_lead[0], of_lead[1] = i, j, a, -a
+        g, ga, go, gt = groups[k], by_adherence[k], by_order[k], by_tie[k]
+        a, gap, times, t, tied = adherence[ga], gaps[k], factors[k], levels[k], counts[2, k]
+        place[0], place[1], lead_slope[0], lead_slope[1] = first[k], second[k], a, -a
         for term in range(n_terms):
-            x, effect = size[term, k], which[term, k]
-            place[2 + term] = n_utilities + effect
+            x = size[term, k]
+            place[2 + term] = n_utilities + which[term, k]
             if term < within:
-                gap += x * effects[effect]
-                of_gap[2 + term], of_lead[2 + term] = x, a * x
-            elif term < within + tying:
-                log_times += x * effects[effect]
-                of_tie[2 + term] = x
+                gap_slope[2 + term], lead_slope[2 + term] = x, a * x
+            elif term < last:
+                tie_slope[2 + term] = x
             else:
-                beside += x * effects[effect]
-                of_lead[2 + term] = x
-        d, tied = a * gap + order_effect[go] + beside, counts[2, k]
-        times = math.exp(min(max(log_times, -FARTHEST), FARTHEST))
-        t = least + (tie[gt] - least) * times
-        if family == DAVIDSON:
-            f_d, f_dd, f_dt, f_t, f_tt = _davidson(d, t, counts[0, k], counts[1, k], tied)
-        elif family == RAO_KUPPER:
-            f_d, f_dd, f_dt, f_t, f_tt = _rao_kupper(d, t, counts[0, k], counts[1, k], tied)
-        else:
-            f_d, f_dd, f_dt, f_t, f_tt = _thurstone(d, counts[0, k], counts[1, k])
+                lead_slope[2 + term] = x
+        f_d, f_t, f_dd, f_dt, f_tt = by_d[k], by_t[k], by_dd[k], by_dt[k], by_tt[k]
         # by the logarithm s of the factor; the slope of t by s is t - least
         f_ds, f_ss = f_dt * (t - least), (f_tt * (t - least) + f_t) * (t - least)
         f_ts, f_dt = (f_tt * (t - least) + f_t) * times, f_dt * times
@@ -96,65 +97,26 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
             f_tt -= tied / (tie[gt] - least) ** 2
 
         for p in range(2 + n_terms):
-            at, x = place[p], of_lead[p]
+            at, x = place[p], lead_slope[p]
             for q in range(2 + n_terms):
-                bend = x * of_lead[q] * f_dd + of_tie[p] * of_tie[q] * f_ss
-                bend += (x * of_tie[q] + of_tie[p] * of_lead[q]) * f_ds
+                bend = x * lead_slope[q] * f_dd + tie_slope[p] * tie_slope[q] * f_ss
+                bend += (x * tie_slope[q] + tie_slope[p] * lead_slope[q]) * f_ds
                 among[at, place[q]] += bend
-            across_adherence[ga, at] += x * gap * f_dd + of_gap[p] * f_d + of_tie[p] * gap * f_ds
-            across_order[go, at] += x * f_dd + of_tie[p] * f_ds
-            across_tie[gt, at] += x * f_dt + of_tie[p] * f_ts
-        own[0, g] += gap * gap * f_dd
-        own[1, g] += gap * f_dd
-        own[2, g] += gap * f_dt
-        own[3, g] += f_dd
-        own[4, g] += f_dt
-        own[5, g] += f_tt
-    return among, across_adherence, across_order, across_tie, own
+            across_adherence[ga, at] += (
+                x * gap * f_dd + gap_slope[p] * f_d + tie_slope[p] * gap * f_ds
+            )
+            across_order[go, at] += x * f_dd + tie_slope[p] * f_ds
+            across_tie[gt, at] += x * f_dt + tie_slope[p] * f_ts
+        by_group[0, g] += gap * gap * f_dd
+        by_group[1, g] += gap * f_dd
+        by_group[2, g] += gap * f_dt
+        by_group[3, g] += f_dd
+        by_group[4, g] += f_dt
+        by_group[5, g] += f_tt
+    return among, across_adherence, across_order, across_tie, by_group
 
 
 @_kernel
-def _davidson(d, nu, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Return derivatives by the lead d and the tie parameter t: d, dd, dt, t, tt.
-
-    They omit the terms log nu and log(theta - 1) of ties, which depend only on t.
-    """
-    n, y = won + lost + tied, math.exp(-0.5 * abs(d))
-    rest = 1.0 + y * (y + nu)
-    away = 0.5 * (1.0 - y * y) / rest
-    away = away if d > 0.0 else -away
-    level = y / rest
-    f_dd = -n * y * (y + 0.25 * nu * (1.0 + y * y)) / (rest * rest)
-    return 0.5 * (won - lost) - n * away, f_dd, n * level * away, -n * level, n * level * level
-
-
-@_kernel
-def _rao_kupper(d, theta, won, lost, tied):  # type: ignore[no-untyped-def]
-    sign, y = 1.0 if d > 0.0 else -1.0, math.exp(-abs(d))
-    strong, weak = (won if d > 0.0 else lost) + tied, (lost if d > 0.0 else won) + tied
-    one, other = 1.0 + theta * y, theta + y
-    f_d = sign * theta * (strong * y / one - weak / other)
-    f_t = tied / (theta + 1.0) - strong * y / one - weak / other
-    strong, weak = strong / (one * one), weak / (other * other)
-    f_tt = strong * y * y + weak - tied / (theta + 1.0) ** 2
-    return f_d, -theta * y * (strong + weak), sign * y * (strong - weak), f_t, f_tt
-
-
-@_kernel
-def _thurstone(d, won, lost):  # type: ignore[no-untyped-def]
-    size, positive = abs(d), d > 0.0
-    strong, weak = (won, lost) if positive else (lost, won)
-    if size < FAR_TAIL:
-        density = math.exp(-0.5 * size * size) / ROOT_TWO_PI
-        q = 0.5 * math.erfc(size * ROOT_HALF)
-        up, down = density / (1.0 - q), density / q
-        away = down - size
-    else:
-        s, series, up = 1.0 / (size * size), 0.0, 0.0
-        for i in range(6):
-            series = -(11.0 - 2.0 * i) * s * (1.0 + series)
-        down = size / (1.0 + series)
-        away = -size * series / (1.0 + series)
-    f_d = strong * up - weak * down
-    f_dd = -strong * up * (size + up) - weak * down * away
-    return (f_d if positive else -f_d), f_dd, 0.0, 0.0, 0.0
+def _change(ahead, behind):  # type: ignore[no-untyped-def]
+    """Central differences of the slopes by the lead and by the tie parameter."""
+    return (ahead[0] - behind[0]) / (2.0 * STEP), (ahead[1] - behind[1]) / (2.0 * STEP)

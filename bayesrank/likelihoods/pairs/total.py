@@ -56,7 +56,6 @@ class PairTotal(CompiledOp):
     least = 0.0  # lowest value of the tie parameter
 
     def __init__(self, within: int = 0, tying: int = 0) -> None:
-        super().__init__()
         self.within = within
         self.tying = tying
 
@@ -125,7 +124,7 @@ class PairHessian(NamedTuple):
     across_adherence: NDArray[np.float64]
     across_order: NDArray[np.float64]
     across_tie: NDArray[np.float64]
-    own: NDArray[np.float64]
+    by_group: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Multiply by directions of the five inputs, each (n_directions, length of the input)."""
@@ -139,7 +138,7 @@ class PairHessian(NamedTuple):
         parameters = [v[move] for v in parameters]
         out[move] += sum(v @ block for block, v in zip(across, parameters, strict=True))
         pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-        for (p, q), second in zip(pairs, self.own, strict=True):
+        for (p, q), second in zip(pairs, self.by_group, strict=True):
             for to, by in {(p, q), (q, p)}:
                 change = second * parameters[by]  # of each group, or of all groups
                 shared = found[to].shape[1] == 1 < change.shape[1]

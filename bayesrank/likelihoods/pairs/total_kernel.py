@@ -35,7 +35,7 @@ import numpy as np
 
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_log
 
-__all__ = ["DAVIDSON", "RAO_KUPPER", "THURSTONE", "pair_total_kernel"]
+__all__ = ["DAVIDSON", "RAO_KUPPER", "THURSTONE", "add_terms", "pair_total_kernel", "slopes"]
 
 DAVIDSON, RAO_KUPPER, THURSTONE = 0, 1, 2
 
@@ -90,7 +90,7 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
     work = np.empty((7, CHUNK))
     for start in range(0, first.size, CHUNK):
         stop = min(start + CHUNK, first.size)
-        one, other, own = first[start:stop], second[start:stop], group[start:stop]
+        one, other, at_group = first[start:stop], second[start:stop], group[start:stop]
         won, lost, tied = counts[0, start:stop], counts[1, start:stop], counts[2, start:stop]
         at, x = which[:, start:stop], size[:, start:stop]
         n = stop - start
@@ -100,42 +100,38 @@ def pair_total_kernel(  # type: ignore[no-untyped-def]
         # leads and tie parameters
         for k in range(n):
             gap[k] = utility[one[k]] - utility[other[k]]
-        _add_terms(gap, effects, at[:within], x[:within])
+        add_terms(gap, effects, at[:within], x[:within])
         for k in range(n):
-            lead[k] = adherence[_place(own[k], adherence)] * gap[k]
-            lead[k] += order_effect[_place(own[k], order_effect)]
-            level[k] = tie[_place(own[k], tie)]
-        _add_terms(lead, effects, at[beside:], x[beside:])
+            lead[k] = adherence[_place(at_group[k], adherence)] * gap[k]
+            lead[k] += order_effect[_place(at_group[k], order_effect)]
+            level[k] = tie[_place(at_group[k], tie)]
+        add_terms(lead, effects, at[beside:], x[beside:])
         if tying > 0:
             log_odds[:] = 0.0
-            _add_terms(log_odds, effects, at[within:beside], x[within:beside])
+            add_terms(log_odds, effects, at[within:beside], x[within:beside])
             value += _raise_ties(level, log_odds, tied, least)
 
         # log-probabilities and slopes
-        if family == DAVIDSON:
-            _davidson(logp, slope, tie_slope, lead, level, won, lost, tied)
-        elif family == RAO_KUPPER:
-            _rao_kupper(logp, slope, tie_slope, lead, level, won, lost, tied)
-        else:
-            _thurstone(logp, slope, tie_slope, lead, won, lost)
+        _evaluate(logp, slope, tie_slope, lead, level, won, lost, tied, family)
         if tying > 0:
-            value += _by_log_odds(log_odds, tie_slope, level, tied, least)
+            _by_log_odds(log_odds, tie_slope, level, tied, least)
             _add_slopes(by_effects, log_odds, at[within:beside], x[within:beside])
 
         # gradients
         _add_slopes(by_effects, slope, at[beside:], x[beside:])
         for k in range(n):
             value += logp[k]
-            by_adherence[_place(own[k], adherence)] += slope[k] * gap[k]
-            by_order[_place(own[k], order_effect)] += slope[k]
-            by_tie[_place(own[k], tie)] += tie_slope[k]
-            ties[_place(own[k], tie)] += tied[k]
-            gap[k] = slope[k] * adherence[_place(own[k], adherence)]  # now the slope by the gap
+            by_adherence[_place(at_group[k], adherence)] += slope[k] * gap[k]
+            by_order[_place(at_group[k], order_effect)] += slope[k]
+            by_tie[_place(at_group[k], tie)] += tie_slope[k]
+            ties[_place(at_group[k], tie)] += tied[k]
+            # from here on, the slope by the gap
+            gap[k] = slope[k] * adherence[_place(at_group[k], adherence)]
             by_utility[one[k]] += gap[k]
             by_utility[other[k]] -= gap[k]
         _add_slopes(by_effects, gap, at[:within], x[:within])
     if family != THURSTONE:
-        value += _ties_alone(by_tie, tie, ties, least, tying == 0)
+        value += _ties_alone(by_tie, tie, ties, least)
     return np.asarray(value), by_utility, by_adherence, by_order, by_tie, by_effects
 
 
@@ -146,7 +142,7 @@ def _place(group, x):  # type: ignore[no-untyped-def]
 
 
 @_kernel
-def _add_terms(out, effects, which, size):  # type: ignore[no-untyped-def]
+def add_terms(out, effects, which, size):  # type: ignore[no-untyped-def]
     """Add the products of effects and sizes to `out`, which has a number per cell."""
     for term in range(which.shape[0]):
         for k in range(out.size):
@@ -181,37 +177,43 @@ def _raise_ties(level, log_odds, tied, least):  # type: ignore[no-untyped-def]
 def _by_log_odds(log_odds, tie_slope, level, tied, least):  # type: ignore[no-untyped-def]
     """Replace the factors of the odds of ties by the slopes by their logarithms.
 
-    It turns the slopes by the multiplied tie parameter into slopes by the original parameter. Under
-    Rao-Kupper, it returns the terms log(theta + 1) of ties.
+    It turns the slopes by the multiplied tie parameter into slopes by the original parameter.
     """
-    value = 0.0
     for k in range(level.size):
         factor = abs(log_odds[k])
-        if least > 0.0 and tied[k] > 0.0:
-            value += tied[k] * math.log1p(level[k])
-            tie_slope[k] += tied[k] / (level[k] + 1.0)
         moves = log_odds[k] > 0.0
         log_odds[k] = tied[k] + tie_slope[k] * (level[k] - least) if moves else 0.0
         tie_slope[k] *= factor
-    return value
 
 
 @_kernel
-def _ties_alone(by_tie, tie, ties, least, same_level):  # type: ignore[no-untyped-def]
-    """Add the terms of ties that do not depend on leads, once per tie parameter.
-
-    They are log nu, or log(theta - 1). If all cells have the `same_level`, log(theta + 1) is
-    included; otherwise it is added cell by cell.
-    """
+def _ties_alone(by_tie, tie, ties, least):  # type: ignore[no-untyped-def]
+    """Add the terms log nu or log(theta - 1) of ties, once per tie parameter."""
     value = 0.0
     for g in range(tie.size):
         if ties[g] > 0.0:
             value += ties[g] * math.log(tie[g] - least)
             by_tie[g] += ties[g] / (tie[g] - least)
-            if least > 0.0 and same_level:
-                value += ties[g] * math.log1p(tie[g])
-                by_tie[g] += ties[g] / (tie[g] + 1.0)
     return value
+
+
+@_kernel
+def _evaluate(logp, slope, tie_slope, lead, level, won, lost, tied, family):  # type: ignore[no-untyped-def]
+    """Write log-probabilities without the terms of `_ties_alone`, and their slopes."""
+    if family == DAVIDSON:
+        _davidson(logp, slope, tie_slope, lead, level, won, lost, tied)
+    elif family == RAO_KUPPER:
+        _rao_kupper(logp, slope, tie_slope, lead, level, won, lost, tied)
+    else:
+        _thurstone(logp, slope, tie_slope, lead, won, lost)
+
+
+@_kernel
+def slopes(lead, level, counts, family):  # type: ignore[no-untyped-def]
+    """Return the slopes of all cells by the lead and by the tie parameter."""
+    logp, slope, tie_slope = np.empty(lead.size), np.empty(lead.size), np.empty(lead.size)
+    _evaluate(logp, slope, tie_slope, lead, level, counts[0], counts[1], counts[2], family)
+    return slope, tie_slope
 
 
 @_kernel
@@ -230,17 +232,18 @@ def _davidson(logp, slope, tie_slope, lead, nu, won, lost, tied):  # type: ignor
 
 @_kernel
 def _rao_kupper(logp, slope, tie_slope, lead, theta, won, lost, tied):  # type: ignore[no-untyped-def]
-    """Write log-probabilities without the terms of ties, and slopes by the lead and by theta."""
+    """Write log-probabilities without the terms log(theta - 1), and slopes by lead and theta."""
     for k in range(won.size):
         size, positive = abs(lead[k]), lead[k] > 0.0
         strong = (won[k] if positive else lost[k]) + tied[k]
         weak = (lost[k] if positive else won[k]) + tied[k]
         y = vector_exp(-min(size, FARTHEST)) if size < FARTHEST else 0.0
         one, other = 1.0 + theta[k] * y, theta[k] + y
-        logp[k] = -strong * vector_log(one) - weak * (size + vector_log(other))
+        logp[k] = tied[k] * vector_log(1.0 + theta[k])
+        logp[k] -= strong * vector_log(one) + weak * (size + vector_log(other))
         along = theta[k] * (strong * y / one - weak / other)
         slope[k] = along if positive else -along
-        tie_slope[k] = -strong * y / one - weak / other
+        tie_slope[k] = tied[k] / (1.0 + theta[k]) - strong * y / one - weak / other
 
 
 @_kernel

@@ -3,14 +3,12 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.plackett_luce.graph import plackett_luce_logp
 from bayesrank.likelihoods.plackett_luce.per_item import ranking_logp
 from bayesrank.likelihoods.plackett_luce.per_slot import weak_order_logp
 from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 
 __all__ = [
     "log_remainder",
-    "plackett_luce_logp",
     "ranking_logp",
     "weak_order_logp",
 ]

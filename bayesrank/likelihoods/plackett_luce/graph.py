@@ -16,63 +16,27 @@ blocks use the stage integral of `bayesrank.likelihoods.plackett_luce.quadrature
 Leading axes are rankings, and the last axis is the slots of one ranking. `ranks` are dense
 (1 = best, equal = one block, 0 = empty slot) and aligned with `utility`.
 
->>> round(float(plackett_luce_logp([0.0, 0.0, 0.0], [1, 2, 2]).exp().eval()), 6)
-0.333333
+>>> logp = logp_of_matrix(pt.constant([[0.0, 0.0, 0.0]]), pt.constant([[1, 2, 2]]))
+>>> logp.exp().eval().round(6).tolist()
+[0.333333]
 
 JAX and the tests use these graphs. `bayesrank.likelihoods.plackett_luce.per_slot` and `per_item`
 compute the same numbers in one compiled pass.
 """
 
-from typing import Any
-
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.likelihoods.ops.arrays import NOTHING, over_rows, segment_sum, valid_ranks
+from bayesrank.likelihoods.ops.arrays import NOTHING, segment_sum, valid_ranks
 from bayesrank.likelihoods.plackett_luce.quadrature import PADDING, block_logp
 from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 
 __all__ = [
     "logp_of_matrix",
     "need_quadrature",
-    "plackett_luce_logp",
     "stage_terms",
 ]
-
-
-def plackett_luce_logp(utility: Any, ranks: Any, *, nodes: int = 48) -> TensorVariable:
-    r"""Log-probability of weak orders under Plackett-Luce, given their block sizes.
-
-    .. math:: \log P = \sum_{m<M} \log \int_0^1 \prod_{i \in S_m} (1 - u^{a_i})\, du, \qquad
-              a_i = e^{w_i} / \sum_{j \in R_{m+1}} e^{w_j}
-
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        Dense ranks in any order of slots: 1 = best, equal = one block, 0 = empty slot.
-    nodes : int
-        Quadrature nodes per block; see `block_logp`.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking; -inf if its ranks are not dense.
-
-    References
-    ----------
-    Plackett 1975; Ma et al., AISTATS 2021 (eq. 4 for a block).
-
-    Examples
-    --------
-    Items 1 and 2 in any order, then item 0:
-
-    >>> round(float(plackett_luce_logp([0.3, 1.2, -0.5], [2, 1, 1]).eval()), 6)
-    -1.284462
-    """
-    return over_rows(lambda u, r: logp_of_matrix(u, r, nodes=nodes), utility, ranks)
 
 
 def need_quadrature(ranks: TensorVariable) -> TensorVariable:
@@ -83,9 +47,9 @@ def need_quadrature(ranks: TensorVariable) -> TensorVariable:
 
 
 def logp_of_matrix(
-    utility: TensorVariable, ranks: TensorVariable, *, nodes: int = 48, quadrature: bool = True
+    utility: TensorVariable, ranks: TensorVariable, *, quadrature: bool = True
 ) -> TensorVariable:
-    """Compute `plackett_luce_logp` for matrices (n_rankings, n_slots) of equal shape.
+    """Compute `weak_order_logp` for matrices (n_rankings, n_slots) of equal shape.
 
     Quadrature may be switched off if `need_quadrature` returns False.
     """
@@ -116,7 +80,7 @@ def logp_of_matrix(
     blocked = stage & (size > 1)
     w = pt.switch(blocked, u - below, PADDING)
     n_blocked = segment_sum(pt.cast(blocked, "float64"), index, shape)
-    block = pt.switch(n_blocked > 0, block_logp(w, index, shape, nodes=nodes), 0.0)
+    block = pt.switch(n_blocked > 0, block_logp(w, index, shape), 0.0)
     return pt.switch(valid_ranks(ranks), pt.sum(single + block, axis=1), -np.inf)
 
 
@@ -128,8 +92,6 @@ def stage_terms(
     slot_item: TensorVariable,
     slot_rank: TensorVariable,
     node_slot: TensorVariable,
-    *,
-    nodes: int = 48,
 ) -> tuple[TensorVariable, TensorVariable]:
     r"""Remainders and block stages of a collection of rankings.
 
@@ -144,4 +106,4 @@ def stage_terms(
     w = utility[:, block_item] - log_total[:, block_below][:, block_entry]
     component = pt.cumsum(pt.ones_like(w, dtype="int64"), axis=0) - 1
     index = component, pt.zeros_like(component) + block_entry
-    return log_total, block_logp(w, index, (n_components, block_below.shape[0]), nodes=nodes)
+    return log_total, block_logp(w, index, (n_components, block_below.shape[0]))

@@ -40,7 +40,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     half = np.zeros((n_items, n_items))
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, table)
-    of_shares, of_products = node_weight.copy(), -node_weight
+    share_weight, product_weight = node_weight.copy(), -node_weight
     inside, share = np.empty(n_items, dtype=np.int64), np.empty(n_items)  # of a remainder
 
     largest = 0
@@ -66,8 +66,8 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
             half[b_item[first + i], b_item[first + i]] += 0.5 * weight * among[i, i]
             for j in range(i):
                 half[b_item[first + i], b_item[first + j]] += weight * among[i, j]
-        of_shares[below] -= weight * slopes
-        of_products[below] += weight * (slopes + curved)
+        share_weight[below] -= weight * slopes
+        product_weight[below] += weight * (slopes + curved)
         n_inside = _shares(inside, share, below, utility, log_total, table)
         for i in range(size):
             row, by = half[b_item[first + i]], weight * h[i]
@@ -77,14 +77,14 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     for n in range(n_nodes - 1, -1, -1):
         n_inside = _shares(inside, share, n, utility, log_total, table)
         for e in range(start[n + 1] - start[n]):  # items outside smaller remainders come first
-            row, by = half[inside[e]], of_products[n] * share[e]
-            row[inside[e]] += 0.5 * share[e] * (by + of_shares[n])
+            row, by = half[inside[e]], product_weight[n] * share[e]
+            row[inside[e]] += 0.5 * share[e] * (by + share_weight[n])
             for k in range(e + 1, n_inside):
                 row[inside[k]] += by * share[k]
         if child[n] >= 0:
             below = math.exp(log_total[child[n]] - log_total[n])
-            of_shares[child[n]] += of_shares[n] * below
-            of_products[child[n]] += of_products[n] * below * below
+            share_weight[child[n]] += share_weight[n] * below
+            product_weight[child[n]] += product_weight[n] * below * below
     return half + half.T
 
 

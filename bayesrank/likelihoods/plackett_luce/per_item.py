@@ -18,7 +18,7 @@ import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp
@@ -59,7 +59,7 @@ class StageTotal(CompiledOp):
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
-        log_total, block = _terms(utility[None, :], table, self.nodes)
+        log_total, block = _terms(utility[None, :], table)
         return (
             pt.sum(item_weight * utility)
             + pt.sum(node_weight * log_total[0])
@@ -91,7 +91,7 @@ class RankingLogp(CompiledOp):
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, table, (s_item, s_node, stage_of, ranking_of, weight, *_) = _split(inputs)
-        log_total, block = _terms(utility, table, self.nodes)
+        log_total, block = _terms(utility, table)
         single = utility[:, s_item] - log_total[:, s_node]
         stage = pt.concatenate([single, block], axis=1).T
         total = segment_sum(stage[stage_of], (ranking_of,), (weight.shape[0],))
@@ -103,14 +103,12 @@ def _split(inputs: Sequence[Any]) -> tuple[Any, Sequence[Any], Sequence[Any]]:
     return inputs[0], inputs[1 : 1 + len(TABLE)], inputs[1 + len(TABLE) :]
 
 
-def _terms(
-    utility: TensorVariable, table: Sequence[Any], nodes: int
-) -> tuple[TensorVariable, TensorVariable]:
+def _terms(utility: TensorVariable, table: Sequence[Any]) -> tuple[TensorVariable, TensorVariable]:
     fields = dict(zip(TABLE, table, strict=True))
-    return stage_terms(utility, *(fields[name] for name in GRAPH), nodes=nodes)
+    return stage_terms(utility, *(fields[name] for name in GRAPH))
 
 
-def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> TensorVariable:
+def ranking_logp(utility: TensorLike, table: Sequence[TensorLike]) -> TensorVariable:
     """Weighted log-probability of every ranking from one utility per item.
 
     Parameters
@@ -119,8 +117,6 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
         Log worth of every item, for one or more components.
     table : sequence of tensor_like
         The fields of `bayesrank.data.derive.stages.Stages`, in its order.
-    nodes : int
-        Quadrature nodes of the graph used by JAX.
 
     Returns
     -------
@@ -130,7 +126,7 @@ def ranking_logp(utility: Any, table: Sequence[Any], *, nodes: int = 48) -> Tens
     """
     utility = pt.cast(pt.as_tensor_variable(utility), "float64")
     if utility.ndim == 2:
-        return RankingLogp(nodes)(utility, *table)
+        return RankingLogp()(utility, *table)
     _, stages, (*_, item_weight, node_weight, block_weight) = _split([utility, *table])
-    total = StageTotal(nodes)(utility, item_weight, node_weight, block_weight, *stages)
-    return with_sum(RankingLogp(nodes)(utility[None, :], *table)[:, 0], total)
+    total = StageTotal()(utility, item_weight, node_weight, block_weight, *stages)
+    return with_sum(RankingLogp()(utility[None, :], *table)[:, 0], total)

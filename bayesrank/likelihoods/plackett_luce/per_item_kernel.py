@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from bayesrank.likelihoods.ops.vector_exp import vector_log
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
 
 __all__ = [
@@ -43,7 +44,7 @@ class Table(NamedTuple):
 
 
 @_kernel
-def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_log):  # type: ignore[no-untyped-def]
+def _stage_terms(utility, item_weight, node_weight, block_weight, table):  # type: ignore[no-untyped-def]
     """Weighted sum of stages, its gradient, and its terms.
 
     Parameters
@@ -52,9 +53,6 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_l
     item_weight, node_weight, block_weight : ndarray of float
         Coefficients of the linear form of `bayesrank.data.derive.stages.Stages`.
     table : Table
-    every_log : bool
-        Whether to fill `log_total` for every node. Otherwise it is filled only for blocks, because
-        sums of logarithms are computed as logarithms of products.
 
     Returns
     -------
@@ -64,7 +62,7 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_l
     block_logp : ndarray, (n_blocks,)
     """
     below, n_nodes = table.block_below, table.node_child.size
-    gradient, node_bar, log_total = item_weight.copy(), node_weight.copy(), np.empty(n_nodes)
+    gradient, node_bar = item_weight.copy(), node_weight.copy()
     value = 0.0
     for i in range(utility.size):
         if item_weight[i] != 0.0:  # an unused slot may hold any value
@@ -76,13 +74,11 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table, every_l
     if one_scale:
         worth = np.exp(utility - highest)
         total = _worths(worth, table)
-        value += _weighted_logs(node_weight, total, highest, width + math.log(utility.size))
-        for n in np.arange(n_nodes) if every_log else below.astype(np.int64):
-            log_total[n] = highest + math.log(total[n])
+        log_total = _logs(total, highest)
     else:
+        log_total = np.empty(n_nodes)
         log_worths(log_total, utility, table)
-        for n in range(n_nodes):
-            value += node_weight[n] * log_total[n]
+    value += node_weight @ log_total
 
     block_logp = np.empty(below.size)
     value += _blocks(gradient, node_bar, block_logp, utility, log_total, block_weight, table)
@@ -127,10 +123,10 @@ def _scale(utility):  # type: ignore[no-untyped-def]
 def _worths(worth, table):  # type: ignore[no-untyped-def]
     """Worth of every remainder."""
     entry, start, child = table.entry_item, table.node_start, table.node_child
-    total, of_one = np.empty(child.size), entry.size == child.size  # each remainder adds one item
+    total, one_each = np.empty(child.size), entry.size == child.size  # each remainder adds one item
     for n in range(child.size):
         t = total[child[n]] if child[n] >= 0 else 0.0
-        if of_one:
+        if one_each:
             total[n] = t + worth[entry[n]]
             continue
         for e in range(start[n], start[n + 1]):
@@ -146,10 +142,10 @@ def _pull_worths(gradient, node_bar, total, worth, table):  # type: ignore[no-un
     # d log total[n] / d utility[i] = worth[i] / total[n]: sum the quotients down to smaller nodes
     for n in range(child.size):
         node_bar[n] /= total[n]
-    share_of, of_one = np.zeros(gradient.size), entry.size == child.size
+    share_of, one_each = np.zeros(gradient.size), entry.size == child.size
     for n in range(child.size - 1, -1, -1):
         share = node_bar[n]
-        if of_one:
+        if one_each:
             share_of[entry[n]] += share
         else:
             for e in range(start[n], start[n + 1]):
@@ -160,33 +156,12 @@ def _pull_worths(gradient, node_bar, total, worth, table):  # type: ignore[no-un
         gradient[i] += worth[i] * share_of[i]
 
 
-@_kernel
-def _weighted_logs(weight, total, log_scale, range_of_log):  # type: ignore[no-untyped-def]
-    """Sum of ``weight * (log_scale + log(total))``, with one logarithm per run of equal weights.
-
-    A run ends before its product can overflow or underflow: the logarithm of each factor is within
-    `range_of_log` of zero.
-    """
-    longest = max(1, int(600.0 / max(range_of_log, 1.0)))
-    out, n = 0.0, 0
-    while n < weight.size:
-        w, k, last = weight[n], n + 1, min(n + longest, weight.size)
-        # four independent products, because each multiplication waits for the one before
-        a, b, c, d = total[n], 1.0, 1.0, 1.0
-        while k + 4 <= last and (
-            (weight[k] == w) & (weight[k + 1] == w) & (weight[k + 2] == w) & (weight[k + 3] == w)
-        ):
-            a *= total[k]
-            b *= total[k + 1]
-            c *= total[k + 2]
-            d *= total[k + 3]
-            k += 4
-        while k < last and weight[k] == w:
-            a *= total[k]
-            k += 1
-        if w != 0.0:
-            out += w * ((k - n) * log_scale + math.log((a * b) * (c * d)))
-        n = k
+@numba.njit(cache=True, error_model="numpy", nogil=True, fastmath=False)  # for `vector_log`
+def _logs(total, log_scale):  # type: ignore[no-untyped-def]
+    """Logarithms of totals in units of exp(log_scale)."""
+    out = np.empty(total.size)
+    for n in range(total.size):
+        out[n] = log_scale + vector_log(total[n])
     return out
 
 
@@ -223,9 +198,7 @@ def stage_total_kernel(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Weighted sum of stages, and its gradient by the utilities."""
     table = Table(entry, start, child, b_item, b_start, b_below)
-    value, gradient, _, _ = _stage_terms(
-        utility, item_weight, node_weight, block_weight, table, False
-    )
+    value, gradient, _, _ = _stage_terms(utility, item_weight, node_weight, block_weight, table)
     return np.asarray(value), gradient
 
 
@@ -243,7 +216,7 @@ def ranking_logp_kernel(  # type: ignore[no-untyped-def]
     )  # components last: one ranking, all its components
     for g in range(n_components):
         _, _, log_total, block_logp = _stage_terms(
-            utility[g], item_weight, node_weight, block_weight, table, True
+            utility[g], item_weight, node_weight, block_weight, table
         )
         for s in range(n_singles):
             term[s, g] = utility[g, s_item[s]] - log_total[s_node[s]]
@@ -279,5 +252,5 @@ def ranking_logp_pullback_kernel(  # type: ignore[no-untyped-def]
             item_bar[s_item[s]] += term_bar[s, g]
             node_bar[s_node[s]] -= term_bar[s, g]
         block_bar = term_bar[n_singles:, g].copy()
-        _, gradient[g], _, _ = _stage_terms(utility[g], item_bar, node_bar, block_bar, table, False)
+        _, gradient[g], _, _ = _stage_terms(utility[g], item_bar, node_bar, block_bar, table)
     return gradient

@@ -29,11 +29,10 @@ a slot with w = 60 contributes nothing; padding uses this value.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import Index, Shape, segment_sum
 from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
@@ -44,7 +43,7 @@ LOWEST = -40.0  # below, 1 - exp(-a t) = a t to the last digit
 PADDING = 60.0  # above, 1 - exp(-a t) = 1 to the last digit
 
 
-def block_logp(w: Any, index: Index, shape: Shape, *, nodes: int = 48) -> TensorVariable:
+def block_logp(w: TensorLike, index: Index, shape: Shape, *, nodes: int = 48) -> TensorVariable:
     r"""Log-probability of each block over its remainder, by quadrature in the graph.
 
     Parameters

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
 from bayesrank.likelihoods.ops.compiled import KernelOp
@@ -34,7 +34,7 @@ class LogRemainder(KernelOp):
     """Reverse cumulative logsumexp along the last axis; use `log_remainder`."""
 
     kernel = staticmethod(log_remainder_kernel)
-    signature = "(...,s)->(...,s)"
+    signature = "(r,s)->(r,s)"
     version = 4
     wrt = (0,)
 
@@ -64,7 +64,7 @@ def _signed_exp_sum(x: TensorVariable, c: TensorVariable, weight: Any) -> Tensor
 _log_remainder = LogRemainder()
 
 
-def log_remainder(x: Any) -> TensorVariable:
+def log_remainder(x: TensorLike) -> TensorVariable:
     r"""Reverse cumulative logsumexp along the last axis, :math:`C_j = \log \sum_{i\ge j} e^{x_i}`.
 
     Values (..., n) are finite; an absent slot is `NOTHING` (-1e30).
@@ -74,4 +74,7 @@ def log_remainder(x: Any) -> TensorVariable:
     >>> log_remainder([1000.0, 1000.0]).eval().round(4).tolist()
     [1000.6931, 1000.0]
     """
-    return _log_remainder(x)
+    x = pt.as_tensor_variable(x)
+    if x.ndim == 2:
+        return _log_remainder(x)
+    return _log_remainder(x.reshape((-1, x.shape[-1]))).reshape(x.shape)

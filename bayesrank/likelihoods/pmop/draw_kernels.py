@@ -4,7 +4,8 @@ Each set is a subset of the remaining items, with probability proportional to it
 
 ==========  ====================================================================================
 mean        a size, an anchor in proportion to worth, and the other items uniformly
-max, min    the extreme item, then a size, and uniformly other items that are less extreme
+max, min    the extreme item, and any of the less extreme items; if sizes are given or weighted:
+            a size, the extreme item, and uniformly less extreme items
 geometric   a size, then a subset in proportion to its product (conditional Bernoulli sampling)
 harmonic    a node t of the integral, then an anchor in proportion to q/(1 + q), and every other
             item independently with that probability; if sizes are given or weighted: a size, a
@@ -25,6 +26,7 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     FREE,
     GEOMETRIC,
     HARMONIC,
+    LN2,
     MAX,
     MEAN,
     MIN,
@@ -34,7 +36,6 @@ from bayesrank.likelihoods.pmop.set_kernels import (
     harmonic_window,
     harmonic_window_of_size,
     set_normaliser_kernel,
-    subset_count_kernel,
 )
 from bayesrank.likelihoods.pmop.subset_kernels import (
     log_binomial,
@@ -42,7 +43,6 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
 )
 
 __all__ = [
-    "draw_partitions_kernel",
     "draw_rankings_kernel",
     "draw_subset_kernel",
     "harmonic_nodes",
@@ -57,7 +57,7 @@ def harmonic_nodes(w, m):  # type: ignore[no-untyped-def]
     centre, low, nodes = harmonic_window(w) if m == FREE else harmonic_window_of_size(w, down, m)
     log_f = np.empty(nodes)
     for k in range(nodes):
-        log_f[k] = harmonic_node(w, m, centre, low + k * STEP, tau, share, work, False)
+        log_f[k] = harmonic_node(w, m, centre, low + k * STEP, tau, share, work)
     return centre, low, log_f
 
 
@@ -100,26 +100,9 @@ def _add_uniformly(member, candidates, m, state):  # type: ignore[no-untyped-def
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _pick_size(k, extra, size, log_weight, state):  # type: ignore[no-untyped-def]
-    """Draw the size of a subset of k items and `extra` others, if subsets are equally likely."""
-    if size != FREE:
-        return size
-    last = min(k + extra, log_weight.size) if log_weight.size else k + extra
-    terms = np.empty(last)
-    for s in range(1, last + 1):
-        terms[s - 1] = log_binomial(k, s - extra)
-        if log_weight.size:
-            terms[s - 1] += log_weight[s - 1]
-    return _pick(terms, state) + 1
-
-
-@numba.njit(cache=True, error_model="numpy")
 def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
     """Add a subset of size m in proportion to its product of exp(v)."""
     n = v.size
-    if m == n:
-        member[:] = True
-        return
     x = tilt_kernel(v, m)
     p = 1.0 / (1.0 + np.exp(-(v + x)))
     q = 1.0 / (1.0 + np.exp(v + x))
@@ -140,7 +123,7 @@ def _add_by_product(member, v, m, state):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _pick_size_by_sums(w, aggregate, log_weight, state):  # type: ignore[no-untyped-def]
+def _pick_size(w, aggregate, log_weight, state):  # type: ignore[no-untyped-def]
     """Draw a size in proportion to the weighted sum over the subsets of that size."""
     if log_weight.size == 0:
         log_weight = np.zeros(w.size)
@@ -173,43 +156,44 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
     """
     n = w.size
     member = np.zeros(n, np.bool_)
-    if size == n or n == 1:
+    if n == 1:
         member[:] = True
         return member
-    if size == 1:  # every mean of one worth is that worth
-        member[_pick(w, state)] = True
-        return member
-    if aggregate == MEAN:
-        m = _pick_size(n, 0, size, log_weight, state)
-        anchor = _pick(w, state)
-        member[anchor] = True
-        others = np.array([i for i in range(n) if i != anchor], dtype=np.int64)
-        _add_uniformly(member, others, m - 1, state)
-    elif aggregate in (MAX, MIN):
-        order = np.argsort(w)
-        if aggregate == MIN:
-            order = order[::-1].copy()
-        terms, chances = np.empty(n), np.empty(log_weight.size)
-        for k in range(n):
-            terms[k] = w[order[k]] + subset_count_kernel(k, 1, size, log_weight, chances)
-        k = _pick(terms, state)
+    order = np.argsort(w) if aggregate == MAX else np.argsort(-w)  # less extreme items first
+    if size == FREE and log_weight.size == 0 and aggregate in (MAX, MIN):
+        k = _pick(w[order] + LN2 * np.arange(n), state)
         member[order[k]] = True
-        m = _pick_size(k, 1, size, log_weight, state)
-        _add_uniformly(member, order[:k], m - 1, state)
-    elif aggregate == HARMONIC and size == FREE and log_weight.size == 0:
+        for j in range(k):
+            member[order[j]] = uniform(state) < 0.5
+        return member
+    if size == FREE and log_weight.size == 0 and aggregate == HARMONIC:
         log_q = _harmonic_log_q(w, FREE, state)
         log_share = log_q - np.log1p(np.exp(log_q))
         anchor = _pick(log_share, state)
         for i in range(n):
             member[i] = i == anchor or uniform(state) < math.exp(log_share[i])
+        return member
+    m = size if size != FREE else _pick_size(w, aggregate, log_weight, state)
+    if m == n:
+        member[:] = True
+    elif m == 1:  # every mean of one worth is that worth
+        member[_pick(w, state)] = True
+    elif aggregate == MEAN:
+        anchor = _pick(w, state)
+        member[anchor] = True
+        others = np.array([i for i in range(n) if i != anchor], dtype=np.int64)
+        _add_uniformly(member, others, m - 1, state)
+    elif aggregate in (MAX, MIN):
+        terms = np.full(n, -np.inf)
+        for k in range(m - 1, n):
+            terms[k] = w[order[k]] + log_binomial(k, m - 1)
+        k = _pick(terms, state)
+        member[order[k]] = True
+        _add_uniformly(member, order[:k], m - 1, state)
     else:
-        m = size if size != FREE else _pick_size_by_sums(w, aggregate, log_weight, state)
-        if aggregate == GEOMETRIC or m == 1:
-            _add_by_product(member, w / m, m, state)
-        elif m == n:
-            member[:] = True
-        else:
-            _add_by_product(member, _harmonic_log_q(w, m, state), m, state)
+        _add_by_product(
+            member, w / m if aggregate == GEOMETRIC else _harmonic_log_q(w, m, state), m, state
+        )
     return member
 
 
@@ -255,19 +239,3 @@ def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  #
             ranks[row][left[member]] = rank
             left = left[~member]
     return ranks
-
-
-@numba.njit(cache=True, error_model="numpy")
-def draw_partitions_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
-    """Apply `draw_rankings_kernel` to inputs with any leading axes."""
-    n, shape = utility.shape[-1], utility.shape
-    rows = seed.size
-    ranks = draw_rankings_kernel(
-        np.ascontiguousarray(utility).reshape(rows, n),
-        np.ascontiguousarray(where).reshape(rows, n),
-        np.ascontiguousarray(sizes).reshape(rows, sizes.shape[-1]),
-        np.ascontiguousarray(log_weight).reshape(rows, log_weight.shape[-1]),
-        np.ascontiguousarray(seed).reshape(rows),
-        aggregate,
-    )
-    return ranks.reshape(shape)

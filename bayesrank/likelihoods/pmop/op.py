@@ -1,19 +1,40 @@
-"""The compiled Op of PMOP: value and gradients of weak orders in one pass.
+r"""PMOP, probabilistic model over ordered partitions: Plackett-Luce that chooses sets.
 
-Numba and C modes run the kernels of `bayesrank.likelihoods.pmop.set_kernels`. JAX runs the
-equivalent graphs of `bayesrank.likelihoods.pmop.graph`.
+A ranking is a weak order :math:`S_1 > S_2 > \dots > S_M`: blocks of items judged equal, best first.
+Stage :math:`m` chooses the block :math:`S_m` among all non-empty subsets of the remaining items,
+:math:`R_m = S_m \cup \dots \cup S_M`:
+
+.. math:: P(S_1 > \dots > S_M) = \prod_m \frac{\delta_{|S_m|} \Phi(S_m)}{Z(R_m)}, \qquad
+          Z(R) = \sum_{\emptyset \ne S \subseteq R} \delta_{|S|} \Phi(S) .
+
+:math:`\Phi` is a mean of the worths :math:`e^{w_i}` of the block. The weights :math:`\delta` of
+sizes are one unless tie prevalences are given. Given the sizes, the sum is over subsets of the same
+size. The normalisers of a remainder of n items are:
+
+==========  =====================================================================================
+mean        :math:`\frac{1}{n} \sum_m \delta_m \binom{n}{m} \sum_i e^{w_i}`
+max         :math:`\sum_i c_{k_i} e^{w_i}` with :math:`k_i` the number of items below i, and
+            :math:`c_k = \sum_m \delta_m \binom{k}{m-1}` (:math:`2^k` for equal weights)
+min         the same with the number of items above
+geometric   :math:`\sum_m \delta_m e_m(e^{w/m})`, :math:`e_m` the elementary symmetric polynomials
+harmonic    :math:`\int_0^\infty \sum_m \delta_m m\, e_m(q) dt` with
+            :math:`q_i = \exp(-t e^{-w_i})`; for equal weights the integrand is
+            :math:`\prod_i (1 + q_i) \sum_j q_j / (1 + q_j)`
+==========  =====================================================================================
+
+The kernels of `bayesrank.likelihoods.pmop.set_kernels` compute the value and the gradients in one
+pass. JAX calls them on the host.
+
+>>> float(pmop_logp([0.0, 0.0], [1, 1]).exp().eval().round(6))
+0.333333
 """
 
-from typing import Any
-
 import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import over_rows
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
-from bayesrank.likelihoods.pmop.draw_kernels import draw_partitions_kernel
-from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
+from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
 
 __all__ = ["OrderedPartitionDraw", "OrderedPartitionLogp", "pmop_logp"]
@@ -27,14 +48,13 @@ class OrderedPartitionLogp(CompiledOp):
     the gradients by utility and by log_weight.
     """
 
-    __props__ = ("aggregate", "given_sizes", "nodes")
+    __props__ = ("aggregate", "given_sizes")
     kernel = staticmethod(ordered_partitions_kernel)
     signature = "(r,s),(r,s),(r,z),(r,t)->(r)"
     version = 6
     wrt = (0, 2)
 
-    def __init__(self, aggregate: str, given_sizes: bool, nodes: int = 48) -> None:
-        super().__init__(nodes)
+    def __init__(self, aggregate: str, given_sizes: bool) -> None:
         self.aggregate = aggregate
         self.given_sizes = given_sizes
 
@@ -42,27 +62,19 @@ class OrderedPartitionLogp(CompiledOp):
     def constants(self) -> tuple[int, bool]:
         return AGGREGATES.index(self.aggregate), self.given_sizes
 
-    def graph(self, *inputs: Variable) -> TensorVariable:
-        return pmop_logp_of_matrix(
-            *inputs,
-            aggregate=self.aggregate,
-            given_sizes=self.given_sizes,
-            nodes=self.nodes,
-        )
-
 
 class OrderedPartitionDraw(KernelOp):
-    """Weak orders (..., n_slots) of int64 from seeds (...).
+    """Weak orders (r, n_slots) of int64; the inputs of `draw_rankings_kernel`.
 
-    Inputs: utility, where, sizes, log_weight and seed, with the same leading axes. A draw is a
+    A draw is a
     function of one 64-bit seed per ranking, so one compiled function serves numba, C and, through a
     callback, JAX.
     """
 
     __props__ = ("aggregate",)
-    kernel = staticmethod(draw_partitions_kernel)
-    signature = "(...,s),(...,s),(...,b),(...,z),(...)->(...,s)"
-    version = 7
+    kernel = staticmethod(draw_rankings_kernel)
+    signature = "(r,s),(r,s),(r,b),(r,z),(r)->(r,s)"
+    version = 8
     dtype = "int64"
 
     def __init__(self, aggregate: str) -> None:
@@ -74,16 +86,15 @@ class OrderedPartitionDraw(KernelOp):
 
 
 def pmop_logp(
-    utility: Any,
-    ranks: Any,
+    utility: TensorLike,
+    ranks: TensorLike,
     *,
     aggregate: str = "mean",
     given_sizes: bool = False,
-    log_weight: Any = None,
-    stage_weight: Any = None,
-    nodes: int = 48,
+    log_weight: TensorLike | None = None,
+    stage_weight: TensorLike | None = None,
 ) -> TensorVariable:
-    r"""Log-probability of weak orders under PMOP, compiled; see `likelihoods.pmop.graph`.
+    r"""Log-probability of weak orders under PMOP, compiled.
 
     Parameters
     ----------
@@ -100,13 +111,16 @@ def pmop_logp(
         have the same weight.
     stage_weight : tensor_like of float, (..., n_stages), optional
         Exponents of the stages; default one. A ranking has at most n_stages stages.
-    nodes : int
-        Number of nodes in the graph that JAX uses.
 
     Returns
     -------
     TensorVariable, (...)
         One number per ranking, -inf if its ranks are not dense.
+
+    References
+    ----------
+    Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
+    probabilistic ordered partition approach (the likelihood of an ordered partition).
 
     Examples
     --------
@@ -122,5 +136,5 @@ def pmop_logp(
         if stage_weight is None
         else pt.as_tensor_variable(stage_weight)
     )
-    op = OrderedPartitionLogp(aggregate, given_sizes, nodes)
+    op = OrderedPartitionLogp(aggregate, given_sizes)
     return over_rows(op, utility, ranks, log_weight, stage_weight)

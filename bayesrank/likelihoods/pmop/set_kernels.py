@@ -2,7 +2,7 @@ r"""The five set functions and their normalisers in numba: values and gradients 
 
 `score_kernel` computes :math:`\log \Phi(S)` of a block. `set_normaliser_kernel` computes
 :math:`\log Z(R) = \log \sum_S \delta_{|S|} \Phi(S)`, summed over the non-empty subsets of a
-remainder or over the subsets of a given size. See `bayesrank.likelihoods.pmop.graph` for the
+remainder or over the subsets of a given size. See `bayesrank.likelihoods.pmop.op` for the
 formulas.
 
 For a remainder of n items, the mean and the harmonic mean take time O(n), and the maximum and the
@@ -195,7 +195,7 @@ def size_bounds(down, log_weight):  # type: ignore[no-untyped-def]
 def _of_size(w, down, aggregate, m, gradient, share, work):  # type: ignore[no-untyped-def]
     """Log sum over the subsets of size m, for the geometric or the harmonic mean."""
     if aggregate == GEOMETRIC:
-        out = elementary_symmetric_kernel(w / m, m, gradient, work, True)
+        out = elementary_symmetric_kernel(w / m, m, gradient, work)
         gradient /= m
         return out
     if m == 1:
@@ -244,7 +244,7 @@ def _harmonic(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def
     peak, mass, tau = -np.inf, 0.0, np.empty(w.size)
     gradient[:] = 0.0
     for k in range(nodes):
-        log_f = harmonic_node(w, m, centre, low + k * STEP, tau, share, work, True)
+        log_f = harmonic_node(w, m, centre, low + k * STEP, tau, share, work)
         if log_f > peak:
             shrink = math.exp(peak - log_f)
             gradient *= shrink
@@ -259,22 +259,21 @@ def _harmonic(w, down, m, gradient, share, work):  # type: ignore[no-untyped-def
 
 
 @numba.njit(cache=True, error_model="numpy")
-def harmonic_node(w, m, centre, y, tau, share, work, wanted):  # type: ignore[no-untyped-def]
-    """Logarithm of the integrand as a function of y; fills `tau` with t exp(-w).
+def harmonic_node(w, m, centre, y, tau, share, work):  # type: ignore[no-untyped-def]
+    """Logarithm of the integrand as a function of y.
 
-    If `wanted`, it fills `share` with minus the slopes by `tau`.
+    It fills `tau` with t exp(-w), and `share` with minus the slopes by `tau`.
     """
     jump = math.exp(-y)
     x = centre + y - jump
     exponents(tau, x, w)
     log_step = x + math.log1p(jump)
     if m != FREE:
-        log_e = elementary_symmetric_kernel(-tau, m, share, work, wanted)
+        log_e = elementary_symmetric_kernel(-tau, m, share, work)
         return log_step + math.log(m) + log_e
     total, log_product = shares(share, tau)
-    if wanted:
-        for i in range(w.size):
-            share[i] *= 1.0 + (1.0 - share[i]) / total
+    for i in range(w.size):
+        share[i] *= 1.0 + (1.0 - share[i]) / total
     return log_step + log_product + math.log(total)
 
 
@@ -339,10 +338,6 @@ def ordered_partitions_kernel(  # type: ignore[no-untyped-def]
     by_log_weight : ndarray, (n_rankings, n_sizes)
     """
     n_rankings, n_slots = ranks.shape
-    if utility.shape != ranks.shape or not (
-        log_weight.shape[0] == stage_weight.shape[0] == n_rankings
-    ):
-        raise ValueError("utility, ranks and weights must be as many rows, utility and ranks slots")
     n_sizes = log_weight.shape[1]
     logp = np.zeros(n_rankings)
     by_utility = np.zeros((n_rankings, n_slots))

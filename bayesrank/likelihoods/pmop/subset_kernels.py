@@ -17,7 +17,7 @@ Draw a subset of size m with probability proportional to its product (conditiona
 sampling). The gradient of :math:`\log e_m` by :math:`v_i` is the probability that it contains i.
 
 >>> v, share, work = np.log([1.0, 2.0, 3.0]), np.empty(3), np.empty((2, 3))
->>> round(float(np.exp(elementary_symmetric_kernel(v, 2, share, work, True))), 9)
+>>> round(float(np.exp(elementary_symmetric_kernel(v, 2, share, work))), 9)
 11.0
 >>> share.round(4).tolist()  # 5, 8 and 9 of 11
 [0.4545, 0.7273, 0.8182]
@@ -98,7 +98,7 @@ def _expected_size(v, x):  # type: ignore[no-untyped-def]
 
 
 @_reordered
-def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
+def count_by_recursion(p, q, m, share):  # type: ignore[no-untyped-def]
     """Probability that m of n independent bits are one, and the conditional probability of each.
 
     Parameters
@@ -108,9 +108,7 @@ def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
     m : int
         The count, 0 < m < n.
     share : ndarray, (n,)
-        Overwritten with P(bit i is one | count is m), if `wanted`.
-    wanted : bool
-        Whether to fill `share`.
+        Overwritten with P(bit i is one | count is m).
 
     Returns
     -------
@@ -125,21 +123,20 @@ def count_by_recursion(p, q, m, share, wanted):  # type: ignore[no-untyped-def]
         for k in range(1, min(i + 1, m) + 1):
             ahead[i + 1, k] = ahead[i, k] * q[i] + ahead[i, k - 1] * p[i]
     count = ahead[n, m]
-    if wanted:
-        after = np.zeros(m + 2)  # [k]: the bits from i on add up to m - k
-        after[m] = 1.0
-        for i in range(n - 1, -1, -1):
-            both = 0.0
-            for k in range(min(i, m - 1) + 1):
-                both += ahead[i, k] * after[k + 1]
-            share[i] = p[i] * both / count
-            for k in range(m + 1):
-                after[k] = q[i] * after[k] + p[i] * after[k + 1]
+    after = np.zeros(m + 2)  # [k]: the bits from i on add up to m - k
+    after[m] = 1.0
+    for i in range(n - 1, -1, -1):
+        both = 0.0
+        for k in range(min(i, m - 1) + 1):
+            both += ahead[i, k] * after[k + 1]
+        share[i] = p[i] * both / count
+        for k in range(m + 1):
+            after[k] = q[i] * after[k] + p[i] * after[k + 1]
     return count
 
 
 @numba.njit(cache=True, error_model="numpy")
-def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
+def elementary_symmetric_kernel(v, m, share, work):  # type: ignore[no-untyped-def]
     """Logarithm of the elementary symmetric polynomial e_m(exp(v)), and its gradient.
 
     Parameters
@@ -149,11 +146,9 @@ def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-u
     m : int
         Size of the subsets, 1 <= m <= n.
     share : ndarray, (n,)
-        Overwritten; if `wanted`, with the probability that each item is in the subset.
+        Overwritten with the probability that each item is in the subset.
     work : ndarray, (2, n or more)
         Workspace.
-    wanted : bool
-        Whether to compute the gradient.
 
     Returns
     -------
@@ -166,24 +161,22 @@ def elementary_symmetric_kernel(v, m, share, work, wanted):  # type: ignore[no-u
         return v.sum()
     if m == 1:
         total = log_sum(v)
-        if wanted:
-            share[:] = np.exp(v - total)
+        share[:] = np.exp(v - total)
         return total
     if 2 * m <= n:
-        return _of_the_smaller_part(v, m, share, work, wanted)
-    out = v.sum() + _of_the_smaller_part(-v, n - m, share, work, wanted)  # of the items left out
-    if wanted:
-        share[:] = 1.0 - share
+        return _of_the_smaller_part(v, m, share, work)
+    out = v.sum() + _of_the_smaller_part(-v, n - m, share, work)  # of the items left out
+    share[:] = 1.0 - share
     return out
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _of_the_smaller_part(v, m, share, work, wanted):  # type: ignore[no-untyped-def]
+def _of_the_smaller_part(v, m, share, work):  # type: ignore[no-untyped-def]
     n = v.size
     p, q = work[0, :n], work[1, :n]
     x = tilt_kernel(v, m)
     out = bits(v, x, p, q) - m * x
-    return out + math.log(count_by_recursion(p, q, m, share, wanted))
+    return out + math.log(count_by_recursion(p, q, m, share))
 
 
 @_reordered

@@ -1,9 +1,7 @@
-"""Exact draws of MPM: frequencies against listed tables, on every backend.
+"""Exact draws of MPM: frequencies against listed tables.
 
 A frequency test raises a false alarm once in 10^8, and each has a twin that must not pass.
 """
-
-import functools
 
 import numpy as np
 import pytensor
@@ -11,13 +9,9 @@ import pytensor.tensor as pt
 import pytest
 from scipy.stats import norm
 
-from bayesrank.likelihoods.mpm.draw_kernels import (
-    _pick,
-    draw_counts_kernel,
-    draw_net_counts_kernel,
-)
+from bayesrank.likelihoods.mpm import draws as draws_of_mpm
+from bayesrank.likelihoods.mpm.draws import draw_counts, draw_net_counts
 from bayesrank.likelihoods.mpm.op import CountsDraw, NetCountsDraw
-from bayesrank.likelihoods.ops.splitmix import uniform
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.likelihoods.loops import for_each
 from tests.oracles import frequency_p_value
@@ -40,7 +34,7 @@ def draws(score, adherence, variance, total, n_draws=N_DRAWS, seed=1):
     score = np.tile(score, (n_draws, 1))
     theta, T = np.full(n_draws, adherence), np.full(n_draws, total)
     seeds = np.random.default_rng(seed).integers(0, 2**62, n_draws)
-    return draw_counts_kernel(score, columns(variance, n_draws), theta, T, seeds)
+    return draw_counts(score, columns(variance, n_draws), theta, T, seeds)
 
 
 def position(tables, drawn):
@@ -97,7 +91,7 @@ def test_equal_items_and_two_items_come_to_an_end(form):
 def test_nothing_is_drawn_of_a_total_of_zero_or_of_one_item():
     assert draws(SCORE, 1.0, None, 0, n_draws=5).sum() == 0
     assert draws(np.zeros(1), 1.0, None, 3, n_draws=5).sum() == 0
-    net = draw_net_counts_kernel(
+    net = draw_net_counts(
         SCORE,
         np.zeros(0),
         np.array([1.0]),
@@ -126,15 +120,11 @@ def test_variances_that_are_none_are_refused(variance):
         draws(SCORE, 1.0, np.array(variance), 3, n_draws=1)
 
 
-def test_a_seed_is_a_ranker_whoever_else_there_is():
-    seeds, theta = np.array([5, 9, 5]), np.ones(3)
-    score, T = np.tile(SCORE, (3, 1)), np.full(3, 40)
-    for g in FORMS.values():
-        all_three = draw_counts_kernel(score, columns(g, 3), theta, T, seeds)
-        np.testing.assert_array_equal(all_three[0], all_three[2])
-        assert (all_three[0] != all_three[1]).any()
-        alone = draw_counts_kernel(score[:1], columns(g, 1), theta[:1], T[:1], seeds[1:2])
-        np.testing.assert_array_equal(alone[0], all_three[1])
+@for_each("form", FORMS)
+def test_a_draw_is_a_function_of_the_seeds(form):
+    one, again, other = (draws(SCORE, 1.0, FORMS[form], 40, 5, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
 
 
 # Net counts
@@ -152,37 +142,15 @@ def cells(totals):
     return np.stack([ranker, problem, ranker, np.transpose(totals).ravel()])
 
 
-@for_each("variance", [np.zeros(0), FIVE_VARIANCES])
-def test_net_counts_are_those_of_the_tables_of_every_problem(variance):
-    # one problem after the other from one seed: their tables by themselves, with the same numbers
-    seed, theta = np.array([11]), np.array([0.8])
-    for p, total in ((0, 30), (1, 500)):
-        totals = np.zeros((2, 1), dtype=np.int64)
-        totals[p] = total
-        net = draw_net_counts_kernel(
-            FIVE, variance, theta, ITEM, WHERE, cells(totals), seed, np.zeros((1, 5))
-        )[0]
-        used = ITEM[p, WHERE[p]]
-        g = variance[used][None] if variance.size else np.zeros((1, 0))
-        table = draw_counts_kernel(FIVE[used][None], g, theta, totals[p], seed)[0]
-        expected = np.zeros(5)
-        expected[used] = table.sum(axis=1) - table.sum(axis=0)
-        np.testing.assert_array_equal(net, expected)
-
-
 def test_rankers_of_other_groups_have_other_scores_for_the_same_items():
-    both, rows = np.concatenate([FIVE, -FIVE]), np.concatenate([ITEM, ITEM + 5])
-    table = np.array([[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 0], [30, 60, 30, 60]])
-    seed, rate, like = np.array([3, 3]), np.array([0.8]), np.zeros((2, 5))
-    net = draw_net_counts_kernel(
-        both, np.zeros(0), rate, rows, np.tile(WHERE, (2, 1)), table, seed, like
-    )
-    for n, score in enumerate((FIVE, -FIVE)):
-        alone = cells([[30], [60]])
-        expected = draw_net_counts_kernel(
-            score, np.zeros(0), rate, ITEM, WHERE, alone, seed[:1], like[:1]
-        )
-        np.testing.assert_array_equal(net[n : n + 1], expected)
+    # 1000 over -1000 with probability one; the second group has the opposite scores
+    score = np.array([0.0, -1000.0, 0.0, 0.0, 1000.0])
+    rows, table = np.array([[1, 4], [6, 9]]), np.array([[0, 1], [0, 1], [0, 0], [30, 60]])
+    net = draw_net_counts(
+        np.concatenate([score, -score]), np.zeros(0), np.array([0.8]), rows,
+        np.ones((2, 2), dtype=bool), table, np.array([3, 3]), np.zeros((2, 5)),
+    )  # fmt: skip
+    np.testing.assert_array_equal(net, [[0, -30, 0, 0, 30], [0, 60, 0, 0, -60]])
 
 
 @for_each("variance", [np.zeros(0), FIVE_VARIANCES])
@@ -190,7 +158,7 @@ def test_net_counts_have_the_means_of_their_pairs(variance):
     n = 4000
     seeds = np.random.default_rng(3).integers(0, 2**62, n)
     totals = np.repeat([[7], [12]], n, axis=1)
-    net = draw_net_counts_kernel(
+    net = draw_net_counts(
         FIVE, variance, np.full(n, 0.8), ITEM, WHERE, cells(totals), seeds, np.zeros((n, 5))
     )
     mean, square = np.zeros(5), np.zeros(5)
@@ -207,61 +175,18 @@ def test_net_counts_have_the_means_of_their_pairs(variance):
     assert (net[:, [1, 2, 4]].sum(axis=1) == 0).all()
 
 
-# Uniform numbers
+@for_each("variance", [np.zeros(0), FIVE_VARIANCES])
+def test_parts_of_the_cells_and_of_the_pairs_are_added(variance, monkeypatch):
+    inputs = np.linspace(0, 2, 6), ITEM, WHERE, cells(np.full((2, 6), 20)), np.arange(6)
+    monkeypatch.setattr(draws_of_mpm, "AT_ONCE", 30)
+    net = draw_net_counts(FIVE, variance, *inputs, np.zeros((6, 5)))
+    assert (net[:, [0, 3]].sum(axis=1) == 0).all()
+    assert (np.abs(net).sum(axis=1) > 0).all()
+    flat = draw_counts(np.zeros((6, 3)), np.zeros((6, 0)), np.ones(6), np.full(6, 50), np.arange(6))
+    np.testing.assert_array_equal(flat.sum(axis=(1, 2)), 50)
 
 
-def test_uniform_numbers_are_those_of_splitmix64_and_never_one():
-    # the first outputs of the reference program from the state 1234567
-    state = np.array([1234567], dtype=np.uint64)
-    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
-    for z in expected:
-        assert uniform(state) == ((z >> 12) + 0.5) * 2.0**-52
-    assert (2.0**52 - 1 + 0.5) * 2.0**-52 < 1.0
-
-
-def test_the_last_position_is_the_last_that_weighs_something():
-    # a sum so small that rounding makes every product the sum itself
-    tiny = np.nextafter(0.0, 1.0)
-    for cumulative, last in (([tiny, tiny], 0), ([0.0, 2 * tiny, 2 * tiny], 1)):
-        state = np.array([1], dtype=np.uint64)
-        picked = {_pick(np.array(cumulative), state) for _ in range(50)}
-        assert picked == {last}
-
-
-# Backends
-
-
-@functools.cache
-def compiled(op, unequal, mode):
-    if op is CountsDraw:
-        inputs = pt.dmatrix("s"), pt.dmatrix("g"), pt.dvector(), pt.lvector(), pt.lvector()
-    else:
-        inputs = (
-            pt.dvector("s"), pt.dvector("g"), pt.dvector(), pt.lmatrix(), pt.matrix(dtype="bool"),
-            pt.lmatrix(), pt.lvector(), pt.dmatrix(),
-        )  # fmt: skip
-    return pytensor.function(inputs, op()(*inputs), mode=mode)
-
-
-@pytest.mark.slow
-@for_each("mode", ["FAST_COMPILE", "JAX"])
-@for_each("unequal", [False, True])
-def test_every_backend_draws_the_same(mode, unequal):
-    n, seeds = 6, np.arange(6)
-    g = VARIANCE if unequal else None
-    inputs = [np.tile(SCORE, (n, 1)), columns(g, n), np.linspace(0, 2, n), np.arange(n), seeds]
-    found = np.asarray(compiled(CountsDraw, unequal, mode)(*inputs))
-    assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, draw_counts_kernel(*inputs))
-    np.testing.assert_array_equal(found.sum(axis=(1, 2)), np.arange(n))
-
-    totals = np.random.default_rng(0).integers(0, 20, (2, n))
-    g = FIVE_VARIANCES if unequal else np.zeros(0)
-    like = np.zeros((n, 5))
-    inputs = [FIVE, g, np.linspace(0, 2, n), ITEM, WHERE, cells(totals), seeds, like]
-    found = np.asarray(compiled(NetCountsDraw, unequal, mode)(*inputs))
-    assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, draw_net_counts_kernel(*inputs))
+# The Ops
 
 
 def test_shapes_are_known_without_drawing():

@@ -10,12 +10,10 @@ from scipy.special import gammaln
 
 from bayesrank.likelihoods.mpm.graph import (
     differences,
-    interpolated_log_normaliser,
     log_multinomial,
     log_pair_normaliser,
     mpm_logp,
 )
-from bayesrank.likelihoods.mpm.kernels import pair_normalisers_kernel
 from bayesrank.likelihoods.pairs.graph import bradley_terry_log_probabilities
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.likelihoods.loops import for_each
@@ -99,34 +97,12 @@ def test_no_counts_are_certain():
         assert all((np.asarray(slope) == 0).all() for slope in slopes)
 
 
-def test_equal_variances_are_the_general_formula_with_one_half():
-    tables = count_tables(4, 2)
-    for theta in (0.0, 0.4, 3.0):
-        equal, half = (logp_of(tables, SCORE, theta, g) for g in (None, np.full(4, 0.5)))
-        np.testing.assert_allclose(equal, half, atol=1e-13)
-
-
 @for_each("form", FORMS)
 def test_a_shift_of_all_scores_changes_nothing(form):
     tables = count_tables(4, 2)
     logp, slope, *_ = evaluate(tables, SCORE, **FORMS[form])
     np.testing.assert_allclose(logp_of(tables, SCORE + 37.5, **FORMS[form]), logp, atol=1e-12)
     assert slope.sum() == pytest.approx(0.0, abs=1e-12)
-
-
-def test_without_adherence_all_pairs_are_as_likely():
-    tables = count_tables(4, 2)
-    twice = tables.max(axis=(1, 2)) == 2
-    for g in (None, VARIANCE):
-        logp = logp_of(tables, SCORE, 0.0, g)
-        np.testing.assert_allclose(np.exp(logp), np.where(twice, 1, 2) / 144, rtol=1e-13)
-
-
-def test_the_scale_of_scores_adherences_and_variances_is_one_number():
-    tables = count_tables(4, 2)
-    logp = logp_of(tables, SCORE, 0.7, VARIANCE)
-    for scaled in ((2 * SCORE, 0.35, VARIANCE), (2 * SCORE, 0.7, 2 * VARIANCE)):
-        np.testing.assert_allclose(logp_of(tables, *scaled), logp, atol=1e-13)
 
 
 def test_orders_of_the_draws_are_counted():
@@ -257,104 +233,3 @@ def test_scores_of_plus_and_minus_1000_stay_exact(mode, unequal):
     exact = [table_logp(table, score, 1.0, g) for table in MANY]
     np.testing.assert_allclose(logp, exact, rtol=1e-12)
     assert all(np.isfinite(slope).all() for slope in slopes)
-
-
-# Interpolation in the adherence
-
-# Largest error of log Z by (adherence times difference, nodes), rounded up; other scores of the
-# same reach have up to a hundred times as much where it is not that of rounding
-ERRORS = {
-    (1, 8): 1e-13,
-    (4, 8): 2e-9,
-    (8, 8): 2e-6,
-    (8, 16): 2e-12,
-    (16, 16): 1e-7,
-    (16, 24): 5e-11,
-    (16, 32): 2e-12,
-    (32, 16): 1e-4,
-    (32, 32): 1e-8,
-    (32, 48): 5e-12,
-    (128, 32): 5e-4,
-}
-
-
-@functools.cache
-def interpolated(nodes, mode=QUICK):
-    """Log Z (n_rankers,), gradients of the sum, and the second derivatives by adherences."""
-    score, theta, variance = pt.dvector("score"), pt.dvector("theta"), pt.dvector("variance")
-    log_Z = interpolated_log_normaliser(score, theta, variance, nodes=nodes)
-    slopes = pytensor.grad(log_Z.sum(), [score, theta, variance])
-    curvature = pytensor.grad(slopes[1].sum(), theta)
-    return pytensor.function([score, theta, variance], [log_Z, *slopes, curvature], mode=mode)
-
-
-def five_hundred_items(rng, reach):
-    """Scores and variances whose largest difference is `reach`."""
-    score, variance = rng.normal(size=500), 0.5 * np.exp(0.3 * rng.normal(size=500))
-    D = (score[:, None] - score) / (variance[:, None] + variance)
-    return score * reach / D.max(), variance
-
-
-@pytest.mark.slow
-@for_each(("reach", "nodes"), ERRORS)
-def test_the_error_of_interpolation_is_that_of_the_table(reach, nodes, rng):
-    score, variance = five_hundred_items(rng, reach)
-    theta = np.linspace(0.0, 1.0, 201)
-    log_Z, *_ = interpolated(nodes)(score, theta, variance)
-    every = np.ones((1, 500), dtype=bool)
-    exact = pair_normalisers_kernel(
-        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
-    )[0]
-    error = np.abs(log_Z - exact).max()
-    assert error < ERRORS[reach, nodes]
-    if error > 1e-12:  # nor is the table older than what it is of
-        assert error > ERRORS[reach, nodes] / 10
-
-
-@for_each("nodes", [16, 20])
-def test_sixteen_nodes_serve_five_hundred_items_to_nine_digits(nodes, rng):
-    # the setting of the paper: adherences up to one, differences up to 7.3
-    score, variance = five_hundred_items(rng, 7.3)
-    theta = rng.uniform(size=943)
-    log_Z, *slopes, _ = interpolated(nodes)(score, theta, variance)
-    every = np.ones((1, 500), dtype=bool)
-    exact = pair_normalisers_kernel(
-        score[None], variance[None], theta, every, np.ones((1, 0), dtype=bool)
-    )[0]
-    assert np.abs(log_Z - exact).max() < 1e-9
-    assert all(np.isfinite(slope).all() for slope in slopes)
-
-
-@for_each("mode", BACKENDS)
-def test_gradients_flow_through_the_interpolation(mode):
-    theta = np.array([0.0, 0.3, 1.1, 2.0])
-    log_Z, by_score, by_theta, by_variance, curvature = interpolated(32, mode)(
-        SCORE, theta, VARIANCE
-    )
-    exact = normaliser(True)(SCORE, theta, VARIANCE, np.ones(4, dtype=np.int8))
-    for got, wanted in zip((log_Z, by_score, by_theta, by_variance), exact, strict=True):
-        np.testing.assert_allclose(got, wanted, atol=1e-11)
-    # the variance of D under the pairs
-    for c, t in zip(curvature, theta, strict=True):
-        p = np.exp(log_pair_probabilities(SCORE, t, VARIANCE))
-        D = (SCORE[:, None] - SCORE) / (VARIANCE[:, None] + VARIANCE)
-        assert c == pytest.approx((p * D**2).sum() - (p * D).sum() ** 2, abs=1e-9)
-
-
-def test_no_adherence_at_all_can_be_interpolated():
-    log_Z, by_score, by_theta, by_variance, curvature = interpolated(16)(
-        SCORE, np.zeros(3), VARIANCE
-    )
-    np.testing.assert_allclose(log_Z, np.log(12.0), rtol=1e-14)
-    for slope in (by_score, by_theta, by_variance):
-        np.testing.assert_allclose(slope, 0.0, atol=1e-9)
-    D = (SCORE[:, None] - SCORE) / (VARIANCE[:, None] + VARIANCE)
-    np.testing.assert_allclose(curvature, (D**2).sum() / 12, rtol=1e-5)
-
-
-def test_the_interpolated_normaliser_is_even_in_the_adherence():
-    theta = np.array([0.0, 0.3, 2.0])
-    log_Z, _, slope, *_ = interpolated(16)(SCORE, theta, VARIANCE)
-    mirrored, _, mirrored_slope, *_ = interpolated(16)(SCORE, -theta, VARIANCE)
-    np.testing.assert_array_equal(mirrored, log_Z)
-    np.testing.assert_allclose(mirrored_slope[1:], -slope[1:], rtol=1e-12)

@@ -8,11 +8,8 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import logsumexp
 
-from bayesrank.likelihoods.mpm import kernels as mpm_kernels
-from bayesrank.likelihoods.mpm.exponential_sums import n_terms
 from bayesrank.likelihoods.mpm.kernels import (
     _expands,
-    agreements_kernel,
     pair_normalisers_kernel,
     pair_normalisers_pullback_kernel,
 )
@@ -168,19 +165,6 @@ def test_gradients_are_finite_differences_of_the_definition(unequal, n_rankers):
 
 
 @for_each("unequal", [False, True])
-@for_each("n_rankers", [1, 3000])
-def test_normalisers_are_even_in_the_adherence(unequal, n_rankers):
-    score, variance, where = problem(50, 1.0, unequal)
-    theta, bar = rates(n_rankers) + 0.1, np.ones((1, n_rankers))
-    at = [pair_normalisers_kernel(score, variance, t, where, EVERYONE) for t in (theta, -theta)]
-    np.testing.assert_array_equal(*at)
-    here = pair_normalisers_pullback_kernel(score, variance, theta, where, EVERYONE, bar)
-    there = pair_normalisers_pullback_kernel(score, variance, -theta, where, EVERYONE, bar)
-    np.testing.assert_array_equal(here[0], there[0])
-    np.testing.assert_array_equal(here[2], -there[2])
-
-
-@for_each("unequal", [False, True])
 @for_each("n_rankers", [1, 500])
 def test_scores_of_plus_and_minus_1000_stay_exact(unequal, n_rankers):
     score, variance, where = problem(30, 0.0, unequal)
@@ -255,31 +239,6 @@ def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal
         np.testing.assert_allclose(part, of_whole, rtol=1e-12, atol=1e-14)
 
 
-def test_the_cost_is_that_of_the_rankers_that_are_needed(monkeypatch):
-    # One ranker for each of 300 problems, and not 300: by what the kernel hands to its sums
-    rates = []
-    python = {name: getattr(mpm_kernels, name).py_func for name in ("_needed_rankers", "_centred")}
-    for name, function_ in python.items():
-        monkeypatch.setattr(mpm_kernels, name, function_)
-    monkeypatch.setattr(
-        mpm_kernels,
-        "_item_sums",
-        lambda x, rate: rates.append(rate.size) or np.full((rate.size, 4), 9.0),
-    )
-    score = np.random.default_rng(0).normal(size=(300, 5))
-    everything = np.ones(score.shape, dtype=bool)
-    own = np.eye(300, dtype=bool)
-    mpm_kernels.pair_normalisers_kernel.py_func(score, EQUAL, np.ones(300), everything, own)
-    assert rates == [1] * 300
-
-
-def test_a_large_problem_expands_with_no_more_terms_than_it_needs():
-    # MovieLens: 943 rankers of 1,682 items, range of the scores about 6
-    assert _expands(6.0, 1.0, 1682, 943)
-    assert _expands(6.0, 0.5, 1682 * 1681 // 2, 943)
-    assert n_terms(6.0) < 35
-
-
 # Agreement of counts
 
 RANKER = np.array([0, 0, 1, 3, 3, 3])
@@ -333,12 +292,6 @@ def test_agreements_are_sums_over_the_entries(mode, unequal):
         np.testing.assert_allclose(found, numeric, rtol=1e-7, atol=1e-6)
 
 
-def test_no_entries_agree_with_nothing():
-    none = np.zeros(0, np.int64)
-    out = agreements_kernel(SCORE[0], np.zeros(0), none, none, none, np.zeros(0), LIKE)
-    np.testing.assert_array_equal(out, np.zeros(5))
-
-
 # Shapes and types
 
 
@@ -364,27 +317,6 @@ def test_integers_are_numbers_too():
     table = log_normaliser_table(score, pt.constant([1, 0]), variance)
     exact = direct(score.data, variance.data, np.array([1, 0]), np.ones((1, 3), dtype=bool))
     np.testing.assert_allclose(table.eval(mode=QUICK), exact, rtol=1e-14)
-
-
-@for_each("known", [False, True])
-def test_jax_interpolates_only_between_more_rankers_than_nodes(known):
-    score, variance, where = problem(40, 20.0, True)
-    theta = np.linspace(0.0, 3.0, 6)
-    exact = direct(score, variance, theta, where)
-    given = pytensor.shared(theta, shape=(6,) if known else (None,))
-    few, more = pytensor.function(
-        [], [log_normaliser_table(score, given, variance, nodes=n) for n in (4, 6)], mode="JAX"
-    )()
-    assert np.abs(few - exact).max() > 1e-2  # four nodes are too few, and so seen to be used
-    if known:
-        np.testing.assert_allclose(more, exact, rtol=1e-12)
-    else:
-        assert np.abs(more - exact).max() > 1e-4
-
-
-def test_ops_of_other_numbers_of_nodes_differ():
-    assert LogNormalisers(32) == LogNormalisers(32)
-    assert LogNormalisers(32) != LogNormalisers(16)
 
 
 def test_which_items_there_are_has_no_gradient():

@@ -1,14 +1,11 @@
 """Terms that know another graph of their sum: which of the two graphs is evaluated, and where."""
 
-import jax
 import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import get_mode
-from pytensor.graph.fg import FunctionGraph
-from pytensor.link.jax.dispatch import jax_funcify
 
 from bayesrank.likelihoods.ops.with_sum import WithSum, with_sum
 from tests.likelihoods.loops import for_each
@@ -67,9 +64,3 @@ def test_graphs_that_are_not_rewritten_have_the_terms(linker):
     mode = get_mode(linker).excluding("canonicalize", "specialize")
     found = pytensor.function([x], both.sum(), mode=mode)(X)
     assert float(found) == pytest.approx(np.exp(X).sum())
-
-
-def test_jax_differentiates_the_terms():
-    x, _, both = graphs()
-    f = jax_funcify(FunctionGraph([x], [(both * [1.0, 2.0, 3.0]).sum()], clone=True))
-    np.testing.assert_allclose(jax.grad(lambda x: f(x)[0])(X), np.exp(X) * [1.0, 2.0, 3.0])

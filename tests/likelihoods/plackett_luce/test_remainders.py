@@ -3,10 +3,9 @@
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-import pytest
 
 from bayesrank.likelihoods.ops.arrays import NOTHING
-from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder, log_remainder
+from bayesrank.likelihoods.plackett_luce.remainders import log_remainder
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
 
@@ -76,16 +75,3 @@ def test_flat_cumulative_sums_would_lose_it():
 def test_leading_axes_are_a_batch(rng, shape):
     x = rng.normal(size=shape)
     np.testing.assert_allclose(log_remainder(x).eval(), by_definition(x), rtol=1e-14)
-
-
-def test_numpy_and_compiled_code_agree(rng):
-    x = rng.normal(size=(3, 5))
-    node = LogRemainder()(pt.constant(x)).owner
-    out = [[None]]
-    node.op.perform(node, [x], out)
-    np.testing.assert_allclose(out[0][0], by_definition(x), rtol=1e-14)
-
-
-def test_the_op_refuses_what_has_no_axis():
-    with pytest.raises(TypeError, match=r"LogRemainder takes .* \(\.\.\.,s\); got \[0\]"):
-        LogRemainder()(pt.dscalar())

@@ -83,16 +83,6 @@ def inclusion(w, i, aggregate, size):
     )
 
 
-def test_the_gradient_of_the_geometric_mean_is_the_inclusion_probability_by_size(rng):
-    w, m, slope = rng.normal(scale=2.0, size=40), 15, np.empty(40)
-    set_normaliser_kernel(w, AGGREGATES.index("geometric"), m, EQUAL, slope, EQUAL.copy())
-    chance = np.array([inclusion(w, i, "geometric", m) for i in range(40)])
-    np.testing.assert_allclose(m * slope, chance, atol=1e-11)
-    members = draw_subsets(w, "geometric", m, EQUAL, 4000)
-    z = (members.sum(axis=0) - 4000 * chance) / np.sqrt(4000 * chance * (1 - chance))
-    assert np.abs(z).max() < 6.5
-
-
 @for_each("spread", [0.0, 2.0, 50.0])
 @for_each("aggregate", AGGREGATES)
 def test_sizes_come_in_proportion_to_their_weighted_normalisers(aggregate, rng, spread):

@@ -1,62 +1,36 @@
-"""PMOP on weak orders: the graph and the compiled kernel against choices among listed sets.
+"""PMOP on weak orders: the compiled kernel against choices among listed sets.
 
-Everything here holds for both forms and all five set functions; each test runs on all of them.
+Each test runs on all five set functions.
 """
 
 import functools
 from math import factorial
 
 import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop.graph import pmop_logp_of_matrix
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
 from tests.likelihoods.loops import for_each
 from tests.oracles import (
     N_WEAK_ORDERS,
     block_sizes,
-    compositions,
     gradient,
     ordering_logp,
     partition_logp,
     weak_orders,
 )
 
-FORMS = ("graph", "compiled")
 TIES = np.log([1.0, 0.4, 2.0])  # blocks of up to three
 SINGLE = np.log([1.0])
 
 
-@functools.cache
-def graph(aggregate, given_sizes, weighted):
-    """Values and gradients of their sum, without compiling."""
-    inputs = [
-        pt.dmatrix("utility"),
-        pt.lmatrix("ranks"),
-        pt.tensor("log_weight", dtype="float64", shape=(None, None if weighted else 0)),
-        pt.dmatrix("stage_weight"),
-    ]
-    logp = pmop_logp_of_matrix(*inputs, aggregate=aggregate, given_sizes=given_sizes)
-    slopes = pytensor.grad(logp.sum(), [inputs[0], inputs[2]], disconnected_inputs="ignore")
-    return pytensor.function(inputs, [logp, *slopes], mode="FAST_COMPILE", on_unused_input="ignore")
-
-
-def evaluate(
-    form, aggregate, utility, ranks, *, given_sizes=False, log_weight=(), stage_weight=None
-):
+def evaluate(aggregate, utility, ranks, *, given_sizes=False, log_weight=(), stage_weight=None):
     """Log-probabilities, and gradients by utilities and by log weights of sizes."""
     ranks = np.array(np.atleast_2d(ranks), dtype=np.int64)
     stage_weight = np.ones(ranks.shape[1]) if stage_weight is None else stage_weight
     weights = rows(log_weight, len(ranks)), rows(stage_weight, len(ranks))
     inputs = rows(utility, len(ranks)), ranks, *weights
-    if form == "compiled":
-        return ordered_partitions_kernel(*inputs, AGGREGATES.index(aggregate), given_sizes)
-    f = graph(aggregate, given_sizes, weights[0].shape[1] > 0)
-    # a few rankings at a time: of the harmonic mean, one may be an array of 10 MB, several times
-    parts = [f(*(x[i : i + 5] for x in inputs)) for i in range(0, len(ranks), 5)]
-    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+    return ordered_partitions_kernel(*inputs, AGGREGATES.index(aggregate), given_sizes)
 
 
 def rows(x, n):
@@ -84,30 +58,30 @@ FIRST = {"mean": 5 / 2, "max": 4, "min": 1, "geometric": 2, "harmonic": 8 / 5}
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_worths_one_and_four_by_hand(form, aggregate):
+def test_worths_one_and_four_by_hand(aggregate):
     # first stage among {1}, {4} and both; a single item that is left is certain
     both = FIRST[aggregate]
-    logp, _, _ = evaluate(form, aggregate, np.log([1.0, 4.0]), [[1, 2], [2, 1], [1, 1]])
+    logp, _, _ = evaluate(aggregate, np.log([1.0, 4.0]), [[1, 2], [2, 1], [1, 1]])
     np.testing.assert_allclose(np.exp(logp), np.array([1, 4, both]) / (5 + both), atol=1e-12)
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_three_equal_items_by_hand(form, aggregate):
+def test_three_equal_items_by_hand(aggregate):
     # any of 7 sets is first, any of 3 second; given sizes, any of 3, then 2, or 1
     ranks = [[1, 2, 3], [1, 2, 2], [1, 1, 2], [1, 1, 1]]
-    logp, _, _ = evaluate(form, aggregate, np.full(3, 0.4), ranks)
+    logp, _, _ = evaluate(aggregate, np.full(3, 0.4), ranks)
     np.testing.assert_allclose(np.exp(logp), [1 / 21, 1 / 21, 1 / 7, 1 / 7], atol=1e-12)
-    logp, _, _ = evaluate(form, aggregate, np.full(3, 0.4), ranks, given_sizes=True)
+    logp, _, _ = evaluate(aggregate, np.full(3, 0.4), ranks, given_sizes=True)
     np.testing.assert_allclose(np.exp(logp), [1 / 6, 1 / 3, 1 / 3, 1.0], atol=1e-12)
 
 
-@for_each("form", FORMS)
-def test_two_items_and_the_geometric_mean_are_davidson(form):
+def test_two_items_and_the_geometric_mean_are_davidson():
     nu, phi, psi = 1.7, 0.6, 2.5
     logp, _, _ = evaluate(
-        form, "geometric", np.log([phi, psi]), [[1, 2], [2, 1], [1, 1]], log_weight=np.log([1, nu])
+        "geometric",
+        np.log([phi, psi]),
+        [[1, 2], [2, 1], [1, 1]],
+        log_weight=np.log([1, nu]),
     )
     tie = nu * np.sqrt(phi * psi)
     np.testing.assert_allclose(
@@ -119,9 +93,9 @@ def test_two_items_and_the_geometric_mean_are_davidson(form):
 
 
 @for_each("spread", [0.5, 5.0])
-@for_each(("form", "n"), [("graph", 3), ("compiled", 3), ("compiled", 4)])
+@for_each("n", [3, 4])
 @for_each("aggregate", AGGREGATES)
-def test_every_weak_order_is_a_product_of_choices_among_sets(form, n, aggregate, rng, spread):
+def test_every_weak_order_is_a_product_of_choices_among_sets(n, aggregate, rng, spread):
     utility, ranks = rng.normal(scale=spread, size=n), weak_orders(n)
     for given_sizes, log_weight in ((False, ()), (True, ()), (False, rng.normal(size=n))):
         exact = [
@@ -131,44 +105,28 @@ def test_every_weak_order_is_a_product_of_choices_among_sets(form, n, aggregate,
             for r in ranks
         ]  # fmt: skip
         logp, _, _ = evaluate(
-            form, aggregate, utility, ranks, given_sizes=given_sizes, log_weight=log_weight
+            aggregate, utility, ranks, given_sizes=given_sizes, log_weight=log_weight
         )
         np.testing.assert_allclose(logp, exact, atol=1e-11)
 
 
-LENGTHS = [("graph", 3), ("graph", 4), *(("compiled", n) for n in (3, 4, 5, 6))]
-# In the graph, the harmonic mean of one ranking is an array of stages x sizes x items x 160 x 48
-WEIGHTED_LENGTHS = [case for case in LENGTHS if case != ("graph", 4)]
-
-
-@for_each(("form", "n"), LENGTHS)
+@for_each("n", [3, 4, 5])
 @for_each("aggregate", AGGREGATES)
-def test_all_weak_orders_add_up_to_one(form, aggregate, rng, n):
+def test_all_weak_orders_add_up_to_one(aggregate, rng, n):
     utility, ranks = rng.normal(scale=2.0, size=n), weak_orders(n)
     assert len(ranks) == N_WEAK_ORDERS[n]
-    logp, _, _ = evaluate(form, aggregate, utility, ranks)
+    logp, _, _ = evaluate(aggregate, utility, ranks)
     assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-11)
 
 
-@for_each(("form", "n"), LENGTHS)
-@for_each("aggregate", AGGREGATES)
-def test_the_weak_orders_of_given_sizes_add_up_to_one(form, aggregate, rng, n):
-    utility, ranks = rng.normal(scale=2.0, size=n), weak_orders(n)
-    logp, _, _ = evaluate(form, aggregate, utility, ranks, given_sizes=True)
-    of_sizes = dict.fromkeys(compositions(n), 0.0)
-    for r, p in zip(ranks, np.exp(logp), strict=True):
-        of_sizes[block_sizes(r)] += p
-    np.testing.assert_allclose(list(of_sizes.values()), np.ones(2 ** (n - 1)), atol=1e-11)
-
-
-@for_each(("form", "n"), WEIGHTED_LENGTHS)
+@for_each("n", [3, 4, 5])
 @for_each("aggregate", AGGREGATES)
 def test_weak_orders_of_weighted_sizes_add_up_to_one_and_large_blocks_are_impossible(
-    form, aggregate, rng, n
+    aggregate, rng, n
 ):
     utility, ranks = rng.normal(scale=2.0, size=n), weak_orders(n)
     for log_weight in (SINGLE, TIES, np.append(TIES, [1.0, -2.0, 0.5, 3.0])):
-        logp, _, _ = evaluate(form, aggregate, utility, ranks, log_weight=log_weight)
+        logp, _, _ = evaluate(aggregate, utility, ranks, log_weight=log_weight)
         assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-11)
         large = [max(block_sizes(r)) > len(log_weight) for r in ranks]
         np.testing.assert_array_equal(np.isneginf(logp), large)
@@ -178,46 +136,13 @@ def test_weak_orders_of_weighted_sizes_add_up_to_one_and_large_blocks_are_imposs
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_single_items_given_sizes_are_plackett_luce(form, aggregate, rng):
+def test_single_items_given_sizes_are_plackett_luce(aggregate, rng):
     n = 5
     ranks = np.argsort(rng.random((30, n)), axis=1) + 1
     utility = rng.normal(scale=3.0, size=ranks.shape)
     exact = [ordering_logp(u, tuple(np.argsort(r))) for u, r in zip(utility, ranks, strict=True)]
-    logp, _, _ = evaluate(form, aggregate, utility, ranks, given_sizes=True)
+    logp, _, _ = evaluate(aggregate, utility, ranks, given_sizes=True)
     np.testing.assert_allclose(logp, exact, atol=1e-11)
-
-
-@for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_ties_of_no_prevalence_are_plackett_luce(form, aggregate, rng):
-    ranks = np.argsort(rng.random((30, 5)), axis=1) + 1
-    utility = rng.normal(scale=3.0, size=ranks.shape)
-    exact = [ordering_logp(u, tuple(np.argsort(r))) for u, r in zip(utility, ranks, strict=True)]
-    logp, _, slope = evaluate(form, aggregate, utility, ranks, log_weight=SINGLE)
-    np.testing.assert_allclose(logp, exact, atol=1e-11)
-    np.testing.assert_allclose(slope, 0.0, atol=1e-12)
-
-
-@for_each("form", FORMS)
-def test_the_five_differ_where_sets_of_more_items_are_possible(form, rng):
-    utility, ranks = rng.normal(size=4), [[1, 2, 3, 4], [1, 1, 2, 3]]
-    free = [evaluate(form, a, utility, ranks)[0] for a in AGGREGATES]
-    given = [evaluate(form, a, utility, ranks, given_sizes=True)[0] for a in AGGREGATES]
-    np.testing.assert_allclose(np.ptp([g[0] for g in given]), 0.0, atol=1e-12)
-    for values in ([f[0] for f in free], [f[1] for f in free], [g[1] for g in given]):
-        assert np.diff(np.sort(values)).min() > 1e-4
-
-
-@for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
-    ranks = some_ranks(rng, 8, 5)
-    utility = rng.normal(scale=2.0, size=ranks.shape)
-    bare = evaluate(form, aggregate, utility, ranks)
-    weighted = evaluate(form, aggregate, utility, ranks, log_weight=np.zeros(5))
-    np.testing.assert_allclose(weighted[0], bare[0], atol=1e-11)
-    np.testing.assert_allclose(weighted[1], bare[1], atol=1e-10)
 
 
 # Symmetries
@@ -225,36 +150,33 @@ def test_equal_weights_of_all_sizes_are_no_weights(form, aggregate, rng):
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_a_shift_of_all_utilities_changes_nothing(form, aggregate, rng, given_sizes):
+def test_a_shift_of_all_utilities_changes_nothing(aggregate, rng, given_sizes):
     ranks = some_ranks(rng, 8, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
-    bare, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
-    shifted, _, _ = evaluate(form, aggregate, utility + 37.5, ranks, given_sizes=given_sizes)
+    bare, slope, _ = evaluate(aggregate, utility, ranks, given_sizes=given_sizes)
+    shifted, _, _ = evaluate(aggregate, utility + 37.5, ranks, given_sizes=given_sizes)
     np.testing.assert_allclose(shifted, bare, atol=1e-11)
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-11)
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(form, aggregate):
+def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(aggregate):
     ranks = weak_orders(4)
     for given_sizes in (False, True):
-        _, slope, _ = evaluate(form, aggregate, np.zeros(4), ranks, given_sizes=given_sizes)
+        _, slope, _ = evaluate(aggregate, np.zeros(4), ranks, given_sizes=given_sizes)
         np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-12)
         assert np.abs(slope).max() > 0.1
 
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_the_order_of_the_slots_does_not_matter(form, aggregate, rng, given_sizes):
+def test_the_order_of_the_slots_does_not_matter(aggregate, rng, given_sizes):
     ranks = some_ranks(rng, 8, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     order = np.argsort(rng.random(ranks.shape), axis=1)
-    bare, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
+    bare, slope, _ = evaluate(aggregate, utility, ranks, given_sizes=given_sizes)
     moved = np.take_along_axis(utility, order, 1), np.take_along_axis(ranks, order, 1)
-    permuted, permuted_slope, _ = evaluate(form, aggregate, *moved, given_sizes=given_sizes)
+    permuted, permuted_slope, _ = evaluate(aggregate, *moved, given_sizes=given_sizes)
     np.testing.assert_allclose(permuted, bare, atol=1e-11)
     np.testing.assert_allclose(permuted_slope, np.take_along_axis(slope, order, 1), atol=1e-11)
 
@@ -264,15 +186,12 @@ def test_the_order_of_the_slots_does_not_matter(form, aggregate, rng, given_size
 
 @for_each(("given_sizes", "weighted"), [(False, False), (True, False), (False, True)])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_gradients_are_differences_of_choices_among_sets(
-    form, aggregate, rng, given_sizes, weighted
-):
+def test_gradients_are_differences_of_choices_among_sets(aggregate, rng, given_sizes, weighted):
     ranks = some_ranks(rng, 6, 5, largest=3)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     log_weight = rng.normal(size=(6, 3)) if weighted else np.empty((6, 0))
     settings = {"given_sizes": given_sizes, "log_weight": log_weight}
-    _, by_utility, by_weight = evaluate(form, aggregate, utility, ranks, **settings)
+    _, by_utility, by_weight = evaluate(aggregate, utility, ranks, **settings)
 
     def one(row, u, d):
         return partition_logp(u, ranks[row], aggregate, given_sizes=given_sizes, log_weight=d)
@@ -285,30 +204,18 @@ def test_gradients_are_differences_of_choices_among_sets(
             np.testing.assert_allclose(by_weight[row], numeric, atol=1e-8)
 
 
-@for_each("given_sizes", [False, True])
-@for_each("aggregate", AGGREGATES)
-def test_the_two_forms_agree_on_longer_rankings(aggregate, rng, given_sizes):
-    n = 8 if aggregate in ("geometric", "harmonic") else 40
-    ranks = some_ranks(rng, 10, n)
-    utility = rng.normal(scale=rng.uniform(0, 6, size=(10, 1)), size=ranks.shape)
-    forms = [evaluate(f, aggregate, utility, ranks, given_sizes=given_sizes) for f in FORMS]
-    for one, other in zip(*forms, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-9)
-
-
 # Weights of stages
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_weights_multiply_the_stages(form, aggregate, rng):
+def test_weights_multiply_the_stages(aggregate, rng):
     utility, ranks = rng.normal(size=4), [2, 1, 2, 3]
     first = partition_logp(utility, np.array([2, 1, 2, 3]), aggregate) - partition_logp(
         utility, np.array([1, 0, 1, 2]), aggregate
     )
     rest = partition_logp(utility, np.array([1, 0, 1, 2]), aggregate)
     weights = [[1, 1, 1, 1], [2.0, 0.5, 0.25, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
-    logp, slope, _ = evaluate(form, aggregate, utility, [ranks] * 4, stage_weight=weights)
+    logp, slope, _ = evaluate(aggregate, utility, [ranks] * 4, stage_weight=weights)
     # the last stage is certain: the item that is left
     exact = [first + rest, 2 * first + rest / 2, first, 0.0]
     np.testing.assert_allclose(logp, exact, atol=1e-12)
@@ -316,10 +223,9 @@ def test_weights_multiply_the_stages(form, aggregate, rng):
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_as_many_weights_as_a_ranking_has_stages_are_enough(form, aggregate):
+def test_as_many_weights_as_a_ranking_has_stages_are_enough(aggregate):
     ranks = [[1, 1, 2], [1, 1, 1], [1, 2, 3]]
-    logp, slope, _ = evaluate(form, aggregate, np.zeros(3), ranks, stage_weight=[1.0, 1.0])
+    logp, slope, _ = evaluate(aggregate, np.zeros(3), ranks, stage_weight=[1.0, 1.0])
     np.testing.assert_allclose(np.exp(logp), [1 / 7, 1 / 7, 0.0], atol=1e-12)
     assert np.isfinite(slope).all()
 
@@ -329,11 +235,10 @@ def test_as_many_weights_as_a_ranking_has_stages_are_enough(form, aggregate):
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_what_stands_in_an_empty_slot_does_not_matter(form, aggregate, given_sizes):
+def test_what_stands_in_an_empty_slot_does_not_matter(aggregate, given_sizes):
     utility = np.array([[0.3, x, -1.0, 0.2] for x in (9.0, -1e6, 1e6, np.nan)])
     ranks = np.tile([1, 0, 2, 2], (4, 1))
-    logp, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
+    logp, slope, _ = evaluate(aggregate, utility, ranks, given_sizes=given_sizes)
     bare = np.array([0.3, -1.0, 0.2]), np.array([1, 2, 2])
     exact = partition_logp(*bare, aggregate, given_sizes=given_sizes)
     np.testing.assert_allclose(logp, exact, atol=1e-12)
@@ -342,10 +247,9 @@ def test_what_stands_in_an_empty_slot_does_not_matter(form, aggregate, given_siz
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_an_empty_ranking_and_one_of_one_item_are_certain(form, aggregate, given_sizes):
+def test_an_empty_ranking_and_one_of_one_item_are_certain(aggregate, given_sizes):
     ranks = [[0, 0, 0], [0, 1, 0]]
-    logp, slope, _ = evaluate(form, aggregate, np.ones(3), ranks, given_sizes=given_sizes)
+    logp, slope, _ = evaluate(aggregate, np.ones(3), ranks, given_sizes=given_sizes)
     np.testing.assert_array_equal(logp, [0.0, 0.0])
     np.testing.assert_array_equal(slope, np.zeros((2, 3)))
 
@@ -355,22 +259,18 @@ BAD = [[1, 3, 3], [2, 2, 2], [2, 3, 4], [1, -1, 2], [4, 1, 2], [0, 2, 0], [1, 2,
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(
-    form, aggregate, given_sizes
-):
+def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(aggregate, given_sizes):
     ranks = np.array([[1, 2, 3], *BAD, [1, 2, 3]])
-    logp, slope, _ = evaluate(form, aggregate, np.zeros(3), ranks, given_sizes=given_sizes)
+    logp, slope, _ = evaluate(aggregate, np.zeros(3), ranks, given_sizes=given_sizes)
     np.testing.assert_array_equal(np.isneginf(logp), [False, *[True] * len(BAD), False])
     np.testing.assert_allclose(np.exp(logp[[0, -1]]), 1 / factorial(3) if given_sizes else 1 / 21)
     assert np.isfinite(slope).all()
 
 
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_a_block_larger_than_its_weights_is_impossible_and_has_finite_gradients(form, aggregate):
+def test_a_block_larger_than_its_weights_is_impossible_and_has_finite_gradients(aggregate):
     ranks = [[1, 1, 1, 2], [1, 1, 2, 2], [1, 2, 2, 2]]
-    logp, *slopes = evaluate(form, aggregate, np.zeros(4), ranks, log_weight=np.log([1.0, 0.5]))
+    logp, *slopes = evaluate(aggregate, np.zeros(4), ranks, log_weight=np.log([1.0, 0.5]))
     # sets of one or two: 4 and 6 of half the weight, then, of the two that are left, 2 and 1
     expected = [0.0, 0.5 / 7 * 0.5 / 2.5, 0.0]
     np.testing.assert_allclose(np.exp(logp), expected, atol=1e-13)
@@ -379,11 +279,10 @@ def test_a_block_larger_than_its_weights_is_impossible_and_has_finite_gradients(
 
 @for_each("given_sizes", [False, True])
 @for_each("aggregate", AGGREGATES)
-@for_each("form", FORMS)
-def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form, aggregate, given_sizes):
+def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(aggregate, given_sizes):
     utility = [[1000.0, -1000, 0, 500], [1000, 1000, 1000, -1000], [-1000, 1000, 1000, 5]]
     ranks = [[4, 1, 2, 3], [2, 2, 2, 1], [1, 1, 2, 0]]
-    logp, slope, _ = evaluate(form, aggregate, utility, ranks, given_sizes=given_sizes)
+    logp, slope, _ = evaluate(aggregate, utility, ranks, given_sizes=given_sizes)
     exact = [
         partition_logp(np.array(u), np.array(r), aggregate, given_sizes=given_sizes)
         for u, r in zip(utility, ranks, strict=True)
