@@ -158,9 +158,26 @@ def compressed(kind, data):
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst", "zip"])
-def test_a_compressed_file_is_unpacked(tmp_path, kind):
-    (tmp_path / f"t.csv.{kind}").write_bytes(compressed(kind, b"user,stars\nx,1\n"))
-    assert read_table(tmp_path / f"t.csv.{kind}")["user"].tolist() == ["x"]
+def test_a_compressed_file_is_unpacked_up_to_a_limit(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"t.csv.{kind}"
+    path.write_bytes(compressed(kind, b"user,stars\nx,1\n"))
+    assert read_table(path)["user"].tolist() == ["x"]
+    monkeypatch.setattr("bayesrank.data.read.text.MOST_UNPACKED", 5_000_000)
+    path.write_bytes(compressed(kind, bytes(60_000_000)))
+    with pytest.raises(ValueError, match=rf"unpacks to more than 5 MB, .* a \.{kind} file\. If"):
+        read_table(path)
+
+
+def test_small_files_of_millions_of_equal_rows_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"user": np.zeros(3_000_000, np.int8)}).to_parquet(path)
+    monkeypatch.setattr("bayesrank.data.read.formats.MOST_CELLS", 2**20)
+    for read in (
+        read_table,
+        lambda p: Rankings.from_ratings(p, ranker="user", item="film", rating="stars"),
+    ):
+        with pytest.raises(ValueError, match=r"it has 3,000,000 rows in [\d,]+ bytes.* count"):
+            read(path)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ If a file is broken, the error names the file, the line or column, and the expec
 """
 
 import re
+import zipfile
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -22,8 +23,12 @@ from bayesrank.data.read.text import (
     decoded,
     existing,
     one_line,
+    refuse_large,
     text_table,
 )
+
+MOST_CELLS = 2**27  # cells of a highly compressed Parquet file
+DENSEST = 100  # rows per byte of such a file
 
 # Tables
 
@@ -144,10 +149,11 @@ def suffix_of(path: Path) -> str:
 
 def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     """Read a Parquet file."""
-    if columns is None:
-        frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
-        return TextTable(frame, frame.columns, [])
     with pq.ParquetFile(path) as file:
+        refuse_many_rows(file.metadata, path.stat().st_size)
+        if columns is None:
+            frame = pd.read_parquet(path, dtype_backend="numpy_nullable")
+            return TextTable(frame, frame.columns, [])
         names = pd.Index(file.schema_arrow.names, dtype=object)
         chosen = [name for name in names if name in columns]
         require_names(names, chosen, "it")
@@ -157,8 +163,21 @@ def _parquet(path: Path, columns: Collection[str] | None) -> TextTable:
     return TextTable(frame, names, [])
 
 
+def refuse_many_rows(found: pq.FileMetaData, size: int) -> None:
+    """Refuse a small Parquet file, of `size` bytes, that expands to a huge number of rows."""
+    n = found.num_rows
+    if n * found.num_columns > MOST_CELLS and n > DENSEST * size:
+        raise ValueError(
+            f"it has {n:,} rows in {size:,} bytes, so nearly all rows are equal. Write each "
+            "distinct row once, with its count in another column."
+        )
+
+
 def _sheet(path: Path) -> pd.DataFrame:
     """Read the first sheet, with cells as text."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            refuse_large(sum(part.file_size for part in archive.infolist()), path)
     try:
         frame = pd.read_excel(
             path, engine="openpyxl", dtype=str, keep_default_na=False, na_values=[""]

@@ -14,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
-from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, suffix_of
+from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SEPARATOR_LINE, decoded, one_line, separator_of
 
@@ -177,6 +178,9 @@ def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[
         text = pa.dictionary(pa.int32(), pa.string())
         fields = [f.with_type(text) if f.name in cells else f for f in opened(text_format).schema]
         return _Opened(opened(text_format, pa.schema(fields)), text=cells)
+    for file in files:
+        metadata = pq.read_metadata(file, filesystem=store)
+        refuse_many_rows(metadata, store.get_file_info(file).size)
     schema = opened(ds.ParquetFileFormat()).schema
     encoded = [f.name for f in schema if f.name in labels and pa.types.is_string(f.type)]
     return _Opened(opened(ds.ParquetFileFormat(dictionary_columns=encoded)), encoded=encoded)

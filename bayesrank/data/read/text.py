@@ -40,6 +40,7 @@ BROKEN = (
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
+MOST_UNPACKED = 2**30  # bytes that are read from a compressed file
 _LONGEST = 300  # characters shown of another library's message
 _LOOKED_AT = 20_000  # characters used to detect the separator
 _END = "\0 end of the text"  # read as a separate row unless a quotation mark is open
@@ -93,8 +94,22 @@ def existing(path: str | Path) -> Path:
 
 def content(path: Path, most: int | None = None) -> bytes:
     """Read a file, or its first `most` bytes; decompress it according to its suffix."""
+    packed = path.suffix.lower() in COMPRESSED
+    limit = MOST_UNPACKED + 1 if packed and most is None else most
     with _opened(path) as stream:
-        return stream.read() if most is None else stream.read(most)
+        data = stream.read() if limit is None else stream.read(limit)
+    if packed:
+        refuse_large(len(data), path)
+    return data
+
+
+def refuse_large(n: int, path: Path) -> None:
+    """Refuse a compressed file that unpacks to too many bytes."""
+    if n > MOST_UNPACKED:
+        raise ValueError(
+            f"it unpacks to more than {MOST_UNPACKED / 2**20:,.0f} MB, the limit for a "
+            f"{path.suffix} file. If its content is right, unpack it and read the unpacked file."
+        )
 
 
 @contextmanager
