@@ -1,8 +1,8 @@
 r"""How do I tell drivers from their cars?
 
-Story: a driver races for one constructor in each season, and changes it now and then. The utility of
-a driver in a season is the driver's skill plus the quality of the car. The car of a constructor is a
-little different in every season.
+Story: a driver races for one constructor in each season, and changes it now and then. The utility
+of a driver in a season is the driver's skill plus the quality of the car. The car of a constructor
+is a little different in every season.
 
     skill[d]          ~ Normal(0, 1), summing to zero
     car[c, t]         ~ Normal(constructor[c], 0.3),    constructor[c] ~ Normal(0, 1)

@@ -1,18 +1,18 @@
 r"""How do I model an item that beats one rival but loses to a weaker one?
 
 Story: besides its utility, every item has a style. Some styles beat others, as in rock, paper,
-scissors. A style is a point in a plane, and the item that is a quarter turn ahead of its opponent has
-an advantage.
+scissors. A style is a point in a plane, and the item that is a quarter turn ahead of its opponent
+has an advantage.
 
     utility[i]     ~ Normal(0, 1)
     style[i, :]    ~ Normal(0, size),  size ~ HalfNormal(1)
     cycle          = style[first, 0] style[second, 1] - style[first, 1] style[second, 0]
     first wins     ~ BradleyTerry(utility[first] - utility[second] + cycle)
 
-`cycle` changes its sign if the two items change sides, so the order of the items does not matter. It
-enters as an order effect with one value per pair. If `size` is near zero, no item beats a stronger
-one systematically. Ranks of the utilities are then the full answer; otherwise also read the
-probabilities of single matches.
+`cycle` changes its sign if the two items change sides, so the order of the items does not matter.
+It enters as an order effect with one value per pair. If `size` is near zero, no item beats a
+stronger one systematically. Ranks of the utilities are then the full answer; otherwise also read
+the probabilities of single matches.
 
 Turning all styles by the same angle changes nothing. So read the effect `cycle`, not the styles.
 
@@ -28,7 +28,7 @@ import bayesrank as br
 
 
 def simulate(n_each: int = 60, *, seed: int = 1) -> tuple[br.Pairs, xr.Dataset]:
-    """Simulate matches of six items of which three beat each other in a cycle, and their effects."""
+    """Simulate matches of six items, three of them in a cycle, and the true effects."""
     rng = np.random.default_rng(seed)
     items = list("abcdef")
     utility = np.array([0.5, 0.4, 0.3, -0.2, -0.4, -0.6])

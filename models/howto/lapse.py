@@ -7,10 +7,10 @@ follow the utilities. Without this component, careless rankings pull all utiliti
     lapse        ~ Beta(1, 9)
     ranking      ~ (1 - lapse) PlackettLuce(utility) + lapse PlackettLuce(0)
 
-A Plackett-Luce distribution with equal utilities gives all orders the same probability. So the model
-is a mixture of two components, and `br.component_probabilities` returns the probability that each
-ranking is careless. Use ``unit="ranker"`` if a ranker is careless in all of the ranker's rankings or
-in none.
+A Plackett-Luce distribution with equal utilities gives all orders the same probability. So the
+model is a mixture of two components, and `br.component_probabilities` returns the probability that
+each ranking is careless. Use ``unit="ranker"`` if a ranker is careless in all of the ranker's
+rankings or in none.
 
 Run ``python -m models.howto.lapse`` for 150 simulated rankings, one in five of them careless.
 """

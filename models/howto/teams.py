@@ -1,18 +1,18 @@
 r"""How do I rate players by the matches of their teams?
 
-Story: two teams play a match, with line-ups that change from match to match. A team is as strong as
-the sum of the skills of its players. Teams may have different numbers of players.
+Story: two teams play a match, with line-ups that change from match to match. A team is as strong
+as the sum of the skills of its players. Teams may have different numbers of players.
 
     skill[p]       ~ Normal(0, 1)
     utility[t]     = sum of the skills of the players of line-up t
     first wins     ~ BradleyTerry(utility[first] - utility[second])
 
-Each line-up is an item, and the matrix `lineup` says who is in it. So the utilities of the items are
-a product of this matrix and the skills, and every function for matches still applies. Use the mean
-instead of the sum if larger teams are not stronger.
+Each line-up is an item, and the matrix `lineup` says who is in it. So the utilities of the items
+are a product of this matrix and the skills, and every function for matches still applies. Use the
+mean instead of the sum if larger teams are not stronger.
 
-Players who always play together cannot be told apart: their skills share one prior, and only the sum
-is known.
+Players who always play together cannot be told apart: their skills share one prior, and only the
+sum is known.
 
 Run ``python -m models.howto.teams`` for 400 simulated matches of two against two.
 """

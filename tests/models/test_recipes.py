@@ -1,4 +1,4 @@
-"""Recipes of the how-to pages: likelihoods at the truth by hand, and the truth found by sampling."""
+"""Recipes of the how-to pages: likelihoods by hand, and the truth found by sampling."""
 
 import numpy as np
 import pymc as pm
