@@ -23,7 +23,6 @@ __all__ = [
     "each_group",
     "find_variable",
     "group_dims",
-    "item_labels",
     "posterior_utilities",
     "ranks_of",
     "single_group",
@@ -93,7 +92,7 @@ def single_group(data: Any, var_name: str, dim: str) -> tuple[NDArray[np.float64
             f"{var_name!r} has the additional dims {extra}. Select one label of each first, such "
             f"as idata.posterior[{var_name!r}].isel({extra[0]}=0)."
         )
-    return next(each_group(found, dim)), item_labels(found, dim)
+    return next(each_group(found, dim)), found[dim].values
 
 
 def check_probability(name: str, value: float, lowest: float) -> None:
@@ -161,11 +160,6 @@ def by_group(
     arrays = found if isinstance(found, tuple) else (found,)
     coords = {d: x for d, x in labels.items() if x is not None}
     return [x.rename(name).assign_coords(coords) for name, x in zip(results, arrays, strict=True)]
-
-
-def item_labels(utility: xr.DataArray, dim: Hashable) -> NDArray[Any]:
-    """Return the labels of the items, or their numbers from 0."""
-    return utility[dim].values
 
 
 def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:

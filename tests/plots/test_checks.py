@@ -51,11 +51,11 @@ def notes_of(ax):
 
 
 def test_there_is_one_panel_per_statistic_with_a_row_per_check():
-    pc = plot_ranking_checks(tree(), by_length=False)
+    pc = plot_ranking_checks(tree())
     assert pc.viz["plot"].sizes == {"statistic": 3}
     top = ranking_checks(tree()).loc["top item", "observed"].sort_values(ascending=False)
     assert names_of(axes_of(pc, "top item")) == [label for label, _ in top.index]
-    assert names_of(axes_of(pc, "Kendall distance")) == ["mean, all lists", "spread, all lists"]
+    assert {"mean, all lists", "spread, all lists"} <= {*names_of(axes_of(pc, "Kendall distance"))}
     for statistic in ("Kendall distance", "top item", "pair order"):
         title, axis = PANELS[statistic]
         ax = axes_of(pc, statistic)

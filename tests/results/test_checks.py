@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.data import UninformativeRankingWarning
 from bayesrank.results.checks import ranking_checks as module
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 from tests.builders import results
@@ -235,17 +234,6 @@ def wrong_and_right():
         "right": of_some(u, 3, 80, rng) + of_some(u, 4, 100, rng) + by_utility(u, 300, rng),
         # a beats b beats c beats a
         "cycle": [pair[::step] for pair in ("ab", "bc", "ca") for step in [1] * 240 + [-1] * 60],
-        # f is best or worst
-        "favourite": [
-            ["f", *x] if rng.random() < 0.5 else [*x, "f"]
-            for x in by_utility(u[:5], 300, rng, "abcde")
-        ],
-        # half of the rankers are careful, half of them choose at random
-        "mixed": by_utility(4 * u, 150, rng) + by_utility(0 * u, 150, rng),
-        # careful over three items, at random over four, and as the model has it over six
-        "lengths": of_some(4 * u, 3, 80, rng)
-        + of_some(0 * u, 4, 100, rng)
-        + by_utility(u, 300, rng),
     }
 
 
@@ -296,35 +284,6 @@ def test_a_cycle_is_caught_by_pair_orders_and_not_by_top_items(fitted):
     assert (table.loc["pair order", "p"] == 0).all()
     assert beyond(table)["pair order"].min() > 3
     assert not table.loc["top item", "surprising"].any()
-
-
-def test_careless_rankers_are_caught_by_the_spread_of_distances(fitted):
-    table = fitted("mixed")
-    assert table.loc[("Kendall distance", "spread", "all"), "p"].item() == 0
-    assert beyond(table)["Kendall distance", "spread", "all"] > 3
-
-
-@pytest.mark.slow
-def test_ties_that_are_rare_are_caught_by_block_sizes_unless_the_model_knows():
-    utility = np.tile(np.linspace(1.5, -0.5, 4), (150, 1))
-    options = {"aggregate": "geometric"}
-    ranks = pm.draw(br.PMOP.dist(utility, tie_prevalence=[0.1] * 3, **options), random_seed=3)
-    with pytest.warns(UninformativeRankingWarning):  # some are one block
-        rankings = br.Rankings(np.tile(np.arange(4), (150, 1)), ranks, items=list("abcd"))
-
-    def checks_of(**more):
-        with pm.Model(coords=rankings.coords) as model:
-            utility = pm.ZeroSumNormal("utility", 2.0, dims="item")
-            more = {key: prior() for key, prior in more.items()}
-            br.PMOP("y", utility, observed=rankings, **options, **more)
-        return ranking_checks(with_predictions(model)).loc["block size"]
-
-    blind = checks_of()
-    knowing = checks_of(tie_prevalence=lambda: pm.LogNormal("delta", 0, 2, shape=3))
-    assert blind.loc[("1 item", "all"), "p"].item() == 0
-    assert beyond(blind)["1 item", "all"] > 3
-    assert beyond(blind)["blocks per item", "all"] > 3
-    assert not knowing["surprising"].any()
 
 
 # Bad input.
@@ -468,24 +427,6 @@ def test_what_is_always_predicted_the_same_counts_if_it_fails_alone():
     table["observed"] = np.where(table["surprising"], 0.6, 0.5)
     fits = worst_checks(table)
     assert (fits.n, fits.failed, fits.ok) == (1, 1, False)
-
-
-def test_a_favourite_of_half_the_rankers_is_caught_by_top_items(fitted):
-    row = fitted("favourite").loc[("top item", "f", "all")]
-    assert row["surprising"]
-    assert row["p"] == 0
-    assert beyond(fitted("favourite"))["top item", "f", "all"] > 3
-
-
-def test_care_that_goes_with_length_is_caught_by_length_and_not_overall(fitted):
-    far = beyond(fitted("lengths"))["Kendall distance"]["mean"]
-    assert far[3] > 3
-    assert far[4] > 3
-    assert far["all"] < 1
-    observed = fitted("lengths").loc["Kendall distance"].loc["mean"]["observed"]
-    predicted = fitted("lengths").loc["Kendall distance"].loc["mean"]["mean"]
-    assert observed[3] < predicted[3]
-    assert observed[4] > predicted[4]
 
 
 def test_blocks_of_draws_and_chains_do_not_matter(monkeypatch):

@@ -48,14 +48,6 @@ def tree(outcome=GIVEN_SIZES, better=0.0, *, seed=0, items="abc", order=None, ch
     return xr.DataTree.from_dict(groups)
 
 
-def labelled(data, labels):
-    """The same with other labels of the rankings."""
-    out = data.copy()
-    for group in ("log_likelihood", "constant_data"):
-        out[group] = xr.DataTree(data[group].dataset.assign_coords(ranking=labels))
-    return out
-
-
 def constant(data, value=-2.0):
     """The same of a model without parameters."""
     out = data.copy()
@@ -153,16 +145,6 @@ def test_rankings_in_another_order_are_put_in_the_order_of_the_first_model():
     assert abs(naive.loc["one", "dse"] - table["dse"].sort_values().iloc[1]) > 1e-3
 
 
-def test_items_on_another_axis_are_compared_by_label():
-    swapped = np.array([2, 1, 0])[ITEM]  # c, b, a, which also turns the blocks around
-    swapped[:, 1:].sort(axis=1)
-    other = tree(items="cba", item=swapped)
-    table = compare({"one": tree(), "other": other})
-    assert len(table) == 3
-    with pytest.raises(ValueError, match=r"different data: 'other' lacks '.' > '.' = '.',"):
-        compare({"one": tree(), "other": tree(items="abc", item=swapped)})
-
-
 def test_an_empty_slot_more_is_no_other_data():
     other = tree()
     data = other["constant_data"].dataset
@@ -226,11 +208,8 @@ def folds_with(elpd_i):
     return out
 
 
-OTHER_ITEMS = np.tile([0, 1, 2], (N_RANKINGS, 1))
-OTHER_RANKS = np.tile([1, 2, 3], (N_RANKINGS, 1))
 UNLABELLED = xr.DataArray(np.zeros(N_RANKINGS), dims="ranking")
 PSEUDO = "nothing: rank_weights make a pseudo-likelihood"
-LACKS = "fitted to different data: 'two' lacks '.' > '.' = '.', ranking"
 # models by name, options of compare, what is said
 REFUSED = [
     (
@@ -249,20 +228,6 @@ REFUSED = [
     (
         lambda: {"all": tree(), "few": tree(order=np.arange(N_RANKINGS - 4))}, {},
         r"^'all' and 'few' describe different rankings: 'all' has 30 and 'few' has 26\. Fit both",
-    ),
-    (
-        lambda: {"one": tree(), "two": labelled(tree(item=OTHER_ITEMS), ["x", *LABELS[1:]])}, {},
-        LACKS,
-    ),
-    (lambda: {"one": tree(), "two": tree(ranks=OTHER_RANKS)}, {}, rf"{LACKS} 'r0'.*\. Fit both"),
-    (lambda: {"one": tree(), "two": tree(item=OTHER_ITEMS)}, {}, rf"{LACKS} 'r1'.*\. Fit both"),
-    (
-        lambda: {"one": tree(), "two": tree(weight=np.full(N_RANKINGS, 2.0))}, {},
-        rf"{LACKS} 'r0' of 'one'.*\. Fit both",
-    ),
-    (
-        lambda: {"one": tree(), "two": tree(ranker=np.arange(N_RANKINGS) % 10)}, {},
-        r"different data: the rankings are the same, but .*ranker differ.*\. Fit both",
     ),
     (lambda: {"one": kfold()}, {}, "^None of these results contains the observations, which the"),
     (

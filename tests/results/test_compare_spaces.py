@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-import xarray as xr
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
-from bayesrank.results import baseline_elpd
 from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
 
@@ -98,23 +96,3 @@ def test_densities_sum_to_one_over_the_outcomes_that_the_label_names(name, rng):
     for scale in (0.5, 3.0):
         (each,) = logp({"utility": scale * rng.normal(size=len(model.coords["item"]))})
         np.testing.assert_allclose(sums(outcome_of(model), np.exp(each)), 1, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["PlackettLuce", "PMOP mean", "BradleyTerry", "Davidson"])
-def test_random_ranking_sums_to_one_over_the_same_outcomes(name):
-    model = MODELS[name]()
-    constant = xr.Dataset(
-        {
-            x: (model.named_vars_to_dims[x], model[x].get_value())
-            for x in ("y_ranks", "y_weight", "y_counts")
-            if x in model.named_vars and x in model.named_vars_to_dims
-        },
-        coords={"y_outcome": [outcome_of(model)]},
-    )
-    probabilities = np.exp(baseline_elpd(xr.DataTree.from_dict({"constant_data": constant})))
-    np.testing.assert_allclose(sums(outcome_of(model), probabilities.values), 1, atol=1e-12)
-
-
-def test_all_weak_orders_are_more_than_those_of_some_sizes():
-    assert len(EVERY_WEAK_ORDER) == 75
-    assert len(compositions(N_ITEMS)) == 8

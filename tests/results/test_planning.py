@@ -1,13 +1,10 @@
 """Which matches to play next, against mutual information by hand, and whether they help."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.inference import fit_pairs
 from bayesrank.results import outcome_probability
 
 
@@ -88,50 +85,6 @@ def test_later_gains_are_those_of_futures():
     # 32 futures of two outcomes that tell alike, by symmetry
     assert rows["gain"][1] == pytest.approx(expected, rel=0.05)
     assert rows["gain"][1] < rows["gain"][0]
-
-
-def play(rng, pairs, strength, n_items):
-    """Results of matches as counts of wins."""
-    wins = np.zeros((n_items, n_items), int)
-    for i, j in pairs:
-        won = rng.random() < outcome_probability(strength[i] - strength[j])[0]
-        wins[(i, j) if won else (j, i)] += 1
-    return wins
-
-
-def played_on(chooser, seed, *, top, n_items=8, batch=10, draws=250):
-    """Play batch after batch, and yield matches so far and how well the best are known.
-
-    That is the mean of the posterior probabilities of the truly best to be among the best: their
-    expected recall.
-    """
-    rng = np.random.default_rng(seed)
-    strength = rng.normal(0, 1, n_items)
-    best = np.argsort(-strength)[:top]
-    every = [(i, j) for i in range(n_items) for j in range(i)]
-    wins = play(rng, every, strength, n_items)
-    while True:
-        board = br.Pairs.from_matrix(wins)
-        data = fit_pairs(board, order_effect=False, draws=draws, random_seed=seed)
-        places = br.place_probability(data).sel(place=slice(top)).sum("place")
-        yield wins.sum(), float(places.values[best].mean())
-        if chooser == "told":
-            rows = br.next_matches(data, batch, top=top, random_seed=0)
-            pairs = [(int(a), int(b)) for a, b in rows[["item", "item_other"]].values]
-        else:
-            pairs = [every[k] for k in rng.integers(len(every), size=batch)]
-        wins += play(rng, pairs, strength, n_items)
-
-
-@pytest.mark.slow
-def test_matches_that_tell_most_settle_the_leader_sooner_than_random_ones():
-    n = 80  # boards of eight items: in 40 others the gain was 0.14, its standard deviation 0.31
-    told, random = (
-        np.array([next(islice(played_on(how, 100 + s, top=1), 12, None))[1] for s in range(n)])
-        for how in ("told", "random")
-    )
-    gain = told - random
-    assert gain.mean() > 3 * gain.std(ddof=1) / np.sqrt(n)
 
 
 @pytest.mark.parametrize(

@@ -171,11 +171,3 @@ def test_standing_is_by_group_and_without_a_prior_close_and_unknown_are_tied():
     assert words.to_dict() == {
         (1, "a"): "leads", (1, "b"): "tied", (2, "b"): "leads", (2, "a"): "tied"
     }  # fmt: skip
-
-
-def test_who_is_tied_is_decided_for_all_at_once():
-    # either of bock and cider is better than ale in one draw of 20, not in the same
-    u = posterior([[[3, 2, 1]] * 18 + [[3, 4, 1], [3, 2, 4]]])
-    summary = rank_summary(u, tied_prob=0.95)
-    assert summary["p_leader_better"].to_dict() == {"ale": 0.0, "bock": 0.95, "cider": 0.95}
-    assert summary["tied_with_leader"].to_dict() == {"ale": True, "bock": True, "cider": False}

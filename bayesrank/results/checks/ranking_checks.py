@@ -49,7 +49,6 @@ def ranking_checks(
     consensus: str | Sequence[Any] | None = None,
     ci_prob: float = 0.94,
     max_pairs: int = 300,
-    by_length: bool = True,
     draws: int | None = 1000,
 ) -> pd.DataFrame:
     r"""Compare observed rankings with rankings that the posterior predicts.
@@ -65,7 +64,8 @@ def ranking_checks(
     block size          Share of the blocks that have "1 item", "2 items", ... Also "blocks per
                         item" of a list, 1 without ties: mean and standard deviation over lists.
     Kendall distance    Share of the pairs of a list that contradict the consensus. A tie counts
-                        one half. Rows: "mean" and "spread" (standard deviation) over lists.
+                        one half. Rows: "mean" and "spread" (standard deviation) over lists, also
+                        by the number of items in a list, in at most eight groups.
     ==================  ========================================================================
 
     Lists of one item count only for block sizes. Every list counts with its weight.
@@ -85,9 +85,6 @@ def ranking_checks(
         Probability of the intervals, in (0, 1): equal tails.
     max_pairs : int
         Number of pairs to check: those most often presented together.
-    by_length : bool
-        Whether to compute Kendall distances also by the number of items in a list. More than eight
-        lengths are put into eight groups.
     draws : int, optional
         Number of draws to use, evenly spaced; None uses all.
 
@@ -147,7 +144,7 @@ def ranking_checks(
     # items are numbered in the order of the consensus
     best_first = place.argsort()
     found = found._replace(item=place[found.item], items=found.items[best_first])
-    pairs, distance = PairOrders(found, max_pairs), KendallDistance(found, by_length)
+    pairs, distance = PairOrders(found, max_pairs), KendallDistance(found, by_length=True)
     order = np.arange(len(place))[:, None] if by_draw is None else by_draw[:, best_first].T
     weights = found.weight[:, None], found.weight[:, None]
     others: list[Any] = [TopItem(found), pairs, BlockSizes(found)]

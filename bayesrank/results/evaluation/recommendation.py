@@ -17,25 +17,25 @@ items have **equal scores**, every metric is its exact expected value over rando
 items.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.stats import rankdata
 
 from bayesrank.results.evaluation.metrics import QueryMetrics, expected_reciprocal_rank, ndcg
 
 __all__ = ["recommendation_metrics"]
 
-Scores = ArrayLike | Callable[[int], ArrayLike]
+Table = NDArray[np.bool_]
 
 
 def recommendation_metrics(
-    scores: Scores,
+    scores: ArrayLike,
     held_out: Any,
     known: Any,
     *,
@@ -46,10 +46,8 @@ def recommendation_metrics(
 
     Parameters
     ----------
-    scores : array, shape (n_users, n_items), or callable
-        Items are sorted by score, highest first. A callable takes the index of a user and returns
-        the scores of all items (n_items,); it avoids a matrix of users by items. Scores of known
-        items are ignored.
+    scores : array, shape (n_users, n_items)
+        Items are sorted by score, highest first. Scores of known items are ignored.
     held_out, known : array or sparse array, shape (n_users, n_items)
         Ones (or True) for held-out and known items, zeros for all others.
     k : int
@@ -84,44 +82,45 @@ def recommendation_metrics(
     """
     _check_labels(scores=scores, held_out=held_out, known=known)
     wanted, seen = _zeros_and_ones(held_out, "held_out"), _zeros_and_ones(known, "known")
+    values = np.asarray(scores, dtype=np.float64)
+    for name, shape in (("known", seen.shape), ("scores", values.shape)):
+        if shape != wanted.shape:
+            raise ValueError(
+                f"`{name}` has shape {shape} and `held_out` {wanted.shape}; both must be "
+                "(n_users, n_items)."
+            )
     n_users, n_items = wanted.shape
-    if seen.shape != wanted.shape:
-        raise ValueError(
-            f"`known` has shape {seen.shape} and `held_out` {wanted.shape}; both must be "
-            "(n_users, n_items)."
-        )
     names: pd.Index[Any] = pd.RangeIndex(n_users) if users is None else pd.Index(users)
     if len(names) != n_users:
         raise ValueError(
             f"`users` has {len(names)} labels; it must have one for each of the {n_users} users."
         )
-    _check_disjoint(wanted, seen, names)
+    user, item = np.nonzero(wanted & seen)
+    if user.size:
+        raise ValueError(
+            f"{user.size} items are in both `held_out` and `known`; the first is item {item[0]} of "
+            f"user {names[user[0]]!r}. Known items are not ranked. Remove them from one."
+        )
     if k % 1 or not 1 <= k <= n_items:
         raise ValueError(
             f"`k` is {k!r}; it must be a whole number from 1 to {n_items}, the number of items."
         )
-    if not wanted.nnz:
+    tested = wanted.any(axis=1)
+    if not tested.any():
         raise ValueError("`held_out` contains no items; hold out at least one item of one user.")
-    user_scores = _by_user(scores, (n_users, n_items))
+    user, item = np.nonzero(tested[:, None] & ~seen & ~np.isfinite(values))
+    if user.size:
+        raise ValueError(
+            f"A score must be a finite number; got {values[user[0], item[0]]} for item {item[0]} "
+            f"of user {names[user[0]]!r}."
+        )
 
     k = int(k)
-    names = names.rename(names.name or "user")
     columns = ["auc", f"ndcg@{k}", f"precision@{k}", f"recall@{k}", "mrr", f"err@{k}"]
-    table = np.full((n_users, len(columns)), np.nan)
-    for u in map(int, np.flatnonzero(np.diff(wanted.indptr))):
-        candidate, relevant = ~_row(seen, u), _row(wanted, u)
-        score = np.asarray(user_scores(u), dtype=np.float64)
-        _check_scores(score, candidate, names[u])
-        table[u] = _metrics(score[candidate], relevant[candidate], k)
-    queries = pd.DataFrame(table, index=names, columns=columns)
+    queries = pd.DataFrame(np.nan, names.rename(names.name or "user"), columns)
+    for u in np.flatnonzero(tested):
+        queries.iloc[u] = _metrics(values[u, ~seen[u]], wanted[u, ~seen[u]], k)
     return QueryMetrics(queries, queries.mean())
-
-
-def _row(matrix: csr_array, u: int) -> NDArray[np.bool_]:
-    """Return whether each item is in the row of a user."""
-    out = np.zeros(matrix.shape[1], dtype=bool)
-    out[matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]]] = True
-    return out
 
 
 def _metrics(score: NDArray[np.float64], relevant: NDArray[np.bool_], k: int) -> list[float]:
@@ -152,19 +151,6 @@ def _reciprocal_rank(score: NDArray[np.float64], relevant: NDArray[np.bool_]) ->
     return float(-np.diff(none) @ (1 / (n_above + 1 + drawn)))
 
 
-def _by_user(scores: Scores, shape: tuple[int, int]) -> Callable[[int], ArrayLike]:
-    """Return scores as a function of the user."""
-    if callable(scores):
-        return scores
-    matrix = np.asarray(scores)
-    if matrix.shape != shape:
-        raise ValueError(
-            f"`scores` has shape {matrix.shape} and `held_out` {shape}; both must be "
-            "(n_users, n_items)."
-        )
-    return lambda u: matrix[u]
-
-
 def _check_labels(**tables: Any) -> None:
     """Raise if tables have different labels of rows or columns, or a different order."""
     framed = {name: table for name, table in tables.items() if isinstance(table, pd.DataFrame)}
@@ -176,39 +162,13 @@ def _check_labels(**tables: Any) -> None:
             )
 
 
-def _zeros_and_ones(values: Any, name: str) -> csr_array:
-    """Return a sparse matrix of the ones."""
-    matrix: Any = values if issparse(values) else np.atleast_2d(np.asarray(values))
-    whole = csr_array(matrix, copy=True)  # a copy, because it is modified
-    whole.sum_duplicates()
-    whole.eliminate_zeros()
-    bad = whole.data[whole.data != 1]
+def _zeros_and_ones(values: Any, name: str) -> Table:
+    """Return a table (n_users, n_items) of whether each value is one."""
+    whole = np.atleast_2d(values.toarray() if issparse(values) else np.asarray(values))
+    bad = whole[(whole != 0) & (whole != 1)]
     if bad.size:
         raise ValueError(
             f"`{name}` contains {bad[0]}; it must contain only 0 and 1. If these are ratings, "
             f"select the items, such as `{name}` > 0 for all of them or `{name}` >= 4."
         )
-    return whole
-
-
-def _check_disjoint(wanted: csr_array, seen: csr_array, names: "pd.Index[Any]") -> None:
-    user, item = wanted.astype(np.int8).multiply(seen.astype(np.int8)).nonzero()
-    if user.size:
-        raise ValueError(
-            f"{user.size} items are in both `held_out` and `known`; the first is item {item[0]} of "
-            f"user {names[int(user[0])]!r}. Known items are not ranked. Remove them from one."
-        )
-
-
-def _check_scores(score: NDArray[np.float64], candidate: NDArray[np.bool_], user: Any) -> None:
-    if score.shape != candidate.shape:
-        raise ValueError(
-            f"The scores of user {user!r} have shape {score.shape}; expected {candidate.shape}, "
-            "one for each item."
-        )
-    bad = np.flatnonzero(candidate & ~np.isfinite(score))
-    if bad.size:
-        raise ValueError(
-            f"A score must be a finite number; got {score[bad[0]]} for item {bad[0]} of user "
-            f"{user!r}."
-        )
+    return whole.astype(bool)

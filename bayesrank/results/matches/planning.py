@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
-from bayesrank.results.draws import check_tops, check_whole, ranks_of
+from bayesrank.results.draws import check_whole, ranks_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
 
 __all__ = ["next_matches"]
@@ -75,17 +75,16 @@ def next_matches(
     >>> next_matches(draws, 1, top=2, random_seed=0)[["item", "item_other"]].values.tolist()
     [['b', 'c']]
     """
-    check_whole(n=n)
+    check_whole(n=n, top=top)
     posterior, labels = matches_of(data, var_name, nu, dim)
     n_items, n_draws = posterior.utility.shape
-    (k,) = check_tops(top)
-    if k >= n_items:
-        raise ValueError(f"`top` is {k}; it must be less than the number of items, {n_items}.")
+    if top >= n_items:
+        raise ValueError(f"`top` is {top}; it must be less than the number of items, {n_items}.")
     one, other = np.triu_indices(n_items, 1)
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
     draws = _some(posterior, kept)
-    member = (ranks_of(draws.utility.T) <= k).astype(np.float64)  # (n_draws, n_items)
+    member = (ranks_of(draws.utility.T) <= top).astype(np.float64)  # (n_draws, n_items)
     unsure = (member.mean(0) > 0) & (member.mean(0) < 1)
     member = member[:, unsure]
     doubt = float((entr(member.mean(0)) + entr(1 - member.mean(0))).sum())

@@ -161,9 +161,7 @@ def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
         places = xr.DataArray(places.values, {dim: places.index.values}, dim)
     if not isinstance(places, xr.DataArray):
         values = np.asarray(places)
-        places = xr.DataArray(
-            values, dims={len(groups) + 1: [*groups, dim], 1: [dim]}.get(values.ndim)
-        )
+        places = xr.DataArray(values, dims=dim if values.ndim == 1 else None)
     if dim not in places.dims or not set(places.dims) <= {*groups, dim}:
         raise ValueError(
             f"`places` has the dims {list(map(str, places.dims))}; it must have {dim!r}, and may "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesrank.results.draws import item_labels, posterior_utilities
+from bayesrank.results.draws import posterior_utilities
 
 __all__ = ["elo_scale"]
 
@@ -65,7 +65,7 @@ def elo_scale(
     if anchor is None:
         zero = utility.mean(dim)
     else:
-        known = item_labels(utility, dim).tolist()
+        known = utility[dim].values.tolist()
         if anchor not in known:
             raise ValueError(
                 f"`anchor` is {anchor!r}; it must be one of the {dim}s: "

@@ -18,7 +18,6 @@ from bayesrank.results.draws import (
     check_tops,
     each_group,
     group_dims,
-    item_labels,
     posterior_utilities,
     ranks_of,
 )
@@ -159,7 +158,7 @@ def rank_summary(
                 "sd": draws.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
                 **({} if prior_sd is None else {"known": _known(draws, prior_sd)}),
             },
-            index=pd.Index(item_labels(utility, dim), name=dim),
+            index=pd.Index(utility[dim].values, name=dim),
         )
         return table.sort_values("mean_rank", kind="stable")
 
@@ -272,7 +271,7 @@ def tied_with_leader(
 
     results = {"tied": (dim,), "leader": (), "p_others_worse": ()}
     found = xr.Dataset({x.name: x for x in by_group(leading, utility, dim, results)})
-    labels = item_labels(utility, dim)
+    labels = utility[dim].values
     return found.assign(leader=found["leader"].copy(data=labels[found["leader"].values]))
 
 
