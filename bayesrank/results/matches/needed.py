@@ -129,13 +129,14 @@ def matches_needed(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
     >>> print(matches_needed(draws, random_seed=0))
     The leader is tied with one other item now. After about 2,000 more matches, it would be ...
     >>> matches_needed(draws, between=("a", "b"), random_seed=0).matches
-    500.0
+    1000.0
     """
     check_probability("prob", prob, 0.5)
     check_probability("power", power, 0.0)

@@ -69,6 +69,7 @@ def next_matches(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([2.0, 1.5, 1.4, -2.0], 0.3, (1, 2000, 4)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abcd")})
