@@ -117,9 +117,10 @@ def recommendation_metrics(
 
     k = int(k)
     columns = ["auc", f"ndcg@{k}", f"precision@{k}", f"recall@{k}", "mrr", f"err@{k}"]
-    queries = pd.DataFrame(np.nan, names.rename(names.name or "user"), columns)
+    table = np.full((n_users, len(columns)), np.nan)
     for u in np.flatnonzero(tested):
-        queries.iloc[u] = _metrics(values[u, ~seen[u]], wanted[u, ~seen[u]], k)
+        table[u] = _metrics(values[u, ~seen[u]], wanted[u, ~seen[u]], k)
+    queries = pd.DataFrame(table, names.rename(names.name or "user"), columns)
     return QueryMetrics(queries, queries.mean())
 
 
@@ -164,7 +165,8 @@ def _check_labels(**tables: Any) -> None:
 
 def _zeros_and_ones(values: Any, name: str) -> Table:
     """Return a table (n_users, n_items) of whether each value is one."""
-    whole = np.atleast_2d(values.toarray() if issparse(values) else np.asarray(values))
+    is_sparse = issparse(values)
+    whole = np.atleast_2d(values.toarray() if is_sparse else np.asarray(values))
     bad = whole[(whole != 0) & (whole != 1)]
     if bad.size:
         raise ValueError(
