@@ -16,7 +16,7 @@ from typing import Any
 
 import pymc as pm
 
-from bayesrank.results import figure_png, write_whole
+from bayesrank.results import figure_png
 
 HERE = Path(__file__).parent
 PAGES = [HERE / "gallery.md", *sorted((HERE / "families").glob("*.md"))]
@@ -42,7 +42,7 @@ def main() -> None:
     given = parser.parse_args()
     for page in given.pages:
         for name, picture in pictures(page, given.matches):
-            write_whole(HERE / f"{name}.png", figure_png(picture, dpi=110))
+            (HERE / f"{name}.png").write_bytes(figure_png(picture, dpi=110))
             print(name, flush=True)
 
 

@@ -41,11 +41,17 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bayesrank.results import figure_png, write_whole
+from bayesrank.results import figure_png, whole_file
 
 __all__ = ["Run", "Table", "between", "replace_between", "run"]
 
 ROOT = Path(__file__).parents[2]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write the content of a file completely or not at all."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content)
 
 
 class Run(NamedTuple):
