@@ -233,10 +233,10 @@ MUTANTS = (
     ),
     # Mixtures
     Mutant(
-        "mixture: memberships that do not sum to one",
+        "mixture: component probabilities that do not sum to one",
         "bayesrank/likelihoods",
-        "membership[u, g] /= total",
-        "membership[u, g] /= n_components",
+        "total = pt.sum(pt.exp(shifted), axis=1)",
+        "total = pt.sum(pt.exp(2.0 * shifted), axis=1)",
         ("tests/likelihoods/test_mixture.py",),
     ),
     Mutant(

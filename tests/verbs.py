@@ -145,10 +145,10 @@ def _of_counts(*, grouped: bool = False) -> Family:
     )
 
 
-def _of_distances(*, by_stage: bool = False, summed_out: bool = False) -> Family:
+def _of_distances(*, by_stage: bool = False, marginal: bool = False) -> Family:
     distribution = br.GeneralizedMallows if by_stage else partial(br.Mallows, distance="kendall")
-    consensus = None if summed_out else np.array([2, 1, 3, 4])
-    by_item = {} if summed_out else {"consensus_dims": "item"}
+    consensus = None if marginal else np.array([2, 1, 3, 4])
+    by_item = {} if marginal else {"consensus_dims": "item"}
 
     def alpha() -> Any:
         return pm.HalfNormal("alpha", 1, dims="stage" if by_stage else None)
@@ -160,16 +160,15 @@ def _of_distances(*, by_stage: bool = False, summed_out: bool = False) -> Family
 
     def latent() -> pm.Model:
         with pm.Model(coords={"stage": [1, 2, 3]}) as model:
-            distribution("y", consensus, alpha(), **({"shape": (3, 4)} if summed_out else {}))
+            distribution("y", consensus, alpha())
         return model
 
     # those of generalised models may have ties in the last block
     last = [{"a", "b", "c"}] if by_stage else list("acb")
     data = br.Rankings.from_orderings([list("abcd"), list("bacd"), ["d", *last]], rest=())
     other = br.Rankings.from_orderings([list("bacd"), list("cbda")])
-    value = np.array([[1, 2, 3, 4], [2, 1, 3, 4], [1, 2, 4, 3]])
-    value = value if summed_out else value[0]
-    return Family(data, other, observed, latent, value, "alpha", together=summed_out)
+    value = np.array([1, 2, 3, 4])
+    return Family(data, other, observed, latent, value, "alpha", together=marginal)
 
 
 def _of_kinds(unit: str) -> Family:
@@ -223,7 +222,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
         for aggregate in AGGREGATES
     },
     "Mallows": _of_distances,
-    "Mallows marginalised": partial(_of_distances, summed_out=True),
+    "Mallows marginalised": partial(_of_distances, marginal=True),
     "GeneralizedMallows": partial(_of_distances, by_stage=True),
     "Mixture": partial(_of_kinds, "ranking"),
     "Mixture of rankers": partial(_of_kinds, "ranker"),
@@ -269,8 +268,6 @@ def draw(example: Example) -> None:
     y = example.model()["y"]
     values = pm.draw(y, draws=3, random_seed=1)
     assert values.shape == (3, *y.shape.eval())
-    latent = pm.draw(example.family.latent()["y"], random_seed=1)
-    assert latent.shape == example.family.value.shape
 
 
 def prior_predictive(example: Example) -> None:
@@ -331,7 +328,9 @@ def do(example: Example) -> None:
 
 
 def observe(example: Example) -> None:
-    model = pm.observe(example.family.latent(), {"y": example.family.value})
+    latent = example.family.latent()
+    assert pm.draw(latent["y"], random_seed=1).shape == example.family.value.shape
+    model = pm.observe(latent, {"y": example.family.value})
     assert [rv.name for rv in model.observed_RVs] == ["y"]
     assert np.isfinite(model.compile_logp()(model.initial_point()))
 

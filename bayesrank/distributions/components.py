@@ -32,6 +32,7 @@ from bayesrank.distributions.mallows_variables import (
     checked,
     distance_number,
     is_full,
+    logp_of_rows,
     name_of_distance,
     with_n_slots,
 )
@@ -291,14 +292,14 @@ class MallowsComponent(Component):
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
         n, distance = known_items(p.consensus), cls._distance(p)
-        log_z = log_normaliser(p.alpha, n, distance)
-        alpha, consensus = p.alpha[:, None], p.consensus[:, data.item]
-        like = pt.zeros_like(consensus)
-        y, rho = ((x + like).reshape((-1, like.shape[-1])) for x in (ranks, consensus))
-        repeated_alpha = (alpha + pt.zeros_like(like[..., 0], dtype="float64")).reshape((-1,))
-        total = log_sum_of_completions(y, rho, repeated_alpha, distance=distance, n_items=n)
-        total = total.reshape((p.consensus.shape[0], ranks.shape[0]))
+        total = logp_of_rows(
+            lambda y, rho, t: log_sum_of_completions(y, rho, t[:, 0], distance, n_items=n),
+            ranks,
+            p.consensus[:, data.item],
+            p.alpha[:, None, None],
+        )
         possible = fits(ranks, data.where, data.sizes)
+        log_z = log_normaliser(p.alpha, n, distance)  # once per component, not per ranking
         logp = pt.switch(possible, total - log_z[:, None], -pt.inf)
         return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
 
@@ -342,14 +343,9 @@ class GeneralizedMallowsComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        n, n_stages = known_items(p.consensus), p.alpha.type.shape[-1]
-        consensus = p.consensus[:, data.item]
-        like = pt.zeros_like(consensus)
-        y, rho = (with_n_slots((x + like).reshape((-1, n)), n) for x in (ranks, consensus))
-        zeros = pt.zeros_like(like[..., 0], dtype="float64")[..., None]
-        repeated_alpha = p.alpha[:, None, :] + zeros
-        logp = stages_logp(y, rho, repeated_alpha.reshape((-1, n_stages)))
-        logp = logp.reshape((p.consensus.shape[0], ranks.shape[0]))
+        n = known_items(p.consensus)
+        consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
+        logp = logp_of_rows(stages_logp, ranks, consensus, p.alpha[:, None, :])
         logp = pt.switch(fits(ranks, data.where, data.sizes), logp, -pt.inf)
         return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
 
@@ -357,7 +353,7 @@ class GeneralizedMallowsComponent(Component):
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
         n = known_items(p.consensus)
         consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
-        distance = distance_number("kendall")
+        distance = distance_number("kendall", n)
         more = data.where, data.sizes, pt.constant(n)
         return GeneralizedMallowsRV.rv_op(consensus, p.alpha[:, None, :], distance, *more, rng=rng)
 

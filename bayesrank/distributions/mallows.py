@@ -22,31 +22,18 @@ from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.mallows_variables import (
-    NO_BLOCKS,
-    MallowsRV,
-    SummedOutRV,
-    distance_number,
-    whole_ranks,
-)
+from bayesrank.distributions.mallows_variables import MallowsRV, distance_number, whole_ranks
 from bayesrank.distributions.observed import (
     DistOptions,
     Options,
     as_double,
-    known_value,
     observed_options,
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.observed_mallows import (
-    alpha_by_name,
-    observe_mallows,
-)
+from bayesrank.distributions.observed_mallows import alpha_by_name, observe_mallows
 from bayesrank.distributions.orders import observed_orders
-from bayesrank.likelihoods.mallows import (
-    check_summed_out,
-    known_items,
-)
+from bayesrank.likelihoods.mallows import known_items
 
 __all__ = ["Mallows", "consensus_parameters"]
 
@@ -74,7 +61,7 @@ class Mallows(Discrete):
     distance       :math:`d(\pi, \rho)`                   items
     =============  =====================================  =================================
     ``footrule``   :math:`\sum_i |\pi_i - \rho_i|`        any; up to 22 without a consensus
-    ``spearman``   :math:`\sum_i (\pi_i - \rho_i)^2`      up to 22; beyond, estimated
+    ``spearman``   :math:`\sum_i (\pi_i - \rho_i)^2`      up to 22
     ``kendall``    pairs in opposite orders               any; up to 22 without a consensus
     =============  =====================================  =================================
 
@@ -87,9 +74,7 @@ class Mallows(Discrete):
     ============  ============================  ===============================================
 
     where *by sets* means a sum of :math:`2^m \sum_j 2^{b_j}` terms, at most :math:`2^{22}`, for m
-    items left out and blocks of :math:`b_j` items. Beyond 22 items, the normaliser of Spearman's
-    distance is estimated in ten seconds. A warning then gives its standard error, and draws are
-    approximate.
+    items left out and blocks of :math:`b_j` items.
 
     Parameters
     ----------
@@ -98,9 +83,9 @@ class Mallows(Discrete):
     consensus : tensor_like of int, (..., n) or, with a `Rankings`, (n_items,), optional
         Ranks of the items, 1 to n. With a `Rankings`, it has the dim item, and may have ranker or
         ranking. For a random consensus, use a variable of rankings, such as a `PlackettLuce` with
-        equal utilities, and sample it with `bayesrank.LeapAndShift`. None marginalises it, in time
-        :math:`2^n n`, 0.04 s for 20 items. This is done at every evaluation, or only once if
-        `alpha` is one number.
+        equal utilities, and sample it with `bayesrank.LeapAndShift`. With a `Rankings`, None
+        marginalises it, in time :math:`2^n n`, 0.04 s for 20 items. This is done at every
+        evaluation, or only once if `alpha` is one number.
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Give one for all
         rankings or one for each. With a `Rankings`, it may have the dims ranker and groups.
@@ -110,8 +95,7 @@ class Mallows(Discrete):
         With a `Rankings`, dims of a parameter without named dims.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as `PlackettLuce` does; an item that a ranking leaves out
-        could have any place. An array holds ranks aligned with `consensus`. Without a consensus, it
-        is a matrix (n_rankings, n) by item.
+        could have any place. An array holds ranks aligned with `consensus`.
     where, sizes : array_like, optional
         For an array: the slots in use, and block sizes, best first, as in `PlackettLuce`. The
         consensus also has the ranks of slots not in use.
@@ -188,17 +172,10 @@ class Mallows(Discrete):
         for option, value in dims.items():
             if value is not None:
                 raise TypeError(f"Mallows got {option}= without Rankings: leave it out.")
-        if consensus is None:
-            _refuse_slots(where, sizes)
         if observed is not None:
-            around = consensus is not None
             rows = {"consensus": (consensus, 1), "alpha": (alpha, 0)}
-            observed, options = observed_orders("Mallows", observed, options, rows, partial=around)
-        if consensus is not None:
-            return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
-        if observed is not None and options.get("shape") is None:
-            options["shape"] = np.shape(observed)
-        return _SummedOut(name, alpha, observed=observed, **options)
+            observed, options = observed_orders("Mallows", observed, options, rows, partial=True)
+        return super().__new__(cls, name, consensus, alpha, observed=observed, **options)
 
     @classmethod
     def dist(
@@ -213,8 +190,8 @@ class Mallows(Discrete):
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
 
-        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. Without a
-        consensus, the shape (n_rankings, n_items) is required.
+        The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. The
+        consensus is required.
 
         Examples
         --------
@@ -226,8 +203,10 @@ class Mallows(Discrete):
         refuse_single_precision()
         _needs(alpha)
         if consensus is None:
-            _refuse_slots(where, sizes)
-            return _SummedOut.dist(alpha, distance=distance, **kwargs)
+            raise TypeError(
+                "Mallows without a consensus needs observed Rankings. Pass "
+                "observed=Rankings..., or a consensus."
+            )
         given = {"consensus": consensus, "alpha": alpha}
         consensus, *more = consensus_parameters(consensus, distance, where, sizes)
         parameters = [consensus, as_double(alpha, "`alpha`"), *more]
@@ -244,47 +223,11 @@ def consensus_parameters(
     sizes = np.zeros(0, np.int64) if sizes is None else sizes
     return [
         consensus,
-        distance_number(distance),
+        distance_number(distance, n),
         pt.cast(pt.as_tensor_variable(where), "bool"),
         pt.cast(pt.as_tensor_variable(sizes), "int64"),
         pt.constant(n),
     ]
-
-
-class _SummedOut(Discrete):
-    """Rankings around a marginalised consensus; `Mallows` creates it."""
-
-    rv_type = SummedOutRV
-    rv_op = SummedOutRV.rv_op
-
-    @classmethod
-    def dist(cls, alpha: Any, *, distance: str = "footrule", **kwargs: Any) -> TensorVariable:
-        shape = kwargs.pop("shape", None)
-        known = [] if shape is None else [known_value(pt.as_tensor_variable(x)) for x in shape]
-        if len(known) < 2 or known[-1] is None or known[-2] is None:
-            raise ValueError(
-                "A Mallows model without a consensus describes several rankings jointly. Give "
-                "shape=(n_rankings, n_items), or observed rankings."
-            )
-        n_rankings, n = int(known[-2]), int(known[-1])
-        check_summed_out(distance, n)
-        alpha = pt.atleast_1d(as_double(alpha, "`alpha`"))
-        if alpha.ndim > 1 or alpha.type.shape[0] not in (None, 1, n_rankings):
-            raise ValueError(
-                f"`alpha` has shape {alpha.type.shape}; for {n_rankings} rankings give one number, "
-                f"or one per ranking, shape ({n_rankings},)."
-            )
-        item = pt.constant(np.tile(np.arange(n), (n_rankings, 1)))
-        params = [alpha, item, distance_number(distance), pt.constant(NO_BLOCKS)]
-        return super().dist(params, shape=tuple(shape), **kwargs)
-
-
-def _refuse_slots(where: Any, sizes: Any) -> None:
-    if where is not None or sizes is not None:
-        raise TypeError(
-            "Mallows got where= or sizes= without a consensus. For partial rankings, give a "
-            "consensus, or observe Rankings, which bring their own."
-        )
 
 
 def _needs(alpha: Any) -> None:

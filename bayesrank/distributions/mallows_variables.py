@@ -1,4 +1,4 @@
-"""Random variables of Mallows models: rankings around a consensus that is given or marginalised.
+"""Random variables of Mallows models around a given consensus, and checks of their parameters.
 
 A generalised Mallows model uses Kendall's distance, with an axis of stages in `alpha`.
 """
@@ -18,33 +18,26 @@ from pytensor.tensor import TensorConstant, TensorVariable
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import is_observed, known_value, refuse_labelled
+from bayesrank.distributions.observed import known_value, refuse_labelled
 from bayesrank.distributions.orders import batch_shape, fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     check_distance,
     draw_rankings,
-    known_items,
     mallows_logp,
-    partial_logp,
     stages_logp,
-    summed_out_logp,
-    summed_out_stages_logp,
 )
 
 __all__ = [
-    "NO_BLOCKS",
     "PARAMETERS",
     "STAGE",
-    "SUMMED_OUT",
     "GeneralizedMallowsRV",
     "MallowsRV",
-    "StagesSummedOutRV",
-    "SummedOutRV",
     "are_ranks",
     "checked",
     "distance_number",
     "is_full",
+    "logp_of_rows",
     "name_of_distance",
     "refuse_no_ranks",
     "refuse_real_numbers",
@@ -65,14 +58,6 @@ PARAMETERS = {
     "sizes": "block",
     "n_items": "",
 }
-# An alpha of length one holds for all rankings
-SUMMED_OUT = {
-    "alpha": "one_or_ranking",
-    "item": "ranking,slot",
-    "distance": "",
-    "sizes": "row,block",
-}
-NO_BLOCKS = np.zeros((1, 0), np.int64)
 
 
 class MallowsRV(DrawnRV):
@@ -86,26 +71,27 @@ class MallowsRV(DrawnRV):
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        seed_rng, consensus, batch = cls._consensus(p, size, rng)
-        next_rng, seed = pt.random.integers(0, 2**62, rng=seed_rng, return_next_rng=True)
+        if size is None:
+            alpha = p.alpha if cls.by_stage else p.alpha[..., None]
+            size = batch_shape(p.consensus, alpha, p.where, p.sizes)
+        return cls.draw_around(p.consensus, rng, size, p)
+
+    @classmethod
+    def draw_around(
+        cls, consensus: TensorVariable, rng: Any, shape: Any, p: SimpleNamespace
+    ) -> tuple[Any, TensorVariable]:
+        """Return the next generator and rankings around a consensus."""
+        next_rng, seed = pt.random.integers(0, 2**62, rng=rng, return_next_rng=True)
         ranks = draw_rankings(
             consensus,
             p.alpha,
             seed,
-            shape=batch,
+            shape=shape,
             distance=name_of_distance(p.distance),
             n_items=cls._n_items(p),
             by_stage=cls.by_stage,
         )
         return next_rng, cls._shown(ranks, p)
-
-    @classmethod
-    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
-        """Return a generator, the consensus, and the shape of the rankings to draw around it."""
-        if size is None:
-            alpha = p.alpha if cls.by_stage else p.alpha[..., None]
-            size = batch_shape(p.consensus, alpha, p.where, p.sizes)
-        return rng, p.consensus, size
 
     @classmethod
     def _n_items(cls, p: SimpleNamespace) -> int:
@@ -129,20 +115,18 @@ class MallowsRV(DrawnRV):
         n = cls._n_items(p)
         full = is_full(p.where, p.sizes)
         possible = are_ranks(value, n) if full else fits(value, p.where, p.sizes)
-        logp = pt.switch(possible, cls._logp_of_possible(value, p, full), -pt.inf)
+        if cls.by_stage:
+            logp = logp_of_rows(stages_logp, value, p.consensus, p.alpha)
+        else:
+            distance = name_of_distance(p.distance)
+            logp = logp_of_rows(
+                lambda y, rho, alpha: mallows_logp(y, rho, alpha[:, 0], distance, n_items=n),
+                value,
+                p.consensus,
+                p.alpha[..., None],
+            )
+        logp = pt.switch(possible, logp, -pt.inf)
         return checked(logp, p.alpha, are_ranks(p.consensus, n))
-
-    @classmethod
-    def _logp_of_possible(cls, value: Any, p: SimpleNamespace, full: bool) -> TensorVariable:
-        distance, n = name_of_distance(p.distance), cls._n_items(p)
-        if full:
-            return mallows_logp(value, p.consensus, p.alpha, distance=distance)
-        return _logp_of_rows(
-            lambda y, rho, alpha: partial_logp(y, rho, alpha[:, 0], distance=distance, n_items=n),
-            value,
-            p.consensus,
-            p.alpha[..., None],
-        )
 
 
 class GeneralizedMallowsRV(MallowsRV):
@@ -153,89 +137,20 @@ class GeneralizedMallowsRV(MallowsRV):
     _print_name = ("GeneralizedMallows", "\\operatorname{GeneralizedMallows}")
     by_stage = True
 
-    @classmethod
-    def _logp_of_possible(cls, value: Any, p: SimpleNamespace, full: bool) -> TensorVariable:
-        return _logp_of_rows(stages_logp, value, p.consensus, p.alpha)
-
-
-class SummedOutRV(MallowsRV):
-    """Draw one consensus, and rankings around it."""
-
-    name = "mallows_summed_out"
-    parameters = SUMMED_OUT
-    value_axes = "ranking,slot"
-
-    @classmethod
-    def _consensus(cls, p: SimpleNamespace, size: Any, rng: Any) -> tuple[Any, TensorVariable, Any]:
-        batch = () if size is None else size
-        shape = (*batch, cls._n_items(p))
-        next_rng, score = pt.random.uniform(size=shape, rng=rng, return_next_rng=True)
-        consensus = 1 + pt.argsort(pt.argsort(score, axis=-1), axis=-1)
-        return next_rng, consensus[..., p.item], (*batch, p.item.shape[0])
-
-    @classmethod
-    def _n_items(cls, p: SimpleNamespace) -> int:
-        return known_items(p.item)
-
-    @classmethod
-    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        if p.sizes.type.shape[-1] == 0:
-            return ranks
-        return ranks_from_scores(-ranks, pt.ones_like(ranks, dtype=bool), p.sizes)
-
-    @classmethod
-    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return the observed part of the order of the items."""
-        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
-
-    @classmethod
-    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return the joint log-probability of all rankings."""
-        weight = getattr(p, "weight", None)
-        known = weight is not None and is_observed(value, p.ranks)
-        if value.ndim != 2:
-            raise ValueError(
-                "A Mallows model without a consensus evaluates one matrix of rankings at a time; "
-                f"the value has {value.ndim} axes."
-            )
-        n, value = cls._n_items(p), pt.cast(value, "int64")
-        rows = pt.arange(p.item.shape[0])[:, None]
-        by_item = with_n_slots(pt.zeros_like(p.item)[rows, p.item].set(value), n)
-        sizes = None if p.sizes.type.shape[-1] == 0 else p.sizes
-        if cls.by_stage:
-            logp = summed_out_stages_logp(by_item, p.alpha, weight)
-        else:
-            distance = name_of_distance(p.distance)
-            logp = summed_out_logp(by_item, p.alpha, distance=distance, weight=weight, sizes=sizes)
-        if not known:
-            everywhere = pt.ones_like(value, dtype=bool)
-            possible = are_ranks(value, n) if sizes is None else fits(value, everywhere, sizes)
-            logp = pt.switch(pt.all(possible), logp, -pt.inf)
-        return checked(logp, p.alpha)
-
-
-class StagesSummedOutRV(SummedOutRV):
-    """Draw one consensus, and rankings around it, stage by stage."""
-
-    name = "generalized_mallows_summed_out"
-    parameters = SUMMED_OUT | {"alpha": STAGE}
-    _print_name = GeneralizedMallowsRV._print_name
-    by_stage = True
-
 
 # ---------------------------------------------------------------------------------------------
 # Parameters and values
 # ---------------------------------------------------------------------------------------------
 
 
-def _logp_of_rows(
+def logp_of_rows(
     f: Callable[..., TensorVariable], value: Any, consensus: Any, alpha: Any
 ) -> TensorVariable:
     """Apply a log-probability of rows to rankings of any shape, (...).
 
     `alpha` has an axis of stages, of length one if all stages have the same concentration.
     """
-    n = known_items(consensus)
+    n = consensus.type.shape[-1] or consensus.shape[-1]
     shape = batch_shape(value, consensus, alpha)
     lengths = (n, n, alpha.type.shape[-1])
     rows = [
@@ -310,9 +225,9 @@ def refuse_real_numbers(consensus: Any) -> None:
         )
 
 
-def distance_number(distance: str) -> TensorVariable:
-    """Return the position of a distance in `DISTANCES`."""
-    check_distance(distance)
+def distance_number(distance: str, n_items: int) -> TensorVariable:
+    """Return the position of a distance in `DISTANCES`; raise if it has no exact normaliser."""
+    check_distance(distance, n_items)
     return pt.constant(DISTANCES.index(distance))
 
 

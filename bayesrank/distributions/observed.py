@@ -40,6 +40,7 @@ from pytensor.graph.traversal import ancestors, graph_inputs
 from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.sharedvar import TensorSharedVariable
 from pytensor.xtensor.type import XTensorType
 
@@ -702,11 +703,10 @@ def is_observed(value: TensorVariable, data: TensorVariable) -> bool:
 
 
 def uncast(x: TensorVariable) -> TensorVariable:
-    """Return the variable under any casts."""
-    while (
-        x.owner is not None
-        and isinstance(x.owner.op, Elemwise)
-        and isinstance(x.owner.op.scalar_op, Cast)
+    """Return the variable under any casts and specified shapes."""
+    while x.owner is not None and (
+        isinstance(x.owner.op, SpecifyShape)
+        or (isinstance(x.owner.op, Elemwise) and isinstance(x.owner.op.scalar_op, Cast))
     ):
         x = x.owner.inputs[0]
     return x

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pytensor.scalar.basic import Cast
 from pytensor.tensor import TensorVariable
-from pytensor.tensor.elemwise import Elemwise
-from pytensor.tensor.shape import SpecifyShape
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
@@ -23,14 +20,10 @@ from bayesrank.distributions.by_name import (
     utility_by_name,
 )
 from bayesrank.distributions.mallows_variables import (
-    NO_BLOCKS,
     PARAMETERS,
     STAGE,
-    SUMMED_OUT,
     GeneralizedMallowsRV,
     MallowsRV,
-    StagesSummedOutRV,
-    SummedOutRV,
     are_ranks,
     checked,
     distance_number,
@@ -46,22 +39,24 @@ from bayesrank.distributions.observed import (
     known_value,
     observe,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, fits
+from bayesrank.distributions.orders import ObservedRankingsRV, fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     Curve,
+    check_marginal,
     check_partial,
-    check_summed_out,
-    consensus_costs,
     consensus_curve,
     known_items,
     mallows_logp,
-    partial_logp,
+    marginal_logp,
+    marginal_logp_on_curve,
+    marginal_stages_logp,
     stages_logp,
-    summed_out_along_curve,
+    total_costs,
 )
 from bayesrank.schema import ITEM, RANKER
 
 __all__ = [
+    "MarginalMallowsRV",
     "ObservedMallowsRV",
     "ObservedStagesRV",
     "alpha_by_name",
@@ -72,6 +67,15 @@ __all__ = [
 
 RANKING = "ranking"
 OUTCOME = "weak orders given their block sizes"  # includes full rankings
+# An alpha of length one holds for all rankings
+MARGINAL = {
+    "alpha": "one_or_ranking",
+    "item": "ranking,slot",
+    "distance": "",
+    "sizes": "row,block",
+    "ranks": "ranking,slot",
+    "weight": "ranking",
+}
 
 
 class _ObservedRV(MallowsRV, ObservedRankingsRV):
@@ -127,24 +131,7 @@ class ObservedMallowsRV(_ObservedRV):
     def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
         """Return the log-probability of each ranking, all of them possible."""
         distance = name_of_distance(p.distance)
-        return partial_logp(value, p.consensus, p.alpha, distance=distance, n_items=n)
-
-
-class ObservedFullRV(ObservedMallowsRV):
-    """Full rankings observed around a consensus, without a sum over completions."""
-
-    @classmethod
-    def check(cls, name: str, data: Rankings, distance: str) -> None:
-        _refuse_partial(name, data)
-
-    @classmethod
-    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return ranks
-
-    @classmethod
-    def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
-        consensus = with_n_slots(p.consensus, n)
-        return mallows_logp(value, consensus, p.alpha, distance=name_of_distance(p.distance))
+        return mallows_logp(value, p.consensus, p.alpha, distance, n_items=n)
 
 
 class ObservedStagesRV(GeneralizedMallowsRV, ObservedMallowsRV):
@@ -168,12 +155,58 @@ class ObservedStagesRV(GeneralizedMallowsRV, ObservedMallowsRV):
 # ---------------------------------------------------------------------------------------------
 
 
-class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
+class MarginalMallowsRV(_ObservedRV):
     """Observed rankings of all items, with a marginalised consensus."""
 
-    parameters = SUMMED_OUT | {"ranks": "ranking,slot", "weight": "ranking"}
+    name = "mallows_marginal"
+    parameters = MARGINAL
     gathered = ("alpha", "item")
     value_axes = "ranking,slot"
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        """Draw one consensus, and rankings around it."""
+        batch = () if size is None else size
+        shape = (*batch, cls._n_items(p))
+        next_rng, score = pt.random.uniform(size=shape, rng=rng, return_next_rng=True)
+        consensus = 1 + pt.argsort(pt.argsort(score, axis=-1), axis=-1)
+        return cls.draw_around(consensus[..., p.item], next_rng, (*batch, p.item.shape[0]), p)
+
+    @classmethod
+    def _n_items(cls, p: SimpleNamespace) -> int:
+        return known_items(p.item)
+
+    @classmethod
+    def _shown(cls, ranks: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        if p.sizes.type.shape[-1] == 0:
+            return ranks
+        return ranks_from_scores(-ranks, pt.ones_like(ranks, dtype=bool), p.sizes)
+
+    @classmethod
+    def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return the observed part of the order of the items."""
+        return cls._shown(pt.cumsum(pt.ones_like(rv), axis=-1), p)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        """Return the joint log-probability of all rankings."""
+        n, sizes, ranks = cls._n_items(p), cls._sizes(p), pt.cast(value, "int64")
+        rows = pt.arange(p.item.shape[0])[:, None]
+        by_item = with_n_slots(pt.zeros_like(p.item)[rows, p.item].set(ranks), n)
+        if cls.by_stage:
+            logp = marginal_stages_logp(by_item, p.alpha, p.weight)
+        else:
+            distance = name_of_distance(p.distance)
+            logp = marginal_logp(by_item, p.alpha, distance, weight=p.weight, sizes=sizes)
+        if not is_observed(value, p.ranks):
+            everywhere = pt.ones_like(ranks, dtype=bool)
+            possible = are_ranks(ranks, n) if sizes is None else fits(ranks, everywhere, sizes)
+            logp = pt.switch(pt.all(possible), logp, -pt.inf)
+        return checked(logp, p.alpha)
+
+    @classmethod
+    def _sizes(cls, p: SimpleNamespace) -> TensorVariable | None:
+        return None if p.sizes.type.shape[-1] == 0 else p.sizes
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
@@ -197,25 +230,31 @@ class ObservedSummedOutRV(SummedOutRV, _ObservedRV):
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
         super().check_new(model, name, data, p)
-        if p.sizes.type.shape[-1] == 0:  # the normaliser has no blocks
-            _refuse_partial(name, data)
+        row = _first_partial(data)
+        if row is not None and p.sizes.type.shape[-1] == 0:  # the normaliser has no blocks
+            raise ValueError(
+                f"{name!r} was built with full rankings without ties: {_described(data, row)}. "
+                "Build the model with partial rankings, so that it accepts them."
+            )
 
 
-class ObservedStagesSummedOutRV(StagesSummedOutRV, ObservedSummedOutRV):
-    """Observed full rankings and top-k lists, with a marginalised consensus."""
+class MarginalStagesRV(MarginalMallowsRV):
+    """Observed full rankings and top-k lists, chosen stage by stage."""
 
-    parameters = ObservedSummedOutRV.parameters | {"alpha": STAGE}
-    value_axes = "ranking,slot"
+    name = "generalized_mallows_marginal"
+    parameters = MARGINAL | {"alpha": STAGE}
+    _print_name = GeneralizedMallowsRV._print_name
+    by_stage = True
 
     @classmethod
     def check(cls, name: str, data: Rankings, distance: str) -> None:
         check_lists(name, data)
 
 
-class SharedSummedOutRV(ObservedSummedOutRV):
+class MarginalOnCurveRV(MarginalMallowsRV):
     """Observed rankings with one concentration, along which the sum over orders is interpolated."""
 
-    parameters = ObservedSummedOutRV.parameters | {
+    parameters = MARGINAL | {
         "cost": "of,at",
         "series": "piece,power",
         "axis": "number",
@@ -233,13 +272,13 @@ class SharedSummedOutRV(ObservedSummedOutRV):
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.ranks) or not _is_current(p):
             return super().logp(value, p)
-        logp = summed_out_along_curve(
+        logp = marginal_logp_on_curve(
             p.alpha[0],
             Curve(p.series, p.axis),
             p.weight,
             n_items=known_items(p.item),
             distance=name_of_distance(p.distance),
-            sizes=None if p.sizes.type.shape[-1] == 0 else p.sizes,
+            sizes=cls._sizes(p),
         )
         return checked(logp, p.alpha)
 
@@ -257,21 +296,11 @@ def _is_current(p: SimpleNamespace) -> bool:
     If data were replaced, for example by some of their rows, every evaluation computes the sum over
     orders.
     """
-    item, ranks, weight, cost = map(_known, (p.item, p.ranks, p.weight, p.cost))
+    item, ranks, weight, cost = map(known_value, (p.item, p.ranks, p.weight, p.cost))
     if item is None or ranks is None or weight is None or cost is None:
         return False
-    distance = name_of_distance(p.distance)
-    costs = consensus_costs(_by_item(item, ranks), distance).eval(mode="FAST_COMPILE")
-    return np.array_equal(np.tensordot(weight, costs, 1), cost)
-
-
-def _known(x: TensorVariable) -> Any:
-    """Return the value of data, under casts and shape specifications in any order."""
-    while x.owner is not None and isinstance(x.owner.op, SpecifyShape | Elemwise):
-        if isinstance(x.owner.op, Elemwise) and not isinstance(x.owner.op.scalar_op, Cast):
-            return None
-        x = x.owner.inputs[0]
-    return known_value(x)
+    found = total_costs(_by_item(item, ranks), weight, name_of_distance(p.distance))
+    return np.array_equal(found, cost)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -291,12 +320,11 @@ def observe_mallows(
 
     `around` holds the consensus, or None, and its dims; `options` are those of `observe`.
     """
-    is_partial = _first_partial(rankings) is not None
     if around[0] is None:
-        summed_out = ObservedSummedOutRV if alpha.axes else SharedSummedOutRV
-        return _observe_jointly(summed_out, name, alpha, rankings, distance, is_partial, options)
-    rv_type = ObservedMallowsRV if is_partial else ObservedFullRV
-    return _observe_around(rv_type, name, around, alpha, rankings, distance, options)
+        is_partial = _first_partial(rankings) is not None
+        marginal = MarginalMallowsRV if alpha.axes else MarginalOnCurveRV
+        return _observe_jointly(marginal, name, alpha, rankings, distance, is_partial, options)
+    return _observe_around(ObservedMallowsRV, name, around, alpha, rankings, distance, options)
 
 
 def observe_stages(
@@ -311,8 +339,7 @@ def observe_stages(
             f"The alpha of {name!r} is by {' and '.join(alpha.axes)}; without a consensus "
             "it must be by stage only. Give a consensus."
         )
-    summed_out = ObservedStagesSummedOutRV
-    return _observe_jointly(summed_out, name, alpha, rankings, "kendall", True, options)
+    return _observe_jointly(MarginalStagesRV, name, alpha, rankings, "kendall", True, options)
 
 
 def _observe_around(
@@ -324,7 +351,7 @@ def _observe_around(
     distance: str,
     options: dict[str, Any],
 ) -> TensorVariable:
-    given = {"distance": distance_number(distance)}
+    given = {"distance": distance_number(distance, rankings.n_items)}
     by_name, is_ranking = _consensus_by_name(name, *around, rankings, options.get("dims"))
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
@@ -352,7 +379,7 @@ def _observe_around(
 
 
 def _observe_jointly(
-    rv_type: type[ObservedSummedOutRV],
+    rv_type: type[MarginalMallowsRV],
     name: str,
     alpha: Named,
     rankings: Rankings,
@@ -361,7 +388,7 @@ def _observe_jointly(
     options: dict[str, Any],
 ) -> TensorVariable:
     n = rankings.n_items
-    check_summed_out(distance, n)
+    check_marginal(distance, n)
     if options.get("total_size") is not None:
         raise ValueError(
             f"{name!r} got total_size= without a consensus: the joint log-probability of the "
@@ -370,14 +397,14 @@ def _observe_jointly(
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         return {
-            "sizes": pt.cast(data.sizes, "int64") if has_blocks else pt.constant(NO_BLOCKS),
+            "sizes": pt.cast(data.sizes, "int64") if has_blocks else np.zeros((1, 0), np.int64),
             "alpha": pt.atleast_1d(in_rows(alpha, vars(data))),
             "item": with_n_slots(data.item, n),
             "ranks": pt.cast(data.ranks, "int64"),
             "weight": data.weight,
         }
 
-    given = {"distance": distance_number(distance)}
+    given = {"distance": distance_number(distance, n)}
     return observe(rv_type, name, rankings, given, with_data, outcome=OUTCOME, **options)
 
 
@@ -434,14 +461,6 @@ def check_lists(name: str, rankings: Rankings) -> None:
             f"{name!r} needs rankings of all items, with ties in the last block only: "
             f"{_described(rankings, int(bad.argmax()))}. Put missing items last with "
             "from_orderings(..., rest=), or use br.Mallows(..., distance='kendall')."
-        )
-
-
-def _refuse_partial(name: str, data: Rankings) -> None:
-    if (row := _first_partial(data)) is not None:
-        raise ValueError(
-            f"{name!r} was built with full rankings without ties: {_described(data, row)}. Build "
-            "the model with partial rankings, so that it accepts them."
         )
 
 

@@ -2,16 +2,12 @@
 
 import numpy as np
 import pymc as pm
-import pytensor
-import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pymc.logprob.utils import ParameterValueError
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.likelihoods.mallows import summed_out_stages_logp
-from tests.distributions.calibration import bins_by_weight, uniformity
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking, staged_logp
 from tests.oracles import gradient
@@ -143,25 +139,6 @@ def test_the_orders_of_kinds_are_found():
     each += np.log(WEIGHTS)[:, None, None]
     both = np.logaddexp(each[0][:, None], each[1][None]) @ R.weight
     assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)
-
-
-# Posteriors
-
-
-def prior_draws(rng, n):
-    return rng.gamma(2.0, 2.0, (n, 2))
-
-
-def test_posteriors_of_the_concentrations_are_calibrated(rng):
-    n_simulations, truth, prior = 150, prior_draws(rng, 150), prior_draws(rng, 40)
-    rho = rng.permuted(np.tile(np.arange(1, 5), (n_simulations, 1)), axis=1)
-    dist = br.GeneralizedMallows.dist(rho[:, None], truth[:, None], size=(n_simulations, 4))
-    ranks = pm.draw(dist, random_seed=5)
-    rows, alpha = pt.tensor("rows", dtype="int64", shape=(None, 4)), pt.vector("alpha", shape=(2,))
-    f = pytensor.function([rows, alpha], summed_out_stages_logp(rows, alpha), mode="FAST_COMPILE")
-    each = np.array([[f(own, a) for a in prior] for own in ranks])
-    bins = bins_by_weight([truth], [prior], each)
-    assert uniformity(bins).min() > 1e-7
 
 
 # What is refused

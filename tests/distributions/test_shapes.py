@@ -58,8 +58,6 @@ MALLOWS = [
     ({"consensus": [1, 2, 3], "alpha": 1.0, "size": 4}, (4, 3)),
     ({"consensus": [1, 2, 3], "alpha": 1.0, "shape": (5, 2, 3)}, (5, 2, 3)),
     ({"consensus": [1], "alpha": 1.0}, (1,)),
-    ({"alpha": 1.0, "shape": (4, 3)}, (4, 3)),
-    ({"alpha": [1.0, 2.0], "shape": (2, 3)}, (2, 3)),
 ]
 STAGES = [
     ({"consensus": [1, 2, 3], "alpha": [1.0]}, (3,)),

@@ -16,7 +16,6 @@ from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,
     every_ranking,
     log_sum_over_consensus,
-    log_z,
 )
 
 ORDERINGS = [list("bacd"), list("abdc"), list("dacb"), list("badc"), list("bacd")]
@@ -142,28 +141,6 @@ def test_interpolation_of_what_is_not_smooth_falls_back_to_every_point(rng):
     np.testing.assert_array_equal(_interpolated(f, x)[:, 0], np.abs(x - 0.5))
     assert seen[-1] == 40
     assert _interpolated(np.exp, np.full(50, 2.0)).tolist() == [np.exp(2.0)] * 50
-
-
-def test_drawn_consensus_and_alpha_are_the_posterior_of_a_model_that_has_both():
-    alpha = np.full(200, 3.0)
-    data = posterior_of(alpha)
-    drawn = br.sample_consensus(data, model=model_of("kendall"), random_seed=4)["consensus"]
-    with pm.Model(coords=R.coords):
-        log_alpha = pm.Normal("log_alpha", 0, 1)
-        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
-        br.Mallows("y", consensus, pm.math.exp(log_alpha), distance="kendall", observed=R)
-        both = xr.DataTree.from_dict(
-            {"posterior": data["posterior"].to_dataset().assign(consensus=drawn)}
-        )
-        both = pm.sample_posterior_predictive(
-            both, extend_inferencedata=True, progressbar=False, random_seed=5
-        )
-        pm.compute_log_likelihood(both, progressbar=False)
-    d = DEFINITIONS["kendall"]
-    expected = [-3 / 4 * d(RANKS[1].tolist(), rho) - log_z(3.0, 4, "kendall") for rho in
-                drawn[0, :3].values.tolist()]  # fmt: skip
-    np.testing.assert_allclose(both["log_likelihood"]["y"][0, :3, 1], 2 * np.array(expected))
-    assert both["posterior_predictive"]["y"].shape == (2, 200, 5, 4)
 
 
 def test_other_variables_are_refused():

@@ -11,7 +11,7 @@ from scipy.special import softmax
 import bayesrank as br
 from bayesrank.inference import LeapAndShift
 from bayesrank.inference.mixtures.metropolis import move_to
-from bayesrank.likelihoods.mallows import PLACES, consensus_costs
+from bayesrank.likelihoods.mallows import PLACES, total_costs
 from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking
@@ -28,7 +28,7 @@ def rankings_of(n, n_rankings=6):
 
 
 def exact_places(ranks, alpha):
-    cost = consensus_costs(ranks, "footrule").eval(mode="FAST_COMPILE").sum(axis=0)
+    cost = total_costs(ranks, np.ones(len(ranks)), "footrule")
     return places_of_orders(alpha / ranks.shape[1] * cost, PLACES)
 
 
@@ -44,16 +44,16 @@ def test_an_item_leaps_and_those_between_shift():
         assert ranks.tolist() == expected
 
 
-@for_each("compiled", [True, False])
-def test_steps_have_the_posterior_of_the_consensus(compiled):
+@for_each("has_costs", [True, False])
+def test_steps_have_the_posterior_of_the_consensus(has_costs):
     rankings, ranks = rankings_of(4)
     with pm.Model(coords=rankings.coords) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
         br.Mallows("y", consensus, ALPHA, observed=rankings)
-        if not compiled:
+        if not has_costs:
             pm.Potential("none", 0.0 * consensus.sum())
         step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
-    assert (step.parts is not None) == compiled
+    assert (step.data is not None) == has_costs
     point = model.initial_point()
     draws = np.empty((1200, 4), int)
     for draw in draws:
@@ -87,7 +87,7 @@ def drawn_by(step, point, n_draws):
 @for_each("alpha", [2.5, [3.0, 1.0, 0.5]])
 def test_steps_of_partial_rankings_have_theirs(alpha):
     orderings = [["a", "b", {"c", "d"}], list("dacb"), ["b", {"a", "c", "d"}]]
-    if np.ndim(alpha) == 0:  # of which no costs are known
+    if np.ndim(alpha) == 0:  # have no costs
         orderings += [["d", "a"], [{"a", "b"}, "c", "d"]]
     some = br.Rankings.from_orderings(orderings, weight=[1, 2, 1, 1, 1][: len(orderings)], rest=())
     with pm.Model(coords=some.coords) as model:
@@ -97,7 +97,7 @@ def test_steps_of_partial_rankings_have_theirs(alpha):
         else:
             br.Mallows("y", consensus, alpha, distance="kendall", observed=some)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3), leap=2)
-    assert step.parts is not None
+    assert (step.data is not None) == bool(np.ndim(alpha))
     exact = exact_orders(model, 1)
     check_places(drawn_by(step, model.initial_point(), 2000), exact)
 
@@ -126,7 +126,7 @@ def test_steps_of_components_have_the_posterior_of_their_orders(distance):
             components = br.Mallows.dist(consensus, [3.0, 2.0], distance=distance)
         br.Mixture("y", [0.6, 0.4], components, observed=rankings)
         step = LeapAndShift([consensus], rng=np.random.default_rng(3))
-    assert step.parts is not None
+    assert step.data is not None
     exact = exact_orders(model, 2)
     check_places(drawn_by(step, model.initial_point(), 3000).reshape(-1, 6), exact)
 
@@ -160,9 +160,8 @@ def stepped(distance="footrule", dims=("item",), alpha_dims=None, rankings=THRIC
 )
 def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dims, rng):
     model, step = stepped(distance, dims, alpha_dims)
-    (part,) = step.parts
     alpha = np.array([0.5, 2.0, 4.0]) if alpha_dims else np.array(2.0)
-    given = part.conditionals([alpha[THRICE.ranker_idx] if alpha_dims else alpha], rng)
+    given = step.data.conditionals([alpha[THRICE.ranker_idx] if alpha_dims else alpha], rng)
     assert [x.row for x in given] == list(range(len(given)))
     cost = np.array([x.cost for x in given])
     logp = model.compile_logp(vars=model["y"], jacobian=False)
@@ -181,13 +180,13 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     assert sorted(np.atleast_2d(point["consensus"])[0].tolist()) == [1, 2, 3, 4]
 
 
-def test_a_step_is_compiled_only_where_all_that_depends_on_it_is_rankings():
-    assert stepped()[1].parts is not None
+def test_a_step_has_costs_only_if_all_that_depends_on_it_is_rankings():
+    assert stepped()[1].data is not None
     for model, step in (
         stepped(more=lambda rho: pm.Normal("z", rho[0], 1.0, observed=0.0)),
         stepped(more=lambda rho: pm.Potential("p", 1.0 * rho[0])),
     ):
-        assert step.parts is None
+        assert step.data is None
         point, _ = step.step(model.initial_point())
         assert sorted(point["consensus"].tolist()) == list(range(1, step.shape[0] + 1))
 

@@ -19,7 +19,6 @@ from bayesrank.likelihoods.mallows.op import (
     RankingsDraw,
 )
 from bayesrank.likelihoods.mallows.stages import StagePairs
-from bayesrank.likelihoods.mixture import MixtureLogp
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
@@ -132,7 +131,6 @@ EXAMPLES = {
     "DavidsonTotal": Example(DavidsonTotal(1), LEADS, (0, 1, 2, 3, 4)),
     "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3, 4)),
     "ThurstoneTotal": Example(ThurstoneTotal(2), LEADS, (0, 1, 2, 4)),
-    "MixtureLogp": Example(MixtureLogp(), [UTILITY], (0,)),
     "StopGradient": Example(lambda x: stop_gradient(x**2) * x, [UTILITY], (0,)),
     "WithSum": Example(lambda x: with_sum(x**2, x.sum()), [UTILITY], (0,)),
 }

@@ -22,19 +22,16 @@ from numpy.typing import NDArray
 from pymc.logprob.abstract import MeasurableOp
 from pytensor.graph.traversal import ancestors
 from scipy.optimize import linear_sum_assignment
+from scipy.special import softmax
 
 from bayesrank.distributions.components import GeneralizedMallowsComponent, MallowsComponent
 from bayesrank.distributions.mixture import MixtureRV
 from bayesrank.distributions.observed_mallows import ObservedMallowsRV
-from bayesrank.inference.mixtures.metropolis import climb, metropolis_sweep
-from bayesrank.likelihoods.mallows import COST_TYPE, DISTANCES, PAIRS, PLACES
+from bayesrank.inference.mixtures.metropolis import climb, climb_by_pairs
+from bayesrank.likelihoods.mallows import COST_TYPE, DISTANCES, PLACES, total_costs
 from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
-from bayesrank.likelihoods.mallows.step_kernels import (
-    cheapest_order_kernel,
-    consensus_sweep_kernel,
-)
-from bayesrank.likelihoods.mixture import joint_of
+from bayesrank.likelihoods.mixture import joint_logp
 
 __all__ = [
     "Conditional",
@@ -42,7 +39,6 @@ __all__ = [
     "MallowsData",
     "MixtureData",
     "Statistics",
-    "combined",
     "depending",
     "is_flat",
 ]
@@ -75,13 +71,7 @@ class Statistics:
         if self.n_stages:
             return stage_pairs_kernel(np.zeros(self.n_stages), self.ranks, weight)
         used = weight != 0
-        ranks, weight, n = self.ranks[used], weight[used], self.ranks.shape[1]
-        if self.cost_type == PAIRS:  # number of times an item is ranked before another
-            return np.array([[weight @ (rank[:, None] < ranks) for rank in ranks.T]])
-        cell = np.arange(n) * n + ranks - 1
-        often = np.bincount(cell.ravel(), np.repeat(weight, n), n * n).reshape(n, n)
-        apart = abs(np.subtract.outer(np.arange(n), np.arange(n)))
-        return (often @ apart ** (1 + self.distance))[None]  # footrule 0, Spearman 1
+        return total_costs(self.ranks[used], weight[used], DISTANCES[self.distance])[None]
 
     def conditional(self, row: int, t: Any, weight: Floats) -> "Conditional":
         """Return the conditional, given the cost of a unit step: common, by ranking or by stage."""
@@ -101,13 +91,6 @@ class Conditional(NamedTuple):
     weight: Floats  # (n_rankings,) number of times that each ranking counts
     cost: Floats | None  # (n, n) cost of the consensus, if it is a sum over items or pairs
 
-    def sweep(self, rho: Ints, leap: int, rng: np.random.Generator) -> float:
-        """Update a consensus by a sweep of steps, in place, and return the acceptance rate."""
-        if self.cost is None:
-            return metropolis_sweep(rho, self.log_likelihood, leap, rng, exchanges=True)
-        seed = int(rng.integers(0, 2**62))
-        return float(consensus_sweep_kernel(self.cost, self.statistics.cost_type, rho, leap, seed))
-
     def climb(self, rho: Ints) -> None:
         """Change a consensus to a mode of the probability of the rankings, in place.
 
@@ -117,7 +100,7 @@ class Conditional(NamedTuple):
         if self.cost is None:
             climb(rho, self.log_likelihood)
         elif self.statistics.cost_type != PLACES:
-            cheapest_order_kernel(self.cost, self.statistics.cost_type, rho)
+            climb_by_pairs(rho, self.cost)
         else:
             item, place = linear_sum_assignment(self.cost)
             least, now = self.cost[item, place].sum(), self.cost[item, rho - 1].sum()
@@ -130,18 +113,6 @@ class Conditional(NamedTuple):
         ranks, consensus = data.ranks[used], rho[data.item[used]]
         terms, _ = completions_kernel(self.t[used], ranks, consensus, rho.size, data.distance)
         return float(self.weight[used] @ terms)
-
-
-def combined(conditionals: Sequence[Conditional], n: int) -> Conditional:
-    """Combine the conditionals of one row: none, one, or several with costs of one type."""
-    if len(conditionals) == 1:
-        return conditionals[0]
-    if not conditionals:
-        no_slots = np.zeros((0, n), np.int64)
-        return Conditional(
-            0, Statistics(no_slots, no_slots, 0, PLACES), NONE, NONE, np.zeros((n, n))
-        )
-    return conditionals[0]._replace(cost=np.sum([x.cost for x in conditionals], axis=0))
 
 
 @dataclass(frozen=True)
@@ -158,11 +129,6 @@ class MallowsData:
     rows: list[tuple[int, Ints, Statistics]]
     weight: Floats
     n: int
-
-    @property
-    def statistics(self) -> list[Statistics]:
-        """Statistics of all rankings, by row."""
-        return [statistics for *_, statistics in self.rows]
 
     @functools.cached_property
     def _costs(self) -> list[Any]:
@@ -203,11 +169,6 @@ class MixtureData:
     n: int
 
     @property
-    def statistics(self) -> list[Statistics]:
-        """Statistics of all rankings, by row."""
-        return [statistics for *_, statistics in self.rows]
-
-    @property
     def is_counted(self) -> bool:
         """Return whether weights are counts of identical units, each with its own component."""
         return bool((self.weight == np.round(self.weight)).all())
@@ -215,15 +176,13 @@ class MixtureData:
     def conditionals(self, values: Sequence[Any], rng: Any) -> list[Conditional]:
         """Return conditionals as `MallowsData` does, given random draws of the components."""
         joint, alpha = values[0], np.concatenate([np.ravel(x) for x in values[1:]])
-        share = np.exp(joint - joint.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        members = rng.multinomial(self.weight.astype(np.int64), share).astype(np.float64)
-        return self.weighted(members, alpha)
+        counts = rng.multinomial(self.weight.astype(np.int64), softmax(joint, axis=1))
+        return self.weighted(counts.astype(np.float64), alpha)
 
-    def weighted(self, members: Floats, alpha: Floats) -> list[Conditional]:
-        """Return conditionals, given memberships (n_units, n_components) and concentrations."""
+    def weighted(self, probability: Floats, alpha: Floats) -> list[Conditional]:
+        """Return conditionals, given component probabilities by unit, and concentrations."""
         return [
-            data.conditional(row, alpha[which] / self.n, members[self.unit, component])
+            data.conditional(row, alpha[which] / self.n, probability[self.unit, component])
             for row, component, which, data in self.rows
         ]
 
@@ -231,27 +190,20 @@ class MixtureData:
 ConsensusData = MallowsData | MixtureData
 
 
-def depending(model: pm.Model, variable: Any) -> list[ConsensusData] | None:
-    """Find the data that depend on a variable of full rankings, or None if some are unknown.
+def depending(model: pm.Model, variable: Any) -> ConsensusData | None:
+    """Find the data that depend on a variable of full rankings.
 
-    Returns None if the rankings are not equally likely a priori, or if anything except observed
-    rankings depends on them.
+    Returns None if the rankings are not equally likely a priori, or unless exactly one variable
+    depends on them, which observes rankings.
     """
-    if not is_flat(variable) or any(variable in ancestors([x]) for x in model.potentials):
+    others = [rv for rv in model.basic_RVs if rv is not variable]
+    dependent = [x for x in [*others, *model.potentials] if variable in ancestors([x])]
+    if len(dependent) != 1 or not is_flat(variable):
         return None
-    found: list[ConsensusData] = []
-    for rv in model.basic_RVs:
-        if rv is variable or variable not in ancestors([rv]):
-            continue
-        part: ConsensusData | None = None
-        if isinstance(rv.owner.op, MixtureRV):
-            part = _mixture_data(model, rv, variable)
-        elif isinstance(rv.owner.op, ObservedMallowsRV):
-            part = _mallows_data(rv, variable)
-        if part is None:
-            return None
-        found.append(part)
-    return found
+    op = getattr(dependent[0].owner, "op", None)
+    if isinstance(op, MixtureRV):
+        return _mixture_data(model, dependent[0], variable)
+    return _mallows_data(dependent[0], variable) if isinstance(op, ObservedMallowsRV) else None
 
 
 def is_flat(variable: Any) -> bool:
@@ -325,7 +277,7 @@ def _mixture_data(model: pm.Model, rv: Any, variable: Any) -> MixtureData | None
     unit = np.arange(len(ranks))
     unit = p.ranker.eval(mode=MODE).astype(np.int64) if op.by_ranker else unit
     weight = type(op).unit_weight(p).eval(mode=MODE)
-    return MixtureData([joint_of(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
+    return MixtureData([joint_logp(terms), *alphas], rows, unit, np.asarray(weight, np.float64), n)
 
 
 def _statistics(ranks: Any, item: Any, distance: int, n: int, n_stages: int) -> Statistics:

@@ -35,7 +35,7 @@ from pytensor.graph.replace import clone_replace
 from bayesrank.inference.approximation.modes import Point, climb, constrained
 from bayesrank.inference.mixtures.conditionals import MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
-from bayesrank.likelihoods.mixture import joint_of, membership_of
+from bayesrank.likelihoods.mixture import component_probs, joint_logp
 from bayesrank.likelihoods.ops import stop_gradient
 from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, name_of
 
@@ -268,9 +268,10 @@ def component_probabilities(
     shape = (posterior.sizes["chain"], posterior.sizes["draw"])
 
     def by_draw(value: Any = None) -> Iterator[Floats]:
-        return at_draws(model, var_name, lambda terms: membership_of(joint_of(terms)), value=value)(
-            posterior
+        probabilities = at_draws(
+            model, var_name, lambda terms: component_probs(joint_logp(terms)), value=value
         )
+        return probabilities(posterior)
 
     if not predicted:
         share = np.asarray(sum(by_draw())) / np.prod(shape)
@@ -492,7 +493,7 @@ def _compile(model: pm.Model, var_name: str, mode: str | None) -> _EM:
     others = [rv for rv in model.basic_RVs if rv is not y]
     (terms,) = model.logp(vars=[y], sum=False, jacobian=False)
     prior = model.logp(vars=[*others, *model.potentials], jacobian=False)
-    joint = joint_of(terms)
+    joint = joint_logp(terms)
     given, at_x = pt.dmatrix("members"), pt.bscalar("at_x")
     log_likelihood = pt.sum(terms)
     weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
@@ -530,8 +531,8 @@ def _compile(model: pm.Model, var_name: str, mode: str | None) -> _EM:
 def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
     """Find the mixture of a discrete variable; raise unless it is a consensus of the mixture."""
     found = depending(model, rv) if rv.ndim else None
-    if found is not None and len(found) == 1 and isinstance(found[0], MixtureData):
-        return found[0]
+    if isinstance(found, MixtureData):
+        return found
     raise ValueError(
         f"{rv.name!r} is discrete, but EM needs gradients. The only exception is a consensus of "
         f"the Mallows components of {y.name!r}: one per component, with a uniform prior over "

@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.distributions.observed_mallows import ObservedSummedOutRV
+from bayesrank.distributions.observed_mallows import MarginalMallowsRV
 from bayesrank.likelihoods.mallows import (
     COST_TYPE,
     DISTANCES,
@@ -48,7 +48,7 @@ class _Marginalised:
     def __init__(self, data: xr.DataTree, var_name: str, model: pm.Model | None) -> None:
         model = pm.modelcontext(model)
         node: Any = getattr(model.named_vars.get(var_name), "owner", None)
-        if not isinstance(getattr(node, "op", None), ObservedSummedOutRV):
+        if not isinstance(getattr(node, "op", None), MarginalMallowsRV):
             raise ValueError(
                 f"{var_name!r} is not a Mallows variable of the model that observes Rankings and "
                 "marginalises its consensus. Name it in `var_name`. If the consensus is a "

@@ -8,8 +8,8 @@ from bayesrank.likelihoods.mallows.op import (
     COST_TYPE,
     DISTANCES,
     check_distance,
+    check_marginal,
     check_partial,
-    check_summed_out,
     consensus_costs,
     consensus_curve,
     draw_rankings,
@@ -18,16 +18,16 @@ from bayesrank.likelihoods.mallows.op import (
     log_normaliser_given_sizes,
     log_sum_of_completions,
     mallows_logp,
+    marginal_logp,
+    marginal_logp_on_curve,
     n_chosen,
-    partial_logp,
-    summed_out_along_curve,
-    summed_out_logp,
+    total_costs,
 )
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.stages import (
     log_normaliser_of_stages,
+    marginal_stages_logp,
     stages_logp,
-    summed_out_stages_logp,
 )
 
 __all__ = [
@@ -37,8 +37,8 @@ __all__ = [
     "PLACES",
     "Curve",
     "check_distance",
+    "check_marginal",
     "check_partial",
-    "check_summed_out",
     "consensus_costs",
     "consensus_curve",
     "curve_value",
@@ -50,10 +50,10 @@ __all__ = [
     "log_normaliser_of_stages",
     "log_sum_of_completions",
     "mallows_logp",
+    "marginal_logp",
+    "marginal_logp_on_curve",
+    "marginal_stages_logp",
     "n_chosen",
-    "partial_logp",
     "stages_logp",
-    "summed_out_along_curve",
-    "summed_out_logp",
-    "summed_out_stages_logp",
+    "total_costs",
 ]

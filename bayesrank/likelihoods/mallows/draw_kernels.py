@@ -1,12 +1,11 @@
-r"""Draws of rankings from Mallows models in numba, exact unless stated.
+r"""Draws of rankings from Mallows models in numba.
 
 A permutation is drawn around the identity and then applied to the places in the consensus.
 
 =========  =====================================================================================
 kendall    by stages: the item chosen passes over v of those left, with weight exp(-t v)
 footrule   back through the scan of positions, then uniformly among the ways of each step
-spearman   item by item, from the last place to the first, by the sums over sets of items; for
-           more than 22 items a chain of 100 exchanges per item, which is not exact
+spearman   item by item, from the last place to the first, by the sums over sets of items
 =========  =====================================================================================
 """
 
@@ -18,17 +17,14 @@ import numpy as np
 from bayesrank.likelihoods.mallows.completion_kernels import FOOTRULE, KENDALL
 from bayesrank.likelihoods.mallows.footrule import footrule_table
 from bayesrank.likelihoods.mallows.order_kernels import (
-    MOST_ITEMS,
     PLACES,
     draw_order_kernel,
     table_of_sets,
 )
-from bayesrank.likelihoods.mallows.spearman import exchange_kernel
 from bayesrank.likelihoods.ops.splitmix import uniform
 
 __all__ = ["draw_rankings_kernel"]
 
-EXCHANGES = 100  # of a chain, per item
 ALMOST_INFINITE = 1e300  # replaces an infinite cost, with which the draw is the consensus itself
 
 
@@ -150,9 +146,6 @@ def draw_rankings_kernel(t, consensus, seed, n, distance):  # type: ignore[no-un
             if is_new:
                 table = footrule_table(t[r, 0], n)
             _footrule(table, state, permutation)
-        elif n > MOST_ITEMS:
-            permutation[:] = np.arange(n)
-            exchange_kernel(t[r, 0], permutation, EXCHANGES * n, state)
         else:
             if is_new:
                 sets, reduced = _spearman_table(t[r, 0], n)

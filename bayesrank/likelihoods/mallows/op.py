@@ -12,28 +12,27 @@ items.
 distance      :math:`d(\pi, \rho)`             :math:`Z_n(t)`
 ============  ===============================  =====================================================
 footrule      :math:`\sum|\pi_i - \rho_i|`     a scan of positions
-spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of items; an estimate with its
-                                               error for more than 22 items
+spearman      :math:`\sum(\pi_i - \rho_i)^2`   a permanent, by sets of up to 22 items
 kendall       discordant pairs                 :math:`\prod_{j=1}^n \sum_{k<j} e^{-kt}`
 ============  ===============================  =====================================================
 
 The first two normalisers are interpolated to 1e-11. The probability of a partial ranking is the sum
-over the full rankings that complete it (`partial_logp`).
+over the full rankings that complete it.
 
->>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [1, 2, 3]
->>> mallows_logp(ranks, consensus, 3.0, distance="kendall").exp().eval().round(4).tolist()
+>>> ranks, consensus = [[2, 1, 3], [1, 2, 3]], [[1, 2, 3]] * 2
+>>> mallows_logp(ranks, consensus, 3.0, "kendall").exp().eval().round(4).tolist()
 [0.1789, 0.4863]
 """
 
 import functools
 import math
-import warnings
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from numpy.typing import NDArray
+from pytensor.tensor import TensorLike, TensorVariable
 from scipy.special import gammaln
 
 from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
@@ -52,7 +51,6 @@ from bayesrank.likelihoods.mallows.order_kernels import (
     log_total_of_orders,
     orders_kernel,
 )
-from bayesrank.likelihoods.mallows.spearman import estimated_normaliser
 from bayesrank.likelihoods.mallows.stage_kernels import passed_over_kernel
 from bayesrank.likelihoods.ops import CompiledOp, KernelOp
 
@@ -64,8 +62,8 @@ __all__ = [
     "PassedOver",
     "RankingsDraw",
     "check_distance",
+    "check_marginal",
     "check_partial",
-    "check_summed_out",
     "consensus_costs",
     "consensus_curve",
     "draw_rankings",
@@ -74,10 +72,10 @@ __all__ = [
     "log_normaliser_given_sizes",
     "log_sum_of_completions",
     "mallows_logp",
+    "marginal_logp",
+    "marginal_logp_on_curve",
     "n_chosen",
-    "partial_logp",
-    "summed_out_along_curve",
-    "summed_out_logp",
+    "total_costs",
 ]
 
 DISTANCES = ("footrule", "spearman", "kendall")
@@ -186,11 +184,8 @@ def n_chosen(ranks: Any) -> TensorVariable:
 # ---------------------------------------------------------------------------------------------
 
 
-def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
+def log_normaliser(alpha: TensorLike, n_items: int, distance: str) -> TensorVariable:
     r"""Logarithm of the normaliser :math:`Z_n(\alpha / n)`, shape of `alpha`.
-
-    Under Spearman's distance with more than 22 items, Markov chains estimate it once per process,
-    in about ten seconds. A UserWarning then reports the standard error.
 
     References
     ----------
@@ -202,21 +197,11 @@ def log_normaliser(alpha: Any, n_items: int, distance: str) -> TensorVariable:
     >>> round(float(log_normaliser(3.0, 10, "kendall").eval()), 8)
     9.69641008
     """
-    check_distance(distance)
+    check_distance(distance, n_items)
     # PyTensor stores constants that fit in single precision
     t = pt.cast(pt.as_tensor_variable(alpha), "float64") / n_items
     if distance == "kendall":
         return _kendall_log_normalisers(t, n_items)[..., -1]
-    if distance == "spearman" and n_items > MOST_ITEMS:
-        estimate = estimated_normaliser(n_items)
-        warnings.warn(
-            f"The normaliser of Spearman's distance between {n_items} items is estimated: the "
-            f"standard error of its logarithm is at most {estimate.error.max():.2g} per ranking. "
-            f"It is exact up to {MOST_ITEMS} items. The footrule is exact for any number.",
-            UserWarning,
-            stacklevel=2,
-        )
-        return curve_value(t, *estimate.curve)
     return curve_value(t, *_normaliser_curve(n_items, distance))
 
 
@@ -241,13 +226,17 @@ def _kendall_log_normalisers(t: TensorVariable, n_items: int) -> TensorVariable:
     return pt.cumsum(pt.log(sums), axis=-1)
 
 
-def check_distance(distance: str) -> None:
-    """Raise if there is no such distance."""
-    if distance in DISTANCES:
-        return
-    known = ", ".join(map(repr, DISTANCES))
-    hint = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
-    raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{hint}")
+def check_distance(distance: str, n_items: int) -> None:
+    """Raise if there is no such distance, or no exact normaliser of it."""
+    if distance not in DISTANCES:
+        known = ", ".join(map(repr, DISTANCES))
+        hint = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
+        raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{hint}")
+    if distance == "spearman" and n_items > MOST_ITEMS:
+        raise ValueError(
+            f"Spearman's distance needs at most {MOST_ITEMS} items, because its normaliser sums "
+            f"over sets of items; there are {n_items}. Use 'footrule' or 'kendall'."
+        )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -256,51 +245,14 @@ def check_distance(distance: str) -> None:
 
 
 def mallows_logp(
-    ranks: Any, consensus: Any, alpha: Any, *, distance: str = "footrule"
+    ranks: TensorLike,
+    consensus: TensorLike,
+    alpha: TensorLike,
+    distance: str = "footrule",
+    *,
+    n_items: int | None = None,
 ) -> TensorVariable:
-    r"""Log-probability of full rankings, :math:`-\frac{\alpha}{n} d(\pi, \rho) - \log Z_n`, (...).
-
-    Parameters
-    ----------
-    ranks, consensus : tensor_like of int, (..., n)
-        Ranks from 1 of the same items; leading axes broadcast. The number of items must be known.
-    alpha : tensor_like of float, (...)
-        Non-negative concentration, of each ranking or of all.
-    distance : {"footrule", "spearman", "kendall"}
-
-    Examples
-    --------
-    >>> float(mallows_logp([1, 2, 3], [1, 2, 3], 0.0).exp().eval().round(6))
-    0.166667
-    """
-    ranks, consensus = pt.as_tensor_variable(ranks), pt.as_tensor_variable(consensus)
-    alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
-    n = known_items(ranks, consensus)
-    return -alpha / n * _distance(ranks, consensus, n, distance) - log_normaliser(
-        alpha, n, distance
-    )
-
-
-def _distance(ranks: Any, consensus: Any, n: int, distance: str) -> TensorVariable:
-    """Distance between full rankings, (...)."""
-    ranks, consensus = (pt.cast(x, "int64") for x in (ranks, consensus))
-    if distance == "footrule":
-        found = pt.sum(pt.abs(ranks - consensus), axis=-1)
-    elif distance == "spearman":
-        found = pt.sum((ranks - consensus) ** 2, axis=-1)
-    else:
-        # adding zeros of both gives them the same leading axes; broadcasting would compute shapes
-        rows = [x + pt.zeros_like(ranks + consensus) for x in (ranks, consensus)]
-        flat = [x if x.ndim == 2 else x.reshape((-1, n)) for x in rows]
-        found = pt.sum(PassedOver()(np.zeros(max(n - 1, 1)), *flat), axis=-1)
-        found = found if rows[0].ndim == 2 else found.reshape(rows[0].shape[:-1])
-    return pt.cast(found, "float64")
-
-
-def partial_logp(
-    ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
-) -> TensorVariable:
-    r"""Log-probability of partial rankings, (n_rankings,): the sum over their completions.
+    r"""Log-probability of full and partial rankings, (n_rankings,): a sum over completions.
 
     .. math:: \log \sum_{\pi \text{ completes } y} e^{-\frac{\alpha}{n} d(\pi, \rho)} - \log Z_n
 
@@ -315,28 +267,31 @@ def partial_logp(
     consensus : tensor_like of int, (n_rankings, n_slots)
         Ranks of the same items among all n; any value in empty slots.
     alpha : tensor_like of float, () or (n_rankings,)
-    distance : str
+        Non-negative concentration, of all rankings or of each.
+    distance : {"footrule", "spearman", "kendall"}
         `check_partial` finds rankings whose sum is too long.
-    n_items : int
-        Number of items in the consensus.
+    n_items : int, optional
+        Number of items in the consensus; by default, the number of slots.
 
     Examples
     --------
     The best of three items, and the order of two items out of three:
 
     >>> rows = [[1, 2, 2], [2, 1, 0]], [[1, 2, 3], [1, 3, 2]]
-    >>> partial_logp(*rows, 3.0, distance="kendall", n_items=3).exp().eval().round(4).tolist()
+    >>> mallows_logp(*rows, 3.0, "kendall").exp().eval().round(4).tolist()
     [0.6652, 0.1558]
     """
+    ranks = pt.as_tensor_variable(ranks)
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
-    total = log_sum_of_completions(ranks, consensus, alpha, distance=distance, n_items=n_items)
+    n_items = known_items(ranks) if n_items is None else n_items
+    total = log_sum_of_completions(ranks, consensus, alpha, distance, n_items=n_items)
     return total - log_normaliser(alpha, n_items, distance)
 
 
 def log_sum_of_completions(
-    ranks: Any, consensus: Any, alpha: Any, *, distance: str, n_items: int
+    ranks: TensorLike, consensus: TensorLike, alpha: TensorVariable, distance: str, *, n_items: int
 ) -> TensorVariable:
-    """Return the log sum over completions, without the normaliser; arguments of `partial_logp`."""
+    """Return the log sum over completions, without the normaliser; arguments of `mallows_logp`."""
     ranks, consensus = (pt.cast(pt.as_tensor_variable(x), "int64") for x in (ranks, consensus))
     t = alpha / n_items + pt.zeros_like(ranks[:, 0], dtype="float64")
     return LogSumOfCompletions(n_items, DISTANCES.index(distance))(t, ranks, consensus)
@@ -358,9 +313,9 @@ def check_partial(distance: str, ranks: Any, n_items: int) -> int | None:
 
 
 def draw_rankings(
-    consensus: Any,
-    alpha: Any,
-    seed: Any,
+    consensus: TensorLike,
+    alpha: TensorLike,
+    seed: TensorLike,
     *,
     shape: Any,
     distance: str,
@@ -368,8 +323,6 @@ def draw_rankings(
     by_stage: bool = False,
 ) -> TensorVariable:
     """Draw full rankings: ranks among all items, (..., n_slots).
-
-    Draws are exact, except under Spearman's distance with more than 22 items.
 
     Parameters
     ----------
@@ -391,10 +344,10 @@ def draw_rankings(
     >>> draw_rankings([3, 1, 2], 1e6, 1, shape=(2,), distance="kendall").eval().tolist()
     [[3, 1, 2], [3, 1, 2]]
     """
-    check_distance(distance)
     consensus, alpha = pt.as_tensor_variable(consensus), pt.as_tensor_variable(alpha)
     zero = pt.zeros(shape)[..., None]
     n = known_items(consensus) if n_items is None else n_items
+    check_distance(distance, n)
     if not by_stage:
         n_stages = max(n - 1, 1) if distance == "kendall" else 1
         alpha = alpha[..., None] + np.zeros(n_stages)
@@ -421,7 +374,7 @@ def known_items(*ranks: TensorVariable) -> int:
 # ---------------------------------------------------------------------------------------------
 
 
-def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
+def consensus_costs(ranks: TensorLike, distance: str) -> TensorVariable:
     """Return what each ranking adds to the costs of a consensus, (n_rankings, n, n).
 
     Under the footrule and Spearman's distance, it is the distance between an item's rank and each
@@ -438,8 +391,30 @@ def consensus_costs(ranks: Any, distance: str) -> TensorVariable:
     return pt.cast(found, "float64")
 
 
-def summed_out_logp(
-    ranks: Any, alpha: Any, *, distance: str = "footrule", weight: Any = None, sizes: Any = None
+def total_costs(ranks: Any, weight: Any, distance: str) -> NDArray[np.float64]:
+    """Return the sum of `consensus_costs` of rankings, (n, n), each of which counts `weight` times.
+
+    Examples
+    --------
+    >>> total_costs(np.array([[1, 2], [2, 1], [1, 2]]), np.ones(3), "footrule").tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
+    """
+    n = ranks.shape[1]
+    if distance == "kendall":
+        return np.array([weight @ (rank[:, None] < ranks) for rank in ranks.T])
+    cell = np.arange(n) * n + ranks - 1
+    counts = np.bincount(cell.ravel(), np.repeat(weight, n), n * n).reshape(n, n)
+    apart = abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return np.asarray(counts @ (apart**2 if distance == "spearman" else apart))
+
+
+def marginal_logp(
+    ranks: TensorLike,
+    alpha: TensorLike,
+    distance: str = "footrule",
+    *,
+    weight: TensorLike | None = None,
+    sizes: TensorLike | None = None,
 ) -> TensorVariable:
     r"""Log-probability of all rankings together, the consensus marginalised over a flat prior.
 
@@ -468,13 +443,13 @@ def summed_out_logp(
     --------
     Two rankings that agree are more probable than two that do not.
 
-    >>> [round(float(summed_out_logp([[1, 2], x], 1.0).exp().eval()), 4) for x in ([1, 2], [2, 1])]
+    >>> [round(float(marginal_logp([[1, 2], x], 1.0).exp().eval()), 4) for x in ([1, 2], [2, 1])]
     [0.3034, 0.1966]
     """
     ranks = pt.as_tensor_variable(ranks)
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
     n = known_items(ranks)
-    check_summed_out(distance, n)
+    check_marginal(distance, n)
     costs = consensus_costs(ranks, distance)
     weight = pt.ones_like(costs[:, 0, 0]) if weight is None else pt.as_tensor_variable(weight)
     # if alpha is one number, take it out of the sum over rankings, which is then a sum of data
@@ -492,15 +467,20 @@ def consensus_curve(ranks: Any, weight: Any, distance: str) -> tuple[Any, Curve]
     `ranks` (n_rankings, n) are by item. All rankings share one concentration; each counts `weight`
     times.
     """
-    costs = consensus_costs(ranks, distance).eval(mode="FAST_COMPILE")
-    cost = np.tensordot(weight, costs, 1)
+    cost = total_costs(ranks, weight, distance)
     return cost, curve_of_orders(cost, COST_TYPE[distance])
 
 
-def summed_out_along_curve(
-    alpha: Any, curve: Curve, weight: Any, *, n_items: int, distance: str, sizes: Any = None
+def marginal_logp_on_curve(
+    alpha: TensorVariable,
+    curve: Curve,
+    weight: TensorLike,
+    *,
+    n_items: int,
+    distance: str,
+    sizes: TensorLike | None = None,
 ) -> TensorVariable:
-    """Compute `summed_out_logp` for one `alpha` from a `Curve`, whose fields may be variables."""
+    """Compute `marginal_logp` for one `alpha` from a `Curve`, whose fields may be variables."""
     total = curve_value(alpha / n_items, *curve)
     log_z = pt.sum(weight * log_normaliser_given_sizes(alpha, n_items, distance, sizes))
     return total - gammaln(n_items + 1.0) - log_z
@@ -527,9 +507,9 @@ def log_normaliser_given_sizes(
     return total - pt.sum(table[rows, sizes], axis=1)
 
 
-def check_summed_out(distance: str, n_items: int) -> None:
+def check_marginal(distance: str, n_items: int) -> None:
     """Raise if there is no such distance, or if the sum over all consensus orders is too long."""
-    check_distance(distance)
+    check_distance(distance, 0)
     if n_items > MOST_ITEMS:
         raise ValueError(
             f"The consensus can be marginalised for at most {MOST_ITEMS} items; there are "

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorLike, TensorVariable
 from scipy.special import gammaln
 
 from bayesrank.likelihoods.mallows.op import (
     LogSumOverOrders,
     PassedOver,
-    check_summed_out,
+    check_marginal,
     known_items,
     n_chosen,
 )
@@ -35,8 +35,8 @@ from bayesrank.likelihoods.ops import KernelOp
 __all__ = [
     "StagePairs",
     "log_normaliser_of_stages",
+    "marginal_stages_logp",
     "stages_logp",
-    "summed_out_stages_logp",
 ]
 
 
@@ -55,7 +55,7 @@ def _log_z_of_stages(t: Any, n: int) -> TensorVariable:
     return pt.log(pt.sum(pt.switch(possible, pt.exp(costs), 0.0), axis=-1))
 
 
-def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
+def stages_logp(ranks: TensorLike, consensus: TensorLike, alpha: TensorLike) -> TensorVariable:
     """Log-probability of full rankings and top-k lists, (n_rankings,), by the formula above.
 
     Parameters
@@ -87,7 +87,9 @@ def stages_logp(ranks: Any, consensus: Any, alpha: Any) -> TensorVariable:
     return -pt.sum(t * passed, axis=1) - log_normaliser_of_stages(alpha, n, n_chosen(ranks))
 
 
-def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVariable:
+def log_normaliser_of_stages(
+    alpha: TensorLike, n_items: int, chosen: TensorVariable
+) -> TensorVariable:
     """Logarithm of the normaliser of each ranking, (n_rankings,): the product over its stages.
 
     `alpha` is (n_stages,) or (n_rankings, n_stages). `chosen` is the number of items that each
@@ -103,7 +105,9 @@ def log_normaliser_of_stages(alpha: Any, n_items: int, chosen: Any) -> TensorVar
     return pt.sum(pt.switch(used, log_z, 0.0), axis=1) + rest
 
 
-def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> TensorVariable:
+def marginal_stages_logp(
+    ranks: TensorLike, alpha: TensorLike, weight: TensorLike | None = None
+) -> TensorVariable:
     r"""Log-probability of all rankings together, the consensus marginalised over a flat prior.
 
     The cost of a consensus is a sum over pairs. Putting i after k costs :math:`\sum_j t_j m_j`,
@@ -112,12 +116,12 @@ def summed_out_stages_logp(ranks: Any, alpha: Any, weight: Any = None) -> Tensor
 
     Examples
     --------
-    >>> float(summed_out_stages_logp([[1, 2], [1, 2]], [1.0]).exp().eval().round(4))
+    >>> float(marginal_stages_logp([[1, 2], [1, 2]], [1.0]).exp().eval().round(4))
     0.265
     """
     ranks = pt.cast(pt.as_tensor_variable(ranks), "int64")
     n = known_items(ranks)
-    check_summed_out("kendall", n)
+    check_marginal("kendall", n)
     alpha = pt.cast(pt.as_tensor_variable(alpha), "float64")
     weight = pt.ones_like(ranks[:, 0], dtype="float64") if weight is None else weight
     pairs = StagePairs()(alpha, ranks, pt.as_tensor_variable(weight))

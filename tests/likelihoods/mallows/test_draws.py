@@ -50,17 +50,6 @@ def test_the_mean_distance_of_many_items_is_that_of_the_normaliser(distance, n, 
     np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(np.arange(n) + 1, (number, 1)))
 
 
-def test_draws_of_many_items_under_spearmans_distance_are_ends_of_chains():
-    # known distances: of random rankings at zero, and where only neighbours exchange
-    n, number = 40, 1500
-    consensus = np.arange(1, n + 1)
-    for alpha, mean in ((0.0, n * (n**2 - 1) / 6), (120.0, 2 * (n - 1) * np.exp(-6.0))):
-        found = draws("spearman", n, alpha, number)
-        np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(consensus, (number, 1)))
-        d = ((found - consensus) ** 2).sum(axis=1)
-        assert abs(d.mean() - mean) < 5.5 * d.std() / np.sqrt(number) + 0.05
-
-
 @for_each("distance", DISTANCES)
 def test_every_row_has_its_own_alpha_and_consensus(distance):
     for alpha in (1e6, 1e305, np.inf):

@@ -8,16 +8,8 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import gammaln
 
-from bayesrank.likelihoods.mallows import (
-    DISTANCES,
-    PLACES,
-    curve_value,
-    draw_rankings,
-    log_normaliser,
-)
+from bayesrank.likelihoods.mallows import DISTANCES, log_normaliser
 from bayesrank.likelihoods.mallows.footrule import footrule_table
-from bayesrank.likelihoods.mallows.order_kernels import log_sum_of_orders
-from bayesrank.likelihoods.mallows.spearman import estimated_normaliser
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import distances, log_z
 
@@ -104,52 +96,5 @@ def test_an_unknown_distance_is_refused():
         log_normaliser(1.0, 5, "foot")
     with pytest.raises(ValueError, match="It was removed; the R package BayesMallows has it"):
         log_normaliser(1.0, 5, "cayley")
-
-
-# Spearman's normaliser beyond the sums over sets
-
-
-def estimated(n, seed=1):
-    """An estimate, and its value and slope as a function of t."""
-    estimate, t = estimated_normaliser(n, seed), pt.dvector("t")
-    found = curve_value(t, *estimate.curve)
-    outputs = [found, pytensor.grad(found.sum(), t)]
-    return estimate, pytensor.function([t], outputs, mode="FAST_COMPILE")
-
-
-@for_each("n", [5, 9, 13])
-def test_an_estimate_is_as_near_as_it_says_and_known_at_the_ends(n, monkeypatch):
-    monkeypatch.setattr("bayesrank.likelihoods.mallows.spearman.N_EXCHANGES", 8_000_000)
-    estimated_normaliser.cache_clear()
-    estimate, f = estimated(n)
-    estimated_normaliser.cache_clear()
-    squares = np.subtract.outer(np.arange(n), np.arange(n)) ** 2.0
-    ends = np.array([0.0, 1e-7, 9.0, 1e5])
-    t = np.concatenate([estimate.at[::2], ends])
-    exact = [log_sum_of_orders(x * squares, PLACES) for x in t]
-    values = np.array([value for value, _ in exact])
-    slopes = np.array([(gradient * squares).sum() for _, gradient in exact])
-    value, slope = f(t)
-    off = (value - values)[:-4] / estimate.error[::2]
-    assert abs(off).max() < 5.5
-    assert 0.3 < np.sqrt((off**2).mean()) < 2.5  # and not much nearer
-    warm = t < 1.0
-    np.testing.assert_allclose(slope[warm], slopes[warm], rtol=0.1)
-    np.testing.assert_allclose(value[-4:], values[-4:], atol=1e-6)
-    np.testing.assert_allclose(slope[-4:], slopes[-4:], rtol=1e-3, atol=1e-5)
-
-
-@pytest.mark.slow  # the long chains
-def test_the_normaliser_of_thirty_items_says_its_error():
-    alpha = np.array([0.5, 3.0, 20.0])
-    with pytest.warns(UserWarning, match="30 items is estimated: the standard error"):
-        value, slope = normaliser(30, "spearman")(alpha)
-    estimate, other = estimated(30, seed=2)
-    assert estimate.error.max() < 0.02
-    np.testing.assert_allclose(value, other(alpha / 30)[0], atol=8 * estimate.error.max())
-    # distances of draws, which are chains from another start
-    consensus = np.arange(1, 31)
-    for a, s in zip(alpha, slope, strict=True):
-        drawn = draw_rankings(consensus, a, 1, shape=(2000,), distance="spearman").eval()
-        d = ((drawn - consensus) ** 2).sum(axis=1)
-        assert abs(d.mean() + 30 * s) < 5.5 * d.std() / np.sqrt(2000) + 0.01 * d.mean()
+    with pytest.raises(ValueError, match=r"at most 22 items, .*; there are 23\."):
+        log_normaliser(1.0, 23, "spearman")

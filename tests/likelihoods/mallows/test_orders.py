@@ -15,8 +15,8 @@ from bayesrank.likelihoods.mallows import (
     PAIRS,
     PLACES,
     consensus_curve,
-    summed_out_along_curve,
-    summed_out_logp,
+    marginal_logp,
+    marginal_logp_on_curve,
 )
 from bayesrank.likelihoods.mallows.op import LogSumOverOrders
 from bayesrank.likelihoods.mallows.order_kernels import (
@@ -160,27 +160,11 @@ def test_the_op_its_gradient_and_its_second_derivatives(kind, mode, rng):
         np.testing.assert_allclose(twice[r], weight * (ahead[0] - ahead[1]) / 2e-5, atol=1e-7)
 
 
-@for_each("distance", DISTANCES)
-def test_the_consensus_summed_out_is_the_sum_over_all_rankings(distance, rng):
-    weight = np.array([1.0, 2.0, 0.5, 3.0])
-    for n in (1, 2, 5):
-        ranks = rng.permuted(np.tile(np.arange(1, n + 1), (4, 1)), axis=1)
-        for alpha in (pt.dscalar("alpha"), pt.dvector("alpha")):
-            total = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
-            f = pytensor.function([alpha], total)
-            for value in ([0.0, 1.0, 7.0, 3.0],) if alpha.ndim else (0.0, 2.5, 1e5):
-                expected = log_sum_over_consensus(ranks.tolist(), value, distance, weight)
-                assert f(value) == pytest.approx(expected, rel=1e-12, abs=1e-10)
-
-
 def test_too_many_items_are_refused():
     with pytest.raises(ValueError, match="at most 22 items; there are 23"):
-        summed_out_logp([np.arange(1, 24)], 1.0)
-
-
-def test_an_unknown_number_of_items_is_refused():
+        marginal_logp([np.arange(1, 24)], 1.0)
     with pytest.raises(ValueError, match="needs a known number of items"):
-        summed_out_logp(pt.lmatrix(), 1.0)
+        marginal_logp(pt.lmatrix(), 1.0)
 
 
 @for_each("distance", DISTANCES)
@@ -189,8 +173,8 @@ def test_of_one_concentration_the_sum_is_interpolated(distance, rng):
     weight = np.resize([1.0, 2.0], 9)
     alpha = pt.dscalar("alpha")
     _, curve = consensus_curve(ranks, weight, distance)
-    found = summed_out_along_curve(alpha, curve, weight, n_items=7, distance=distance)
-    summed = summed_out_logp(ranks, alpha, distance=distance, weight=weight)
+    found = marginal_logp_on_curve(alpha, curve, weight, n_items=7, distance=distance)
+    summed = marginal_logp(ranks, alpha, distance=distance, weight=weight)
     outputs = [y for x in (found, summed) for y in (x, pytensor.grad(x, alpha))]
     f = pytensor.function([alpha], outputs)
     for a in (0.0, *np.geomspace(1e-6, 1e3, 40), 1e6):
@@ -204,7 +188,7 @@ def test_rankings_that_agree_in_all_or_nothing_are_interpolated_too(ranks):
     one, n = np.ones(len(ranks)), len(ranks[0])
     _, curve = consensus_curve(np.array(ranks), one, "footrule")
     alpha = pt.dscalar("alpha")
-    found = summed_out_along_curve(alpha, curve, one, n_items=n, distance="footrule")
+    found = marginal_logp_on_curve(alpha, curve, one, n_items=n, distance="footrule")
     f = pytensor.function([alpha], found)
     for a in (0.0, 2.0, 50.0, 1e5):
         assert f(a) == pytest.approx(log_sum_over_consensus(ranks, a, "footrule"), abs=1e-9)

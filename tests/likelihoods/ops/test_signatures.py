@@ -16,7 +16,6 @@ import pytest
 from bayesrank.likelihoods.mallows import op as mallows
 from bayesrank.likelihoods.mallows import stages
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS
-from bayesrank.likelihoods.mixture import MixtureLogp
 from bayesrank.likelihoods.mpm import op as mpm
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp, Pullback
 from bayesrank.likelihoods.ops.signatures import LengthError, axes_of, check, rules_of
@@ -25,7 +24,6 @@ from bayesrank.likelihoods.plackett_luce import per_item, per_slot, remainders
 from bayesrank.likelihoods.pmop import op as pmop
 
 OPS = [
-    MixtureLogp(),
     mallows.LogSumOverOrders(PAIRS),
     mallows.LogSumOfCompletions(4, 0),
     mallows.RankingsDraw(4, 0),
@@ -148,7 +146,7 @@ def test_all_ops_with_kernels_are_in_the_table():
 @pytest.mark.parametrize("op", [*OPS, *DERIVED], ids=label)
 def test_every_op_refuses_every_mismatch_in_python_and_when_a_graph_is_made(op):
     ruled = refuse_every_mismatch(op, in_python(op))
-    alone = {"LogRemainder", "MixtureLogp"}  # one input, no axis twice
+    alone = {"LogRemainder"}  # one input, no axis twice
     assert ruled > 0 or type(op).__name__ in alone
 
     def known(shapes):

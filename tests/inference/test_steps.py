@@ -1,11 +1,11 @@
-"""Sweeps of a consensus with given costs, against its exact distribution."""
+"""Sweeps and searches of a consensus with given costs, against its exact distribution."""
 
 import arviz as az
 import numpy as np
 
+from bayesrank.inference.mixtures.metropolis import WINDOW, climb_by_pairs, gibbs_sweep, move_to
 from bayesrank.likelihoods.mallows import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
-from bayesrank.likelihoods.mallows.step_kernels import WINDOW, consensus_sweep_kernel
 from tests.likelihoods.loops import for_each
 
 
@@ -14,10 +14,10 @@ from tests.likelihoods.loops import for_each
 def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
     cost = rng.gamma(1.0, 1.0, (n, n)) * (2.0 if kind == PLACES else 0.7)
     exact = places_of_orders(cost, kind)
-    n_draws = 2500
+    n_draws = 1500
     ranks, draws = np.arange(1, n + 1), np.empty((n_draws, n), int)
-    for draw, seed in zip(draws, rng.integers(0, 2**62, n_draws), strict=True):
-        assert 0 <= consensus_sweep_kernel(cost, kind, ranks, 2, seed) <= 1
+    for draw in draws:
+        assert 0 <= gibbs_sweep(ranks, cost, kind, 2, rng) <= 1
         draw[:] = ranks
     np.testing.assert_array_equal(np.sort(draws, axis=1), np.tile(np.arange(n) + 1, (n_draws, 1)))
     here = (draws[:, :, None] == np.arange(1, n + 1)).reshape(1, n_draws, -1).astype(float)
@@ -29,3 +29,20 @@ def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
     if n > WINDOW:
         ess = [az.ess(here[:, :, i]) for i in np.flatnonzero((p > 0.2) & (p < 0.8))]
         assert min(map(float, ess)) > effective * n_draws
+
+
+def test_a_search_by_leaps_ends_where_no_leap_of_one_item_is_cheaper(rng):
+    cost = rng.normal(size=(7, 7))
+
+    def paid(ranks):
+        return cost[ranks[:, None] > ranks].sum()
+
+    start = rng.permutation(7) + 1
+    found = start.copy()
+    climb_by_pairs(found, cost)
+    assert paid(found) < paid(start)
+    for item in range(7):
+        for place in range(1, 8):
+            other = found.copy()
+            move_to(other, item, place)
+            assert paid(other) >= paid(found) - 1e-9
