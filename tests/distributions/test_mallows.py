@@ -99,19 +99,6 @@ def test_the_consensus_is_summed_out_of_observed_rankings(distance):
         np.testing.assert_allclose(slope, numeric, atol=1e-7)
 
 
-def test_a_random_consensus_is_a_ranking_among_the_parameters():
-    with pm.Model(coords=R.coords) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")
-        br.Mallows("y", consensus, 2.0, distance="kendall", observed=R)
-    logp = model.compile_logp(vars=model["y"])
-    found = float(logp({"consensus": CONSENSUS}))
-    assert found == pytest.approx(R.weight @ exact(2.0, "kendall"))
-    # summed over the consensus by hand
-    each = [float(logp({"consensus": rho})) for rho in every_ranking(4)]
-    expected = log_sum_over_consensus(RANKS.tolist(), 2.0, "kendall", R.weight)
-    assert np.logaddexp.reduce(each) - np.log(24) == pytest.approx(expected)
-
-
 def test_a_consensus_may_be_by_ranker():
     by_ranker = np.array([[1, 2, 3, 4], [2, 1, 3, 4], [4, 3, 2, 1]])
     with pm.Model(coords=R.coords) as model:
@@ -208,14 +195,6 @@ def test_weak_orders_of_given_sizes_sum_to_one():
         expected = number * np.exp(logp[:3])
         assert sum(count) == number
         assert ((count - expected) ** 2 / expected).sum() < 40  # two degrees of freedom
-
-
-def test_top_lists_of_arrays_are_observed():
-    ranks = np.array([[2, 1, 3, 3], [3, 3, 2, 1]])
-    with pm.Model() as model:
-        br.Mallows("y", CONSENSUS, 2.0, distance="kendall", sizes=[1, 1, 2], observed=ranks)
-    expected = sum(log_probability(y, CONSENSUS, 2.0, "kendall") for y in ranks)
-    assert float(model.compile_logp()({})) == pytest.approx(expected)
 
 
 def test_ties_are_summed_with_the_consensus_under_kendalls_distance():

@@ -59,13 +59,6 @@ def test_every_row_has_its_own_alpha_and_consensus(distance):
         assert not at_consensus[::2].all()
 
 
-def test_shapes_broadcast_to_that_of_the_draws():
-    alpha = [[1.0], [1e6]]
-    found = draw_rankings([2, 1, 3], alpha, 3, shape=(2, 3), distance="kendall").eval()
-    assert found.shape == (2, 3, 3)
-    np.testing.assert_array_equal(found[1], np.tile([2, 1, 3], (3, 1)))
-
-
 def test_what_cannot_be_drawn_raises():
     with pytest.raises(ValueError, match="alpha must be a number"):
         draws("kendall", 3, np.nan, 1)
