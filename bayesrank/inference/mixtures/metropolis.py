@@ -1,7 +1,7 @@
 """Random and greedy search over rankings: leaps (Vitelli et al., JMLR 2018) and exchanges.
 
-Where the log density is minus a sum of costs over items and places, or over pairs of items, exact
-draws of the order of several items precede the leaps.
+The log density may be minus a sum of costs, over items and places or over pairs of items. Then
+exact draws of the order of several items precede the leaps.
 """
 
 from collections.abc import Callable

@@ -392,7 +392,7 @@ def consensus_costs(ranks: TensorLike, distance: str) -> TensorVariable:
 
 
 def total_costs(ranks: Any, weight: Any, distance: str) -> NDArray[np.float64]:
-    """Return the sum of `consensus_costs` of rankings, (n, n), each of which counts `weight` times.
+    """Sum the `consensus_costs` of rankings, times their weights, (n, n).
 
     Examples
     --------
