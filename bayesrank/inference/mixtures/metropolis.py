@@ -65,8 +65,8 @@ def metropolis_sweep(
 
 def gibbs_sweep(
     ranks: Any,
-    cost: NDArray[np.float64],
-    cost_type: int,
+    cost: Any,
+    cost_type: int | None,
     leap: int,
     rng: np.random.Generator,
 ) -> float:
