@@ -35,7 +35,7 @@ from bayesrank.data.derive.stages import Stages, stage_table
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
-from bayesrank.data.read import entries
+from bayesrank.data.read import choice_entries, entries
 from bayesrank.data.read.count_entries import (
     assign_one_problem,
     check_method,
@@ -62,8 +62,8 @@ class Rankings(Frozen):
     """An immutable, validated, ragged collection of weak orders.
 
     Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
-    ``from_ranks`` or ``from_preflib``. The constructor itself accepts padded arrays, with slots in
-    any order, and sorts the slots best first.
+    ``from_ranks``, ``from_best_worst`` or ``from_preflib``. The constructor itself accepts padded
+    arrays, with slots in any order, and sorts the slots best first.
 
     ``rankings[3]`` is an ordering: a list of items, best first, with blocks as sets.
     ``rankings[:3]`` and ``rankings[mask]`` are rankings. Positions count from 0; `subset` selects
@@ -294,6 +294,109 @@ class Rankings(Frozen):
         columns = entries.Columns(ranker, item, ranking, weight, by)
         table = entries.from_table(frame, rank, "rank", columns, items, features)
         return cls._from_entries(table)
+
+    @classmethod
+    def from_best_worst(
+        cls,
+        frame: Source,
+        *,
+        respondent: str,
+        task: str | None = None,
+        item: str | Sequence[str],
+        best: str | None = None,
+        worst: str | None = None,
+        choice: str | None = None,
+        several: bool = False,
+        missing: Literal["raise", "drop", "keep"] = "raise",
+        positions: bool | None = None,
+        anchor: str | None = None,
+        matters: str | Sequence[str] | None = None,
+        anchor_item: Hashable = "threshold",
+        weight: str | None = None,
+        items: Labels | None = None,
+        features: Features | Sequence[str] | None = None,
+        by: str | Sequence[str] = (),
+    ) -> Self:
+        """Read best-worst tasks (MaxDiff): each is the weak order {best} > {middle} > {worst}.
+
+        The order of the middle is unknown, so `PlackettLuce` sums over all orders of it. If only
+        the best (or the worst) of a task is known, the other items are one block.
+
+        Parameters
+        ----------
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            A long table, one row per item shown, or a wide table, one row per task. Files are read
+            as in `from_ratings`.
+        respondent : str
+            Column of the rankers.
+        task : str, optional
+            Column that separates the tasks of a respondent. By default, each respondent of a long
+            table did one task, and each row of a wide table is one task.
+        item : str or list of str
+            In a long table, the column of the item shown. In a wide table, the columns of the items
+            shown, or a pattern of their names, such as ``"item_*"``. Empty cells are allowed.
+        best, worst : str, optional
+            In a long table, columns of flags: 1 or 0, True or False, "x" or empty. In a wide table,
+            columns of the items chosen, by label or by position 1, 2, ....
+        choice : str, optional
+            In a long table, one column of codes instead: "best", "worst" or empty, or 1, -1 or 0.
+        several : bool
+            Whether a task may have several best or worst items, which then form a block.
+        missing : "raise", "drop" or "keep"
+            What to do with a task in which nothing was chosen: refuse it, leave it out, or keep it
+            as one block, which says nothing about utilities.
+        positions : bool, optional
+            Whether `best` and `worst` of a wide table are positions; by default, whatever fits.
+        anchor : str, optional
+            Column with the answer to a further question of the task: do "all", "some" or "none" of
+            these items matter? Empty where it was not asked. If only the best was asked, the column
+            may also tell whether none of the items matters, True or False. The task then includes a
+            threshold item, above all items ("none") or below them ("all"). With "some", it is in
+            one block with the middle.
+        matters : str or list of str, optional
+            Column of flags: whether an item matters, which is then above the threshold; the others
+            are below. Empty where it was not asked. In a wide table, one column per column of
+            items. A task with these flags needs no best or worst.
+        anchor_item : label
+            Name of the threshold item, the last of the item axis unless `items` includes it. It is
+            also the name of a feature that is 1 for the threshold, if `features` are columns.
+        weight, items, features, by
+            As in `from_ratings`.
+
+        Raises
+        ------
+        ValueError
+            If a task has the same best and worst item, or an item chosen that was not shown. Also
+            if it shows an item twice, or a single item. Also if it has several best or worst items
+            without `several`, or an anchor that contradicts the choices. The message names the row.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> wide = pd.DataFrame({"id": [7, 7], "set": [1, 2], "best": ["tea", "milk"]})
+        >>> wide["worst"] = ["milk", "water"]
+        >>> wide[["a", "b", "c"]] = [["tea", "water", "milk"], ["water", "milk", "tea"]]
+        >>> tasks = br.Rankings.from_best_worst(
+        ...     wide, respondent="id", task="set", item=["a", "b", "c"], best="best", worst="worst"
+        ... )
+        >>> list(tasks)
+        [['tea', 'water', 'milk'], ['milk', 'tea', 'water']]
+        """
+        given = choice_entries.from_best_worst(
+            frame,
+            entries.Columns(respondent, "", task, weight, by),
+            item,
+            best,
+            worst,
+            choice,
+            choice_entries.Anchors(anchor, matters, anchor_item),
+            several=several,
+            positions=positions,
+            missing=missing,
+            items=items,
+            features=features,
+        )
+        return cls._from_entries(given)
 
     @classmethod
     def from_orderings(

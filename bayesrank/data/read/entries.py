@@ -155,6 +155,13 @@ class Columns(NamedTuple):
     weight: str | None
     by: str | Sequence[str]
 
+    @property
+    def groups(self) -> list[str]:
+        """Columns of the groups, checked."""
+        by = [self.by] if isinstance(self.by, str) else list(self.by)
+        check_names(by, RANKING_NAMES, "rankings")
+        return by
+
 
 def from_table(
     source: Source,
@@ -165,31 +172,63 @@ def from_table(
     features: Features | Sequence[str] | None,
 ) -> Entries:
     """Read a long table, one row per item in a ranking, with a rating (high is good) or a rank."""
-    ranker, item, ranking, weight, by = columns
-    by = [by] if isinstance(by, str) else list(by)
-    check_names(by, RANKING_NAMES, "rankings")
-    more = features if isinstance(features, list | tuple) else ()
-    numeric = [value, weight, *(name for name in more if isinstance(name, str))]
-    frame = table_of(source, "rankings", labels=[ranker, item, ranking, *by], numbers=numeric)
+    ranker, item, ranking, weight, _ = columns
+    numeric = [value, weight, *column_names(features)]
+    labels = [ranker, item, ranking, *columns.groups]
+    frame = table_of(source, "rankings", labels=labels, numbers=numeric)
     cost = finite_numbers(frame, value, quantity)
     if quantity == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
         cost = -cost if cost.dtype.kind == "f" else ~cost
-    position, axis = encode(frame[item], items, item)
+    named = rankings_in(frame, ranker, ranking)
+    return long_entries(frame, columns, named, cost, items, features)
+
+
+class Named(NamedTuple):
+    """The ranking of each row of a table, and the names of rankings and rankers."""
+
+    row: NDArray[Any]  # (n_rows,) the ranking
+    ranker_idx: NDArray[Any]  # (n_rankings,)
+    rankers: pd.Index
+    labels: pd.Index | None
+
+
+def rankings_in(frame: pd.DataFrame, ranker: str, ranking: str | None) -> Named:
+    """Find the ranking of each row of a long table: by ranker, or by ranker and label."""
     row: NDArray[Any]
     row, ranker_axis = factorize(frame[ranker], ranker)
-    who, labels = np.arange(len(ranker_axis)), None
-    if ranking is not None:
-        named, names = factorize(frame[ranking], ranking)
-        row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
-        who, labels = key // len(names), names.take(key % len(names))
-        if labels.has_duplicates:  # labels restart for each ranker: add the ranker to the name
-            both = zip(ranker_axis.take(who), labels, strict=True)
-            labels = pd.Index([f"{one}/{other}" for one, other in both])
-    n, groups, evidence = len(who), {}, None
-    if weight is not None:
-        given = finite_numbers(frame, weight, "weight").astype(np.float64)
-        evidence = _per_ranking(frame, weight, "weight", given, row, n)
-    for name in by:
+    if ranking is None:
+        return Named(row, np.arange(len(ranker_axis)), axis_index(ranker_axis, ranker), None)
+    named, names = factorize(frame[ranking], ranking)
+    row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
+    who = key // len(names)
+    labels = ranking_names(ranker_axis, who, names.take(key % len(names)))
+    return Named(row, who, axis_index(ranker_axis, ranker), labels)
+
+
+def ranking_names(rankers: pd.Index, who: NDArray[Any], labels: pd.Index) -> pd.Index:
+    """Name rankings by their labels; if these restart for each ranker, add the ranker."""
+    if labels.has_duplicates:
+        both = zip(rankers.take(who), labels, strict=True)
+        labels = pd.Index([f"{one}/{other}" for one, other in both])
+    return axis_index(labels, "ranking")
+
+
+def long_entries(
+    frame: pd.DataFrame,
+    columns: Columns,
+    named: Named,
+    cost: NDArray[Any],
+    items: Labels | None,
+    features: Features | Sequence[str] | None,
+) -> Entries:
+    """Read the items, weights, features and groups of a long table with known rankings."""
+    position, axis = encode(frame[columns.item], items, columns.item)
+    row, n, evidence = named.row, len(named.ranker_idx), None
+    if columns.weight is not None:
+        given = finite_numbers(frame, columns.weight, "weight").astype(np.float64)
+        evidence = _per_ranking(frame, columns.weight, "weight", given, row, n)
+    groups = {}
+    for name in columns.groups:
         codes, axis_of_group = sorted_axis(frame[name], name)
         codes = _per_ranking(frame, name, name, codes, row, n)
         groups[name] = Group(axis_of_group, codes.astype(np.int32))
@@ -198,9 +237,9 @@ def from_table(
         position,
         cost,
         items=axis,
-        rankers=axis_index(ranker_axis, ranker),
-        ranker_idx=who,
-        labels=None if labels is None else axis_index(labels, "ranking"),
+        rankers=named.rankers,
+        ranker_idx=named.ranker_idx,
+        labels=named.labels,
         weight=evidence,
         features=item_features(features, axis, position, frame),
         groups=groups,
@@ -477,6 +516,12 @@ def grouped(
         codes, axis = sorted_axis(pd.Series(listed), name)
         coded[name] = Group(axis, codes.astype(np.int32))
     return coded
+
+
+def column_names(features: Any) -> list[str]:
+    """Return the names of columns among features."""
+    more = features if isinstance(features, list | tuple) else ()
+    return [name for name in more if isinstance(name, str)]
 
 
 def item_features(

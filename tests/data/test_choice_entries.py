@@ -1,0 +1,342 @@
+"""Choice entries: best-worst tasks and choices become weak orders, or are refused with the row."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesrank.data import Rankings, UninformativeRankingWarning
+from tests.data.examples import places
+
+COLUMNS = ("id", "task", "item", "best", "worst")
+LONG = places(
+    (7, 1, "tea", 1, 0),
+    (7, 1, "milk", 0, 0),
+    (7, 1, "water", 0, 0),
+    (7, 1, "juice", 0, 1),
+    (8, 1, "juice", 0, 0),
+    (8, 1, "tea", 0, 1),
+    (8, 1, "milk", 1, 0),
+    columns=COLUMNS,
+)
+WIDE = pd.DataFrame(
+    {
+        "id": [7, 8],
+        "task": [1, 1],
+        "item_1": ["tea", "juice"],
+        "item_2": ["milk", "tea"],
+        "item_3": ["water", "milk"],
+        "item_4": ["juice", None],
+        "best": ["tea", "milk"],
+        "worst": ["juice", "tea"],
+    }
+)
+TASKS = [["tea", {"milk", "water"}, "juice"], ["milk", "juice", "tea"]]
+NAMES = {"respondent": "id", "task": "task", "item": "item", "best": "best", "worst": "worst"}
+
+
+def long(frame=LONG, **options):
+    return Rankings.from_best_worst(frame, **NAMES | options)
+
+
+def wide(frame=WIDE, **options):
+    return Rankings.from_best_worst(frame, **NAMES | {"item": "item_*"} | options)
+
+
+def changed(frame, row, **cells):
+    frame = frame.astype(object).copy()
+    for name, value in cells.items():
+        frame.loc[row, name] = value
+    return frame
+
+
+# Best-worst tasks
+
+
+def test_a_task_is_best_above_middle_above_worst():
+    tasks = long()
+    assert list(tasks) == TASKS
+    assert tasks.labels.tolist() == ["7/1", "8/1"]
+    assert tasks.rankers.tolist() == [7, 8]
+    other = Rankings.from_orderings(TASKS, rest=(), rankers=[7, 8])
+    assert tasks == other._with(labels=tasks.labels)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        LONG.replace({"best": {1: "x", 0: ""}, "worst": {1: "X", 0: None}}),
+        LONG.astype({"best": bool, "worst": bool}),
+        LONG.astype({"best": str, "worst": "category"}),
+        LONG.replace({"best": {1: "yes", 0: "no"}}).astype({"worst": float}),
+    ],
+)
+def test_flags_may_be_written_in_several_ways(frame):
+    assert long(frame) == long()
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        ["best", "", None, "worst", "", "worst", "best"],
+        [1, 0, 0, -1, 0, -1, 1],
+        [1.0, np.nan, np.nan, -1.0, np.nan, -1.0, 1.0],
+        ["B", "", "", "W", "", "w", "b"],
+    ],
+)
+def test_one_column_of_codes_tells_best_and_worst(codes):
+    assert long(LONG.assign(code=codes), best=None, worst=None, choice="code") == long()
+
+
+def test_a_wide_table_tells_the_same_by_label_and_by_position():
+    by_position = WIDE.assign(best=[1, 3], worst=[4, 2])
+    assert wide() == long()
+    assert wide(by_position) == long()
+    assert wide(by_position.astype({"best": str, "worst": float})) == long()
+    assert wide(item=[f"item_{n}" for n in (1, 2, 3, 4)]) == long()
+
+
+def test_numbers_may_be_labels_or_positions():
+    numbers = WIDE.replace({"tea": 1, "milk": 2, "water": 3, "juice": 4})
+    with pytest.raises(ValueError, match=r"may have labels or positions: row 1 has 2, which is a"):
+        wide(numbers)
+    by_label, by_position = wide(numbers, positions=False), wide(numbers, positions=True)
+    assert list(by_label) == [[1, {2, 3}, 4], [2, 4, 1]]
+    assert list(by_position) == [[1, {2, 3}, 4], [1, 2, 4]]
+    large = WIDE.replace({"tea": 11, "milk": 12, "water": 13, "juice": 14})
+    assert list(wide(large)) == [[11, {12, 13}, 14], [12, 14, 11]]
+
+
+def test_each_row_of_a_wide_table_is_a_task_unless_tasks_have_names():
+    tasks = wide(WIDE.assign(id=7), task=None)
+    assert list(tasks) == TASKS
+    assert tasks.ranker_idx.tolist() == [0, 0]
+    with pytest.raises(ValueError, match="respondent 7 has task 1 again in row 1"):
+        wide(WIDE.assign(id=7))
+
+
+def test_tables_in_files_are_read(tmp_path):
+    LONG.to_csv(tmp_path / "long.csv", index=False)
+    WIDE.to_csv(tmp_path / "wide.csv", index=False)
+    cells = [f"item_{n}" for n in (1, 2, 3, 4)]
+    assert list(long(tmp_path / "long.csv")) == list(wide(tmp_path / "wide.csv", item=cells))
+    with pytest.raises(ValueError, match=r"pattern 'item_\*', which needs a DataFrame"):
+        wide(tmp_path / "wide.csv")
+
+
+def test_one_of_best_and_worst_is_enough():
+    assert list(long(worst=None))[1] == ["milk", {"juice", "tea"}]
+    assert list(long(best=None))[1] == [{"juice", "milk"}, "tea"]
+    assert list(wide(worst=None))[1] == ["milk", {"juice", "tea"}]
+    # in one task only
+    assert list(long(changed(LONG, 5, worst=0)))[1] == ["milk", {"juice", "tea"}]
+    two = LONG.iloc[[0, 3]]
+    assert list(long(two)) == [["tea", "juice"]] == list(long(two, best=None))
+
+
+def test_several_items_may_be_chosen_on_request():
+    frame = changed(LONG, 1, best=1)
+    with pytest.raises(ValueError, match="one best item; task '7/1' has two, in row 0 and row 1"):
+        long(frame)
+    assert next(iter(long(frame, several=True))) == [{"tea", "milk"}, "water", "juice"]
+    frame = changed(LONG, 4, worst=1)
+    with pytest.raises(ValueError, match="one worst item; task '8/1' has two, in row 4 and row 5"):
+        long(frame)
+
+
+def test_a_task_without_a_choice_is_refused_dropped_or_kept():
+    frame = changed(LONG, [4, 5, 6], best=0, worst=0)
+    with pytest.raises(ValueError, match="best or worst in 1 task; the first is task '8/1', in ro"):
+        long(frame)
+    tasks = long(frame, missing="drop")
+    assert list(tasks) == TASKS[:1]
+    assert tasks.rankers.tolist() == [7]
+    with pytest.warns(UninformativeRankingWarning):
+        assert list(long(frame, missing="keep"))[1] == [{"tea", "milk", "juice"}]
+    with pytest.raises(ValueError, match="'raise', 'drop' or 'keep'; got 'no'"):
+        long(missing="no")
+    with pytest.raises(ValueError, match="No task has an item that was chosen as best or worst"):
+        long(LONG.assign(best=0, worst=0), missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (changed(LONG, 3, best=1), r"task '7/1' has 'juice' as both, in row 3"),
+        (LONG.iloc[[0]], "at least two items; task 1 shows only 'tea', in row 0"),
+        (changed(LONG, 1, item="tea"), "task '7/1' shows 'tea' again in row 1"),
+        (changed(LONG, 2, best="maybe"), "A flag must be 1 or 0.*'best' has 'maybe' in row 2"),
+        (changed(LONG, 2, id=None), "'id' has a missing label in row 2"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_long_table(frame, message):
+    with pytest.raises(ValueError, match=message):
+        long(frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (changed(WIDE, 1, worst="water"), "must be one of those shown; column 'worst' has 'water'"),
+        (changed(WIDE, 1, worst="milk"), "has 'milk' as both, in row 1"),
+        (changed(WIDE, 0, best=5, worst=1), "'best' has 5 in row 0"),
+        (WIDE.assign(best=[1, 4], worst=[2, 1]), "A position must be .*'best' has 4 in row 1"),
+        (changed(WIDE, 0, item_2="tea"), "task '7/1' shows 'tea' again in row 0"),
+        (
+            changed(WIDE, 1, item_1=None, item_2=None, worst=None),
+            "task '8/1' shows only 'milk', in row 1",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_wide_table(frame, message):
+    with pytest.raises(ValueError, match=message):
+        wide(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"choice": "best"}, "Give either choice=, or best= and worst="),
+        ({"best": None, "worst": None}, "Nothing says what was chosen"),
+        ({"anchor": "a", "matters": "m"}, "one flag per item. Give one of them"),
+        ({"item": ["item"]}, "two or more columns of a wide table"),
+        ({"item": "shown_*"}, "matches 0 columns of the table"),
+        ({"item": ["item", "best"], "choice": "c", "best": None, "worst": None}, "no column 'c'"),
+        ({"item": "thing"}, "no column 'thing'"),
+        ({"by": "item"}, "`by` cannot name a column 'item'"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        long(**options)
+
+
+def test_codes_need_a_long_table():
+    with pytest.raises(ValueError, match="codes by item, which a wide table does not have"):
+        wide(best=None, worst=None, choice="best")
+
+
+def test_weights_groups_and_features_stay_with_the_tasks():
+    frame = LONG.assign(times=[2] * 4 + [3] * 3, land=["B"] * 4 + ["A"] * 3, price=range(7))
+    tasks = long(frame, weight="times", by="land", features=["price"])
+    assert tasks.weight.tolist() == [2, 3]
+    assert tasks.groups["land"].idx.tolist() == [1, 0]
+    assert tasks.features[..., 0].tolist() == [[0, 1, 2, 3], [6, 4, 5, 0]]
+    frame = WIDE.assign(times=[2, 3], land=["B", "A"], age=[30, 40])
+    tasks = wide(frame, weight="times", by=["land"], features=["age"])
+    assert tasks.weight.tolist() == [2, 3]
+    assert tasks.groups["land"].idx.tolist() == [1, 0]
+    assert tasks.features[..., 0].tolist() == [[30] * 4, [40] * 3 + [0]]
+    with pytest.raises(ValueError, match="'age' is missing in row 1"):
+        wide(changed(frame, 1, age=None), features=["age"])
+
+
+# Anchors
+
+ANCHORED = LONG.assign(anchor=["all"] * 4 + ["none"] * 3)
+
+
+def test_the_threshold_is_below_all_or_above_all_or_between():
+    tasks = long(ANCHORED, anchor="anchor")
+    t = "threshold"
+    assert list(tasks) == [[*TASKS[0], t], [t, *TASKS[1]]]
+    assert tasks.items.tolist() == ["juice", "milk", "tea", "water", t]
+    some = long(ANCHORED.assign(anchor="some"), anchor="anchor", anchor_item="t")
+    assert list(some) == [["tea", {"milk", "water", "t"}, "juice"], ["milk", {"juice", "t"}, "tea"]]
+    two = long(LONG.iloc[[0, 3]].assign(anchor="some"), anchor="anchor")
+    assert list(two) == [["tea", t, "juice"]]
+    not_asked = long(ANCHORED.replace({"anchor": {"none": None}}), anchor="anchor")
+    assert list(not_asked) == [[*TASKS[0], t], TASKS[1]]
+
+
+def test_a_wide_table_may_have_an_anchor():
+    tasks = wide(WIDE.assign(anchor=["all", "none"]), anchor="anchor")
+    assert tasks == long(ANCHORED, anchor="anchor")
+
+
+def test_none_of_these_is_asked_with_the_best_alone():
+    frame = LONG.assign(none=[True] * 4 + [False] * 3)
+    first, second = long(frame, worst=None, anchor="none")
+    assert first == ["threshold", "tea", {"milk", "water", "juice"}]
+    assert second == ["milk", {"juice", "tea", "threshold"}]
+    with pytest.raises(ValueError, match=r"needs a best item and no worst.*task '8/1', in row 4"):
+        long(frame, anchor="none")
+
+
+def test_items_that_matter_are_above_the_threshold():
+    frame = LONG.assign(flag=[1, 1, 0, 0, None, None, None])
+    first, second = long(frame, matters="flag")
+    assert first == ["tea", "milk", "threshold", "water", "juice"]
+    assert second == TASKS[1]
+    assert list(long(LONG.assign(flag=1), matters="flag")) == [
+        ["tea", {"milk", "water"}, "juice", "threshold"],
+        ["milk", "juice", "tea", "threshold"],
+    ]
+    assert list(long(LONG.assign(flag=0), matters="flag"))[1] == ["threshold", *TASKS[1]]
+
+
+def test_a_question_of_its_own_needs_no_best_or_worst():
+    own = places(*((7, "own", x, None, None) for x in "abc"), columns=COLUMNS)
+    own = pd.concat([LONG.assign(flag=None), own.assign(flag=[1, 0, 1])], ignore_index=True)
+    assert list(long(own, matters="flag")) == [*TASKS, [{"a", "c"}, "threshold", "b"]]
+    alone = own.iloc[7:]
+    assert list(long(alone, best=None, worst=None, matters="flag")) == [
+        [{"a", "c"}, "threshold", "b"]
+    ]
+
+
+def test_a_wide_table_may_flag_items_that_matter():
+    flags = {f"m{n}": [1, 0] for n in (1, 2, 3)} | {"m4": [0, None]}
+    tasks = wide(WIDE.assign(**flags), matters=[*flags])
+    assert list(tasks) == [
+        ["tea", {"milk", "water"}, "threshold", "juice"],
+        ["threshold", *TASKS[1]],
+    ]
+    with pytest.raises(ValueError, match="names 2 columns for 4 columns of items"):
+        wide(WIDE.assign(**flags), matters=["m1", "m2"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"frame": ANCHORED.assign(anchor="many"), "anchor": "anchor"}, "'anchor' has 'many' in"),
+        ({"frame": changed(ANCHORED, 1, anchor="none"), "anchor": "anchor"}, "two answers, one of"),
+        (
+            {"frame": ANCHORED.assign(anchor="some"), "anchor": "anchor", "worst": None},
+            "'some' needs a best and a worst item.*task '7/1', in row 0",
+        ),
+        ({"frame": ANCHORED, "anchor": "anchor", "anchor_item": "tea"}, "an item shown in row 0"),
+        (
+            {"frame": LONG.assign(flag=[0, 1, 0, 0, 1, 1, 1]), "matters": "flag"},
+            "Item 'tea' was chosen as best and does not matter.*task '7/1', in row 0",
+        ),
+        (
+            {"frame": LONG.assign(flag=[1, 1, 0, 1, 1, 1, 1]), "matters": "flag"},
+            "Item 'juice' was chosen as worst and matters.*in row 3",
+        ),
+        (
+            {"frame": LONG.assign(flag=[1, 1, None, 0, 1, 1, 1]), "matters": "flag"},
+            "Item 'water' has no flag.*in row 2",
+        ),
+        ({"frame": LONG.assign(flag="so"), "matters": "flag"}, "item that matters must be"),
+    ],
+)
+def test_anchors_that_contradict_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        long(**options)
+
+
+def test_the_threshold_has_a_place_on_the_axis_and_a_feature():
+    axis = ["t", "water", "tea", "milk", "juice"]
+    tasks = long(
+        ANCHORED.assign(price=range(1, 8)),
+        anchor="anchor",
+        anchor_item="t",
+        items=axis,
+        features=["price"],
+    )
+    assert tasks.items.tolist() == axis
+    assert tasks.feature_names.tolist() == ["price", "t"]
+    assert tasks.features[1].tolist() == [[0, 1], [7, 0], [5, 0], [6, 0], [0, 0]]
+    by_item = pd.DataFrame({"x": [1.0, 2, 3, 4, 5]}, index=axis)
+    tasks = long(ANCHORED, anchor="anchor", anchor_item="t", features=by_item)
+    assert tasks.features[1, :, 0].tolist() == [1, 4, 5, 3, 0]
