@@ -60,6 +60,7 @@ from .plots import (
 )
 from .results import (
     adherence_summary as adherence_summary,
+    attribute_importance as attribute_importance,
     compare as compare,
     compare_components as compare_components,
     consensus_ordering as consensus_ordering,
@@ -83,8 +84,10 @@ from .results import (
     resample_location as resample_location,
     recommendation_metrics as recommendation_metrics,
     relabel_components as relabel_components,
+    share_of_preference as share_of_preference,
     tied_with_leader as tied_with_leader,
     tiers as tiers,
+    willingness_to_pay as willingness_to_pay,
     win_probability as win_probability,
 )
 

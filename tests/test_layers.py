@@ -71,6 +71,7 @@ WINGS = {
     "inference.validation": "approximation mixtures",
     "results.ranks": "draws",
     "results.evaluation": "draws",
+    "results.choices": "draws",
     "results.checks": "draws ranks",
     "results.matches": "draws ranks",
     "results.page": "draws ranks",

@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesrank.data.derive.design import Design, design
 from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.derive.grouping import group
 from bayesrank.data.derive.layout import arrange, block_sizes, lay_out
@@ -837,6 +838,44 @@ class Rankings(Frozen):
             The order inside a block is unknown, so ties do not connect items.
         """
         return connectivity(self.items, self.item, self.ranks)
+
+    def design(self, *, position: Hashable | None = None) -> Design:
+        """Count how often each item and each pair was presented.
+
+        Parameters
+        ----------
+        position : label, optional
+            The feature that contains the position of the item on the screen or page.
+
+        Returns
+        -------
+        Design
+            Tables of items and of pairs, and a message that names what cannot be compared.
+            Rankings count with their weights.
+
+        Raises
+        ------
+        ValueError
+            If `position` is not a feature.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> found = br.Rankings.from_orderings([["a", "b"], ["b", "c"], ["c", "b"]]).design()
+        >>> found.pairs.loc["a"].tolist(), found.items["shown"].tolist()
+        ([0, 1, 0], [1, 3, 2])
+        >>> found.message.split(". ")[1]
+        "1 of 3 pairs was never shown together, such as 'a' and 'c'"
+        """
+        shown = None
+        if position is not None:
+            names = [] if self.feature_names is None else self.feature_names.tolist()
+            if self.features is None or position not in names:
+                raise ValueError(f"`position` is {position!r}; it must be a feature: {names}.")
+            shown = self.features[:, :, names.index(position)]
+        return design(
+            self.connectivity(), self.item, self.mask, self.ranker_idx, self.weight, shown
+        )
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
         """List all pairs of items presented together, one row per pair and ranking.

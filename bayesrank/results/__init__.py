@@ -8,6 +8,12 @@ from bayesrank.results.checks.component_checks import component_checks
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.predicted import predicted_ranks
 from bayesrank.results.checks.ranking_checks import Fits, ranking_checks, worst_checks
+from bayesrank.results.choices.attributes import (
+    PriceWarning,
+    attribute_importance,
+    willingness_to_pay,
+)
+from bayesrank.results.choices.shares import share_of_preference
 from bayesrank.results.evaluation.baseline import baseline_elpd
 from bayesrank.results.evaluation.comparison import compare
 from bayesrank.results.evaluation.component_labels import (
@@ -46,9 +52,11 @@ __all__ = [
     "MatchesNeeded",
     "PairWins",
     "ParetoKWarning",
+    "PriceWarning",
     "QueryMetrics",
     "Section",
     "adherence_summary",
+    "attribute_importance",
     "baseline_elpd",
     "borda",
     "compare",
@@ -84,12 +92,14 @@ __all__ = [
     "relabel_components",
     "report_html",
     "resample_location",
+    "share_of_preference",
     "standing",
     "table_text",
     "tied_with_leader",
     "tiers",
     "verdict",
     "whole_file",
+    "willingness_to_pay",
     "win_probability",
     "worst_checks",
 ]

@@ -1,0 +1,1 @@
+"""Shares of preference, importance of attributes and willingness to pay."""

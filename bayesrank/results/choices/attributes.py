@@ -1,0 +1,204 @@
+"""What attributes are worth: their importance, and willingness to pay for them."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesrank.data import Rankings
+from bayesrank.results.choices.rankers import By, in_parts, over_rankers, positions
+from bayesrank.results.choices.shares import feature_columns
+from bayesrank.results.draws import SAMPLE, check_probability, posterior_utilities
+
+__all__ = ["PriceWarning", "attribute_importance", "willingness_to_pay"]
+
+NEGLIGIBLE = 0.01  # a tenth of what an interval of probability 0.9 leaves out
+_PACKAGE = str(Path(__file__).parents[2])
+
+
+class PriceWarning(UserWarning):
+    """The coefficient of the price may be zero or positive, so that ratios have no meaning."""
+
+
+def attribute_importance(
+    data: Any,
+    var_name: str = "part_worth",
+    *,
+    profiles: pd.DataFrame | Rankings,
+    by: By = None,
+    dim: str = "feature",
+) -> xr.DataArray:
+    r"""Compute how much each attribute can move a utility, as a share, in every draw.
+
+    .. math:: I_a = \frac{\max_x f_a(x) - \min_x f_a(x)}
+                         {\sum_b \left(\max_x f_b(x) - \min_x f_b(x)\right)}, \qquad
+              f_a(x) = \sum_{k \in a} x_k \beta_k
+
+    where x runs over the profiles and k over the features of attribute a. It is computed for each
+    ranker, and then averaged.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with the dims chain, draw, `dim`, and perhaps ranker and others.
+    var_name : str
+        The part-worths.
+    profiles : DataFrame or Rankings
+        The profiles whose range counts, coded as in the model: a table with one column per feature,
+        or the rankings with their features. Importance depends on them. A price from 1 to 9 is more
+        important than a price from 4 to 6.
+    by : "ranker" or Series, optional
+        As in `share_of_preference`.
+    dim : str
+        The dim of the features. Features such as ``brand[A]`` and ``brand[B]`` belong to one
+        attribute, whose name stands before the bracket.
+
+    Returns
+    -------
+    DataArray, (chain, draw, ..., attribute)
+        Shares that sum to one. An attribute with noisy part-worths has a positive share even if it
+        does not matter, because a range is never negative.
+
+    Raises
+    ------
+    ValueError
+        As `rank_draws`; if the profiles lack a feature, or are all alike.
+
+    Examples
+    --------
+    >>> part_worth = xr.DataArray([[[1.0, 3.0, -0.5]]], dims=("chain", "draw", "feature"),
+    ...                           coords={"feature": ["brand[B]", "brand[C]", "price"]})
+    >>> cars = pd.DataFrame({"brand[B]": [0, 1, 0], "brand[C]": [0, 0, 1], "price": [10, 12, 16]})
+    >>> found = attribute_importance(part_worth, profiles=cars)
+    >>> found["attribute"].values.tolist(), found.values.tolist()
+    (['brand', 'price'], [[[0.5, 0.5]]])
+    """
+    part_worth = posterior_utilities(data, var_name, dim)
+    labels = part_worth[dim].to_numpy()
+    if isinstance(profiles, Rankings):
+        if profiles.features is None:
+            raise ValueError("The rankings have no features. Pass a table of profiles.")
+        profiles = pd.DataFrame(profiles.features[profiles.mask], columns=profiles.feature_names)
+    table = feature_columns(profiles, labels, dim, "`profiles`")
+    columns: dict[str, list[Any]] = {}
+    for label in labels:
+        columns.setdefault(str(label).partition("[")[0], []).append(label)
+    levels = {}
+    for attribute, names in columns.items():
+        values = table[names].drop_duplicates()
+        if len(names) == 1:  # the ends suffice
+            values = values.agg(["min", "max"])
+        levels[attribute] = xr.DataArray(values, dims=("level", dim))
+    if all((x == x[0]).all() for x in levels.values()):
+        raise ValueError("The profiles are all alike, so no attribute can move a utility.")
+    part_worth = part_worth.assign_coords({dim: labels})
+
+    def shares(draws: xr.DataArray) -> xr.DataArray:
+        moved = []
+        for values in levels.values():
+            effect = xr.dot(draws.sel({dim: values[dim]}), values, dim=dim)
+            moved.append(effect.max("level") - effect.min("level"))
+        ranges = xr.concat(moved, pd.Index(list(levels), name="attribute"))
+        return over_rankers(ranges / ranges.sum("attribute"), by, "mean")
+
+    most = max(x.sizes["level"] for x in levels.values())
+    found = in_parts(shares, part_worth, most)
+    return found.transpose(..., "attribute").rename("importance")
+
+
+def willingness_to_pay(
+    data: Any,
+    price: Any,
+    var_name: str = "part_worth",
+    *,
+    by: By = None,
+    ci_prob: float = 0.94,
+    dim: str = "feature",
+) -> pd.DataFrame:
+    r"""Compute the price that one unit of each feature is worth: median and interval.
+
+    .. math:: W_k = -\beta_k / \beta_{\text{price}}
+
+    in every draw. The mean of this ratio does not exist if the density of the price's coefficient
+    is positive at zero, as under a normal prior. An average of draws is then not an estimate: more
+    draws do not settle it. The median and the ends of an interval of equal tails always exist.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with the dims chain, draw, `dim`, and perhaps ranker and others.
+    price : label
+        The feature that is the price. The result is in its units. If the model divides the price by
+        a number, multiply the result by this number.
+    var_name : str
+        The part-worths.
+    by : "ranker" or Series, optional
+        By default, the median over all rankers in each draw. A Series of labels by ranker gives the
+        median over the rankers of each label, and "ranker" the ratio of each ranker.
+    ci_prob : float
+        Probability of the interval, in (0, 1), with equal tails.
+    dim : str
+        The dim of the features.
+
+    Returns
+    -------
+    DataFrame
+        One row per feature other than the price, and per group or ranker. The columns are median,
+        low and high. A level such as ``brand[A]`` is compared with the reference of the
+        coding: the reference level, or the average of all levels.
+
+    Raises
+    ------
+    ValueError
+        As `rank_draws`; if `price` is not a feature, or there is no other.
+
+    Warns
+    -----
+    PriceWarning
+        If the coefficient of the price is zero or positive in more than 1% of draws (and rankers).
+
+    Examples
+    --------
+    >>> part_worth = xr.DataArray([[[2.0, -1.0], [2.0, -2.0], [2.0, -4.0]]],
+    ...     dims=("chain", "draw", "feature"), coords={"feature": ["sunroof", "price"]})
+    >>> willingness_to_pay(part_worth, "price", ci_prob=0.5)
+             median   low  high
+    feature
+    sunroof     1.0  0.75   1.5
+    """
+    check_probability("ci_prob", ci_prob, 0.0)
+    part_worth = posterior_utilities(data, var_name, dim)
+    labels = part_worth[dim].to_numpy()
+    at = positions([price], labels, dim, "`price`")
+    if len(labels) == 1:
+        raise ValueError(f"{var_name!r} has no feature besides {price!r}.")
+    _warn_of_sign(float((part_worth.isel({dim: at[0]}) >= 0).mean()), price)
+
+    def ratios(draws: xr.DataArray) -> xr.DataArray:
+        ratio = -draws.drop_isel({dim: at}) / draws.isel({dim: at[0]}, drop=True)
+        return over_rankers(ratio, by, "median")
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = in_parts(ratios, part_worth.assign_coords({dim: labels}), 1)
+    tail = (1 - ci_prob) / 2
+    names = ["median", "low", "high"]
+    groups = [d for d in worth.dims if d not in (*SAMPLE, dim)]
+    ends = worth.quantile([0.5, tail, 1 - tail], SAMPLE).transpose(..., *groups, dim)
+    found = xr.Dataset({name: x.drop_vars("quantile") for name, x in zip(names, ends, strict=True)})
+    return found.to_dataframe(dim_order=[*groups, dim])[names]
+
+
+def _warn_of_sign(share: float, price: Any) -> None:
+    if share <= NEGLIGIBLE:
+        return
+    warnings.warn(
+        f"The coefficient of {price!r} is zero or positive in {share:.1%} of draws. There a "
+        "higher price makes an item better, and the ratio is not a willingness to pay. The mean of "
+        "the ratio does not exist, and its interval may not be useful. If a higher price cannot "
+        "please, give minus the coefficient a positive prior, such as pm.LogNormal.",
+        PriceWarning,
+        skip_file_prefixes=(_PACKAGE,),
+    )

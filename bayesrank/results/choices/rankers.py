@@ -1,0 +1,91 @@
+"""Summarise a quantity over rankers in each draw: over all of them, by group, or one by one."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesrank.results.draws import SAMPLE
+from bayesrank.schema import RANKER
+
+__all__ = ["By", "in_parts", "over_rankers", "positions"]
+
+By = pd.Series | Literal["ranker"] | None
+
+CHUNK = 2**22
+"""Numbers treated at once: with several copies, some hundred megabytes."""
+
+
+def over_rankers(values: xr.DataArray, by: By, how: Literal["mean", "median"]) -> xr.DataArray:
+    """Reduce the dim of the rankers by a mean or median; without this dim, do nothing.
+
+    With `by` None, one value for all rankers remains. With "ranker", all values remain, and with a
+    Series by ranker one value for each of its labels.
+    """
+    if RANKER not in values.dims:
+        if by is not None:
+            raise ValueError(
+                "`by` needs a variable with one value per ranker, but it has the dims "
+                f"{[str(d) for d in values.dims]}. Leave out by=."
+            )
+        return values
+    if isinstance(by, str) and by == RANKER:
+        return values
+    if by is None:
+        return getattr(values, how)(RANKER)
+    if not isinstance(by, pd.Series):
+        raise TypeError(
+            f"`by` must be None, 'ranker', or a Series with one label per ranker; got {by!r}."
+        )
+    rankers = values[RANKER].to_numpy()
+    if not by.index.is_unique:
+        raise ValueError("`by` names a ranker twice. Give one label per ranker.")
+    found = by.reindex(rankers)
+    missing = rankers[found.isna().to_numpy()]
+    if len(missing):
+        raise ValueError(
+            f"`by` has no label for {len(missing)} of {len(rankers)} rankers: {_shown(missing)}. "
+            "Its index must contain the rankers."
+        )
+    name = "group" if by.name is None else str(by.name)
+    if name in values.dims:
+        raise ValueError(f"`by` has the name {name!r}, which is a dim of the draws. Rename it.")
+    grouped = values.assign_coords({name: (RANKER, found.to_numpy())}).groupby(name)
+    return getattr(grouped, how)(RANKER)
+
+
+def in_parts(
+    function: Callable[[xr.DataArray], xr.DataArray], draws: xr.DataArray, n_values: int
+) -> xr.DataArray:
+    """Apply a function to some draws at a time; it makes `n_values` of each value of a ranker."""
+    each = draws.isel(dict.fromkeys(SAMPLE, 0)).size * draws.sizes["chain"] * max(n_values, 1)
+    step, n_draws = max(1, CHUNK // each), draws.sizes["draw"]
+    if step >= n_draws:
+        found = function(draws)
+    else:
+        parts = [function(draws.isel(draw=slice(k, k + step))) for k in range(0, n_draws, step)]
+        found = xr.concat(parts, "draw")
+    return found.transpose(*SAMPLE, ...)
+
+
+def _shown(labels: Any) -> str:
+    """List up to four labels."""
+    names = [repr(x) for x in np.asarray(labels, dtype=object)[:4].tolist()]
+    return ", ".join([*names, "..."] if len(labels) > 4 else names)
+
+
+def positions(wanted: Any, known: Any, dim: Hashable, what: str) -> list[int]:
+    """Find labels on an axis; raise if there are none, or some are missing or repeated."""
+    wanted, axis = pd.Index(wanted), pd.Index(known)
+    if not len(wanted):
+        raise ValueError(f"{what} is empty. Give at least one label.")
+    if wanted.has_duplicates:
+        raise ValueError(f"{what} names {_shown(wanted[wanted.duplicated()])} twice.")
+    at = axis.get_indexer(wanted)
+    if (at < 0).any():
+        raise ValueError(
+            f"{what} names {_shown(wanted[at < 0])}, but the dim {dim!r} has {_shown(axis)}."
+        )
+    return [int(k) for k in at]

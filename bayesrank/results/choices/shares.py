@@ -1,0 +1,171 @@
+r"""Shares of preference: how often each item or profile of a set would be chosen.
+
+One function is also the simulator of a market. Its sets are the scenarios: a market now, with
+another product, without one, at another price. All sets use the same draws, so that the difference
+of two sets is a posterior of the change.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesrank.results.choices.rankers import By, in_parts, over_rankers, positions
+from bayesrank.results.draws import posterior_utilities
+
+__all__ = ["feature_columns", "share_of_preference"]
+
+Offer = Sequence[Hashable] | pd.DataFrame
+OFFERED = "offered"  # the dim of what is on offer, until it gets its name
+
+
+def share_of_preference(
+    data: Any,
+    var_name: str = "utility",
+    *,
+    sets: Offer | Mapping[Any, Offer] | None = None,
+    by: By = None,
+    dim: str | None = None,
+) -> xr.DataArray:
+    r"""Compute the share of each item or profile among those on offer, in every draw.
+
+    .. math:: P_r(i \mid S) = \frac{e^{u_{ri}}}{\sum_{j \in S} e^{u_{rj}}}, \qquad
+              P(i \mid S) = \frac{1}{R} \sum_r P_r(i \mid S)
+
+    for ranker r of R and a set S on offer. With one utility per ranker, this is the average of the
+    shares of the rankers. The share at the average utility is something else: it describes a ranker
+    who may not exist. Suppose that half of the rankers love a and hate b, the others the reverse,
+    and all rank c between them. Nearly nobody chooses c, but at the average utility the three items
+    have equal shares.
+
+    Parameters
+    ----------
+    data : DataTree, Dataset or DataArray
+        Posterior with the dims chain, draw, `dim`, and perhaps ranker and others, such as groups.
+    var_name : str
+        The utilities of items, or the part-worths of features.
+    sets : sequence of labels, DataFrame, or mapping of these, optional
+        What is on offer, by default all items. It is a list of items, or a table with one row per
+        profile and one column per feature, coded as in the model. A mapping names several sets.
+    by : "ranker" or Series, optional
+        By default one share for all rankers. "ranker" keeps their shares separate. A Series of
+        labels by ranker gives one share for each label, under the name of the Series.
+    dim : str, optional
+        The dim of the items, by default "item"; for tables the dim of the features, by default
+        "feature".
+
+    Returns
+    -------
+    DataArray, (chain, draw, ..., set, item)
+        Shares, which sum to one over the items of a set; 0 for items that are not on offer. The dim
+        set exists only for a mapping. For tables the last dim has the name of their index, or
+        "profile". For means and intervals use ``az.summary(shares, kind="stats")``.
+
+    Raises
+    ------
+    ValueError
+        As `rank_draws`; if a set is empty, repeats an item, or names unknown items or features.
+
+    Notes
+    -----
+    If an item stands for "none of these", put it into the set as any other item. Among profiles, it
+    is a row of zeros if its utility is zero in the model.
+
+    Shares are those of the scale of the survey: people may choose more or less consistently in a
+    shop. They also assume that an added item takes the same proportion of each other item's share
+    from a given ranker.
+
+    Examples
+    --------
+    >>> u = xr.DataArray(np.log([[[4.0, 2.0, 2.0]]]), dims=("chain", "draw", "item"),
+    ...                  coords={"item": ["a", "b", "c"]})
+    >>> share_of_preference(u).values
+    array([[[0.5 , 0.25, 0.25]]])
+    >>> shares = share_of_preference(u, sets={"now": ["b", "c"], "new": ["a", "b", "c"]})
+    >>> (shares.sel(set="new") - shares.sel(set="now")).sel(item=["a", "b"]).values
+    array([[[ 0.5 , -0.25]]])
+
+    Two profiles, and part-worths of two rankers:
+
+    >>> part_worth = xr.DataArray(np.log([[[[3.0, 2.0], [1.0, 2.0]]]]),
+    ...     dims=("chain", "draw", "ranker", "feature"), coords={"feature": ["red", "large"]})
+    >>> cars = pd.DataFrame({"red": [1, 0], "large": [0, 1]}, index=["one", "other"])
+    >>> share_of_preference(part_worth, sets=cars, by="ranker").sel(profile="one").values
+    array([[[0.6       , 0.33333333]]])
+    """
+    several = isinstance(sets, Mapping)
+    offers: dict[Any, Any] = dict(sets) if isinstance(sets, Mapping) else {0: sets}
+    tables = {isinstance(offer, pd.DataFrame) for offer in offers.values()}
+    if len(tables) != 1:
+        raise ValueError(
+            "`sets` must be lists of items only, or tables of profiles only; it "
+            f"{'has both' if tables else 'is empty'}."
+        )
+    of_profiles = tables.pop()
+    dim = dim or ("feature" if of_profiles else "item")
+    utility = posterior_utilities(data, var_name, dim)
+    utility = utility.assign_coords({dim: utility[dim].to_numpy()})
+    across = dim
+    if of_profiles:
+        across = next((str(x.index.name) for x in offers.values() if x.index.name), "profile")
+    for new in {across, "set"} - {dim} if several else {across} - {dim}:
+        if new in utility.dims:
+            raise ValueError(f"{var_name!r} has a dim {new!r}, which the result needs. Rename it.")
+
+    chosen = {}
+    for name, offer in offers.items():
+        what = f"The set {name!r}" if several else "`sets`"
+        read = _profiles if of_profiles else _items
+        chosen[name] = read(utility[dim].to_numpy() if offer is None else offer, utility, dim, what)
+    union = list(dict.fromkeys(x for offer in chosen.values() for x in offer.labels))
+
+    def shares(draws: xr.DataArray) -> xr.DataArray:
+        found = []
+        for offer in chosen.values():
+            u = offer.utility(draws).rename({OFFERED: across})
+            worth: Any = np.exp(u - u.max(across))
+            share = over_rankers(worth / worth.sum(across), by, "mean")
+            found.append(share.assign_coords({across: offer.labels}).reindex({across: union}))
+        return xr.concat(found, pd.Index(list(chosen), name="set")).fillna(0.0)
+
+    found = in_parts(shares, utility, len(chosen)).transpose(..., "set", across).rename("share")
+    return found if several else found.isel(set=0, drop=True)
+
+
+class _Offer(NamedTuple):
+    """What is on offer, and a function that computes its utilities from draws."""
+
+    labels: list[Any]
+    utility: Callable[[xr.DataArray], xr.DataArray]
+
+
+def _items(offer: Any, utility: xr.DataArray, dim: str, what: str) -> _Offer:
+    """Read a list of items."""
+    at = positions(list(offer), utility[dim].to_numpy(), dim, what)
+    where = xr.DataArray(at, dims=OFFERED)
+    return _Offer(list(offer), lambda draws: draws.isel({dim: where}).drop_vars(dim))
+
+
+def _profiles(offer: Any, utility: xr.DataArray, dim: str, what: str) -> _Offer:
+    """Read a table of profiles."""
+    positions(offer.index, offer.index, dim, what)
+    numbers = feature_columns(offer, utility[dim].to_numpy(), dim, what)
+    features = xr.DataArray(numbers.to_numpy(), dims=(OFFERED, dim))
+    return _Offer(list(offer.index), lambda draws: xr.dot(draws, features, dim=dim))
+
+
+def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) -> pd.DataFrame:
+    """Take the columns of a table that are the features of the model, as finite numbers."""
+    extra, lacking = table.columns.difference(labels), pd.Index(labels).difference(table.columns)
+    if len(extra) or len(lacking):
+        raise ValueError(
+            f"{what} must have one column for each label of {dim!r}; it lacks "
+            f"{lacking.tolist()}, and {extra.tolist()} are not features. Code profiles as the "
+            "data of the model, such as 'brand[A]' with the values 0 and 1."
+        )
+    numbers = table[list(labels)].astype(np.float64)
+    if not np.isfinite(numbers.to_numpy()).all():
+        raise ValueError(f"{what} has values that are not finite. Fill in all features.")
+    return numbers
