@@ -13,11 +13,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from pymc.backends.arviz import (
-    coords_and_dims_for_inferencedata,
-    find_constants,
-    find_observations,
-)
+from pymc.backends.arviz import coords_and_dims_for_inferencedata, find_constants, find_observations
 
 import bayesrank as br
 from bayesrank.inference import laplace

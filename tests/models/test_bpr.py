@@ -1,4 +1,4 @@
-"""The model of BPR: its density, fits, recommendations against brute force, what is refused."""
+"""Recommendation: the model of BPR, ratings-based methods, and the study."""
 
 import functools
 import math
@@ -6,13 +6,23 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import expit
+from scipy.stats import kendalltau, pearsonr
 
 import bayesrank as br
-from bayesrank.results.evaluation.recommendation import recommendation_metrics
-from models.bpr.learn_bpr import learn_bpr
+from models.bpr import study
+from models.bpr.eigenrank import (
+    eigenrank,
+    greedy_scores,
+    kendall_similarity,
+    preferences,
+    stationary_scores,
+)
 from models.bpr.model import build, fit_map, fold_in, recommend
-from models.bpr.study import MF, held_out_pairs, preferred, read_split
+from models.bpr.rating_neighbours import Neighbours, nearest, pearson_similarity, predict_ratings
+from models.bpr.study import METHODS, ease, judge, list_rank
+from tests.models.rated import taste
 from tests.oracles import gradient
 
 QUICK = "FAST_COMPILE"  # for what is evaluated a few times only
@@ -120,39 +130,171 @@ def test_a_new_users_factors_are_the_mode_given_the_items(rng):
     np.testing.assert_allclose(gradient(logp, w), 0, atol=1e-4)
 
 
-# MovieLens
+# Ann, Bo, Cy and Di on items a to d; Di has nothing in common with Ann
+STARS = csr_array([[5.0, 3, 1, 0], [4, 3, 0, 5], [1, 2, 3, 4], [0, 0, 0, 2]])
 
 
-def test_factors_find_held_out_movies_as_well_as_cornac_does(data_dir):
-    # cornac 3.0.1, with biases: AUC 0.939, NDCG@10 0.273 (standard error about 0.006)
-    have, test = read_split(data_dir / "ml-100k").interactions()
-    fit = learn_bpr(have, n_factors=64, last_rate=0.0, penalties=MF["AUC"])
-    found = recommendation_metrics(fit.utility(), test.to_matrix(), have.to_matrix(), k=10).means
-    assert found["auc"] > 0.939
-    assert found["ndcg@10"] > 0.28
-    pairs = held_out_pairs(have, test)
-    assert not have.to_matrix()[pairs[:, 0], pairs[:, 2]].any()
-    assert test.to_matrix()[pairs[:, 0], pairs[:, 1]].all()
-    assert -0.18 < np.log(preferred(fit.utility()[None], pairs)).mean() < -0.1
+def made_up_stars(rng, n_users=12, n_items=15, share=0.8):
+    stars = rng.integers(1, 6, size=(n_users, n_items)) * (rng.random((n_users, n_items)) < share)
+    return csr_array(stars.astype(float))
 
 
-# Studies
+def test_similarity_is_pearsons_correlation_on_common_items(rng):
+    ratings = made_up_stars(rng)
+    dense = ratings.toarray()
+    for u in range(12):
+        similarity, common = pearson_similarity(ratings, u)
+        for v in range(12):
+            both = (dense[u] > 0) & (dense[v] > 0)
+            assert common[v] == both.sum()
+            expected = 0.0 if u == v else pearsonr(dense[u, both], dense[v, both]).statistic
+            assert similarity[v] == pytest.approx(expected, abs=1e-12)
+
+
+def test_predictions_by_hand():
+    # Ann and Bo: 5, 3 and 4, 3 correlate to 1; Cy, -1, is not asked. Bo's mean is 4, Ann's 3.
+    predicted = predict_ratings(STARS, 0, significance=1)
+    assert predicted == pytest.approx([3 + 0, 3 - 1, 3, 3 + 1])
+
+
+def made_up(rng, n_users=12, n_items=15, share=0.6, levels=5):
+    stars = rng.integers(1, levels + 1, size=(n_users, n_items))
+    return csr_array((stars * (rng.random((n_users, n_items)) < share)).astype(float))
+
+
+def antisymmetric(rng, n):
+    upper = np.triu(rng.normal(size=(n, n)), 1)
+    return upper - upper.T
+
+
+# Similarity
+
+
+def test_without_ties_similarity_is_kendalls_tau_on_common_items(rng):
+    order = np.array([rng.permutation(10) + 1.0 for _ in range(8)])
+    has = rng.random((8, 10)) < 0.7
+    similarity, common = kendall_similarity(csr_array(order * has), 2)
+    for v in (0, 1, 3, 4, 5, 6, 7):
+        both = has[2] & has[v]
+        assert common[v] == both.sum()
+        tau = kendalltau(order[2, both], order[v, both]).statistic
+        assert similarity[v] == pytest.approx(tau, abs=1e-14)
+    assert similarity[2] == 0
+
+
+# Preferences
+
+
+def test_preferences_by_hand():
+    ratings = csr_array([[5.0, 3, 0], [2, 4, 1]])
+    psi = preferences(ratings, Neighbours(np.array([0, 1]), np.array([0.5, 1.0])), np.arange(3))
+    a_over_b = (0.5 * 2 + 1 * -2) / 1.5
+    assert psi == pytest.approx(np.array([[0, a_over_b, 1], [-a_over_b, 0, 3], [-1, -3, 0]]))
+
+
+# Greedy order
+
+
+def test_the_greedy_order_by_hand():
+    # Potentials 2 (2 - 1) = 2, 2 (-2 + 1) = -2 and 0: a is first. Of b and c, b is preferred.
+    psi = [[0, 2, -1], [-2, 0, 1], [1, -1, 0]]
+    assert greedy_scores(psi).tolist() == [0, -1, -2]
+    # The highest potential at the start is not enough: by sums alone c would come before b.
+    assert np.argsort(-np.sum(psi, axis=1)).tolist() == [0, 2, 1]
+
+
+def test_equal_potentials_are_ties_and_no_item_gains_by_where_it_stands(rng):
+    cycle = np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    assert greedy_scores(cycle).tolist() == [0, 0, 0]
+    alike = np.array([0, 1, 1, 1, 2, 3, 3])
+    psi = antisymmetric(rng, 4)[np.ix_(alike, alike)]
+    score = greedy_scores(psi)
+    assert len(set(score)) == 4
+    assert score[1] == score[2] == score[3]
+    order = rng.permutation(7)
+    assert greedy_scores(psi[np.ix_(order, order)]).tolist() == score[order].tolist()
+
+
+# Random walk
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.85, 1])
+def test_the_stationary_distribution_is_the_eigenvector(rng, epsilon):
+    psi = antisymmetric(rng, 7)
+    move = np.array([[np.exp(psi[j, i]) for j in range(7)] for i in range(7)])  # from i to j
+    move = epsilon * move / move.sum(axis=1, keepdims=True) + (1 - epsilon) / 7
+    value, vector = np.linalg.eig(move.T)
+    leading = vector[:, np.argmax(value.real)].real
+    ours = stationary_scores(psi, epsilon)
+    assert ours == pytest.approx(leading / leading.sum(), rel=1e-7)
+
+
+# The whole
+
+
+@pytest.mark.parametrize("order", ["greedy", "walk"])
+def test_scores_are_those_of_all_unrated_items(rng, order):
+    ratings = made_up(rng, share=0.3)
+    for u in range(12):
+        unrated = np.flatnonzero(ratings.toarray()[u] == 0)
+        asked = nearest(kendall_similarity(ratings, u), 3, 5)
+        psi = preferences(ratings, asked, unrated)
+        expected = greedy_scores(psi) if order == "greedy" else stationary_scores(psi, 0.6)
+        ours = eigenrank(ratings, u, order=order, n_neighbours=3, significance=5, epsilon=0.6)
+        # the walk has six digits, in single precision
+        assert ours[unrated] == pytest.approx(expected, rel=1e-5 if order == "walk" else 1e-7)
+        assert np.isnan(ours).sum() == 15 - len(unrated)
+
+
+@pytest.fixture(scope="module")
+def split(tmp_path_factory):
+    """A small world of tastes, where chance decides on what is watched."""
+    ratings = stars()
+    return split_of(tmp_path_factory.mktemp("ua"), ratings.sample(frac=0.6, random_state=1))
+
+
+def stars():
+    return taste(40, 24)[["user", "movie", "rating"]] + [1, 1, 0]
+
+
+def split_of(folder, ratings):
+    """Hold four of what each watched out."""
+    ratings = ratings.assign(time=0)
+    test = ratings.groupby("user").head(4)
+    test.to_csv(folder / "ua.test", sep="\t", header=False, index=False)
+    ratings.drop(test.index).to_csv(folder / "ua.base", sep="\t", header=False, index=False)
+    return study.read_split(folder)
+
+
+def test_ease_is_a_ridge_regression_of_each_item_on_the_others(split):
+    had = (split.train.toarray() > 0).astype(float)
+    others = np.delete(had, 3, axis=1)
+    gram = others.T @ others + study.EASE_RIDGE * np.eye(others.shape[1])
+    expected = others @ np.linalg.solve(gram, others.T @ had[:, 3])
+    np.testing.assert_allclose(ease(split)[:, 3], expected)
+
+
+TASTES = ("EigenRank, greedy", "EigenRank, walk", "ListRank-MF")
+SHORT = ("popularity", "item mean", "Pearson neighbours", "EASE", *TASTES[:2])
+
+
+def test_all_methods_answer_and_those_of_tastes_know_the_order(split, monkeypatch):
+    monkeypatch.setitem(METHODS, "ListRank-MF", lambda s, _: list_rank(s, ridge=0.01, n_factors=2))
+    rows = {name: judge(split, name, 1, k=5) for name in (*SHORT, "ListRank-MF")}
+    for row in rows.values():
+        assert all(0 <= row[name] <= 1 for name in ("AUC", "NDCG@5", "stars NDCG@5"))
+        assert np.isnan(row["log score"])
+    stars = {name: row["stars NDCG@5"] for name, row in rows.items()}
+    assert all(stars[name] > stars["popularity"] for name in TASTES)
 
 
 @pytest.mark.slow
-def test_of_a_posterior_a_new_user_is_uncertain_as_the_curvature_says():
-    tree = mode().copy()
-    tree["posterior"] = mode()["posterior"].dataset.isel(draw=[0] * 4000)
-    w = fold_in(tree, ["p0", "p4"])
-    H = mode()["posterior"]["item_factor"].values[0, 0]
-    b = mode()["posterior"]["item_bias"].values[0, 0]
-    center = fold_in(mode(), ["p0", "p4"])[0]
-    x, weight = H @ center + b, float(mode()["constant_data"]["pair_weight"])
-    precision = np.eye(2)
-    for i in (0, 4):
-        for j in set(range(10)) - {0, 4}:
-            p, d = expit(x[i] - x[j]), H[i] - H[j]
-            precision += weight * p * (1 - p) * np.outer(d, d)
-    np.testing.assert_allclose(w.mean(axis=0), center, atol=0.06)
-    np.testing.assert_allclose(np.cov(w.T), np.linalg.inv(precision), atol=0.06)
-    np.testing.assert_array_equal(w, fold_in(tree, ["p0", "p4"]))
+def test_the_study_in_its_reduced_size(data_dir):
+    tables = study.main([str(data_dir / "ml-100k"), "--quick", "--table", "compared"])
+    rows = tables["compared"].rows
+    assert list(rows.index) == list(study.QUICK)
+    # a hundred users, from whom little is learned; who is ahead in which question is the same
+    assert rows["NDCG@10"].idxmax() == "BPR, factors, by NDCG"
+    assert rows.loc["popularity", "AUC"] == pytest.approx(0.83, abs=0.05)
+    assert rows["stars NDCG@5"].idxmin() in ("popularity", "BPR, factors, by NDCG")
+    assert set(tables["compared"].figures) == {"recommendation.png"}

@@ -1,7 +1,5 @@
 """Bradley-Terry of the gallery: Agresti's baseball, modes known exactly, features, new items."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -9,20 +7,8 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-import models.bradley_terry
 from models.bradley_terry import study, sushi
 from models.bradley_terry.model import build, with_new_items
-from models.bradley_terry.study import sampled
-from models.bradley_terry.sushi import sushi_features, sushi_matches, without
-
-LN2 = np.log(2)
-FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", "b"])
-
-
-def three_to_one(items=("a", "b")):
-    """Item "a" beats "b" three times and loses once."""
-    table = pd.DataFrame({"one": "a", "two": "b", "who": ["first"] * 3 + ["second"]})
-    return br.Pairs.from_frame(table, first="one", second="two", outcome="who", items=items)
 
 
 def mode(model):
@@ -32,22 +18,6 @@ def mode(model):
             progressbar=False, jitter=False, return_inferencedata=True, ftol=1e-15, gtol=1e-8
         )
     return found["posterior"].to_dataset().isel(chain=0, draw=0)
-
-
-# The variables
-
-
-def test_the_variables_and_their_dims_are_those_of_the_table():
-    model = build(three_to_one(), FEATURES, order_effect=True)
-    assert {rv.name for rv in model.free_RVs} == {
-        "prior_scale", "item_effect", "coefficient", "order_effect"
-    }  # fmt: skip
-    dims = model.named_vars_to_dims
-    assert [dims[name] for name in ("item_effect", "utility", "coefficient", "y")] == [
-        ("item",), ("item",), ("feature",), ("pair", "result")
-    ]  # fmt: skip
-    named = set(re.findall(r"``(\w+)``(?: {2,}\w|\n)", models.bradley_terry.model.__doc__))
-    assert named == {v.name for v in (*model.basic_RVs, *model.deterministics)}
 
 
 # Baseball: Agresti, Categorical Data Analysis (2002), Table 10.11
@@ -72,15 +42,6 @@ def test_baseball_at_home_has_the_published_estimates():
 
 
 # New items
-
-
-def test_an_item_never_compared_is_told_by_its_features():
-    features = pd.DataFrame({"price": [1.0, 0.0, 3.0]}, index=list("abc"))
-    scales = {"coefficient_scale": np.sqrt(2 * LN2), "prior_scale": np.sqrt(LN2 / 2)}
-    with pytest.warns(br.data.UncomparedItemWarning, match="'c'"):
-        pairs = three_to_one(items=list("abc"))
-    found = mode(build(pairs, features, **scales))
-    assert found["utility"].sel(item="c") == pytest.approx(3 * 2 / 3 * LN2, abs=1e-7)
 
 
 def posterior(n=4000):
@@ -125,31 +86,3 @@ def test_the_studies_in_their_reduced_size(data_dir):
     assert 0.2 < home["home advantage"] < 0.36
     assert unmet["correlation of told and played"] > 0.9
     assert -0.63 < unmet["log score of their matches, told"] < -0.59
-
-
-QUIET = {"progressbar": False, "compute_convergence_checks": False}
-SHORT = {"draws": 200, "tune": 300, "cores": 1, **QUIET}
-
-
-# Studies
-
-
-@pytest.mark.slow
-def test_features_tell_of_sushi_whose_matches_were_taken_away(data_dir):
-    rankings = br.load_sushi("b", data_dir / "sushi3")
-    features = sushi_features(data_dir / "sushi3", rankings.items)
-    np.testing.assert_allclose(features.mean(), 0, atol=1e-12)
-    assert features["eaten"].idxmax() == "maguro (tuna)"
-    pairs = sushi_matches(rankings)
-    assert pairs.n_matches == 25_000
-    new = rankings.items[np.random.default_rng(1).permutation(100)[:20]]
-    found = sampled(build(without(pairs, new), features), **SHORT)
-    assert found["posterior"]["prior_scale"].mean() == pytest.approx(0.2, abs=0.04)
-    utility = with_new_items(found, features.loc[new])["utility"].mean(("chain", "draw"))
-    # what their matches say: log odds of winning against all others, half a win added
-    wins, games = np.zeros(100), np.zeros(100)
-    for idx, column in ((pairs.first, 0), (pairs.second, 1)):
-        np.add.at(wins, idx, pairs.counts[:, column])
-        np.add.at(games, idx, pairs.counts.sum(axis=1))
-    odds = pd.Series(np.log((wins + 0.5) / (games - wins + 0.5)), rankings.items)
-    assert np.corrcoef(utility.sel(item=list(new)), odds[new])[0, 1] > 0.9

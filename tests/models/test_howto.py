@@ -262,20 +262,8 @@ def test_a_right_model_is_calibrated_and_a_wrong_one_is_not():
 
 
 # ---------------------------------------------------------------------------------------------
-# What was made up is found again
+# What was simulated is found
 # ---------------------------------------------------------------------------------------------
-
-
-def errors(draws, truth):
-    """How far posterior means are from the truth, by itself and in standard deviations."""
-    off = draws.mean(SAMPLE) - truth
-    return float(np.sqrt((off**2).mean())), float(((off / draws.std(SAMPLE)) ** 2).mean())
-
-
-def sampled(model, target=0.9):
-    with model:
-        return pm.sample(**SHORT, nuts={"target_accept": target})["posterior"].dataset
-
 
 SHORT = {
     "draws": 400, "tune": 400, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False,
@@ -283,111 +271,54 @@ SHORT = {
 }  # fmt: skip
 
 
-# Studies
+def found_utilities(page, *prior):
+    """Draws of the utilities of a page's model, and the utilities of its simulated data."""
+    data, truth = page.simulate()
+    with page.build(data, *prior) as model:
+        start = {}
+        if page is components:
+            fit = br.fit_mixture(model, random_seed=1)
+            start = {"initvals": fit.initvals}
+        tree = pm.sample(**SHORT, nuts={"target_accept": 0.9}, **start)
+    truth = truth["utility"] if isinstance(truth, dict | xr.Dataset) else truth
+    if page is components:
+        tree = br.relabel_components(tree, fit.mode)
+        draws = tree["posterior"]["utility"]
+        order = components.matched(draws.mean(SAMPLE), truth)
+        draws = draws.isel(component=order).assign_coords(component=[0, 1])
+    else:
+        draws = tree["posterior"]["utility"]
+    shared = {dim: truth[dim] for dim in truth.dims if dim in draws.coords}
+    return draws.assign_coords(shared), truth
 
 
 @pytest.mark.slow
-def test_worlds_are_the_same_on_several_processes():
-    model = calibration.build()
-    alone, shared = (
-        calibration.calibrate(model, model, ["scale", "utility"], n_worlds=6, n_jobs=n_jobs)
-        for n_jobs in (1, 2)
-    )
-    pd.testing.assert_frame_equal(alone, shared)
-
-
-@pytest.mark.slow
-def test_simuk_finds_rankings_calibrated_and_those_of_other_utilities_not():
-    rankings = br.Rankings.from_orderings([list("abcd"), list("dcba")] * 4)
-    with pm.Model(coords=rankings.coords) as model:
-        scale = pm.HalfNormal("scale", 1)
-        z = pm.ZeroSumNormal("z", 1, dims="item")
-        br.PlackettLuce("y", scale * z, observed=rankings)
-
-    def three_times_as_sure(scale, z, seed):
-        drawn = br.PlackettLuce.dist(3 * scale * z[rankings.item])
-        return {"y": pm.draw(drawn, random_seed=seed)}
-
-    right = calibration.by_simuk(model, n_worlds=40)
-    wrong = calibration.by_simuk(model, n_worlds=20, simulator=three_times_as_sure)
-    assert right.shape == (40, 5)
-    assert right.to_numpy().min() >= 0
-    assert right.to_numpy().max() <= calibration.KEPT
-    assert calibration.tenths(right)["p"].min() > 1e-5
-    assert calibration.tenths(wrong)["p"]["scale[0]"] < 1e-6
-
-
-@pytest.mark.slow
-def test_what_regions_and_rankers_want_is_found():
-    rankings, truth = groups.simulate()
-    draws = sampled(groups.build(rankings))
-    for name in ("region_utility", "utility"):
-        _, squared = errors(draws[name], truth[name])
-        assert squared < 2  # 1 on average
-    low, high = draws["within"].quantile([0.005, 0.995])
-    assert low < 0.5 < high
-    # better than if all rankers of a region wanted the same
-    rmse, _ = errors(draws["utility"], truth["utility"])
-    alike, _ = errors(
-        truth["region_utility"].sel(region=["north", "south"] * 10).expand_dims(SAMPLE).to_numpy()
-        * xr.ones_like(draws["utility"].isel(chain=[0], draw=[0])),
-        truth["utility"],
-    )
-    assert rmse < alike
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("prior", ["walk", "smooth"])
-def test_seasons_are_found(prior):
-    rankings, truth = seasons.simulate()
-    draws = sampled(seasons.build(rankings, prior))["utility"]
-    rmse, squared = errors(draws - draws.mean("item"), truth)
-    assert squared < 2
-    # utilities that stay the same would be this far off, at best
-    assert rmse < 0.6 * float((truth - truth.mean("season")).std())
-
-
-@pytest.mark.slow
-def test_days_are_found_by_both_and_alike():
-    pairs, truth = days.simulate()
-    truth = truth - truth.mean("item")
-    smooth = sampled(days.build(pairs))["utility"]
-    smooth = (smooth - smooth.mean("item")).assign_coords(day=truth["day"])
-    states = days.by_history(pairs).assign_coords(day=truth["day"])
-    for draws in (smooth, states):
-        rmse, squared = errors(draws, truth)
-        assert squared < 2
-        assert rmse < 0.5 * float((truth - truth.mean("day")).std())
-    apart = abs(smooth.mean(SAMPLE) - states.mean(SAMPLE)) / smooth.std(SAMPLE)
-    assert float(apart.mean()) < 0.5
+@pytest.mark.parametrize(
+    ("page", "prior"),
+    [(groups, ()), (seasons, ("walk",)), (seasons, ("smooth",)), (days, ()), (components, ())],
+    ids=str,
+)
+def test_utilities_that_were_simulated_are_found(page, prior):
+    draws, truth = found_utilities(page, *prior)
+    draws, truth = draws - draws.mean("item"), truth - truth.mean("item")
+    off = draws.mean(SAMPLE) - truth
+    assert float(((off / draws.std(SAMPLE)) ** 2).mean()) < 2  # 1 on average
+    # utilities that are the same for all rankers, seasons or days would be this far off, at best
+    (dim,) = set(truth.dims) - {"item"}
+    assert float((off**2).mean()) < 0.5 * float(((truth - truth.mean(dim)) ** 2).mean())
 
 
 @pytest.mark.slow
 def test_the_features_that_matter_are_found_and_others_are_not():
     rankings, features = horseshoe.simulate()
-    draws = sampled(horseshoe.build(rankings, features), 0.98)["coefficient"]
+    with horseshoe.build(rankings, features):
+        draws = pm.sample(**SHORT, nuts={"target_accept": 0.98})["posterior"]["coefficient"]
     for name, effect in horseshoe.EFFECTS.items():
         low, high = draws.sel(feature=name).quantile([0.005, 0.995])
         assert low < effect < high
         assert low > 0 or high < 0
     others = draws.drop_sel(feature=[*horseshoe.EFFECTS])
     assert np.abs(others.mean(SAMPLE)).max() < 0.15
-
-
-@pytest.mark.slow
-def test_components_are_found():
-    rankings, truth = components.simulate()
-    model = components.build(rankings)
-    mode = br.fit_mixture(model, random_seed=1)
-    with model:
-        posterior = pm.sample(**SHORT, initvals=mode.initvals)
-    draws = br.relabel_components(posterior, mode.mode)["posterior"].dataset
-    of = components.matched(draws["utility"].mean(SAMPLE), truth["utility"])
-    draws = draws.isel(component=of).assign_coords(component=[0, 1])
-    _, squared = errors(draws["utility"], truth["utility"] - truth["utility"].mean("item"))
-    assert squared < 2
-    low, high = draws["weight"].sel(component=1).quantile([0.005, 0.995])
-    assert low < 0.3 < high
 
 
 @pytest.mark.slow

@@ -1,12 +1,34 @@
-"""LearnBPR: its triples, its steps against the gradient of the whole objective, its arguments."""
+"""LearnBPR: steps of factors and of correlations follow the gradient of the objective."""
 
 import numpy as np
+import pandas as pd
+import pytensor
+import pytensor.tensor as pt
 import pytest
 
-from models.bpr.learn_bpr import Penalties, learn_bpr, prior_penalties
-from models.bpr.learn_bpr_kernels import draw_triple, step_factors
-from tests.models.interactions import HAVE, log_sigmoid
+from bayesrank.data import Interactions
+from models.bpr.learn_bpr import (
+    NeighbourPenalties,
+    Penalties,
+    learn_bpr_neighbours,
+    prior_penalties,
+)
+from models.bpr.learn_bpr_kernels import draw_triple, step_factors, step_neighbours
+from models.bpr.neighbours import neighbour_utility, symmetric_correlations
 from tests.oracles import gradient
+
+# Ann has a and c, Bo b, Cy a, b and d; Di has nothing
+HAVE = Interactions.from_frame(
+    pd.DataFrame({"user": ["Ann", "Ann", "Bo", "Cy", "Cy", "Cy"], "page": list("acbabd")}),
+    user="user",
+    item="page",
+    users=["Ann", "Bo", "Cy", "Di"],
+)
+
+
+def log_sigmoid(x):
+    return -np.logaddexp(0, -x)
+
 
 SHAPES = [(4, 2), (4, 2), (4,)]  # W, H, b
 N_PARAMETERS = 20
@@ -81,20 +103,75 @@ def test_the_triples_drawn_are_uniform_over_all():
     np.testing.assert_allclose(times / n, 0.1, atol=5 * np.sqrt(0.09 / n))
 
 
-# Fits
+BELOW = np.tril_indices(4, -1)
+PENALTIES = NeighbourPenalties(0.3, 0.2, 0.1)
 
 
-def test_of_biases_alone_it_finds_the_mode():
-    triples, scale = HAVE.all_triples(), 0.8
-    penalties = prior_penalties(HAVE, user_scale=1, item_scale=1, bias_scale=scale)
-    b = learn_bpr(
-        HAVE, n_factors=0, n_epochs=300_000, learning_rate=0.002, last_rate=0.0,
-        penalties=penalties, dtype="float64",
-    ).item_bias  # fmt: skip
+def correlations_of(flat):
+    """Correlations and biases of a flat vector of 6 + 4 numbers."""
+    C = np.zeros((4, 4))
+    C[BELOW] = flat[:6]
+    return C + C.T, np.array(flat[6:])
 
-    def log_posterior(b):
-        lead = b[triples[:, 1]] - b[triples[:, 2]]
-        return 6 * np.mean(log_sigmoid(lead)) - b @ b / 2 / scale**2
 
-    np.testing.assert_allclose(gradient(log_posterior, b), 0, atol=0.01)
-    assert np.ptp(b) > 0.3
+def one_triple_of_neighbours(flat, triple):
+    """Objective of a triple by the definition."""
+    (C, b), (u, i, j) = correlations_of(flat), triple
+    mine = [HAVE.items.get_loc(item) for item in HAVE.items_of(HAVE.users[u])]
+    others = [other for other in mine if other != i]
+    lead = b[i] + C[i, others].sum() - b[j] - C[j, mine].sum()
+    positive, negative, bias = PENALTIES
+    squares = positive * (C[i, others] ** 2).sum() + negative * (C[j, mine] ** 2).sum()
+    return log_sigmoid(lead) - (squares + bias * (b[i] ** 2 + b[j] ** 2)) / 2
+
+
+def move_neighbours(flat, triple):
+    """Take one step, and give what it added for a rate of one."""
+    (C, b), (u, i, j) = correlations_of(flat), triple
+    mine = HAVE.item[HAVE.start[u] : HAVE.start[u + 1]]
+    on = [np.full(4, x) for x in PENALTIES]
+    step_neighbours(C, b, mine, np.uintp(i), np.uintp(j), *on, True, 1.0)
+    np.testing.assert_array_equal(C, C.T)
+    assert (np.diag(C) == 0).all()
+    return np.concatenate([C[BELOW], b]) - flat
+
+
+def test_the_mean_step_over_all_triples_is_the_gradient_of_the_whole_objective(rng):
+    flat, triples = rng.normal(size=10), HAVE.all_triples()
+    mean = np.mean([move_neighbours(flat, t) for t in triples], axis=0)
+    slope = gradient(lambda x: sum(one_triple_of_neighbours(x, t) for t in triples), flat)
+    np.testing.assert_allclose(len(triples) * mean, slope, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_fit_is_symmetric_reproducible_and_read_as_the_graph_reads_it(dtype):
+    one, again = (learn_bpr_neighbours(HAVE, dtype=dtype, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(one.correlation, again.correlation)
+    np.testing.assert_array_equal(one.correlation, one.correlation.T)
+    assert (np.diag(one.correlation) == 0).all()
+    assert one.correlation.dtype == one.item_bias.dtype == dtype
+    have = HAVE.to_matrix()
+    graph = neighbour_utility(one.correlation, have, item_bias=one.item_bias).eval()
+    np.testing.assert_allclose(one.utility(have), graph, rtol=1e-5)
+    other = learn_bpr_neighbours(HAVE, dtype=dtype, seed=4)
+    assert (one.correlation != other.correlation).any()
+
+
+def by_definition(flat):
+    """Utilities: the bias, and the correlations with the other items that a user has."""
+    C, b = correlations_of(flat)
+    return b + HAVE.to_matrix().astype(float) @ C
+
+
+# a large product: without BLAS, as the C backend may be, it is not meant to run
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
+def test_an_item_is_worth_what_the_other_items_of_the_user_say(rng, mode):
+    below, bias = pt.dvector("below"), pt.dvector("bias")
+    utility = neighbour_utility(symmetric_correlations(below, 4), HAVE.to_matrix(), item_bias=bias)
+    wrt = [below, bias]
+    f = pytensor.function(wrt, [utility, *pt.grad(pt.sum(utility**2), wrt)], mode=mode)
+    point = rng.normal(size=10)
+    value, *slopes = (np.asarray(x) for x in f(point[:6], point[6:]))
+    np.testing.assert_allclose(value, by_definition(point), rtol=1e-12)
+    numeric = gradient(lambda x: float(np.sum(by_definition(x) ** 2)), point)
+    np.testing.assert_allclose(np.concatenate(slopes), numeric, rtol=1e-6, atol=1e-8)

@@ -4,33 +4,13 @@ import runpy
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 import xarray as xr
 from scipy.special import logsumexp
 
 import bayesrank as br
 import models.online
-from models.online.model import (
-    build,
-    drifted,
-    follow,
-    forecast,
-    from_draws,
-    set_day,
-    simulate,
-    start,
-)
-
-SHORT = {
-    "draws": 500,
-    "tune": 300,
-    "chains": 2,
-    "cores": 1,
-    "random_seed": 1,
-    "progressbar": False,
-    "nuts_sampler": "nutpie",
-}
+from models.online.model import drifted, follow, forecast, from_draws, simulate, start
 
 
 def at_once(days):
@@ -74,32 +54,12 @@ def test_after_ten_days_we_know_what_all_matches_at_once_say(season, followed):
     np.testing.assert_allclose(spread(followed[-1], one), 1, atol=0.05)
 
 
-@pytest.mark.slow
-def test_the_normal_is_that_of_nuts_on_all_matches(season, followed):
-    pairs = at_once(season[0])
-    with build(start(pairs.items), pairs):
-        exact = from_draws(pm.sample(**SHORT))
-    # draws of 1,000 or so effective ones have an error of 0.03 in a mean and of 2% in a spread
-    assert abs(apart(followed[-1], exact)).max() < 0.35
-    np.testing.assert_allclose(spread(followed[-1], exact), 1, atol=0.12)
-
-
-# Drift
-
-
 def test_a_night_adds_variance_to_differences_and_none_to_the_mean():
     state = drifted(start("abc"), 0.5)
     mean, difference = np.array([1, 1, 1, 0, 0]) / 3, np.array([1, -1, 0, 0, 0])
     assert mean @ state.covariance @ mean == pytest.approx(1 / 3)
     assert difference @ state.covariance @ difference == pytest.approx(2 + 2 * 0.25)
     np.testing.assert_array_equal(state.covariance[3:], start("abc").covariance[3:])
-
-
-# The filter, the smoother, and what is exact: two items, of which one is the lead of one over the
-# other, so that day after day the posterior fits on a grid
-
-
-# Items that are new
 
 
 def test_items_that_enter_late_are_known_as_if_all_had_been_there():
@@ -121,9 +81,6 @@ def test_items_that_enter_late_are_known_as_if_all_had_been_there():
     np.testing.assert_allclose(spread(states[-1], one), 1, atol=0.06)
 
 
-# Other ways
-
-
 def test_draws_of_what_is_known_are_those_of_its_normal(followed):
     state = followed[-1]
     draws = state.draws(4000, seed=1)
@@ -134,9 +91,6 @@ def test_draws_of_what_is_known_are_those_of_its_normal(followed):
     assert set(ranks.index) == set(state.items)
 
 
-# Bad input
-
-
 @pytest.mark.slow
 def test_the_file_runs(capsys):
     runpy.run_path(models.online.model.__file__, run_name="__main__")
@@ -144,27 +98,6 @@ def test_the_file_runs(capsys):
     scores = [float(line.split()[-1]) for line in lines[:5]]
     assert int(np.argmax(scores)) in (1, 2, 3)  # made with a drift of 0.1, the third
     assert len(lines) == 5 + 3 + 6
-
-
-def by_history(days, drift):
-    """Look at all days at once."""
-    table = pd.concat([day.to_frame().assign(day=float(k)) for k, day in enumerate(days)])
-    pairs = br.Pairs.from_frame(
-        table, first="first", second="second", outcome="outcome", count="count", by="day"
-    )
-    given = {"scale": 1.0, "drift": drift}
-    return br.fit_dynamic(
-        pairs, time="day", likelihood="davidson", hyperparameters=given, random_seed=1
-    )
-
-
-def lead_of(fit):
-    """Mean and standard deviation of the lead of item 0 by a history."""
-    row = fit.predict(["item 0"], ["item 1"]).iloc[0]
-    order = float(fit.mode.x[-2])
-    utility = fit.draws(draws=2000, random_seed=2)["posterior"]["utility"]
-    lead = utility.sel(item="item 0") - utility.sel(item="item 1")
-    return row["lead"] - order, float(lead.std())
 
 
 def on_a_grid(days, drift):
@@ -184,9 +117,6 @@ def on_a_grid(days, drift):
         p /= p.sum()
     mean = (p * lead).sum()
     return mean, np.sqrt((p * lead**2).sum() - mean**2)
-
-
-# Studies
 
 
 @pytest.mark.slow
@@ -210,46 +140,22 @@ def test_with_drift_a_changing_item_is_followed():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact(seed):
-    days, _ = simulate(2, 20, 8, drift=0.2, seed=seed)
+def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact():
+    days, _ = simulate(2, 20, 8, drift=0.2, seed=1)
     mean, sd = on_a_grid(days, 0.2)
     state = last(follow(days, drift=0.2))
     contrast = np.append(np.where(state.items == "item 0", 1.0, -1.0), [0, 0])
     found, spread = contrast @ state.mean, np.sqrt(contrast @ state.covariance @ contrast)
     assert abs(found - mean) < 0.3 * sd
     assert spread == pytest.approx(sd, rel=0.06)
-    # both are modes; the filter took a normal in the place of every day before
-    smoothed, spread_smoothed = lead_of(by_history(days, 0.2))
+    # the smoother is a mode as well, but takes no normal in place of the days before
+    table = pd.concat([day.to_frame().assign(day=float(k)) for k, day in enumerate(days)])
+    pairs = br.Pairs.from_frame(
+        table, first="first", second="second", outcome="outcome", count="count", by="day"
+    )
+    fit = br.fit_dynamic(
+        pairs, time="day", likelihood="davidson", hyperparameters={"scale": 1.0, "drift": 0.2},
+        random_seed=1,
+    )  # fmt: skip
+    smoothed = fit.predict(["item 0"], ["item 1"]).iloc[0]["lead"] - float(fit.mode.x[-2])
     assert abs(found - smoothed) < 0.1 * sd
-    assert spread == pytest.approx(spread_smoothed, rel=0.06)
-    # a mode is not a mean: with these matches some tenths of a standard deviation lie between them
-    assert abs(smoothed - mean) < 0.25 * sd
-    assert spread_smoothed == pytest.approx(sd, rel=0.06)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n_days", "n_matches", "most"), [(10, 100, 0.2), (60, 40, 0.2), (200, 2, 0.3)]
-)
-@pytest.mark.parametrize("drift", [0.05, 0.2])
-def test_filter_and_smoother_agree_on_eight_items(n_days, n_matches, most, drift):
-    days, _ = simulate(8, n_days, n_matches, drift=drift)
-    state = last(follow(days, drift=drift))
-    draws = by_history(days, drift).draws(draws=1000, random_seed=1)["posterior"]["utility"]
-    draws = draws.sel(item=list(state.items))
-    contrast = np.eye(8) - 1 / 8  # the mean of all is known to neither
-    sd = np.sqrt(np.diag(contrast @ state.covariance[:8, :8] @ contrast))
-    smoothed = draws.mean(["chain", "draw"]).to_numpy()
-    assert abs((contrast @ state.mean[:8] - smoothed) / sd).max() < most
-    np.testing.assert_allclose(draws.std(["chain", "draw"]) / sd, 1, atol=most / 2)
-
-
-@pytest.mark.slow
-def test_a_day_may_be_sampled_in_the_model_of_another(season, followed):
-    first, second = season[0][:2]
-    model = build(start(first.items), first)
-    set_day(model, followed[0], second)
-    with model:
-        state = from_draws(pm.sample(**SHORT | {"draws": 2000}))
-    assert abs(apart(state, followed[1])).max() < 0.35

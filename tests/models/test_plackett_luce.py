@@ -1,12 +1,10 @@
 """The Plackett-Luce model of the gallery: its variables, its priors, and modes known exactly."""
 
-import functools
 import runpy
 
 import numpy as np
 import pandas as pd
 import pymc as pm
-import pytest
 
 import bayesrank as br
 import models.plackett_luce
@@ -33,18 +31,6 @@ def mode(model):
 FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", "b"])
 
 
-def test_the_variables_and_their_dims_are_those_of_the_table():
-    model = build(three_to_one())
-    assert [rv.name for rv in model.free_RVs] == ["item_effect"]
-    assert [rv.name for rv in model.observed_RVs] == ["y"]
-    assert [variable.name for variable in model.deterministics] == ["utility"]
-    dims = model.named_vars_to_dims
-    assert [dims[name] for name in ("item_effect", "utility", "y")] == [
-        ("item",), ("item",), ("ranking", "slot")
-    ]  # fmt: skip
-    assert list(model.coords["item"]) == ["a", "b"]
-
-
 # With difference d and p = 1 / (1 + exp(-d)), the log-likelihood 3 log p + log(1 - p) has the
 # derivative 3 - 4p in d. At d = log 2, p = 2/3 and the derivative is 1/3: the scales below make
 # the prior pull back by exactly that.
@@ -67,10 +53,8 @@ def test_features_share_the_difference_with_the_items_by_their_scales():
     np.testing.assert_allclose(found["utility"], [5 / 6 * LN2, -LN2 / 6], atol=1e-7)
 
 
-@pytest.mark.parametrize("nuts", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_file_runs_and_prints_the_ten_best_drivers(monkeypatch, capsys, nuts):
-    short = functools.partial(br.inference.sample, draws=50, tune=100, chains=2)
-    monkeypatch.setattr(br.inference, "sample", short if nuts else normal_draws)
+def test_the_file_runs_and_prints_the_ten_best_drivers(monkeypatch, capsys):
+    monkeypatch.setattr(br.inference, "sample", normal_draws)
     runpy.run_path(models.plackett_luce.model.__file__, run_name="__main__")
     rows = capsys.readouterr().out.splitlines()
     assert rows[0].split()[0] == "mean_rank"

@@ -1,25 +1,81 @@
-"""Document ranking: what each method makes of judged documents whose secret is known."""
+"""Document ranking: files, second-order features, every method, and the study."""
 
 import re
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 import pytensor
 import pytest
-from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import bayesrank as br
-import models.pmop_documents
-from models.pmop_documents.model import (
-    METHODS,
-    build,
-    map_path,
-    posterior_mean,
-)
-from models.pmop_documents.study import compare, evaluate, main
+from models.pmop_documents.model import METHODS, build, map_path
+from models.pmop_documents.second_order import SecondOrderFeatures
+from models.pmop_documents.study import evaluate, main
 from models.shared.letor import Part, folds, read_parts
+
+# one query per part: the grades and the one feature of its small_documents
+GRADES = [[0, 2, 0], [1, 0], [0, 0], [2, 1], [0, 1, 1]]
+FEATURE = [[1.0, 2.0, 3.0], [4.0, 5.0], [6.0, 7.0], [8.0, 9.0], [10.0, 11.0, 12.0]]
+
+
+@pytest.fixture
+def small_documents(tmp_path):
+    for part, (grades, feature) in enumerate(zip(GRADES, FEATURE, strict=True), start=1):
+        lines = [
+            f"{g} qid:{part}0 1:{x} #docid = D{x}" for g, x in zip(grades, feature, strict=True)
+        ]
+        (tmp_path / f"S{part}.txt").write_text("\n".join(lines) + "\n")
+    return read_parts(tmp_path, n_features=2)
+
+
+def test_the_five_files_become_one_table_in_their_order(small_documents):
+    assert list(small_documents) == ["part", "query", "grade", "x1", "x2"]
+    assert small_documents["part"].tolist() == [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
+    assert small_documents["query"].tolist() == [10, 10, 10, 20, 20, 30, 30, 40, 40, 50, 50, 50]
+    assert small_documents["grade"].tolist() == list(chain(*GRADES))
+    assert small_documents["x1"].tolist() == list(chain(*FEATURE))
+    assert not small_documents["x2"].any()  # not in the files: zero, as sparse files mean it
+
+
+def test_three_parts_train_the_next_validates_and_the_last_tests_in_a_circle(small_documents):
+    queries = [
+        [part.rankings.rankers.tolist() for part in fold]
+        for fold in folds(small_documents, StandardScaler())
+    ]
+    assert queries == [
+        [[10, 20, 30], [40], [50]],
+        [[20, 30, 40], [50], [10]],
+        [[30, 40, 50], [10], [20]],
+        [[10, 40, 50], [20], [30]],
+        [[10, 20, 50], [30], [40]],
+    ]
+
+
+def products_matter(rng, n_rows=200, n_features=6):
+    x = rng.uniform(size=(n_rows, n_features))
+    x[:, 3] = 0.0  # as five of the 46 features of MQ2008 are
+    y = np.round(3 * x[:, 0] * x[:, 1] + rng.normal(scale=0.2, size=n_rows))
+    return x, y
+
+
+def test_the_products_kept_are_those_above_the_threshold(rng):
+    x, y = products_matter(rng)
+    products = PolynomialFeatures(2, include_bias=False)
+    everything = products.fit_transform(x)
+    # the product of a feature and itself is called "x0^2" there
+    names = [n.replace("x0^2", "x0 x0") for n in products.get_feature_names_out()]
+    with np.errstate(invalid="ignore"):
+        r = np.nan_to_num(np.corrcoef(everything.T, y)[-1, :-1])
+    kept = [*range(6), *(f for f in range(6, len(r)) if abs(r[f]) > 0.25)]
+    second = SecondOrderFeatures(0.25).fit(x, y)
+    np.testing.assert_allclose(second.transform(x), everything[:, kept], rtol=1e-15)
+    np.testing.assert_allclose(second.correlation_, r[kept[6:]], rtol=1e-12)
+    got = [n.replace("x1 x1", "x1^2") for n in second.get_feature_names_out()]
+    assert got == [names[f] for f in kept]
+    assert 6 < len(kept) < len(r)
 
 
 @pytest.fixture(autouse=True)
@@ -124,23 +180,6 @@ def test_ranknet_is_logistic_regression_on_differences_of_features(fold):
 # ---------------------------------------------------------------------------------------------
 
 
-def test_every_query_is_tested_once_by_a_mode_or_by_a_posterior_mean(documents, monkeypatch):
-    monkeypatch.setattr(
-        models.pmop_documents.study,
-        "posterior_mean",
-        lambda model, scale: np.array([-scale, 0.0, 0.0]),
-    )
-    mode, backwards = (
-        compare(documents, "regression on grades", scales=[0.1], sampled=sampled)
-        for sampled in (False, True)
-    )
-    for queries in (mode, backwards):
-        assert queries.index.names == ["fold", "query"]
-        assert queries.groupby("fold").size().to_dict() == dict.fromkeys(range(1, 6), 8)
-        assert queries.index.get_level_values("query").is_unique
-    assert mode["ndcg@1"].mean() > 0.7 > 0.1 > backwards["ndcg@1"].mean()
-
-
 @pytest.mark.slow
 def test_the_study_in_its_reduced_size(data_dir):
     tables = main([str(data_dir / "MQ2008"), "--quick", "--table", "likelihoods"])
@@ -152,37 +191,3 @@ def test_the_study_in_its_reduced_size(data_dir):
     # the paper's rank regression, of pairs, is no worse than PMOP by two standard errors
     lead, error = re.findall(r"[-+.0-9]+", rows.loc["rank regression", "difference (s.e.)"])
     assert float(lead) > -2 * float(error)
-
-
-def test_on_mq2008_the_mode_of_pmop_does_what_was_measured(data_dir):
-    fold = next(folds(read_parts(data_dir / "MQ2008"), StandardScaler()))
-    (beta,) = map_path(build(fold.train), [0.1])
-    found = evaluate(fold.test, beta).mean()
-    blind = evaluate(fold.test, np.zeros(46)).mean()  # expected values of orders at random
-    assert blind["ndcg@5"] < 0.25
-    assert found["ndcg@5"] == pytest.approx(0.4452, abs=0.003)
-    assert found["err"] == pytest.approx(0.3013, abs=0.003)
-
-
-QUIET = {"draws": 200, "tune": 200, "chains": 2, "cores": 1, "progressbar": False}
-
-
-# Studies
-
-
-@pytest.mark.slow
-def test_the_posterior_mean_of_a_normal_model_is_its_mode(fold):
-    model = build(fold.train, "regression on grades")
-    (mode,) = map_path(model, [0.1])
-    model.set_data("coefficient_scale", 9.0)  # whatever it was before
-    # standard deviations are 0.07 and less, those of means of 400 draws 0.004
-    found = posterior_mean(model, 0.1, **QUIET)
-    np.testing.assert_allclose(found, mode, atol=0.02)
-
-
-@pytest.mark.slow
-def test_the_features_are_chosen_on_the_validation_part(documents):
-    noise = make_column_transformer(("passthrough", ["x2", "x3"]))
-    options = {"method": "regression on grades", "scales": [0.01, 0.1]}
-    chosen = compare(documents, prepare=[noise, StandardScaler()], **options)
-    pd.testing.assert_frame_equal(chosen, compare(documents, **options))
