@@ -1,23 +1,35 @@
 """Plot of adherences: which rankers follow the consensus, and which do not."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from arviz import PlotCollection
+from arviz_base.validate import validate_dict_argument
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import Panels, chosen, facets_of, labels_of, selections, short_name
+from bayesrank.plots.panels import (
+    Panels,
+    chosen,
+    facets_of,
+    labels_of,
+    selected,
+    selections,
+    short_name,
+)
 from bayesrank.plots.rows import (
     DARK,
+    INTERVALS,
     LEADING,
     MANY,
     OTHER,
     WARNING,
+    Interval,
+    by_status,
     draw_intervals,
     explain,
     handle,
@@ -25,13 +37,12 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
-from bayesrank.results.draws import posterior_utilities
 from bayesrank.results.matches.adherence import adherence_draws, summarise_adherences
 
 __all__ = ["plot_adherence"]
 
-BELOW, ABOVE = WARNING, LEADING
-MARKERS = {BELOW: "v", ABOVE: "^", OTHER: "o"}
+# status -> colour and marker
+LOOKS = {"below": (WARNING, "v"), "above": (LEADING, "^"), "other": (OTHER, "o")}
 NAME = 0.2  # inches of a row with a name
 NARROW = 6.0  # in rows of fewer points, lines and markers of neighbours would overlap
 
@@ -41,13 +52,17 @@ def plot_adherence(
     var_name: str = "adherence",
     *,
     dim: str = "ranker",
+    coords: Mapping[str, Any] | None = None,
     ci_prob: float = 0.94,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
-    rankers: Sequence[Any] | None = None,
     max_rankers: int | None = None,
+    relative: bool | float = False,
     contrary: bool = False,
     plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
+    visuals: Mapping[Interval, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the adherence of every ranker, highest mean on top.
@@ -66,22 +81,24 @@ def plot_adherence(
     ----------
     data, var_name, dim
         Posterior, variable and dim of the rankers. The plot uses the name of the dim.
+    coords : mapping, optional
+        Labels of dims, as in `plot_ranks`. The rankers to show are still compared with the median
+        of all.
     ci_prob : float
         Probability of the thin interval, in (0, 1).
-    factor, outlier_prob, contrary
+    factor, outlier_prob, relative, contrary
         As in `adherence_summary`.
-    rankers : sequence of labels, optional
-        Show only these, from top to bottom. They are still compared with the median of all.
     max_rankers : int, optional
         Show at most this number: half of them the highest, half the lowest. Do not combine it with
-        `rankers`.
-    plot_collection, **pc_kwargs
-        As in `plot_ranks`.
+        `coords` of the rankers.
+    plot_collection, backend, aes_by_visuals, visuals, **pc_kwargs
+        As in `plot_ranks`, with the visuals twig, trunk and point_estimate. The colour and the
+        marker show the status ("below", "above" or "other").
 
     Returns
     -------
     PlotCollection
-        A new figure has the legend in ``viz``.
+        The visuals twig, trunk and point_estimate are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
@@ -99,24 +116,41 @@ def plot_adherence(
     ['bob', 'cy', 'ann']
     >>> plt.close()
     """
-    found = posterior_utilities(data, var_name, dim).rename(var_name)
+    visuals = validate_dict_argument(visuals, valid_keys=INTERVALS)
+    aes_by_visuals = validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS)
+    found, wanted = selected(data, var_name, dim, coords)
     facets = facets_of(found, dim)
+    places = selections(found, facets)
     draws = [
-        adherence_draws(found.sel(one), var_name, dim, contrary=contrary)
-        for one in selections(found, facets)
+        adherence_draws(found.sel(one), var_name, dim, relative, contrary=contrary)
+        for one in places
     ]
     tables = [_table(one, ci_prob, factor, outlier_prob) for one in draws]
     medians = [float(np.median(one.to_numpy(), axis=1).mean()) for one in draws]
     labels = labels_of(found, dim)
     mean = np.mean([table.loc[labels, "mean"] for table in tables], axis=0)
-    shown, gap = _rows(labels[np.argsort(-mean, kind="stable")], rankers, max_rankers)
+    shown, gap = _rows(labels[np.argsort(-mean, kind="stable")], wanted, max_rankers, dim)
     n_hidden = len(labels) - len(shown)
+    everyone = _stacked([table.loc[shown] for table in tables], places, facets, dim)
+    statuses = [status for status in LOOKS if (everyone["status"] == status).any()]
+    looks = [LOOKS[status] for status in statuses]
 
     y, named = _places(len(shown), gap, MANY)
     longest, row = [short_name(name) for name in shown[named]], row_height(len(shown))
     size = {"height": row * (y[-1] + 1) + 0.75, "head": 1.35, "col_wrap": 2}
-    panels = Panels(found, facets, plot_collection, pc_kwargs, names=longest, **size)
-    if not panels.is_new:
+    panels = Panels(
+        found, facets, plot_collection, pc_kwargs, names=longest, backend=backend,
+        data=by_status(everyone["mean"], everyone["status"], statuses).to_dataset(name=var_name),
+        aes={name: ["status"] for name in ("color", "marker", "size")},
+        cycles={
+            "color": [colour for colour, _ in looks],
+            "marker": [marker for _, marker in looks],
+            # a triangle looks smaller
+            "size": [24 if marker == "o" else 40 for _, marker in looks],
+        },
+        **size,
+    )  # fmt: skip
+    if not panels.is_new and panels.is_matplotlib:
         room = min(_inches(ax) for ax, _ in panels)
         y, named = _places(len(shown), gap, room / NAME)
         row = room / (y[-1] + 1)
@@ -127,26 +161,35 @@ def plot_adherence(
     elif not named.all():
         names, ticks = [*names, f"{(~named).sum()} more"], np.append(ticks, y[~named].mean())
 
-    ends = pd.concat([table.loc[shown, ["low", "high", "mean"]] for table in tables]).to_numpy()
-    right, left = max(float(ends.max()), *medians) or 1.0, min(float(ends.min()), 0.0)
-    for (ax, first), table, median in zip(panels, tables, medians, strict=True):
-        _draw(ax, y, named, table.loc[shown], narrow)
+    rows = everyone.assign_coords(y=(dim, y))
+    for some, crowded in ((named, False), (~named, narrow)):
+        if some.any():
+            _draw(panels, rows.isel({dim: some}), statuses, visuals, aes_by_visuals, crowded)
+    set_up_rows(panels, ticks, names, foot=y[-1] > 0.75 * MANY)
+    right = max(*(float(everyone[name].max()) for name in ("high", "mean")), *medians) or 1.0
+    left = min(float(everyone["low"].min()), 0.0)
+    for (target, _), median in zip(panels, medians, strict=True):
         for x, style in ((median, "--"), (median / factor, ":"), (median * factor, ":")):
-            ax.axvline(x, color=DARK, linewidth=0.9, linestyle=style, zorder=1)
-        set_up_rows(ax, ticks, names, foot=y[-1] > 0.75 * MANY, named=first)
-        for label in ax.get_yticklabels()[named.sum() :]:
+            panels.backend.vline(x, target, color=DARK, width=0.9, linestyle=style)
+        for label in target.get_yticklabels()[named.sum() :] if panels.is_matplotlib else ():
             label.set(color="#666666", style="italic")
-        ax.set_xlim(1.03 * left - 0.02 * right, 1.03 * right)  # room for a marker at 0
+        # room for a marker at 0
+        panels.backend.xlim((1.03 * left - 0.02 * right, 1.03 * right), target)
     panels.title()
 
     title = f"{len(shown)} of {len(labels)} {dim}s" if n_hidden else ""
     if gap is not None:
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
-    axis = "Adherence, per unit of score"
+    axis = f"Adherence, {_unit_name(relative, dim)}"
     if panels.is_new and not facets:
         axis += " (0 = unrelated to the consensus)"
-    colours = pd.concat([table["colour"] for table in tables])
-    handles = _handles(colours, dim, factor, outlier_prob, counted=not facets)
+    handles = _handles(
+        pd.concat([table["status"] for table in tables]),
+        dim,
+        factor,
+        outlier_prob,
+        counted=not facets,
+    )
     handles += interval_handles(ci_prob, "mean")
     lines = f"mean, 50% and {100 * ci_prob:g}% interval"
     explain(panels, axis, lines, handles, title, ncols=2)
@@ -154,22 +197,39 @@ def plot_adherence(
 
 
 def _table(draws: pd.DataFrame, ci_prob: float, factor: float, outlier_prob: float) -> pd.DataFrame:
-    """Summarise the draws of one panel, with the 50% interval and the colour of each ranker."""
+    """Summarise the draws of one panel, with the 50% interval and the status of each ranker."""
     table = summarise_adherences(draws, ci_prob, factor, outlier_prob)
     half = summarise_adherences(draws, 0.5, factor, outlier_prob)
     far_above = table["p_far_above"] >= outlier_prob
-    colour = np.where(table["outlier"], BELOW, np.where(far_above, ABOVE, OTHER))
-    return table.assign(half_low=half["low"], half_high=half["high"], colour=colour)
+    status = np.where(table["outlier"], "below", np.where(far_above, "above", "other"))
+    return table.assign(half_low=half["low"], half_high=half["high"], status=status)
+
+
+def _stacked(
+    tables: Sequence[pd.DataFrame],
+    places: Sequence[Mapping[Hashable, Any]],
+    facets: Sequence[Hashable],
+    dim: str,
+) -> xr.Dataset:
+    """Return the tables of all panels with the dims of the panels."""
+    columns = ["low", "high", "mean", "half_low", "half_high", "status"]
+    parts = [
+        table[columns].rename_axis(dim).to_xarray().assign_coords(where).expand_dims([*where])
+        for table, where in zip(tables, places, strict=True)
+    ]
+    return xr.combine_by_coords(parts) if facets else parts[0]
 
 
 def _rows(
-    ranked: pd.Index, rankers: Sequence[Any] | None, max_rankers: int | None
+    ranked: pd.Index, rankers: Sequence[Any] | None, max_rankers: int | None, dim: str
 ) -> tuple[pd.Index, int | None]:
     """Return the labels to show, from top to bottom, and the position of a gap, if any."""
     if max_rankers is None:
-        return chosen(ranked, rankers, None, "ranker"), None
+        return chosen(ranked, rankers, None, dim), None
     if rankers is not None:
-        raise ValueError("`rankers` and `max_rankers` are both given; give only one of them.")
+        raise ValueError(
+            f"`coords[{dim!r}]` and `max_rankers` are both given; give only one of them."
+        )
     if max_rankers < 1:
         raise ValueError(f"`max_rankers` is {max_rankers}; it must be 1 or more.")
     if max_rankers >= len(ranked):
@@ -203,40 +263,57 @@ def _inches(ax: Axes) -> float:
 
 
 def _draw(
-    ax: Axes, y: NDArray[np.float64], named: NDArray[np.bool_], table: pd.DataFrame, narrow: bool
+    panels: Panels,
+    rows: xr.Dataset,
+    statuses: Sequence[str],
+    visuals: Mapping[str, Any],
+    aes_by_visuals: Mapping[str, Sequence[str]],
+    crowded: bool,
 ) -> None:
-    """Draw rows by colour; in narrow rows without names, shades replace line widths."""
-    for colour, marker in MARKERS.items():
-        for some, crowded in ((named, False), (~named, narrow)):
-            use = some & (table["colour"] == colour).to_numpy()
-            if not use.any():
-                continue
-            rows, at = table[use], y[use]
-            thin, thick = (rows["low"], rows["high"]), (rows["half_low"], rows["half_high"])
-            if crowded:
-                faded = 0.4 * np.array(to_rgb(colour)) + 0.6
-                ax.hlines(at, *thin, color=[faded], linewidth=1.0, zorder=2)
-                ax.hlines(at, *thick, color=colour, linewidth=1.0, zorder=3)
-                ax.scatter(rows["mean"], at, s=3, c=DARK, linewidths=0, zorder=4)
-            else:
-                draw_intervals(ax, at, thin, thick, rows["mean"], colour, marker)
+    """Draw rows; in narrow rows without names, shades replace line widths."""
+    name = panels.values.name
+    spans = {
+        "twig": xr.concat([rows["low"], rows["high"]], "ci_bound", coords="minimal"),
+        "trunk": xr.concat([rows["half_low"], rows["half_high"]], "ci_bound", coords="minimal"),
+        "point_estimate": rows["mean"],
+    }
+    ends = {
+        visual: by_status(x, rows["status"], statuses).to_dataset(name=name)
+        for visual, x in spans.items()
+    }
+    if crowded:
+        dots = {"size": 3, "facecolor": DARK, "edgecolor": DARK, "width": 0}
+        look = {"twig": {"width": 1.0, "alpha": 0.4}, "trunk": {"width": 1.0}}
+        visuals = {**look, "point_estimate": dots, **visuals}
+        aes_by_visuals = {"point_estimate": [], **aes_by_visuals}
+    suffix = "_narrow" if crowded else ""
+    draw_intervals(panels, ends, rows["y"], visuals, aes_by_visuals, suffix)
+
+
+def _unit_name(relative: bool | float, dim: str) -> str:
+    """Return the unit of the adherences."""
+    if relative is False:
+        return "per unit of score"
+    named = {1.0: "largest", 0.5: f"median {dim}'s"}
+    return f"relative to the {named.get(relative, f'{100 * relative:g}% quantile of all')}"
 
 
 def _handles(
-    colours: pd.Series, dim: str, factor: float, outlier_prob: float, *, counted: bool
+    statuses: pd.Series, dim: str, factor: float, outlier_prob: float, *, counted: bool
 ) -> list[Line2D]:
-    """Return the legend of the colours in use, with counts for a single panel, and of the lines."""
-    counts = colours.value_counts()
-    others = "other " if {BELOW, ABOVE} & {*counts.index} else ""
+    """Return the legend of the statuses, with counts for a single panel, and of the lines."""
+    counts = statuses.value_counts()
+    others = "other " if {"below", "above"} & {*counts.index} else ""
     words = {
-        BELOW: f"does not follow: < {1 / factor:.3g} × median, P ≥ {outlier_prob:g}",
-        ABOVE: f"follows closely: > {factor:.3g} × median, P ≥ {outlier_prob:g}",
-        OTHER: f"{others}{dim}s",
+        "below": f"does not follow: < {1 / factor:.3g} × median, P ≥ {outlier_prob:g}",
+        "above": f"follows closely: > {factor:.3g} × median, P ≥ {outlier_prob:g}",
+        "other": f"{others}{dim}s",
     }
     handles = []
-    for colour in [colour for colour in words if colour in counts]:
-        text = f"{words[colour]} ({counts[colour]})" if counted else words[colour]
-        handles.append(handle(text, colour, marker=MARKERS[colour], linestyle="-"))
+    for status in [status for status in words if status in counts]:
+        text = f"{words[status]} ({counts[status]})" if counted else words[status]
+        colour, marker = LOOKS[status]
+        handles.append(handle(text, colour, marker=marker, linestyle="-"))
     handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
     if factor > 1:
         text = f"{1 / factor:.3g} × and {factor:.3g} × the median"

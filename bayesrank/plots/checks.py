@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import legend_above, short_name
-from bayesrank.plots.rows import DARK, LEADING, OTHER, WARNING, handle, set_up_rows, without_box
+from bayesrank.plots.rows import DARK, LEADING, OTHER, WARNING, frame_rows, handle, without_box
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
@@ -227,7 +227,9 @@ def _draw_rows(ax: Axes, rows: pd.DataFrame) -> None:
     ax.hlines(y[drawn], rows["low"][drawn], rows["high"][drawn], color=colour[drawn], linewidth=4)
     ax.scatter(rows["mean"][drawn], y[drawn], marker="|", s=70, c=DARK, linewidths=1.4, zorder=3)
     _draw_observed(ax, rows["observed"].to_numpy(), y, odd)
-    set_up_rows(ax, y, rows["name"].tolist(), foot=True)
+    ax.set_yticks(y, rows["name"].tolist(), fontsize=9, parse_math=False)
+    ax.set_ylim(y.max() + 0.6, -0.6)
+    frame_rows(ax, foot=True)
     ax.tick_params(top=False, labeltop=False)
     ax.xaxis.set_label_position("bottom")
     ax.margins(x=0.04)

@@ -1,22 +1,25 @@
 """Plot of a model comparison: differences in expected log predictive density."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
-from matplotlib.axes import Axes
+from arviz_base.validate import validate_dict_argument
 from matplotlib.lines import Line2D
-from matplotlib.transforms import blended_transform_factory
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import Panels, short_name
 from bayesrank.plots.rows import (
     DARK,
+    INTERVALS,
     LEADING,
     OTHER,
     WARNING,
+    Interval,
+    by_status,
     draw_intervals,
     handle,
     row_height,
@@ -28,11 +31,25 @@ __all__ = ["plot_compare"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+# status -> colour of the lines, colour and marker of the difference
+LOOKS = {
+    "near": (LEADING, LEADING, "o"),
+    "worse": (OTHER, OTHER, "o"),
+    "near, unreliable": (LEADING, WARNING, "^"),
+    "worse, unreliable": (OTHER, WARNING, "^"),
+}
+NEAR, WORSE = ("near", "near, unreliable"), ("worse", "worse, unreliable")
 FAR = 5.0  # a model this many times farther than all better models is off the scale
 
 
 def plot_compare(
-    table: pd.DataFrame, *, plot_collection: PlotCollection | None = None, **pc_kwargs: Any
+    table: pd.DataFrame,
+    *,
+    plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
+    visuals: Mapping[Interval, Mapping[str, Any] | bool] | None = None,
+    **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot how much worse each model predicts left-out observations than the best model.
 
@@ -49,13 +66,14 @@ def plot_compare(
     table : DataFrame
         From `bayesrank.compare`: one row per model with elpd_diff and dse, best first, and
         optionally diag_elpd.
-    plot_collection, **pc_kwargs
-        As in `plot_ranks`.
+    plot_collection, backend, aes_by_visuals, visuals, **pc_kwargs
+        As in `plot_ranks`, with the visuals twig, trunk and point_estimate. Colours and markers
+        show the status.
 
     Returns
     -------
     PlotCollection
-        A new figure has the legend in ``viz``.
+        The visuals twig, trunk and point_estimate are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
@@ -81,21 +99,49 @@ def plot_compare(
     if "diag_elpd" in table:
         doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
 
-    values = xr.DataArray(diff, dims="model", name="elpd_diff")
+    kinds = [(NEAR if x else WORSE)[k] for x, k in zip(near, doubtful.astype(int), strict=True)]
+    everyone = xr.DataArray(diff, dims="model", name="elpd_diff")
+    status = xr.DataArray(kinds, dims="model")
+    statuses = [name for name in LOOKS if name in kinds]
+    looks = [LOOKS[name] for name in statuses]
+
+    def rows(values: Any) -> xr.Dataset:
+        on_scale = everyone.copy(data=np.where(far, np.nan, values))
+        return by_status(on_scale, status, statuses).to_dataset()
+
+    ends = {
+        name: xr.concat([rows(diff - k * dse), rows(diff + k * dse)], "ci_bound")
+        for name, k in (("twig", 2), ("trunk", 1))
+    } | {"point_estimate": rows(diff)}
     height = row_height(len(names)) * len(names) + 0.75
-    panels = Panels(values, [], plot_collection, pc_kwargs, names=names, height=height, head=1.15)
-    ((ax, _),) = panels
-    set_up_rows(ax, np.arange(len(names)), names, foot=False)
-    ax.axvline(0, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
-    _draw(ax, diff, dse, np.where(near, LEADING, OTHER), doubtful, far)
-    right_of_axes = blended_transform_factory(ax.transAxes, ax.transData)
-    for row, (gap, error) in enumerate(zip(diff, dse, strict=True)):
-        text = "best" if gap == 0 else _in_words(gap, error)
-        ax.text(1.01, row, text, transform=right_of_axes, va="center", fontsize=9, color=DARK)
-    ax.set_xlabel(
+    panels = Panels(
+        everyone, [], plot_collection, pc_kwargs, names=names, height=height, head=1.15,
+        backend=backend, data=ends["point_estimate"],
+        aes={name: ["status"] for name in ("color", "edgecolor", "marker", "size")},
+        cycles={
+            "color": [colour for colour, _, _ in looks],
+            "edgecolor": [edge for _, edge, _ in looks],
+            "marker": [marker for _, _, marker in looks],
+            "size": [24 if marker == "o" else 40 for _, _, marker in looks],
+        },
+    )  # fmt: skip
+    y = np.arange(len(names))
+    set_up_rows(panels, y, names, foot=False)
+    ((target, _),) = panels
+    panels.backend.vline(0, target, color=DARK, width=0.9, linestyle="--")
+    draw_intervals(
+        panels,
+        ends,
+        xr.DataArray(y, dims="model"),
+        validate_dict_argument(visuals, valid_keys=INTERVALS),
+        validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS),
+    )
+    _write(panels, target, diff, dse, doubtful, far)
+    panels.backend.xlabel(
         "Difference in expected log predictive density (elpd) from the best model\n"
         "← worse predictions",
-        fontsize=9,
+        target,
+        size=9,
     )
     panels.legend(_handles(near, doubtful))
     return panels.pc
@@ -130,27 +176,24 @@ def _far(diff: Floats, dse: Floats) -> Bools:
     return far
 
 
-def _draw(
-    ax: Axes, diff: Floats, dse: Floats, colour: NDArray[np.str_], doubtful: Bools, far: Bools
+def _write(
+    panels: Panels, target: Any, diff: Floats, dse: Floats, doubtful: Bools, far: Bools
 ) -> None:
-    """Draw the models on the scale, and arrows for models off the scale."""
-    y = np.arange(len(diff))
-    for some, marker in ((~doubtful, "o"), (doubtful, "^")):
-        rows = some & ~far
-        if rows.any():
-            thin, thick = ((diff[rows] - k * dse[rows], diff[rows] + k * dse[rows]) for k in (2, 1))
-            dots = draw_intervals(ax, y[rows], thin, thick, diff[rows], colour[rows], marker)[-1]
-            if marker == "^":
-                dots.set(edgecolors=WARNING)
+    """Write the numbers at the right, and draw arrows for models off the scale."""
     low, high = (diff - 2 * dse)[~far].min(), (diff + 2 * dse)[~far].max()
     air = 0.06 * (high - low) or 1.0
     left = low - (4 if far.any() else 1) * air
-    ax.set_xlim(left, high + air)
-    for row in y[far]:
+    panels.backend.xlim((left, high + air), target)
+    look: dict[str, Any] = {"size": 9, "color": DARK, "vertical_align": "center"}
+    look["horizontal_align"] = "left"
+    for row, (gap, error) in enumerate(zip(diff, dse, strict=True)):
+        text = "best" if gap == 0 else _in_words(gap, error)
+        panels.backend.text(high + 1.2 * air, row, text, target, **look)
+    for row in np.flatnonzero(far):
         text = "off the scale; Pareto k" if doubtful[row] else "off the scale"
-        ax.plot(left + air / 2, row, "<", color=WARNING if doubtful[row] else OTHER, zorder=4)
-        look: dict[str, Any] = {"fontsize": 9, "color": DARK, "style": "italic"}
-        ax.text(left + 1.2 * air, row, text, va="center", **look)
+        colour = WARNING if doubtful[row] else OTHER
+        panels.backend.scatter(left + air / 2, row, target, marker="<", color=colour, size=36)
+        panels.backend.text(left + 1.2 * air, row, text, target, **look)
 
 
 def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:

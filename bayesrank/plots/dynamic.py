@@ -1,6 +1,6 @@
 """Plot of dynamic strengths: utilities, ranks or probabilities to be best over time."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +34,7 @@ def plot_dynamic(
     *,
     show: Literal["utility", "rank", "best"] = "utility",
     dim: str = "item",
-    items: Sequence[Any] | None = None,
+    coords: Mapping[str, Any] | None = None,
     max_items: int = 7,
     ci_prob: float = 0.94,
     plot_collection: PlotCollection | None = None,
@@ -55,8 +55,8 @@ def plot_dynamic(
     show : {"utility", "rank", "best"}
         The utility, the rank among the items present at the time, or the probability to be the best
         of them.
-    items : sequence of labels, optional
-        Show only these.
+    coords : mapping, optional
+        Labels of dims, as in `plot_ranks`. Those of `dim` are the items to show.
     max_items : int
         Show at most this number of items: those with the best mean rank at the last time. With
         ``show="best"``, those with the highest probability to be best at any time.
@@ -74,7 +74,7 @@ def plot_dynamic(
     ------
     ValueError
         If there is not exactly one dim of times, or it has fewer than two labels. If `show` or
-        `ci_prob` is not as above, or `items` contains unknown or repeated labels or none.
+        `ci_prob` is not as above, or `coords` contains unknown or repeated labels or none.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def plot_dynamic(
     check_probability("ci_prob", ci_prob, 0)
     if show not in SHOWN:
         raise ValueError(f"`show` is {show!r}; it must be 'utility', 'rank' or 'best'.")
-    utility, time = _draws(data, var_name, dim)
+    utility, time = _draws(data, var_name, dim, coords)
     values = utility.to_numpy()  # (draws, times, items)
     labels = labels_of(utility, dim)
     ranks = _ranks(values)
@@ -99,7 +99,8 @@ def plot_dynamic(
         best = np.where(np.isnan(mean_rank), 0.0, (ranks == 1).mean(axis=0))
     last = np.where(np.isnan(mean_rank[-1]), np.inf, mean_rank[-1])
     order = np.argsort(-best.max(axis=0) if show == "best" else last, kind="stable")
-    names = chosen(labels[order], items, max_items)
+    wanted = (coords or {}).get(dim)
+    names = chosen(labels[order], wanted, max_items, dim)
     where = labels.get_indexer(names)
 
     panel = utility.isel({"sample": 0, time: 0, dim: 0}, drop=True).rename(var_name)
@@ -126,9 +127,12 @@ def plot_dynamic(
     return panels.pc
 
 
-def _draws(data: Any, var_name: str, dim: str) -> tuple[xr.DataArray, Hashable]:
+def _draws(
+    data: Any, var_name: str, dim: str, coords: Mapping[str, Any] | None
+) -> tuple[xr.DataArray, Hashable]:
     """Find the draws (sample, time, item), sorted by time, and the dim of the times."""
-    draws = find_variable(data, var_name)
+    where = {d: labels for d, labels in (coords or {}).items() if d != dim}
+    draws = find_variable(data, var_name).sel(where)
     others = [d for d in draws.dims if d not in (*SAMPLE, dim)]
     if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
@@ -138,8 +142,8 @@ def _draws(data: Any, var_name: str, dim: str) -> tuple[xr.DataArray, Hashable]:
     (time,) = others
     if draws.sizes[time] < 2:
         raise ValueError(
-            f"{var_name!r} has {draws.sizes[time]} time; the plot needs two or more. Pass more "
-            "times to draws(at=[...])."
+            f"{var_name!r} has {draws.sizes[time]} time; the plot needs two or more. Pass "
+            "more times to draws(at=[...])."
         )
     drawn = draws.stack(sample=SAMPLE)  # noqa: PD013
     return drawn.transpose("sample", time, dim).sortby(time), time

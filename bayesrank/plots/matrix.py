@@ -1,8 +1,8 @@
 """Heat maps of the probability of each place, and that one item beats another."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,10 @@ PLACES = colormaps["Blues"]  # one hue, safe for colour-blind readers and in pri
 # Orange below one half, purple above, safe for colour-blind readers; grey on the diagonal
 WINS = colormaps["PuOr"].with_extremes(bad="#e4e4e4")
 LONGEST_ABOVE = 24  # most characters of a vertical name
+LABELS = {
+    "utility": "Probability that the row is better than the column",
+    "match": "Probability that the row wins the next decided match",
+}
 
 
 def plot_places(
@@ -35,7 +39,7 @@ def plot_places(
     var_name: str = "utility",
     *,
     dim: str = "item",
-    items: Sequence[Any] | None = None,
+    coords: Mapping[str, Any] | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
@@ -48,7 +52,7 @@ def plot_places(
 
     Parameters
     ----------
-    data, var_name, dim, items, max_items, plot_collection, **pc_kwargs
+    data, var_name, dim, coords, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`. The columns end with the last place of any item shown.
 
     Returns
@@ -71,7 +75,7 @@ def plot_places(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
+    utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
     found = place_probability(utility, var_name, dim=dim).rename(var_name).sel({dim: shown})
     found = found.transpose(*facets, dim, "place")
     possible = (found > 0).any([*facets, dim]).values
@@ -87,7 +91,7 @@ def plot_places(
     label = "Probability of the place (blank: in no draw)"
     _draw(panels, "places", found.where(found > 0), names, colours, label, utility.sizes[dim])
     for ax, _ in panels:
-        ax.xaxis.set_major_locator(rank_ticks(n_places, 5 if facets else 9))
+        ax.set_xticks(rank_ticks(n_places, 5 if facets else 9))
         ax.set_xlabel("Place (1 = best)")
     return panels.pc
 
@@ -97,7 +101,8 @@ def plot_wins(
     var_name: str = "utility",
     *,
     dim: str = "item",
-    items: Sequence[Any] | None = None,
+    of: Literal["utility", "match"] = "utility",
+    coords: Mapping[str, Any] | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
     **pc_kwargs: Any,
@@ -109,8 +114,10 @@ def plot_wins(
 
     Parameters
     ----------
-    data, var_name, dim, items, max_items, plot_collection, **pc_kwargs
+    data, var_name, dim, coords, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`.
+    of : {"utility", "match"}
+        Probability of being better, or of winning the next match, as in `win_probability`.
 
     Returns
     -------
@@ -132,8 +139,8 @@ def plot_wins(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
-    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim).rename(var_name)
+    utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
+    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim, of=of).rename(var_name)
     found = found.where(found[dim] != found[found.dims[-1]])
 
     names = [short_name(name) for name in shown]
@@ -149,8 +156,7 @@ def plot_wins(
         ax.set_xticks(places, above[::step], fontsize=9, rotation=90, parse_math=False)
         ax.tick_params(axis="x", length=0)
     colours = ScalarMappable(Normalize(0, 1), WINS)
-    label = "Probability that the row is better than the column"
-    _draw(panels, "wins", found, names, colours, label, utility.sizes[dim])
+    _draw(panels, "wins", found, names, colours, LABELS[of], utility.sizes[dim])
     return panels.pc
 
 

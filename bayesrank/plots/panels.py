@@ -1,6 +1,7 @@
 """Panels of a `PlotCollection`, one per label of the other dims."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import product
 from math import ceil, prod, sqrt
 from typing import Any
@@ -8,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from arviz import PlotCollection
+from arviz import PlotCollection, rcParams
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
@@ -24,6 +24,7 @@ __all__ = [
     "items_shown",
     "labels_of",
     "legend_above",
+    "selected",
     "selections",
     "short_name",
 ]
@@ -43,7 +44,15 @@ class Panels:
     given : PlotCollection, optional
         Existing panels to draw on.
     options : mapping
-        Passed to `PlotCollection.wrap` for a new figure.
+        Passed to `PlotCollection.wrap` for a new figure, such as ``aes``.
+    data : Dataset, optional
+        Data for the aesthetics, such as rows; by default `values`.
+    aes : mapping
+        Dims of each aesthetic, as in `PlotCollection.wrap`, unless the user maps it.
+    cycles : mapping
+        Values of the aesthetics, in the order of the labels, unless the user gives them.
+    backend : str, optional
+        Backend of a new figure; by default that of ArviZ.
     names : sequence of str
         Names at the left of the panels.
     width, height, head : float
@@ -59,6 +68,10 @@ class Panels:
         given: PlotCollection | None,
         options: Mapping[str, Any],
         *,
+        data: xr.Dataset | None = None,
+        aes: Mapping[str, Sequence[Hashable]] | None = None,
+        cycles: Mapping[str, Sequence[Any]] | None = None,
+        backend: str | None = None,
         names: Sequence[str] = (),
         width: float = 1.7,
         height: float,
@@ -67,24 +80,41 @@ class Panels:
     ) -> None:
         self.values, self.facets, self.is_new = values, list(facets), given is None
         self.selections = selections(values, facets)
+        if data is None:
+            data = values.assign_coords({d: values[d].values for d in facets}).to_dataset()
+        aes, cycles = dict(aes or {}), dict(cycles or {})
         if given is not None:
-            self.pc = _fitting(given, facets, options)
+            self.pc = self.drawn = _fitting(given, facets, options, backend)
+            if aes and not given.aes_set:  # the given collection gets no aesthetics
+                self.drawn = PlotCollection(
+                    data, given.viz, aes=aes, backend=given.backend, **cycles
+                )
             return
         n, settings = prod(values.sizes[d] for d in facets), {"col_wrap": col_wrap, **options}
         across = min(n, settings["col_wrap"] or ceil(sqrt(n)))
         margin = 0.08 * max(map(len, names), default=0) + 0.3
         inches = max(7.5, margin + max(5.0, width * across)), head + height * ceil(n / across)
-        look = {"figsize": inches, "layout": "constrained", **settings.pop("figure_kwargs", {})}
-        backend = settings.pop("backend", "matplotlib")
-        if backend != "matplotlib":
+        backend = settings.pop("backend", backend)
+        backend = backend or (rcParams["plot.backend"] if aes else "matplotlib")
+        look = {"figsize": inches, **settings.pop("figure_kwargs", {})}
+        if backend == "matplotlib":
+            look.setdefault("layout", "constrained")
+        elif not aes:
             raise ValueError(f"`backend` is {backend!r}; only 'matplotlib' is supported.")
-        data = values.assign_coords({d: values[d].values for d in facets}).to_dataset()
-        self.pc = PlotCollection.wrap(
-            data, cols=self.facets, backend=backend, figure_kwargs=look, **settings
-        )
+        aes |= settings.pop("aes", {})
+        cycles = {name: values for name, values in cycles.items() if aes.get(name)}
+        self.pc = self.drawn = PlotCollection.wrap(
+            data, cols=self.facets, backend=backend, figure_kwargs=look, aes=aes,
+            **cycles | settings,
+        )  # fmt: skip
 
-    def __iter__(self) -> Iterator[tuple[Axes, bool]]:
-        """Yield the axes of every panel, and whether the panel has names."""
+    @property
+    def is_matplotlib(self) -> bool:
+        """Whether the backend is matplotlib, with legends and names that are no mathematics."""
+        return bool(self.pc.backend == "matplotlib")
+
+    def __iter__(self) -> Iterator[tuple[Any, bool]]:
+        """Yield the target of every panel, Axes in matplotlib, and whether it has names."""
         for where in self.selections:
             # the layout of a given figure may be unknown; then every panel has names
             known = "col_index" in self.pc.viz
@@ -97,13 +127,20 @@ class Panels:
         figure: Figure = self.pc.viz["figure"].item()
         return figure
 
-    def title(self) -> None:
+    def title(self, **look: Any) -> None:
         """Write the label of every panel above it."""
         labels = product(*(labels_of(self.values, d).astype(str) for d in self.facets))
-        for one, (ax, _) in zip(labels, self, strict=True):  # days without hours
+        if self.is_matplotlib:
+            bold: dict[str, Any] = {"fontweight": "bold", "parse_math": False, "loc": "left"}
+            look = {"size": 10} | bold | look
+        for one, (target, _) in zip(labels, self, strict=True):  # days without hours
             text = ", ".join(f"{d}: {x}" for d, x in zip(self.facets, one, strict=True))
-            look: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "parse_math": False}
-            ax.set_title(short_name(text), loc="left", **look)
+            self.backend.title(short_name(text) if self.facets else "", target, **look)
+
+    @property
+    def backend(self) -> Any:
+        """The module of arviz_plots that draws on these panels."""
+        return import_module(f"arviz_plots.backend.{self.pc.backend}")
 
     def keep(self, name: str, made: object, dims: Sequence[Hashable] = ()) -> None:
         """Store an artist, or an array of artists with some dims of the values, in ``viz``."""
@@ -114,12 +151,15 @@ class Panels:
 
     def legend(self, handles: Sequence[Artist], title: str = "", ncols: int = 3) -> None:
         """Put a legend above the panels of a new figure."""
-        if self.is_new:
+        if self.is_new and self.is_matplotlib:
             self.keep("legend", legend_above(self.figure, handles, title, ncols))
 
 
 def _fitting(
-    given: PlotCollection, facets: Sequence[Hashable], options: Mapping[str, Any]
+    given: PlotCollection,
+    facets: Sequence[Hashable],
+    options: Mapping[str, Any],
+    backend: str | None,
 ) -> PlotCollection:
     """Return the given panels; raise unless they suit the plot."""
     if options:
@@ -127,10 +167,11 @@ def _fitting(
             f"`plot_collection` is given together with options for a new one "
             f"({', '.join(options)}). Give only one of them."
         )
-    if given.backend != "matplotlib" or set(given.facet_dims) != set(facets):
+    needed = backend or "matplotlib"
+    if given.backend != needed or set(given.facet_dims) != set(facets):
         raise ValueError(
             f"`plot_collection` has the backend {given.backend!r} and panels by "
-            f"{sorted(map(str, given.facet_dims))}; the plot needs 'matplotlib' and panels by "
+            f"{sorted(map(str, given.facet_dims))}; the plot needs {needed!r} and panels by "
             f"{sorted(map(str, facets))}. Create it with "
             f"PlotCollection.wrap(..., cols={list(facets)})."
         )
@@ -171,17 +212,30 @@ def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:
 
 
 def items_shown(
-    data: Any, var_name: str, dim: str, wanted: Sequence[Any] | None, most: int | None
+    data: Any, var_name: str, dim: str, coords: Mapping[str, Any] | None, most: int | None
 ) -> tuple[xr.DataArray, list[Hashable], pd.Index]:
     """Find utilities, the dims with panels, and the items to show, from top to bottom.
 
     Items are sorted by mean rank, averaged over the panels.
     """
-    utility = posterior_utilities(data, var_name, dim).rename(var_name)
+    utility, wanted = selected(data, var_name, dim, coords)
     facets = facets_of(utility, dim)
     mean = rank_draws(utility, dim=dim).mean([d for d in utility.dims if d != dim])
     best_first = labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]
-    return utility, facets, chosen(best_first, wanted, most)
+    return utility, facets, chosen(best_first, wanted, most, dim)
+
+
+def selected(
+    data: Any, var_name: str, dim: str, coords: Mapping[str, Any] | None
+) -> tuple[xr.DataArray, Sequence[Any] | None]:
+    """Find the utilities at `coords` of the panels, and the labels to show along `dim`.
+
+    Items that are not shown stay, since ranks are among all of them.
+    """
+    others = {d: labels for d, labels in (coords or {}).items() if d != dim}
+    utility = posterior_utilities(data, var_name, dim).rename(var_name).sel(others)
+    wanted = (coords or {}).get(dim)
+    return utility, None if wanted is None else list(np.atleast_1d(np.asarray(wanted, object)))
 
 
 def chosen(
@@ -200,7 +254,7 @@ def chosen(
     twice = [label for label in wanted if wanted.count(label) > 1]
     if twice or not wanted:
         problem = f"contains {twice[0]!r} twice" if twice else "is empty"
-        raise ValueError(f"`{unit}s` {problem}; name each {unit} to show once.")
+        raise ValueError(f"`coords[{unit!r}]` {problem}; name each {unit} to show once.")
     return pd.Index(wanted, dtype=labels.dtype, name=labels.name)[:most]
 
 

@@ -1,22 +1,28 @@
 """Plot of rank intervals: which items lead, and with what certainty."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
-from matplotlib.axes import Axes
+from arviz_base.labels import BaseLabeller
+from arviz_base.validate import validate_dict_argument
+from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import Panels, items_shown, short_name
 from bayesrank.plots.rows import (
+    COLOURS,
+    INTERVALS,
     LEADING,
     MANY,
     OTHER,
     UNKNOWN,
+    Interval,
+    by_status,
     draw_intervals,
     explain,
     handle,
@@ -30,20 +36,29 @@ from bayesrank.results.ranks.rank_table import LITTLE
 
 __all__ = ["plot_ranks"]
 
+Visual = Interval | Literal["ticklabels", "title", "legend", "counts"]
+VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
+STATUSES = {"tied": LEADING, "little data": UNKNOWN, "worse": OTHER}
+
 
 def plot_ranks(
     data: Any,
     var_name: str = "utility",
     *,
     dim: str = "item",
+    coords: Mapping[str, Any] | None = None,
     ci_prob: float = 0.94,
     tied_prob: float = 0.95,
     simultaneous: bool = False,
-    items: Sequence[Any] | None = None,
     max_items: int | None = None,
     prior_sd: float | None = None,
     seen: pd.Series | None = None,
     plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    labeller: BaseLabeller | None = None,
+    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
+    visuals: Mapping[Visual, Mapping[str, Any] | bool] | None = None,
+    stats: Mapping[Interval, xr.Dataset] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the rank interval of every item, best on top.
@@ -52,18 +67,23 @@ def plot_ranks(
     circle the mean rank. Items that may be better than the leader are coloured. Other dims, such as
     a category, get one panel per label. Items are sorted by mean rank, averaged over the panels.
 
+    Results of several models are drawn side by side, in one colour per model. The plot is restyled
+    like `arviz.plot_forest`.
+
     Parameters
     ----------
     data, var_name, dim
-        Posterior, variable and dim of the items, as in `rank_draws`.
+        Posterior, variable and dim of the items, as in `rank_draws`. A dict of posteriors by the
+        name of the model compares them.
+    coords : mapping, optional
+        Labels of dims. Those of `dim` are the items to show, from top to bottom; ranks are still
+        among all items. Those of other dims select panels.
     ci_prob : float
         Probability of the thin interval, in (0, 1).
     tied_prob : float
         As in `rank_summary`.
     simultaneous : bool
         Whether intervals hold jointly for all items, as in `rank_summary`.
-    items : sequence of labels, optional
-        Show only these, from top to bottom. Ranks are still among all items.
     max_items : int, optional
         Show at most this number of items, best first.
     prior_sd : float, optional
@@ -73,79 +93,138 @@ def plot_ranks(
         name is the heading.
     plot_collection : PlotCollection, optional
         Draw on these panels, by the other dims; by default on a new figure.
+    backend : str, optional
+        Backend of ArviZ, by default ``rcParams["plot.backend"]``. Only matplotlib has a legend;
+        in the others, the label of the axis explains the plot.
+    labeller : Labeller, optional
+        Names of the items, such as a `MapLabeller`.
+    aes_by_visuals : mapping, optional
+        Aesthetics of each visual, by default all that apply. The colour shows the status ("tied",
+        "little data" or "worse") or the model; map it otherwise with ``aes={"color": ["item"]}``.
+    visuals : mapping, optional
+        Options of the visuals twig (thin line), trunk (thick line), point_estimate, ticklabels,
+        title (of a panel), legend and counts; False omits a visual.
+    stats : mapping, optional
+        Values to draw instead of those of `rank_summary`: Datasets with the variable `var_name`. A
+        twig and a trunk have the dim ci_bound.
     **pc_kwargs
-        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches.
+        Passed to `PlotCollection.wrap`, such as ``figure_kwargs={"figsize": (8, 6)}`` in inches, or
+        ``color=["black", "gold", "grey"]``.
 
     Returns
     -------
     PlotCollection
-        The visuals interval, half and mean are in ``viz``. A new figure also has the legend.
+        The visuals twig, trunk and point_estimate are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
     ValueError
-        As `rank_summary`; if items or panels do not match the data.
+        As `rank_summary`; if items, panels or visuals do not match the data.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_ranks(u)
+    >>> pc = plot_ranks(u, visuals={"trunk": False})
     >>> [name.get_text() for name in pc.get_target("utility", {}).get_yticklabels()]
     ['a', 'b', 'c']
-    >>> plt.close()
+    >>> pc = plot_ranks({"wide": 3 * u, "narrow": u}, var_name="utility")
+    >>> plt.close("all")
     """
-    utility, facets, shown = items_shown(data, var_name, dim, items, max_items)
+    visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
+    aes_by_visuals = validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS)
+    stats = validate_dict_argument(stats, valid_keys=INTERVALS)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
     options |= {"dim": dim, "top": 1, "prior_sd": prior_sd}
-    everyone, halves = (
-        rank_summary(utility, ci_prob=p, **options).to_xarray() for p in (ci_prob, 0.5)
-    )
-    everyone["colour"] = _colours(everyone, dim)
-    thin, thick = everyone.sel({dim: shown}), halves.sel({dim: shown})
+    models = data if isinstance(data, dict) else {None: data}
+    found = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
+    utility, facets, shown = found[0]
+
+    tables = [rank_summary(u, ci_prob=ci_prob, **options).to_xarray() for u, *_ in found]
+    halves = [rank_summary(u, ci_prob=0.5, **options).to_xarray() for u, *_ in found]
+    everyone, half = (_side_by_side(one, [*models]) for one in (tables, halves))
+    everyone["status"] = _status(everyone, dim)
+    thin, thick = everyone.sel({dim: shown}), half.sel({dim: shown})
     # An interval of one rank has no length; extend it on either side so that it is visible.
     right = max(float(x.max()) for x in (thin["rank_high"], thick["rank_high"], thin["mean_rank"]))
     more = max(0.2, 0.004 * right)
 
-    names, y = [short_name(name) for name in shown], np.arange(len(shown))
-    height = row_height(len(shown)) * len(shown) + 0.75
-    panels = Panels(utility, facets, plot_collection, pc_kwargs, names=names, height=height)
-    artists = []
-    for where, (ax, first) in zip(panels.selections, panels, strict=True):
-        summary = thin.sel(where)
-        ends, half = (
-            (table["rank_low"] - more, table["rank_high"] + more)
-            for table in (summary, thick.sel(where))
-        )
-        artists.append(draw_intervals(ax, y, ends, half, summary["mean_rank"], summary["colour"]))
-        set_up_rows(ax, y, names, foot=len(shown) > MANY, named=first)
-        ax.xaxis.set_major_locator(rank_ticks(right, 5 if facets else 9))
-        ax.set_xlim(0.5, right + 0.5)
-        if seen is not None and not facets:
-            _write_counts(ax, y, seen[shown])
-    panels.title()
-    for name, made in zip(("interval", "half", "mean"), zip(*artists, strict=True), strict=True):
-        panels.keep(name, made, facets)
+    ends = {"point_estimate": thin["mean_rank"]}
+    for name, table in (("twig", thin), ("trunk", thick)):
+        bounds = [table["rank_low"] - more, table["rank_high"] + more]
+        ends[name] = xr.concat(bounds, "ci_bound", coords="minimal")
+    statuses = [name for name in STATUSES if (thin["status"] == name).any()]
+    one = "model" not in thin.dims
+    for name, x in ends.items():
+        x = by_status(x, thin["status"], statuses) if one else x
+        ends[name] = stats.get(name, x.rename(var_name).to_dataset())
+    rows = xr.DataArray(np.arange(len(shown)), {dim: shown}, dim)
+    lines = (
+        rows
+        if one
+        else rows + xr.DataArray(np.linspace(-0.2, 0.2, len(models)), {"model": [*models]}, "model")
+    )
 
+    labeller = labeller or BaseLabeller()
+    names = [short_name(labeller.dim_coord_to_str(dim, x, k)) for k, x in enumerate(shown)]
+    height = (row_height(len(shown)) + 0.1 * (len(models) - 1)) * len(shown) + 0.75
+    cycle = [STATUSES[name] for name in statuses] if one else COLOURS
+    panels = Panels(
+        utility, facets, plot_collection, pc_kwargs, names=names, height=height, backend=backend,
+        data=ends["point_estimate"], aes={"color": ["status" if one else "model"]},
+        cycles={"color": cycle},
+    )  # fmt: skip
+    draw_intervals(panels, ends, lines, visuals, aes_by_visuals)
+    ticks = get_visual_kwargs(visuals, "ticklabels")
+    if ticks is False:
+        ticks, names = {}, [""] * len(names)
+    set_up_rows(panels, rows.to_numpy(), names, foot=len(shown) > MANY, **ticks)
+    scale = rank_ticks(right, 5 if facets else 9)
+    for target, _ in panels:
+        panels.backend.xticks(scale, list(map(str, scale)), target)
+        panels.backend.xlim((0.5, right + 0.5), target)
+        if seen is not None and not facets and visuals.get("counts", True) is not False:
+            look = get_visual_kwargs(visuals, "counts")
+            _write_counts(panels, target, rows.to_numpy(), right, seen[shown], look)
+    if (look := get_visual_kwargs(visuals, "title")) is not False:
+        panels.title(**look)
+
+    if visuals.get("legend", True) is False:
+        return panels.pc
     at_once = ", all items jointly" if simultaneous else ""
-    handles = _handles_of_tied(everyone, dim)
-    if not everyone["tied_with_leader"].all():
-        handles.append(handle(f"worse, jointly with probability ≥ {tied_prob:g}", OTHER))
+    colour = panels.drawn.aes["color"].dataset if "color" in panels.drawn.aes_set else xr.Dataset()
+    handles = []
+    if not one and "model" in colour.dims:
+        used = zip(models, colour["mapping"].values, strict=True)
+        handles = [handle(str(name), str(value)) for name, value in used]
+    elif one and "status" in colour.dims:
+        used = dict(zip(statuses, map(str, colour["mapping"].values), strict=True))
+        handles = _handles_of_tied(everyone, dim, used)
+        if not everyone["tied_with_leader"].all():
+            worse = f"worse, jointly with probability ≥ {tied_prob:g}"
+            handles.append(handle(worse, used.get("worse", OTHER)))
     handles += interval_handles(ci_prob, "mean rank", at_once)
     n_items = utility.sizes[dim]
     count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""
-    lines = f"mean, 50% and {100 * ci_prob:g}% interval{at_once}"
-    explain(panels, "Rank (1 = best)", lines, handles, count)
+    lines_text = f"mean, 50% and {100 * ci_prob:g}% interval{at_once}"
+    explain(panels, "Rank (1 = best)", lines_text, handles, count)
     return panels.pc
 
 
-def _colours(summary: xr.Dataset, dim: str) -> xr.DataArray:
-    """Return the colour of each item; items with too little data are lighter."""
-    tied = xr.where(summary["tied_with_leader"], LEADING, OTHER)
-    if "known" not in summary:
-        return tied
-    return xr.where(_unknown(summary, dim), UNKNOWN, tied)
+def _side_by_side(tables: Sequence[xr.Dataset], models: Sequence[Any]) -> xr.Dataset:
+    """Return the tables with the dim "model"; a single table without a name stays as it is."""
+    if models == [None]:
+        return tables[0]
+    return xr.concat(tables, pd.Index(models, name="model"), join="outer")
+
+
+def _status(summary: xr.Dataset, dim: str) -> xr.DataArray:
+    """Return the status of each item: tied with the leader, with little data, or worse."""
+    status = xr.where(summary["tied_with_leader"] == 1, "tied", "worse").astype(object)
+    if "known" in summary:
+        status = status.where(~_unknown(summary, dim), "little data")
+    return status
 
 
 def _unknown(summary: xr.Dataset, dim: str) -> xr.DataArray:
@@ -154,26 +233,38 @@ def _unknown(summary: xr.Dataset, dim: str) -> xr.DataArray:
     return summary["tied_with_leader"] & (summary["known"] < LITTLE) & ~leads
 
 
-def _handles_of_tied(summary: xr.Dataset, dim: str) -> list[Line2D]:
+def _handles_of_tied(summary: xr.Dataset, dim: str, colours: Mapping[str, str]) -> list[Line2D]:
     """Return the legend of items that may be better than the leader, with counts for one panel."""
-    tied = summary["tied_with_leader"]
+    tied, leading = summary["tied_with_leader"], colours.get("tied", LEADING)
     if tied.ndim > 1:
         single = (tied.sum(dim) == 1).all()
         words = "the leader" if single else "not distinguishable from the leader"
-        return [handle(f"{words} of the panel", LEADING)]
+        return [handle(f"{words} of the panel", leading)]
     if "known" not in summary:
         n = int(tied.sum())
         words = f"not distinguishable from the leader ({n} {dim}s)" if n > 1 else "the leader"
-        return [handle(words, LEADING)]
+        return [handle(words, leading)]
     unknown = int(_unknown(summary, dim).sum())
     close = int(tied.sum()) - unknown - 1
     label = f"the leader, and {close} close to it" if close else "the leader"
-    handles = [handle(label, LEADING)]
-    return [*handles, handle(f"too little data ({unknown})", UNKNOWN)] if unknown else handles
+    handles = [handle(label, leading)]
+    return (
+        [*handles, handle(f"too little data ({unknown})", colours.get("little data", UNKNOWN))]
+        if unknown
+        else handles
+    )
 
 
-def _write_counts(ax: Axes, y: NDArray[np.int_], seen: pd.Series) -> None:
+def _write_counts(
+    panels: Panels,
+    target: Any,
+    y: NDArray[np.int_],
+    right: float,
+    seen: pd.Series,
+    look: Mapping[str, Any],
+) -> None:
     """Write the number of rankings or matches at the right of each row."""
-    look: dict[str, Any] = {"fontsize": 8.5, "color": "#555555"}
+    x = right + 0.5 + 0.02 * right
     for row, text in zip([-1, *y], [str(seen.name), *(f"{n:,.0f}" for n in seen)], strict=True):
-        ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center", **look)
+        style = {"size": 8.5, "color": "#555555", "vertical_align": "center", **look}
+        panels.backend.text(x, row, text, target, horizontal_align="left", **style)

@@ -1,27 +1,36 @@
 """Rows of named intervals, which several plots share."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
-from matplotlib.artist import Artist
+import xarray as xr
+from arviz_plots.plot_collection import backend_from_object
+from arviz_plots.plots.utils import get_visual_kwargs
+from arviz_plots.visuals import scatter_x
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from bayesrank.plots.panels import Panels
 
 __all__ = [
-    "DARK", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING", "draw_intervals", "explain",
-    "handle", "interval_handles", "rank_ticks", "row_height", "set_up_rows", "without_box",
+    "COLOURS", "DARK", "INTERVALS", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING", "Interval",
+    "by_status",
+    "draw_intervals", "explain", "frame_rows", "handle", "interval_handles", "rank_ticks",
+    "row_height", "set_up_rows", "without_box",
 ]  # fmt: skip
 
 # Okabe-Ito blue and vermilion, and a grey, safe for colour-blind readers
 LEADING, WARNING, OTHER = "#0072B2", "#D55E00", "#8a8a8a"
 UNKNOWN = "#7fc4ea"  # the same blue, lighter
 DARK = "#333333"
+# Okabe-Ito colours of models, safe for colour-blind readers
+COLOURS = (LEADING, WARNING, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 IN_WORDS = {LEADING: "blue", WARNING: "orange", UNKNOWN: "light blue"}
+Interval = Literal["twig", "trunk", "point_estimate"]
+INTERVALS = ("twig", "trunk", "point_estimate")  # visuals: thin lines, thick lines, markers
 MANY = 40  # with more rows, the scale is repeated at the bottom
 
 
@@ -30,35 +39,87 @@ def row_height(n_rows: int) -> float:
     return 0.24 if n_rows > 12 else 0.34
 
 
+def by_status(values: xr.DataArray, status: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
+    """Return values with the dim "status", and NaN where a row has another status.
+
+    Colours and markers are aesthetics of the status, and its rows are one artist.
+    """
+    labels = xr.DataArray(list(names), {"status": list(names)}, "status")
+    return values.where(status == labels)
+
+
 def draw_intervals(
-    ax: Axes,
-    y: NDArray[np.number],
-    thin: tuple[ArrayLike, ArrayLike],
-    thick: tuple[ArrayLike, ArrayLike],
-    mean: ArrayLike,
-    colour: ArrayLike,
-    marker: str = "o",
-) -> list[Artist]:
-    """Draw a thin line, a thick line over it, and a marker on top in every row."""
-    colours = np.atleast_1d(np.asarray(colour))
-    size = 24 if marker == "o" else 40  # a triangle looks smaller
-    look: dict[str, Any] = {"c": "white", "edgecolors": colours, "linewidths": 1.4}
-    return [
-        ax.hlines(y, *thin, color=colours, linewidth=1.2, zorder=2),
-        ax.hlines(y, *thick, color=colours, linewidth=4.5, zorder=3),
-        ax.scatter(mean, y, s=size, marker=marker, zorder=4, **look),
-    ]
+    panels: Panels,
+    ends: Mapping[str, xr.DataArray],
+    y: xr.DataArray,
+    visuals: Mapping[str, Any],
+    aes_by_visuals: Mapping[str, Sequence[str]],
+    suffix: str = "",
+) -> None:
+    """Draw the thin lines, the thick lines over them, and the markers on top.
+
+    Parameters
+    ----------
+    panels : Panels
+        Panels with the aesthetics.
+    ends : mapping
+        ``twig`` and ``trunk`` with the dim ci_bound, and ``point_estimate``.
+    y : DataArray
+        Heights of the rows.
+    visuals, aes_by_visuals
+        As in `plot_ranks`.
+    suffix : str
+        End of the names of the visuals in ``viz``.
+    """
+    pc = panels.drawn
+    end = {"solid_capstyle": "butt"} if panels.is_matplotlib else {}
+    looks: dict[str, dict[str, Any]] = {
+        "twig": {"width": 1.2, **end},
+        "trunk": {"width": 4.5, **end},
+        "point_estimate": {"facecolor": "white", "width": 1.4, "size": 24},
+    }
+    for name, look in looks.items():
+        kwargs = get_visual_kwargs(visuals, name)
+        if kwargs is False:
+            continue
+        of_markers = (
+            set() if name == "point_estimate" else {"marker", "size", "facecolor", "edgecolor"}
+        )
+        mapped = pc.aes_set.intersection(aes_by_visuals.get(name, pc.aes_set - of_markers))
+        if "color" not in mapped:
+            look["color"] = OTHER
+        draw = scatter_x if name == "point_estimate" else _lines
+        look = {key: value for key, value in look.items() if key not in mapped} | kwargs
+        pc.map(draw, name + suffix, data=ends[name], y=y, ignore_aes=pc.aes_set - mapped, **look)
+
+
+def _lines(da: xr.DataArray, target: Any, y: Any, **look: Any) -> Any:
+    """Draw one line per row, as one artist with gaps."""
+    bounds = np.atleast_2d(da.transpose(..., "ci_bound").to_numpy())
+    x = np.column_stack([bounds, np.full(len(bounds), np.nan)]).ravel()
+    heights = np.repeat(np.broadcast_to(y, len(bounds)), 3)
+    return backend_from_object(target).line(x, heights, target, **look)
 
 
 def set_up_rows(
-    ax: Axes, y: NDArray[np.number], names: Sequence[str], *, foot: bool, named: bool = True
+    panels: Panels, y: NDArray[np.number], names: Sequence[str], *, foot: bool, **look: Any
 ) -> None:
     """Write the names of the rows, which start at zero, and the scale above and at the bottom."""
-    # A "$" in a name does not start mathematics.
-    ax.set_yticks(y, names, fontsize=9, parse_math=False)
+    if panels.is_matplotlib:  # a "$" in a name does not start mathematics
+        look = {"parse_math": False, "size": 9} | look
+    for target, named in panels:
+        texts = names if named or panels.is_matplotlib else [""] * len(names)
+        panels.backend.yticks(y, texts, target, **look)
+        panels.backend.ylim((y.max() + 0.6, -0.6), target)
+        if panels.is_matplotlib:
+            frame_rows(target, foot=foot, named=named)
+        else:
+            panels.backend.grid(target, axis="x", color="#dddddd")
+
+
+def frame_rows(ax: Axes, *, foot: bool, named: bool = True) -> None:
+    """Put the scale above the rows, where readers start, and perhaps at the bottom."""
     ax.tick_params(axis="y", length=0, labelleft=named)
-    ax.set_ylim(y.max() + 0.6, -0.6)
-    # Readers start at the top, so the scale is above the first row.
     ax.xaxis.set_label_position("top")
     ax.tick_params(axis="x", top=True, labeltop=True, bottom=foot, labelbottom=foot)
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
@@ -66,13 +127,13 @@ def set_up_rows(
     ax.spines[["bottom", "right", "left"]].set_visible(False)
 
 
-def rank_ticks(last: float, most: int = 9) -> FixedLocator:
-    """Return ticks of a scale of ranks from 1 to the last rank."""
+def rank_ticks(last: float, most: int = 9) -> list[int]:
+    """Return the ticks of a scale of ranks from 1 to the last rank."""
     found = MaxNLocator(integer=True, nbins=most).tick_values(1, max(last, 2))
     step = int(found[1] - found[0])
     # steps of up to three start at 1; longer steps use multiples
     ticks = range(0 if step > 3 else 1, int(last) + 1, step)
-    return FixedLocator([max(tick, 1) for tick in ticks])
+    return [max(tick, 1) for tick in ticks]
 
 
 def handle(label: str, colour: str = "black", linewidth: float = 4, **look: Any) -> Line2D:
@@ -96,13 +157,15 @@ def explain(
 ) -> None:
     """Explain the plot in a legend, or on given panels in the label of the axis.
 
-    On given panels, a legend would cover data or other axes of the figure.
+    On given panels, a legend would cover data or other axes of the figure. Other backends than
+    matplotlib have the label as well.
     """
     known = [h for h in handles if h.get_color() in IN_WORDS or h.get_linestyle() == "--"]
     notes = [f"{IN_WORDS.get(str(h.get_color()), 'dashed')}: {h.get_label()}" for h in known]
-    text = [axis] if panels.is_new else [f"{axis}: {lines}", *notes, *filter(None, [title])]
-    for ax, _ in panels:
-        ax.set_xlabel("\n".join(text), fontsize=10 if panels.is_new else 9)
+    legend = panels.is_new and panels.is_matplotlib
+    text = [axis] if legend else [f"{axis}: {lines}", *notes, *filter(None, [title])]
+    for target, _ in panels:
+        panels.backend.xlabel("\n".join(text), target, size=10 if legend else 9)
     panels.legend(handles, title, ncols)
 
 
