@@ -36,7 +36,7 @@ ROOMS = {
         "arviz jinja2 markupsafe matplotlib numpy pandas rich scipy sklearn threadpoolctl xarray",
         rooms="data schema",
     ),
-    "plots": Room("arviz arviz_plots matplotlib numpy pandas xarray", rooms="results"),
+    "plots": Room("arviz arviz_base arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "utility": Room("numpy pandas pymc pytensor", rooms="data"),
 }
 

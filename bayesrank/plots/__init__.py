@@ -4,7 +4,8 @@ Every function returns a `PlotCollection` of arviz_plots, drawn with matplotlib.
 ``show`` and ``savefig``; its axes are in ``viz["plot"]``. A variable with other dims, such as a
 category, gets one panel per label.
 
-This room may import numpy, pandas, xarray, arviz, arviz_plots, matplotlib and the room results.
+This room may import numpy, pandas, xarray, arviz, arviz_base, arviz_plots, matplotlib and the room
+results.
 """
 
 from bayesrank.plots.adherence import plot_adherence

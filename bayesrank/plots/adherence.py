@@ -8,12 +8,9 @@ import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from arviz_base.validate import validate_dict_argument
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from bayesrank.plots.panels import (
-    Panels,
     chosen,
     facets_of,
     labels_of,
@@ -29,11 +26,13 @@ from bayesrank.plots.rows import (
     OTHER,
     WARNING,
     Interval,
-    by_status,
+    Look,
     draw_intervals,
+    draw_line_at,
     explain,
     handle,
     interval_handles,
+    interval_panels,
     row_height,
     set_up_rows,
 )
@@ -41,10 +40,11 @@ from bayesrank.results.matches.adherence import adherence_draws, summarise_adher
 
 __all__ = ["plot_adherence"]
 
-# status -> colour and marker
-LOOKS = {"below": (WARNING, "v"), "above": (LEADING, "^"), "other": (OTHER, "o")}
-NAME = 0.2  # inches of a row with a name
-NARROW = 6.0  # in rows of fewer points, lines and markers of neighbours would overlap
+LOOKS = {
+    "below": Look(WARNING, WARNING, "v"),
+    "above": Look(LEADING, LEADING, "^"),
+    "other": Look(OTHER, OTHER),
+}
 
 
 def plot_adherence(
@@ -56,7 +56,7 @@ def plot_adherence(
     ci_prob: float = 0.94,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
-    max_rankers: int | None = None,
+    max_rankers: int | None = 40,
     relative: bool | float = False,
     contrary: bool = False,
     plot_collection: PlotCollection | None = None,
@@ -73,8 +73,7 @@ def plot_adherence(
     median. The dashed line is the mean of the median ranker; dotted lines are `factor` times less
     and more.
 
-    With more than 40 rankers, only the first and last ten have names, and the other rows are
-    narrower. Other dims get one panel per label, each with its own median. Rankers are sorted by
+    Other dims get one panel per label, each with its own median. Rankers are sorted by
     their mean over the panels.
 
     Parameters
@@ -89,8 +88,7 @@ def plot_adherence(
     factor, outlier_prob, relative, contrary
         As in `adherence_summary`.
     max_rankers : int, optional
-        Show at most this number: half of them the highest, half the lowest. Do not combine it with
-        `coords` of the rankers.
+        Show at most this number: half of them the highest, half the lowest. None shows all.
     plot_collection, backend, aes_by_visuals, visuals, **pc_kwargs
         As in `plot_ranks`, with the visuals twig, trunk and point_estimate. The colour and the
         marker show the status ("below", "above" or "other").
@@ -132,47 +130,32 @@ def plot_adherence(
     shown, gap = _rows(labels[np.argsort(-mean, kind="stable")], wanted, max_rankers, dim)
     n_hidden = len(labels) - len(shown)
     everyone = _stacked([table.loc[shown] for table in tables], places, facets, dim)
-    statuses = [status for status in LOOKS if (everyone["status"] == status).any()]
-    looks = [LOOKS[status] for status in statuses]
+    ends = {
+        "twig": xr.concat([everyone["low"], everyone["high"]], "ci_bound"),
+        "trunk": xr.concat([everyone["half_low"], everyone["half_high"]], "ci_bound"),
+        "point_estimate": everyone["mean"],
+    }
 
-    y, named = _places(len(shown), gap, MANY)
-    longest, row = [short_name(name) for name in shown[named]], row_height(len(shown))
-    size = {"height": row * (y[-1] + 1) + 0.75, "head": 1.35, "col_wrap": 2}
-    panels = Panels(
-        found, facets, plot_collection, pc_kwargs, names=longest, backend=backend,
-        data=by_status(everyone["mean"], everyone["status"], statuses).to_dataset(name=var_name),
-        aes={name: ["status"] for name in ("color", "marker", "size")},
-        cycles={
-            "color": [colour for colour, _ in looks],
-            "marker": [marker for _, marker in looks],
-            # a triangle looks smaller
-            "size": [24 if marker == "o" else 40 for _, marker in looks],
-        },
-        **size,
-    )  # fmt: skip
-    if not panels.is_new and panels.is_matplotlib:
-        room = min(_inches(ax) for ax, _ in panels)
-        y, named = _places(len(shown), gap, room / NAME)
-        row = room / (y[-1] + 1)
-    narrow = bool(72 * row * np.diff(y).min(initial=1.0) < NARROW)
-    names, ticks = [short_name(name) for name in shown[named]], y[named]
+    names, y = [short_name(name) for name in shown], np.arange(len(shown))
     if gap is not None:
-        names, ticks = [*names, f"{n_hidden} not shown"], np.append(ticks, y[gap] - 1)
-    elif not named.all():
-        names, ticks = [*names, f"{(~named).sum()} more"], np.append(ticks, y[~named].mean())
-
-    rows = everyone.assign_coords(y=(dim, y))
-    for some, crowded in ((named, False), (~named, narrow)):
-        if some.any():
-            _draw(panels, rows.isel({dim: some}), statuses, visuals, aes_by_visuals, crowded)
-    set_up_rows(panels, ticks, names, foot=y[-1] > 0.75 * MANY)
+        y[gap:] += 1
+    height = row_height(len(shown)) * (y[-1] + 1) + 0.75
+    panels, data = interval_panels(
+        found, facets, plot_collection, pc_kwargs, ends, everyone["status"], LOOKS, names=names,
+        backend=backend, height=height, head=1.35, col_wrap=2,
+    )  # fmt: skip
+    draw_intervals(panels, data, xr.DataArray(y, dims=dim), visuals, aes_by_visuals)
+    if gap is not None:
+        names, y = [*names, f"{n_hidden} not shown"], np.append(y, y[gap] - 1)
+    set_up_rows(panels, y, names, foot=len(shown) > 0.75 * MANY)
     right = max(*(float(everyone[name].max()) for name in ("high", "mean")), *medians) or 1.0
     left = min(float(everyone["low"].min()), 0.0)
     for (target, _), median in zip(panels, medians, strict=True):
         for x, style in ((median, "--"), (median / factor, ":"), (median * factor, ":")):
-            panels.backend.vline(x, target, color=DARK, width=0.9, linestyle=style)
-        for label in target.get_yticklabels()[named.sum() :] if panels.is_matplotlib else ():
-            label.set(color="#666666", style="italic")
+            draw_line_at(panels, x, target, style)
+        if gap is not None and panels.is_matplotlib:
+            for label in target.get_yticklabels()[len(shown) :]:
+                label.set(color="#666666", style="italic")
         # room for a marker at 0
         panels.backend.xlim((1.03 * left - 0.02 * right, 1.03 * right), target)
     panels.title()
@@ -221,73 +204,15 @@ def _stacked(
 
 
 def _rows(
-    ranked: pd.Index, rankers: Sequence[Any] | None, max_rankers: int | None, dim: str
+    ranked: pd.Index, wanted: Sequence[Any] | None, most: int | None, dim: str
 ) -> tuple[pd.Index, int | None]:
     """Return the labels to show, from top to bottom, and the position of a gap, if any."""
-    if max_rankers is None:
-        return chosen(ranked, rankers, None, dim), None
-    if rankers is not None:
-        raise ValueError(
-            f"`coords[{dim!r}]` and `max_rankers` are both given; give only one of them."
-        )
-    if max_rankers < 1:
-        raise ValueError(f"`max_rankers` is {max_rankers}; it must be 1 or more.")
-    if max_rankers >= len(ranked):
-        return ranked, None
-    highest = max_rankers // 2
-    return ranked[:highest].append(ranked[len(ranked) - (max_rankers - highest) :]), highest
-
-
-def _places(n: int, gap: int | None, room: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the heights of n rows, in units of a named row, and whether each has a name.
-
-    If there is no room for all names, a quarter of the room at either end has names.
-    """
-    named = np.full(n, True)
-    height = np.ones(n)
-    if n + (gap is not None) > room and n > 3:
-        ends = max(1, int(room / 4))
-        named[ends : n - ends] = False
-        height[~named] = max(room / 2, 1) / (n - 2 * ends)
-        np.minimum(height, 1.0, out=height)
-    y = np.cumsum(height) - height / 2 - height[0] / 2
-    y[1:] += 0.4 * np.cumsum(named[1:] != named[:-1])  # space between rows of different height
-    if gap is not None:
-        y[gap:] += 1
-    return y, named
-
-
-def _inches(ax: Axes) -> float:
-    """Return the height of a panel in inches."""
-    return float(ax.get_window_extent().height / ax.figure.dpi)
-
-
-def _draw(
-    panels: Panels,
-    rows: xr.Dataset,
-    statuses: Sequence[str],
-    visuals: Mapping[str, Any],
-    aes_by_visuals: Mapping[str, Sequence[str]],
-    crowded: bool,
-) -> None:
-    """Draw rows; in narrow rows without names, shades replace line widths."""
-    name = panels.values.name
-    spans = {
-        "twig": xr.concat([rows["low"], rows["high"]], "ci_bound", coords="minimal"),
-        "trunk": xr.concat([rows["half_low"], rows["half_high"]], "ci_bound", coords="minimal"),
-        "point_estimate": rows["mean"],
-    }
-    ends = {
-        visual: by_status(x, rows["status"], statuses).to_dataset(name=name)
-        for visual, x in spans.items()
-    }
-    if crowded:
-        dots = {"size": 3, "facecolor": DARK, "edgecolor": DARK, "width": 0}
-        look = {"twig": {"width": 1.0, "alpha": 0.4}, "trunk": {"width": 1.0}}
-        visuals = {**look, "point_estimate": dots, **visuals}
-        aes_by_visuals = {"point_estimate": [], **aes_by_visuals}
-    suffix = "_narrow" if crowded else ""
-    draw_intervals(panels, ends, rows["y"], visuals, aes_by_visuals, suffix)
+    if most is not None and most < 1:
+        raise ValueError(f"`max_rankers` is {most}; it must be 1 or more.")
+    if wanted is not None or most is None or most >= len(ranked):
+        return chosen(ranked, wanted, None, dim), None
+    highest = most // 2
+    return ranked[:highest].append(ranked[len(ranked) - (most - highest) :]), highest
 
 
 def _unit_name(relative: bool | float, dim: str) -> str:
@@ -312,8 +237,8 @@ def _handles(
     handles = []
     for status in [status for status in words if status in counts]:
         text = f"{words[status]} ({counts[status]})" if counted else words[status]
-        colour, marker = LOOKS[status]
-        handles.append(handle(text, colour, marker=marker, linestyle="-"))
+        look = LOOKS[status]
+        handles.append(handle(text, look.line, marker=look.marker, linestyle="-"))
     handles.append(handle(f"median {dim}", DARK, 0.9, linestyle="--"))
     if factor > 1:
         text = f"{1 / factor:.3g} × and {factor:.3g} × the median"

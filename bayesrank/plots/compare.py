@@ -19,9 +19,11 @@ from bayesrank.plots.rows import (
     OTHER,
     WARNING,
     Interval,
-    by_status,
+    Look,
     draw_intervals,
+    draw_line_at,
     handle,
+    interval_panels,
     row_height,
     set_up_rows,
 )
@@ -31,12 +33,11 @@ __all__ = ["plot_compare"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# status -> colour of the lines, colour and marker of the difference
 LOOKS = {
-    "near": (LEADING, LEADING, "o"),
-    "worse": (OTHER, OTHER, "o"),
-    "near, unreliable": (LEADING, WARNING, "^"),
-    "worse, unreliable": (OTHER, WARNING, "^"),
+    "near": Look(LEADING, LEADING),
+    "worse": Look(OTHER, OTHER),
+    "near, unreliable": Look(LEADING, WARNING, "^"),
+    "worse, unreliable": Look(OTHER, WARNING, "^"),
 }
 NEAR, WORSE = ("near", "near, unreliable"), ("worse", "worse, unreliable")
 FAR = 5.0  # a model this many times farther than all better models is off the scale
@@ -102,36 +103,23 @@ def plot_compare(
     kinds = [(NEAR if x else WORSE)[k] for x, k in zip(near, doubtful.astype(int), strict=True)]
     everyone = xr.DataArray(diff, dims="model", name="elpd_diff")
     status = xr.DataArray(kinds, dims="model")
-    statuses = [name for name in LOOKS if name in kinds]
-    looks = [LOOKS[name] for name in statuses]
-
-    def rows(values: Any) -> xr.Dataset:
-        on_scale = everyone.copy(data=np.where(far, np.nan, values))
-        return by_status(on_scale, status, statuses).to_dataset()
-
+    on_scale = everyone.where(~far)
     ends = {
-        name: xr.concat([rows(diff - k * dse), rows(diff + k * dse)], "ci_bound")
+        name: xr.concat([on_scale - k * dse, on_scale + k * dse], "ci_bound")
         for name, k in (("twig", 2), ("trunk", 1))
-    } | {"point_estimate": rows(diff)}
+    } | {"point_estimate": on_scale}
     height = row_height(len(names)) * len(names) + 0.75
-    panels = Panels(
-        everyone, [], plot_collection, pc_kwargs, names=names, height=height, head=1.15,
-        backend=backend, data=ends["point_estimate"],
-        aes={name: ["status"] for name in ("color", "edgecolor", "marker", "size")},
-        cycles={
-            "color": [colour for colour, _, _ in looks],
-            "edgecolor": [edge for _, edge, _ in looks],
-            "marker": [marker for _, _, marker in looks],
-            "size": [24 if marker == "o" else 40 for _, _, marker in looks],
-        },
+    panels, data = interval_panels(
+        everyone, [], plot_collection, pc_kwargs, ends, status, LOOKS, names=names,
+        backend=backend, height=height, head=1.15,
     )  # fmt: skip
     y = np.arange(len(names))
     set_up_rows(panels, y, names, foot=False)
     ((target, _),) = panels
-    panels.backend.vline(0, target, color=DARK, width=0.9, linestyle="--")
+    draw_line_at(panels, 0.0, target, "--")
     draw_intervals(
         panels,
-        ends,
+        data,
         xr.DataArray(y, dims="model"),
         validate_dict_argument(visuals, valid_keys=INTERVALS),
         validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS),

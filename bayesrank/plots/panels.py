@@ -101,8 +101,9 @@ class Panels:
             look.setdefault("layout", "constrained")
         elif not aes:
             raise ValueError(f"`backend` is {backend!r}; only 'matplotlib' is supported.")
-        aes |= settings.pop("aes", {})
-        cycles = {name: values for name, values in cycles.items() if aes.get(name)}
+        mapped = settings.pop("aes", {})
+        aes |= mapped
+        cycles = {name: values for name, values in cycles.items() if name not in mapped}
         self.pc = self.drawn = PlotCollection.wrap(
             data, cols=self.facets, backend=backend, figure_kwargs=look, aes=aes,
             **cycles | settings,

@@ -1,6 +1,7 @@
 """Plot of rank intervals: which items lead, and with what certainty."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
@@ -22,11 +23,12 @@ from bayesrank.plots.rows import (
     OTHER,
     UNKNOWN,
     Interval,
-    by_status,
+    Look,
     draw_intervals,
     explain,
     handle,
     interval_handles,
+    interval_panels,
     rank_ticks,
     row_height,
     set_up_rows,
@@ -38,7 +40,11 @@ __all__ = ["plot_ranks"]
 
 Visual = Interval | Literal["ticklabels", "title", "legend", "counts"]
 VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
-STATUSES = {"tied": LEADING, "little data": UNKNOWN, "worse": OTHER}
+LOOKS = {
+    "tied": Look(LEADING, LEADING),
+    "little data": Look(UNKNOWN, UNKNOWN),
+    "worse": Look(OTHER, OTHER),
+}
 
 
 def plot_ranks(
@@ -154,28 +160,23 @@ def plot_ranks(
     for name, table in (("twig", thin), ("trunk", thick)):
         bounds = [table["rank_low"] - more, table["rank_high"] + more]
         ends[name] = xr.concat(bounds, "ci_bound", coords="minimal")
-    statuses = [name for name in STATUSES if (thin["status"] == name).any()]
-    one = "model" not in thin.dims
-    for name, x in ends.items():
-        x = by_status(x, thin["status"], statuses) if one else x
-        ends[name] = stats.get(name, x.rename(var_name).to_dataset())
     rows = xr.DataArray(np.arange(len(shown)), {dim: shown}, dim)
-    lines = (
-        rows
-        if one
-        else rows + xr.DataArray(np.linspace(-0.2, 0.2, len(models)), {"model": [*models]}, "model")
-    )
+    status: xr.DataArray | str = thin["status"]
+    looks, lines = LOOKS, rows
+    if None not in models:
+        status = "model"
+        looks = {name: Look(c, c) for name, c in zip(models, cycle(COLOURS), strict=False)}
+        shift = np.linspace(-0.2, 0.2, len(models))
+        lines = rows + xr.DataArray(shift, {"model": [*models]}, "model")
 
     labeller = labeller or BaseLabeller()
     names = [short_name(labeller.dim_coord_to_str(dim, x, k)) for k, x in enumerate(shown)]
     height = (row_height(len(shown)) + 0.1 * (len(models) - 1)) * len(shown) + 0.75
-    cycle = [STATUSES[name] for name in statuses] if one else COLOURS
-    panels = Panels(
-        utility, facets, plot_collection, pc_kwargs, names=names, height=height, backend=backend,
-        data=ends["point_estimate"], aes={"color": ["status" if one else "model"]},
-        cycles={"color": cycle},
+    panels, drawn = interval_panels(
+        utility, facets, plot_collection, pc_kwargs, ends, status, looks, names=names,
+        height=height, backend=backend,
     )  # fmt: skip
-    draw_intervals(panels, ends, lines, visuals, aes_by_visuals)
+    draw_intervals(panels, drawn | stats, lines, visuals, aes_by_visuals)
     ticks = get_visual_kwargs(visuals, "ticklabels")
     if ticks is False:
         ticks, names = {}, [""] * len(names)
@@ -193,17 +194,18 @@ def plot_ranks(
     if visuals.get("legend", True) is False:
         return panels.pc
     at_once = ", all items jointly" if simultaneous else ""
-    colour = panels.drawn.aes["color"].dataset if "color" in panels.drawn.aes_set else xr.Dataset()
+    aes = panels.drawn.aes
+    colours = aes["color"].dataset if "color" in aes.children else xr.Dataset()
     handles = []
-    if not one and "model" in colour.dims:
-        used = zip(models, colour["mapping"].values, strict=True)
-        handles = [handle(str(name), str(value)) for name, value in used]
-    elif one and "status" in colour.dims:
-        used = dict(zip(statuses, map(str, colour["mapping"].values), strict=True))
-        handles = _handles_of_tied(everyone, dim, used)
-        if not everyone["tied_with_leader"].all():
-            worse = f"worse, jointly with probability ≥ {tied_prob:g}"
-            handles.append(handle(worse, used.get("worse", OTHER)))
+    if {"status", "model"} & {*colours.dims}:  # not mapped otherwise
+        used = colours["mapping"].to_series().to_dict()
+        if looks is LOOKS:
+            handles = _handles_of_tied(everyone, dim, used)
+            if not everyone["tied_with_leader"].all():
+                worse = f"worse, jointly with probability ≥ {tied_prob:g}"
+                handles.append(handle(worse, used.get("worse", OTHER)))
+        else:
+            handles = [handle(str(name), colour) for name, colour in used.items()]
     handles += interval_handles(ci_prob, "mean rank", at_once)
     n_items = utility.sizes[dim]
     count = f"{len(shown)} of {n_items} {dim}s" if len(shown) < n_items else ""

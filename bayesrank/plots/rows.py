@@ -1,10 +1,11 @@
 """Rows of named intervals, which several plots share."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
+from arviz import PlotCollection
 from arviz_plots.plot_collection import backend_from_object
 from arviz_plots.plots.utils import get_visual_kwargs
 from arviz_plots.visuals import scatter_x
@@ -17,9 +18,10 @@ from bayesrank.plots.panels import Panels
 
 __all__ = [
     "COLOURS", "DARK", "INTERVALS", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING", "Interval",
-    "by_status",
-    "draw_intervals", "explain", "frame_rows", "handle", "interval_handles", "rank_ticks",
-    "row_height", "set_up_rows", "without_box",
+    "Look",
+    "draw_intervals", "draw_line_at", "explain", "frame_rows", "handle", "interval_handles",
+    "interval_panels",
+    "rank_ticks", "row_height", "set_up_rows", "without_box",
 ]  # fmt: skip
 
 # Okabe-Ito blue and vermilion, and a grey, safe for colour-blind readers
@@ -31,6 +33,16 @@ COLOURS = (LEADING, WARNING, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00000
 IN_WORDS = {LEADING: "blue", WARNING: "orange", UNKNOWN: "light blue"}
 Interval = Literal["twig", "trunk", "point_estimate"]
 INTERVALS = ("twig", "trunk", "point_estimate")  # visuals: thin lines, thick lines, markers
+
+
+class Look(NamedTuple):
+    """Colour of the lines of a status, and colour and marker of its point."""
+
+    line: str
+    edge: str
+    marker: str = "o"
+
+
 MANY = 40  # with more rows, the scale is repeated at the bottom
 
 
@@ -39,13 +51,40 @@ def row_height(n_rows: int) -> float:
     return 0.24 if n_rows > 12 else 0.34
 
 
-def by_status(values: xr.DataArray, status: xr.DataArray, names: Sequence[str]) -> xr.DataArray:
-    """Return values with the dim "status", and NaN where a row has another status.
+def interval_panels(
+    values: xr.DataArray,
+    facets: Sequence[Hashable],
+    given: PlotCollection | None,
+    options: Mapping[str, Any],
+    ends: Mapping[str, xr.DataArray],
+    status: xr.DataArray | str,
+    looks: Mapping[str, Look],
+    **size: Any,
+) -> tuple[Panels, dict[str, xr.Dataset]]:
+    """Return panels whose colours and markers show a status, and the data to draw.
 
-    Colours and markers are aesthetics of the status, and its rows are one artist.
+    The data have the dim "status", with NaN where a row has another one. So the rows of one status
+    are one artist. A status may also be a dim of the data.
     """
-    labels = xr.DataArray(list(names), {"status": list(names)}, "status")
-    return values.where(status == labels)
+    used, dim = [*looks], status if isinstance(status, str) else "status"
+    if not isinstance(status, str):
+        used = [name for name in looks if (status == name).any()]
+        labels = xr.DataArray(used, {dim: used}, dim)
+        ends = {name: x.where(status == labels) for name, x in ends.items()}
+    data = {name: x.to_dataset(name=values.name) for name, x in ends.items()}
+    look = [looks[name] for name in used]
+    cycles: dict[str, Sequence[Any]] = {"color": [one.line for one in look]}
+    if any(one.edge != one.line for one in look):
+        cycles["edgecolor"] = [one.edge for one in look]
+    if any(one.marker != "o" for one in look):
+        cycles["marker"] = [one.marker for one in look]
+        # a triangle looks smaller
+        cycles["size"] = [24 if one.marker == "o" else 40 for one in look]
+    aes = {name: [dim] for name in cycles}
+    panels = Panels(
+        values, facets, given, options, data=data["point_estimate"], aes=aes, cycles=cycles, **size
+    )
+    return panels, data
 
 
 def draw_intervals(
@@ -54,7 +93,6 @@ def draw_intervals(
     y: xr.DataArray,
     visuals: Mapping[str, Any],
     aes_by_visuals: Mapping[str, Sequence[str]],
-    suffix: str = "",
 ) -> None:
     """Draw the thin lines, the thick lines over them, and the markers on top.
 
@@ -68,8 +106,6 @@ def draw_intervals(
         Heights of the rows.
     visuals, aes_by_visuals
         As in `plot_ranks`.
-    suffix : str
-        End of the names of the visuals in ``viz``.
     """
     pc = panels.drawn
     end = {"solid_capstyle": "butt"} if panels.is_matplotlib else {}
@@ -90,7 +126,11 @@ def draw_intervals(
             look["color"] = OTHER
         draw = scatter_x if name == "point_estimate" else _lines
         look = {key: value for key, value in look.items() if key not in mapped} | kwargs
-        pc.map(draw, name + suffix, data=ends[name], y=y, ignore_aes=pc.aes_set - mapped, **look)
+        ignored = pc.aes_set - mapped
+        data = ends[name]
+        if "status" in data.dims and "status" not in pc.update_aes(ignored)[1]:
+            data = data.max("status")  # a row has one status
+        pc.map(draw, name, data=data, y=y, ignore_aes=ignored, **look)
 
 
 def _lines(da: xr.DataArray, target: Any, y: Any, **look: Any) -> Any:
@@ -125,6 +165,12 @@ def frame_rows(ax: Axes, *, foot: bool, named: bool = True) -> None:
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["bottom", "right", "left"]].set_visible(False)
+
+
+def draw_line_at(panels: Panels, x: float, target: Any, style: str) -> None:
+    """Draw a vertical line over the grid and below the rows."""
+    order = {"zorder": 1} if panels.is_matplotlib else {}
+    panels.backend.vline(x, target, color=DARK, width=0.9, linestyle=style, **order)
 
 
 def rank_ticks(last: float, most: int = 9) -> list[int]:

@@ -5,7 +5,7 @@ import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
 BLUE, GREY, ORANGE = "#0072b2", "#8a8a8a", "#d55e00"
@@ -83,26 +83,38 @@ def title_of(pc):
 
 def markers(ax):
     """Row, place and colour of every marker, from top to bottom."""
-    found = [
-        (y, x, to_hex(edge))
-        for component in ax.collections
-        if isinstance(component, PathCollection) and len(component.get_edgecolors())
-        for (x, y), edge in zip(
-            component.get_offsets(),
-            np.resize(component.get_edgecolors(), (len(component.get_offsets()), 4)),
-            strict=True,
-        )
-    ]
+    found = []
+    for component in ax.collections:
+        if isinstance(component, PathCollection) and len(component.get_edgecolors()):
+            at = np.ma.filled(component.get_offsets(), np.nan)
+            edges = np.resize(component.get_edgecolors(), (len(at), 4))
+            drawn = np.isfinite(at).all(axis=1)
+            found += [(y, x, to_hex(c)) for (x, y), c in zip(at[drawn], edges[drawn], strict=True)]
     return sorted(found)
+
+
+def rows_of(ax, which):
+    """Ends of the thin (0) or thick (1) intervals, by the colour of their line."""
+    found = []
+    for line in ax.lines:
+        x, y = (np.asarray(part, dtype=float) for part in line.get_data())
+        if x.size % 3 or not np.isnan(x[2::3]).all():  # not an interval
+            continue
+        if (line.get_linewidth() < 4) == (which == 0):
+            ends = np.column_stack([y[::3], x[::3], x[1::3]])
+            found.append((to_hex(line.get_color()), ends[np.isfinite(ends).all(axis=1)]))
+    return found
 
 
 def intervals(ax, which):
     """Ends of the thin (0) or thick (1) intervals, from top to bottom."""
-    lines = [component for component in ax.collections if isinstance(component, LineCollection)][
-        which::2
-    ]
-    ends = [(s[0, 1], *s[:, 0]) for component in lines for s in component.get_segments()]
-    return np.array(sorted(ends))[:, 1:]
+    ends = np.concatenate([ends for _, ends in rows_of(ax, which)])
+    return ends[np.argsort(ends[:, 0])][:, 1:]
+
+
+def verticals(ax):
+    """Places of the lines that mark a value."""
+    return [x[0] for x in (line.get_xdata() for line in ax.lines) if len(x) == 2 and x[0] == x[1]]
 
 
 def image_of(ax):

@@ -33,7 +33,7 @@ def test_lines_are_means_from_where_an_item_comes_in(draws):
 
 
 def test_ranks_are_among_those_that_are_there(draws):
-    pc = br.plot_dynamic(draws, show="rank", items=["a", "b"])
+    pc = br.plot_dynamic(draws, show="rank", coords={"item": ["a", "b"]})
     a, b = pc.viz["lines"].values
     assert (b.get_ydata() >= 1).all()
     assert a.get_ydata()[0] < 1.1

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 
 from bayesrank.plots import plot_compare
 from tests.plots.pictures import (
@@ -18,6 +18,7 @@ from tests.plots.pictures import (
     legend_of,
     markers,
     names_of,
+    verticals,
 )
 
 THREE = compared(best=(0.0, 0.0), near=(-3.0, 2.0), far=(-14.0, 5.0))
@@ -39,7 +40,7 @@ def test_the_axis_says_what_is_better():
         "Difference in expected log predictive density (elpd) from the best model\n"
         "← worse predictions"
     )
-    assert ax.lines[0].get_xdata()[0] == 0
+    assert verticals(ax) == [0]
 
 
 def test_numbers_stand_beside_the_rows():
@@ -71,11 +72,10 @@ def test_a_model_whose_pareto_k_is_too_high_has_a_triangle():
     ax = axes_of(plot_compare(compared(a=(0.0, 0.0), b=(-3.0, 2.0, "3 k̂ > 0.70"), c=(-9.0, 1.0))))
     assert markers(ax) == [(0, 0, BLUE), (1, -3, ORANGE), (2, -9, GREY)]
     corners = {
-        len(kind.get_offsets()): len(kind.get_paths()[0].vertices)
+        to_hex(kind.get_edgecolors()[0]): len(kind.get_paths()[0].vertices)
         for kind in ax.collections
-        if isinstance(kind, PathCollection)
     }
-    assert corners[1] < 6 < corners[2]  # a triangle; circles
+    assert corners[ORANGE] < 6 < corners[BLUE]  # a triangle; circles
     without = axes_of(plot_compare(THREE.drop(columns="diag_elpd")))
     assert ORANGE not in {colour for *_, colour in markers(without)}
 
@@ -87,10 +87,9 @@ def test_a_baseline_far_off_stands_at_the_edge_and_does_not_press_the_others():
     assert -40 < left < -24
     assert right < 10
     assert names_of(ax)[-1] == "random ranking"
-    arrow = ax.lines[-1]
-    assert arrow.get_marker() == "<"
-    assert left < arrow.get_xdata()[0] < -24
-    assert arrow.get_ydata()[0] == 3
+    row, arrow, _ = markers(ax)[-1]
+    assert row == 3
+    assert left < arrow < -24
     (note,) = (text for text in ax.texts if text.get_text() == "off the scale")
     assert note.get_position()[1] == 3
 

@@ -160,7 +160,7 @@ def test_only_places_that_those_shown_can_have_are_shown():
 
 def test_chosen_items_keep_their_order_and_their_places_among_all():
     u = posterior(30)
-    ax = axes_of(plot_places(u, items=["Item 20", "Item 3"]))
+    ax = axes_of(plot_places(u, coords={"item": ["Item 20", "Item 3"]}))
     assert names_of(ax) == ["Item 20", "Item 3"]
     expected = place_probability(u).sel(item=["Item 20", "Item 3"]).values
     shown = image_of(ax).get_array().filled(0)
@@ -211,7 +211,7 @@ def test_upright_names_are_shorter():
 
 def test_chosen_items_stand_in_both_axes():
     u = posterior(30)
-    chosen = axes_of(plot_wins(u, items=["Item 20", "Item 3"]))
+    chosen = axes_of(plot_wins(u, coords={"item": ["Item 20", "Item 3"]}))
     assert names_of(chosen) == names_of(chosen, "x") == ["Item 20", "Item 3"]
     expected = float(win_probability(u).sel(item="Item 20", item_other="Item 3"))
     assert image_of(chosen).get_array()[0, 1] == expected

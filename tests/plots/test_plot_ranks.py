@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from arviz import PlotCollection
-from matplotlib.collections import LineCollection, PathCollection
+from arviz_base.labels import MapLabeller
 
 from bayesrank.plots import plot_ranks
 from bayesrank.plots.rows import UNKNOWN
@@ -14,6 +14,7 @@ from bayesrank.results import rank_summary
 from tests.plots.pictures import (
     BLUE,
     GREY,
+    ORANGE,
     axes_of,
     boxes,
     by_category,
@@ -46,9 +47,6 @@ def test_intervals_means_and_colours_are_those_of_the_summary():
     assert names_of(axes_of(pc)) == summary.index.tolist()
     check_rows(axes_of(pc), summary, rank_summary(u, ci_prob=0.5))
     assert {colour for *_, colour in markers(axes_of(pc))} == {BLUE, GREY}
-    for name, kind in (("interval", LineCollection), ("half", LineCollection),
-                       ("mean", PathCollection)):  # fmt: skip
-        assert isinstance(pc.get_viz(name), kind)
     assert pc.get_viz("legend") is figure_of(pc).legends[0]
 
 
@@ -86,7 +84,7 @@ def test_long_names_are_shortened_in_the_middle_and_stand_on_one_line():
 def test_chosen_items_keep_their_order_and_their_ranks_among_all():
     u = posterior(30)
     chosen = ["Item 20", "Item 3", "Item 11"]
-    pc = plot_ranks(u, items=chosen)
+    pc = plot_ranks(u, coords={"item": chosen})
     summary, half = rank_summary(u), rank_summary(u, ci_prob=0.5)
     assert names_of(axes_of(pc)) == chosen
     check_rows(axes_of(pc), summary.loc[chosen], half.loc[chosen])
@@ -114,7 +112,7 @@ def test_a_mean_outside_a_narrow_interval_is_still_on_the_scale():
         dims=("chain", "draw", "item"),
         coords={"item": list("abcdefghij")},
     )
-    ax = axes_of(plot_ranks(u, items=["a"], ci_prob=0.1))
+    ax = axes_of(plot_ranks(u, coords={"item": ["a"]}, ci_prob=0.1))
     assert markers(ax)[0][1] == 1.9
     assert ax.get_xlim()[1] > 1.9
 
@@ -184,7 +182,7 @@ def test_panels_that_do_not_fit_raise():
     with pytest.raises(ValueError, match=r"^'category' has the label 'x' twice; rename one"):
         plot_ranks(u)
     with pytest.raises(ValueError, match=r"; the 10 items are ('Item \d', ){5}\.\.\.$"):
-        plot_ranks(posterior(10), items=["x"])
+        plot_ranks(posterior(10), coords={"item": ["x"]})
     with pytest.raises(ValueError, match=r"^`ci_prob` is 94; it must lie between 0\.0 and 1"):
         plot_ranks(posterior(2), ci_prob=94)
 
@@ -201,5 +199,58 @@ def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_righ
     counts = [f"{seen[name]:,}" for name in names_of(ax)]
     assert [text.get_text() for text in ax.texts] == ["matches", *counts]
     assert legend_of(pc)[:2] == ["the leader, and 1 close to it", "too little data (1)"]
-    only = axes_of(plot_ranks(u, prior_sd=3.0, items=["c"]))  # the leader is not shown
+    only = axes_of(plot_ranks(u, prior_sd=3.0, coords={"item": ["c"]}))  # the leader is not shown
     assert [colour for *_, colour in markers(only)] == [UNKNOWN]
+
+
+# ArviZ's contract
+
+
+def test_visuals_are_restyled_or_left_out_and_aesthetics_mapped_otherwise():
+    u = posterior(4)
+    pc = plot_ranks(
+        u, visuals={"trunk": False, "twig": {"width": 3}, "legend": False}, color=["red", "black"]
+    )
+    assert "trunk" not in pc.viz.children
+    assert figure_of(pc).legends == []
+    lines = {line.get_color(): line.get_linewidth() for line in pc.viz["twig"]["utility"].values}
+    assert lines == {"red": 3, "black": 3}
+    by_item = plot_ranks(u, aes={"color": ["item"]})
+    assert len({colour for *_, colour in markers(axes_of(by_item))}) == 4
+    assert legend_of(by_item) == ["mean rank", "50% interval", "94% interval"]
+    grey = plot_ranks(u, aes_by_visuals={"point_estimate": []})
+    assert {colour for *_, colour in markers(axes_of(grey))} == {GREY}
+    with pytest.raises(ValueError, match="Found keys"):
+        plot_ranks(u, visuals={"halves": False})
+
+
+def test_values_and_names_may_be_given():
+    u = posterior(3)
+    mean = xr.Dataset({"utility": ("item", [1.5, 2.0, 2.5])}, {"item": u["item"]})
+    labeller = MapLabeller(coord_map={"item": {"Item 1": "the first"}})
+    ax = axes_of(plot_ranks(u, stats={"point_estimate": mean}, labeller=labeller))
+    assert [x for _, x, _ in markers(ax)] == [1.5, 2.0, 2.5]
+    assert names_of(ax) == ["the first", "Item 2", "Item 3"]
+
+
+def test_several_models_stand_side_by_side_in_their_colours():
+    models = {"sure": posterior(5), "unsure": posterior(5, sd=2)}
+    pc = plot_ranks(models)
+    ax = axes_of(pc)
+    for k, u in enumerate(models.values()):
+        _, means, colours = zip(*markers(ax)[k::2], strict=True)
+        np.testing.assert_allclose(means, rank_summary(u).loc[names_of(ax), "mean_rank"])
+        assert set(colours) == {(BLUE, ORANGE)[k]}
+    assert legend_of(pc)[:2] == ["sure", "unsure"]
+
+
+def test_panels_are_chosen_by_their_labels():
+    pc = plot_ranks(by_category(3, 4), coords={"category": ["maths", "coding"]})
+    assert pc.viz["plot"]["category"].values.tolist() == ["maths", "coding"]
+
+
+def test_another_backend_explains_the_plot_in_its_label():
+    pc = plot_ranks(posterior(4), backend="none")
+    drawn = [one["function"] for one in pc.viz["plot"].item()]
+    assert drawn.count("line") == 4  # thin and thick, in two colours
+    assert "legend" not in pc.viz
