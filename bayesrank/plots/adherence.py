@@ -57,7 +57,6 @@ def plot_adherence(
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     max_rankers: int | None = 40,
-    relative: bool | float = False,
     contrary: bool = False,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
@@ -85,7 +84,7 @@ def plot_adherence(
         of all.
     ci_prob : float
         Probability of the thin interval, in (0, 1).
-    factor, outlier_prob, relative, contrary
+    factor, outlier_prob, contrary
         As in `adherence_summary`.
     max_rankers : int, optional
         Show at most this number: half of them the highest, half the lowest. None shows all.
@@ -119,10 +118,7 @@ def plot_adherence(
     found, wanted = selected(data, var_name, dim, coords)
     facets = facets_of(found, dim)
     places = selections(found, facets)
-    draws = [
-        adherence_draws(found.sel(one), var_name, dim, relative, contrary=contrary)
-        for one in places
-    ]
+    draws = [adherence_draws(found.sel(one), var_name, dim, contrary=contrary) for one in places]
     tables = [_table(one, ci_prob, factor, outlier_prob) for one in draws]
     medians = [float(np.median(one.to_numpy(), axis=1).mean()) for one in draws]
     labels = labels_of(found, dim)
@@ -163,7 +159,7 @@ def plot_adherence(
     title = f"{len(shown)} of {len(labels)} {dim}s" if n_hidden else ""
     if gap is not None:
         title += f": the {gap} highest and the {len(shown) - gap} lowest"
-    axis = f"Adherence, {_unit_name(relative, dim)}"
+    axis = "Adherence, per unit of score"
     if panels.is_new and not facets:
         axis += " (0 = unrelated to the consensus)"
     handles = _handles(
@@ -213,14 +209,6 @@ def _rows(
         return chosen(ranked, wanted, None, dim), None
     highest = most // 2
     return ranked[:highest].append(ranked[len(ranked) - (most - highest) :]), highest
-
-
-def _unit_name(relative: bool | float, dim: str) -> str:
-    """Return the unit of the adherences."""
-    if relative is False:
-        return "per unit of score"
-    named = {1.0: "largest", 0.5: f"median {dim}'s"}
-    return f"relative to the {named.get(relative, f'{100 * relative:g}% quantile of all')}"
 
 
 def _handles(

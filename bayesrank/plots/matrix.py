@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -28,10 +28,6 @@ PLACES = colormaps["Blues"]  # one hue, safe for colour-blind readers and in pri
 # Orange below one half, purple above, safe for colour-blind readers; grey on the diagonal
 WINS = colormaps["PuOr"].with_extremes(bad="#e4e4e4")
 LONGEST_ABOVE = 24  # most characters of a vertical name
-LABELS = {
-    "utility": "Probability that the row is better than the column",
-    "match": "Probability that the row wins the next decided match",
-}
 
 
 def plot_places(
@@ -101,7 +97,6 @@ def plot_wins(
     var_name: str = "utility",
     *,
     dim: str = "item",
-    of: Literal["utility", "match"] = "utility",
     coords: Mapping[str, Any] | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
@@ -116,8 +111,6 @@ def plot_wins(
     ----------
     data, var_name, dim, coords, max_items, plot_collection, **pc_kwargs
         As in `plot_ranks`.
-    of : {"utility", "match"}
-        Probability of being better, or of winning the next match, as in `win_probability`.
 
     Returns
     -------
@@ -140,7 +133,7 @@ def plot_wins(
     >>> plt.close()
     """
     utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
-    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim, of=of).rename(var_name)
+    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim).rename(var_name)
     found = found.where(found[dim] != found[found.dims[-1]])
 
     names = [short_name(name) for name in shown]
@@ -156,7 +149,8 @@ def plot_wins(
         ax.set_xticks(places, above[::step], fontsize=9, rotation=90, parse_math=False)
         ax.tick_params(axis="x", length=0)
     colours = ScalarMappable(Normalize(0, 1), WINS)
-    _draw(panels, "wins", found, names, colours, LABELS[of], utility.sizes[dim])
+    label = "Probability that the row is better than the column"
+    _draw(panels, "wins", found, names, colours, label, utility.sizes[dim])
     return panels.pc
 
 

@@ -34,14 +34,13 @@ def in_categories(n_groups, n):
     return xr.concat(groups, "category").assign_coords(category=GROUPS[:n_groups])
 
 
-@pytest.mark.parametrize("relative", [False, 0.5])
-def test_intervals_means_and_colours_are_those_of_the_summary(relative):
+def test_intervals_means_and_colours_are_those_of_the_summary():
     a = adherences(12, n_below=2)
-    table = adherence_summary(a, ci_prob=0.8, relative=relative)
-    ax = axes_of(plot_adherence(a, ci_prob=0.8, relative=relative))
+    table = adherence_summary(a, ci_prob=0.8)
+    ax = axes_of(plot_adherence(a, ci_prob=0.8))
     assert names_of(ax) == table.index.tolist()
     np.testing.assert_allclose(intervals(ax, 0), table[["low", "high"]])
-    half = adherence_summary(a, ci_prob=0.5, relative=relative)
+    half = adherence_summary(a, ci_prob=0.5)
     np.testing.assert_allclose(intervals(ax, 1), half[["low", "high"]])
     _, means, colours = zip(*markers(ax), strict=True)
     np.testing.assert_allclose(means, table["mean"])
@@ -63,7 +62,6 @@ def test_lines_mark_the_median_and_what_is_far_from_it():
     middle = float(np.median(a.values, axis=2).mean())
     at = verticals(axes_of(plot_adherence(a, factor=4)))
     np.testing.assert_allclose(at, [middle, middle / 4, middle * 4])
-    np.testing.assert_allclose(verticals(axes_of(plot_adherence(a, relative=0.5))), [1, 0.5, 2])
 
 
 def test_the_legend_says_what_colours_and_lines_mean():
@@ -81,20 +79,6 @@ def test_the_legend_says_what_colours_and_lines_mean():
     ]
     # colours that do not occur are not explained
     assert legend_of(plot_adherence(adherences(2)))[:2] == ["rankers (2)", "median ranker"]
-
-
-@pytest.mark.parametrize(
-    ("relative", "unit"),
-    [
-        (False, "per unit of score"),
-        (True, "relative to the largest"),
-        (0.5, "relative to the median ranker's"),
-        (0.9, "relative to the 90% quantile of all"),
-    ],
-)
-def test_the_scale_says_its_unit(relative, unit):
-    ax = axes_of(plot_adherence(adherences(4), relative=relative))
-    assert ax.get_xlabel() == f"Adherence, {unit} (0 = unrelated to the consensus)"
 
 
 def test_of_many_rankers_the_first_and_last_twenty_are_drawn_and_all_are_counted():
