@@ -160,6 +160,7 @@ def plot_ranks(
     for name, table in (("twig", thin), ("trunk", thick)):
         bounds = [table["rank_low"] - more, table["rank_high"] + more]
         ends[name] = xr.concat(bounds, "ci_bound", coords="minimal")
+    ends |= {name: given[var_name].sel({dim: shown}) for name, given in stats.items()}
     rows = xr.DataArray(np.arange(len(shown)), {dim: shown}, dim)
     status: xr.DataArray | str = thin["status"]
     looks, lines = LOOKS, rows
@@ -176,7 +177,7 @@ def plot_ranks(
         utility, facets, plot_collection, pc_kwargs, ends, status, looks, names=names,
         height=height, backend=backend,
     )  # fmt: skip
-    draw_intervals(panels, drawn | stats, lines, visuals, aes_by_visuals)
+    draw_intervals(panels, drawn, lines, visuals, aes_by_visuals)
     ticks = get_visual_kwargs(visuals, "ticklabels")
     if ticks is False:
         ticks, names = {}, [""] * len(names)

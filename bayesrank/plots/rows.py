@@ -71,7 +71,8 @@ def interval_panels(
         used = [name for name in looks if (status == name).any()]
         labels = xr.DataArray(used, {dim: used}, dim)
         ends = {name: x.where(status == labels) for name, x in ends.items()}
-    data = {name: x.to_dataset(name=values.name) for name, x in ends.items()}
+    places = {d: values[d].values for d in facets}  # panels in the order of the values
+    data = {name: x.sel(places).to_dataset(name=values.name) for name, x in ends.items()}
     look = [looks[name] for name in used]
     cycles: dict[str, Sequence[Any]] = {"color": [one.line for one in look]}
     if any(one.edge != one.line for one in look):
