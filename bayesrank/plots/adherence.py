@@ -1,7 +1,7 @@
 """Plot of adherences: which rankers follow the consensus, and which do not."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from bayesrank.plots.rows import (
     MANY,
     OTHER,
     WARNING,
-    Interval,
     Look,
     draw_intervals,
     draw_line_at,
@@ -60,8 +59,8 @@ def plot_adherence(
     contrary: bool = False,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
-    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
-    visuals: Mapping[Interval, Mapping[str, Any] | bool] | None = None,
+    aes_by_visuals: Mapping[str, Sequence[str]] | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the adherence of every ranker, highest mean on top.
@@ -196,7 +195,7 @@ def _stacked(
         table[columns].rename_axis(dim).to_xarray().assign_coords(where).expand_dims([*where])
         for table, where in zip(tables, places, strict=True)
     ]
-    return xr.combine_by_coords(parts) if facets else parts[0]
+    return cast("xr.Dataset", xr.combine_by_coords(parts)) if facets else parts[0]
 
 
 def _rows(

@@ -18,7 +18,6 @@ from bayesrank.plots.rows import (
     LEADING,
     OTHER,
     WARNING,
-    Interval,
     Look,
     draw_intervals,
     draw_line_at,
@@ -48,8 +47,8 @@ def plot_compare(
     *,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
-    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
-    visuals: Mapping[Interval, Mapping[str, Any] | bool] | None = None,
+    aes_by_visuals: Mapping[str, Sequence[str]] | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot how much worse each model predicts left-out observations than the best model.
@@ -65,8 +64,8 @@ def plot_compare(
     Parameters
     ----------
     table : DataFrame
-        From `bayesrank.compare`: one row per model with elpd_diff and dse, best first, and
-        optionally diag_elpd.
+        From `bayesrank.compare`: one row per model with elpd_diff and dse, best
+        first. The column diag_elpd is optional.
     plot_collection, backend, aes_by_visuals, visuals, **pc_kwargs
         As in `plot_ranks`, with the visuals twig, trunk and point_estimate. Colours and markers
         show the status.
@@ -177,7 +176,7 @@ def _write(
     for row, (gap, error) in enumerate(zip(diff, dse, strict=True)):
         text = "best" if gap == 0 else _in_words(gap, error)
         panels.backend.text(high + 1.2 * air, row, text, target, **look)
-    for row in np.flatnonzero(far):
+    for row in np.flatnonzero(far).tolist():
         text = "off the scale; Pareto k" if doubtful[row] else "off the scale"
         colour = WARNING if doubtful[row] else OTHER
         panels.backend.scatter(left + air / 2, row, target, marker="<", color=colour, size=36)

@@ -79,7 +79,10 @@ def plot_places(
     n_places = found.sizes["place"]
 
     names = [short_name(name) for name in shown]
-    size = {"width": max(_inches(min(n_places, 25)), 2.6), "height": _inches(len(shown)) + 0.7}
+    size: dict[str, Any] = {
+        "width": max(_inches(min(n_places, 25)), 2.6),
+        "height": _inches(len(shown)) + 0.7,
+    }
     panels = Panels(
         utility, facets, plot_collection, pc_kwargs, names=names, head=1.0, col_wrap=2, **size
     )
@@ -139,7 +142,10 @@ def plot_wins(
     names = [short_name(name) for name in shown]
     above = [short_name(name, LONGEST_ABOVE) for name in shown]
     inches = _inches(len(shown))
-    size = {"width": max(inches, 2.6), "height": inches + 0.08 * max(map(len, above)) + 0.4}
+    size: dict[str, Any] = {
+        "width": max(inches, 2.6),
+        "height": inches + 0.08 * max(map(len, above)) + 0.4,
+    }
     panels = Panels(
         utility, facets, plot_collection, pc_kwargs, names=names, head=1.0, col_wrap=2, **size
     )

@@ -111,7 +111,7 @@ class Panels:
 
     @property
     def is_matplotlib(self) -> bool:
-        """Whether the backend is matplotlib, with legends and names that are no mathematics."""
+        """Whether the backend is matplotlib, which has legends."""
         return bool(self.pc.backend == "matplotlib")
 
     def __iter__(self) -> Iterator[tuple[Any, bool]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,6 @@ from bayesrank.plots.rows import (
     MANY,
     OTHER,
     UNKNOWN,
-    Interval,
     Look,
     draw_intervals,
     explain,
@@ -38,7 +37,6 @@ from bayesrank.results.ranks.rank_table import LITTLE
 
 __all__ = ["plot_ranks"]
 
-Visual = Interval | Literal["ticklabels", "title", "legend", "counts"]
 VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
 LOOKS = {
     "tied": Look(LEADING, LEADING),
@@ -62,9 +60,9 @@ def plot_ranks(
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
     labeller: BaseLabeller | None = None,
-    aes_by_visuals: Mapping[Interval, Sequence[str]] | None = None,
-    visuals: Mapping[Visual, Mapping[str, Any] | bool] | None = None,
-    stats: Mapping[Interval, xr.Dataset] | None = None,
+    aes_by_visuals: Mapping[str, Sequence[str]] | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
+    stats: Mapping[str, xr.Dataset] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the rank interval of every item, best on top.
@@ -199,7 +197,7 @@ def plot_ranks(
     colours = aes["color"].dataset if "color" in aes.children else xr.Dataset()
     handles = []
     if {"status", "model"} & {*colours.dims}:  # not mapped otherwise
-        used = colours["mapping"].to_series().to_dict()
+        used: dict[Any, str] = dict(colours["mapping"].to_series().items())
         if looks is LOOKS:
             handles = _handles_of_tied(everyone, dim, used)
             if not everyone["tied_with_leader"].all():

@@ -1,7 +1,7 @@
 """Rows of named intervals, which several plots share."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bayesrank.plots.panels import Panels
 
 __all__ = [
-    "COLOURS", "DARK", "INTERVALS", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING", "Interval",
+    "COLOURS", "DARK", "INTERVALS", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING",
     "Look",
     "draw_intervals", "draw_line_at", "explain", "frame_rows", "handle", "interval_handles",
     "interval_panels",
@@ -31,7 +31,6 @@ DARK = "#333333"
 # Okabe-Ito colours of models, safe for colour-blind readers
 COLOURS = (LEADING, WARNING, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 IN_WORDS = {LEADING: "blue", WARNING: "orange", UNKNOWN: "light blue"}
-Interval = Literal["twig", "trunk", "point_estimate"]
 INTERVALS = ("twig", "trunk", "point_estimate")  # visuals: thin lines, thick lines, markers
 
 
@@ -90,7 +89,7 @@ def interval_panels(
 
 def draw_intervals(
     panels: Panels,
-    ends: Mapping[str, xr.DataArray],
+    ends: Mapping[str, xr.Dataset],
     y: xr.DataArray,
     visuals: Mapping[str, Any],
     aes_by_visuals: Mapping[str, Sequence[str]],
