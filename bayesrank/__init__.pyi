@@ -90,5 +90,8 @@ from .results import (
     willingness_to_pay as willingness_to_pay,
     win_probability as win_probability,
 )
+from .utility import (
+    part_worths as part_worths,
+)
 
 __version__: str

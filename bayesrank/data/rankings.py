@@ -37,6 +37,7 @@ from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
 from bayesrank.data.read import choice_entries, entries
+from bayesrank.data.read.attributes import Attributes
 from bayesrank.data.read.count_entries import (
     assign_one_problem,
     check_method,
@@ -63,8 +64,8 @@ class Rankings(Frozen):
     """An immutable, validated, ragged collection of weak orders.
 
     Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
-    ``from_ranks``, ``from_best_worst`` or ``from_preflib``. The constructor itself accepts padded
-    arrays, with slots in any order, and sorts the slots best first.
+    ``from_ranks``, ``from_best_worst``, ``from_choices`` or ``from_preflib``. The constructor
+    itself accepts padded arrays, with slots in any order, and sorts the slots best first.
 
     ``rankings[3]`` is an ordering: a list of items, best first, with blocks as sets.
     ``rankings[:3]`` and ``rankings[mask]`` are rankings. Positions count from 0; `subset` selects
@@ -99,6 +100,8 @@ class Rankings(Frozen):
         Whether the slot is in use.
     block_sizes : array of int32, shape (n_rankings, n_blocks)
         Sizes of the blocks, 0 after the last.
+    attributes : Attributes or None
+        How ``attributes=`` of `from_choices` or `from_best_worst` were coded as features.
     groups : mapping of str to Group
         Groups of the rankings (season, region). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankings,).
@@ -144,6 +147,7 @@ class Rankings(Frozen):
     groups: Mapping[str, Group]
     features: NDArray[np.float64] | None
     feature_names: pd.Index | None
+    attributes: Attributes | None
 
     def __init__(
         self,
@@ -316,6 +320,9 @@ class Rankings(Frozen):
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
+        attributes: Sequence[str] | pd.DataFrame | None = None,
+        coding: Literal["reference", "sum"] = "reference",
+        standardise: bool | Sequence[str] = True,
         by: str | Sequence[str] = (),
     ) -> Self:
         """Read best-worst tasks (MaxDiff): each is the weak order {best} > {middle} > {worst}.
@@ -345,7 +352,7 @@ class Rankings(Frozen):
             Whether a task may have several best or worst items, which then form a block.
         missing : "raise", "drop" or "keep"
             What to do with a task in which nothing was chosen: refuse it, leave it out, or keep it
-            as one block, which says nothing about utilities.
+            as one block.
         positions : bool, optional
             Whether `best` and `worst` of a wide table are positions; by default, whatever fits.
         anchor : str, optional
@@ -359,10 +366,12 @@ class Rankings(Frozen):
             are below. Empty where it was not asked. In a wide table, one column per column of
             items. A task with these flags needs no best or worst.
         anchor_item : label
-            Name of the threshold item, the last of the item axis unless `items` includes it. It is
-            also the name of a feature that is 1 for the threshold, if `features` are columns.
+            Name of the threshold item, the last of the item axis unless `items` includes it. If
+            features are columns, a further one of this name is 1 for the threshold.
         weight, items, features, by
             As in `from_ratings`.
+        attributes, coding, standardise
+            As in `from_choices`.
 
         Raises
         ------
@@ -395,7 +404,121 @@ class Rankings(Frozen):
             positions=positions,
             missing=missing,
             items=items,
-            features=features,
+            features=choice_entries.features_or(features, attributes, coding, standardise),
+        )
+        return cls._from_entries(given)
+
+    @classmethod
+    def from_choices(
+        cls,
+        frame: Source,
+        *,
+        respondent: str | None = None,
+        choice: str | None = None,
+        alternative: str = "alternative",
+        chosen: str | None = None,
+        rank: str | None = None,
+        available: str | None = None,
+        alternatives: Sequence[Hashable] | None = None,
+        varying: Sequence[str] = (),
+        sep: str = "_",
+        positions: bool | None = None,
+        missing: Literal["raise", "drop", "keep"] = "raise",
+        weight: str | None = None,
+        items: Labels | None = None,
+        features: Features | Sequence[str] | None = None,
+        attributes: Sequence[str] | pd.DataFrame | None = None,
+        coding: Literal["reference", "sum"] = "reference",
+        standardise: bool | Sequence[str] = True,
+        by: str | Sequence[str] = (),
+    ) -> Self:
+        """Read choices or ranked alternatives, with their attributes as features.
+
+        A choice is the weak order {chosen} > {others}, and `PlackettLuce` is its multinomial logit.
+        With `rank`, it is the rank-ordered logit.
+
+        Parameters
+        ----------
+        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+            A long table, one row per alternative of a choice. With `alternatives`, a wide table,
+            one row per choice, in which attributes have one column per alternative.
+        respondent : str, optional
+            Column of the rankers, who may make several choices. By default, every choice has its
+            own ranker.
+        choice : str, optional
+            Column that identifies choices, or the choices of a respondent. Optional in a wide
+            table.
+        alternative : str
+            Column of the alternative, which is the item. In a wide table, a name for `attributes`.
+        chosen : str, optional
+            In a long table, a column of flags, as in `from_best_worst`. In a wide table, the column
+            of the alternative chosen, by label or by position in `alternatives`.
+        rank : str, optional
+            Column of ranks instead of `chosen`, 1 = best. In a wide table, as one of `varying`.
+        available : str, optional
+            Column of flags of the alternatives that could be chosen. In a wide table, as one of
+            `varying`.
+        alternatives : sequence of labels, optional
+            The alternatives of a wide table, in the order of the item axis.
+        varying : sequence of str
+            Attributes of a wide table that have one column per alternative: for the alternative
+            "car", the attribute "cost" is in the column ``"car_cost"`` or ``"cost_car"``. Other
+            columns belong to the person.
+        sep : str
+            What is between the two names.
+        positions, missing
+            As in `from_best_worst`.
+        weight, items, features, by
+            As in `from_ratings`.
+        attributes : list of str, or DataFrame indexed by item, optional
+            Columns to code as features: numbers, or levels such as brands. ``"brand:price"`` is a
+            product of two columns, and ``"alternative:age"`` gives each alternative its own
+            coefficient of a column of the person. A DataFrame has a row per item.
+        coding : "reference" or "sum"
+            The coding of levels: relative to the first one, or summing to zero. Categories keep
+            their order.
+        standardise : bool or list of str
+            Whether to subtract the mean of columns of numbers and divide by their standard
+            deviation, or the columns to do so for. ``print(rankings.attributes)`` lists them.
+
+        Raises
+        ------
+        ValueError
+            If a choice has no alternative chosen (see `missing`) or several, or one that was not
+            available. Also if an alternative is repeated, or an attribute is the same for all
+            alternatives of every choice. The message names the row or the column.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> wide = pd.DataFrame({"car_cost": [5.0, 7.0], "bus_cost": [2.0, 3.0], "age": [20, 50]})
+        >>> choices = br.Rankings.from_choices(
+        ...     wide.assign(mode=["bus", "car"]),
+        ...     chosen="mode",
+        ...     alternatives=["bus", "car"],
+        ...     varying=["cost"],
+        ...     attributes=["alternative", "cost", "alternative:age"],
+        ... )
+        >>> list(choices), choices.feature_names.tolist()
+        ([['bus', 'car'], ['car', 'bus']], ['alternative[car]', 'cost', 'alternative[car]:age'])
+        >>> print(choices.attributes)
+        alternative: 2 levels, relative to 'bus'
+        cost: standardised, mean 4.25 and sd 1.92
+        age: standardised, mean 35 and sd 15
+        """
+        given = choice_entries.from_choices(
+            frame,
+            choice_entries.Wide(alternatives, varying, sep),
+            respondent,
+            choice,
+            entries.Columns("", alternative, None, weight, by),
+            chosen,
+            rank,
+            available,
+            positions=positions,
+            missing=missing,
+            items=items,
+            features=choice_entries.features_or(features, attributes, coding, standardise),
         )
         return cls._from_entries(given)
 
@@ -678,7 +801,9 @@ class Rankings(Frozen):
         new = np.cumsum(stays) - 1
         covariates = None
         if self.features is not None:
-            covariates = entries.Covariates(self.features[row, slot], self.feature_names)
+            covariates = entries.Covariates(
+                self.features[row, slot], self.feature_names, self.attributes
+            )
         return self._from_entries(
             entries.Entries(
                 np.searchsorted(rankings, row),

@@ -1,4 +1,4 @@
-"""Utilities of items: networks of features, functions of the presented set, dynamics.
+"""Utilities of items: networks of features, part-worths, functions of the presented set, dynamics.
 
 This room may import numpy, pandas, pymc and pytensor, and the room data.
 """
@@ -14,6 +14,7 @@ from bayesrank.utility.networks import (
     weight_coords,
 )
 from bayesrank.utility.over_time import matern, random_walk, trend
+from bayesrank.utility.part_worths import part_worths
 from bayesrank.utility.sets import fate_utility, fate_weights, feta_utility, feta_weights
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "feta_utility",
     "feta_weights",
     "matern",
+    "part_worths",
     "random_walk",
     "trend",
     "weight_coords",

@@ -1,5 +1,7 @@
 """Choice entries: best-worst tasks and choices become weak orders, or are refused with the row."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -340,3 +342,235 @@ def test_the_threshold_has_a_place_on_the_axis_and_a_feature():
     by_item = pd.DataFrame({"x": [1.0, 2, 3, 4, 5]}, index=axis)
     tasks = long(ANCHORED, anchor="anchor", anchor_item="t", features=by_item)
     assert tasks.features[1, :, 0].tolist() == [1, 4, 5, 3, 0]
+
+
+# Choices
+
+CHOICES = places(
+    (1, 1, "bus", 2.0, 1, 20),
+    (1, 1, "car", 5.0, 0, 20),
+    (1, 2, "bus", 3.0, 0, 20),
+    (1, 2, "car", 4.0, 1, 20),
+    (1, 2, "bike", 0.0, 0, 20),
+    (2, 1, "bike", 0.5, 1, 50),
+    (2, 1, "car", 6.0, 0, 50),
+    columns=("id", "set", "mode", "cost", "chosen", "age"),
+)
+WIDE_CHOICES = pd.DataFrame(
+    {
+        "id": [1, 1, 2],
+        "set": [1, 2, 1],
+        "mode": ["bus", "car", "bike"],
+        "bus_cost": [2.0, 3.0, 0.0],
+        "car_cost": [5.0, 4.0, 6.0],
+        "bike_cost": [0.0, 0.0, 0.5],
+        "bus_open": [1, 1, 0],
+        "car_open": [1, 1, 1],
+        "bike_open": [0, 1, 1],
+        "age": [20, 20, 50],
+    }
+)
+MADE = [["bus", "car"], ["car", {"bus", "bike"}], ["bike", "car"]]
+MODES = ["bus", "car", "bike"]
+
+
+def choices(frame=CHOICES, **options):
+    given = {"respondent": "id", "choice": "set", "alternative": "mode", "chosen": "chosen"}
+    return Rankings.from_choices(frame, **given | options)
+
+
+def wide_choices(frame=WIDE_CHOICES, **options):
+    given = {"respondent": "id", "choice": "set", "chosen": "mode", "alternatives": MODES}
+    given |= {"varying": ["cost", "open"], "available": "open"}
+    return Rankings.from_choices(frame, **given | options)
+
+
+def test_a_choice_is_above_the_others():
+    made = choices(features=["cost"])
+    assert list(made) == MADE
+    assert made.ranker_idx.tolist() == [0, 0, 1]
+    assert made.features[1, :, 0].tolist() == [4.0, 0.0, 3.0]  # a block follows the item axis
+    alone = choices(CHOICES.assign(set=[1, 1, 2, 2, 2, 3, 3]), respondent=None)
+    assert alone.rankers.tolist() == [1, 2, 3]
+
+
+def test_a_wide_table_of_choices_tells_the_same():
+    made = wide_choices(features=["cost", "age"])
+    long = choices(features=["cost", "age"], items=MODES)
+    assert made == long
+    by_position = WIDE_CHOICES.assign(mode=[1, 2, 3])
+    assert wide_choices(by_position, features=["cost", "age"]) == long
+    names = {f"{mode}_{x}": f"{x}.{mode}" for mode in MODES for x in ("cost", "open")}
+    renamed = WIDE_CHOICES.rename(columns=names)
+    assert wide_choices(renamed, sep=".", features=["cost", "age"]) == long
+    each = wide_choices(respondent=None, choice=None)
+    assert list(each) == MADE
+    assert each.rankers.tolist() == [0, 1, 2]
+
+
+def test_alternatives_may_be_ranked():
+    ranked = CHOICES.assign(rank=[1, 2, 2, 1, 3, 1, 2])
+    made = choices(ranked, chosen=None, rank="rank", available=None)
+    assert list(made) == [["bus", "car"], ["car", "bus", "bike"], ["bike", "car"]]
+    ranks = {"bus_rank": [1, 2, 3], "car_rank": [2, 1, 2], "bike_rank": [3, 3, 1]}
+    options = {"chosen": None, "rank": "rank", "varying": ["rank", "cost", "open"]}
+    assert list(wide_choices(WIDE_CHOICES.assign(**ranks), **options)) == list(made)
+
+
+def test_weights_and_groups_of_choices_are_read():
+    made = wide_choices(WIDE_CHOICES.assign(w=[1, 2, 3]), weight="w", by="age")
+    assert made.weight.tolist() == [1, 2, 3]
+    assert made.groups["age"].labels.tolist() == [20, 50]
+
+
+def test_a_choice_without_a_choice_is_refused_or_dropped():
+    with pytest.raises(ValueError, match="chosen in 1 task; the first is task '2/1', in row 5"):
+        choices(changed(CHOICES, 5, chosen=0))
+    assert list(choices(changed(CHOICES, 5, chosen=0), missing="drop")) == MADE[:2]
+    with pytest.raises(ValueError, match="chosen in 1 task; the first is task '1/2', in row 1"):
+        wide_choices(changed(WIDE_CHOICES, 1, mode=None))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda: choices(changed(CHOICES, 0, chosen=0).assign(rank=1), rank="rank"), "Give either"),
+        (lambda: choices(chosen=None), "Give either chosen="),
+        (lambda: choices(choice=None), "identifies choices, choice="),
+        (lambda: choices(varying=["cost"]), "name its alternatives="),
+        (lambda: choices(changed(CHOICES, 1, chosen=1)), "'1/1' has two, in row 0 and row 1"),
+        (lambda: choices(changed(CHOICES, 1, mode="bus")), "'1/1' shows 'bus' again in row 1"),
+        (lambda: choices(chosen="mode"), "'mode' has 'bus' in row 0.*the table is wide"),
+        (
+            lambda: choices(CHOICES.assign(open=[0, 1, 1, 1, 1, 1, 1]), available="open"),
+            "'bus' is not, in row 0",
+        ),
+        (lambda: wide_choices(changed(WIDE_CHOICES, 1, car_open=0)), "'car' is not, in row 1"),
+        (lambda: wide_choices(changed(WIDE_CHOICES, 1, mode="boat")), "'mode' has 'boat' in row 1"),
+        (lambda: wide_choices(WIDE_CHOICES.drop(columns="car_cost")), "neither column 'car_cost'"),
+        (lambda: wide_choices(WIDE_CHOICES.assign(cost_car=1)), "has both columns 'car_cost', 'co"),
+        (lambda: wide_choices(alternatives=["bus"]), "at least two alternatives"),
+        (lambda: wide_choices(alternative="age"), "has a column 'age', which `alternative` names"),
+        (lambda: wide_choices(respondent=None), "column 'set' has 1 again in row 2"),
+        (lambda: wide_choices(choice="id"), "respondent 1 has task 1 again in row 1"),
+        (lambda: wide_choices("a.csv"), "must be a DataFrame; got str"),
+        (lambda: choices("a.csv", attributes=["cost"]), "With `attributes`, the table must be"),
+        (lambda: choices(features=["cost"], attributes=["cost"]), "Give features= or attributes="),
+        (lambda: choices(available="open"), "no column 'open'"),
+    ],
+)
+def test_choices_that_cannot_be_are_refused(made, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        made()
+
+
+# Attributes
+
+BRANDS = places(
+    (1, 1, "p", "A", 1.0, True, 1),
+    (1, 1, "q", "B", 2.0, False, 0),
+    (1, 1, "r", "C", 6.0, False, 0),
+    (1, 2, "p", "B", 3.0, False, 0),
+    (1, 2, "q", "C", 3.0, True, 1),
+    columns=("id", "set", "mode", "brand", "price", "new", "chosen"),
+)
+
+
+def test_levels_are_relative_to_the_first_or_sum_to_zero():
+    made = choices(BRANDS, attributes=["brand"])
+    assert made.feature_names.tolist() == ["brand[B]", "brand[C]"]
+    assert made.features.tolist() == [[[0, 0], [1, 0], [0, 1]], [[0, 1], [1, 0], [0, 0]]]
+    made = choices(BRANDS, attributes=["brand"], coding="sum")
+    assert made.feature_names.tolist() == ["brand[A]", "brand[B]"]
+    assert made.features[0].tolist() == [[1, 0], [0, 1], [-1, -1]]
+    assert "'C' is minus the sum of the others" in str(made.attributes)
+    ordered = BRANDS.assign(brand=pd.Categorical(BRANDS["brand"], list("CXAB")))
+    assert choices(ordered, attributes=["brand"]).attributes.levels == {"brand": ("C", "A", "B")}
+
+
+def test_numbers_are_standardised_or_raw():
+    made = choices(BRANDS, attributes=["price", "new"])
+    price = made.features[..., 0][made.mask]
+    assert price.mean() == pytest.approx(0)
+    assert price.std() == pytest.approx(1)
+    assert made.features[0, :, 1].tolist() == [1, 0, 0]
+    assert str(made.attributes) == ("price: standardised, mean 3 and sd 1.673\nnew: raw units")
+    np.testing.assert_allclose(made.attributes.scale, [np.sqrt(2.8), 1])
+    raw = choices(BRANDS, attributes=["price"], standardise=False)
+    assert raw.features[0, :, 0].tolist() == [1, 2, 6]
+    some = choices(
+        BRANDS.assign(size=[1, 2, 3, 4, 6]), attributes=["price", "size"], standardise=["size"]
+    )
+    assert some.features[0, :, 0].tolist() == [1, 2, 6]
+    assert some.attributes.scale[0] == 1 < some.attributes.scale[1]
+
+
+def test_products_of_columns_are_features():
+    made = choices(BRANDS, attributes=["brand:price", "mode:brand"], standardise=False)
+    assert made.feature_names.tolist() == [
+        "brand[B]:price",
+        "brand[C]:price",
+        *(f"mode[{m}]:brand[{b}]" for m in "qr" for b in "BC"),
+    ]
+    assert made.features[0].tolist() == [[0] * 6, [2, 0, 1, 0, 0, 0], [0, 6, 0, 0, 0, 1]]
+    named = BRANDS.rename(columns={"price": "a:b"})
+    assert choices(named, attributes=["a:b"]).feature_names.tolist() == ["a:b"]
+
+
+def test_new_profiles_are_coded_in_the_same_way():
+    made = choices(BRANDS, attributes=["brand", "price", "brand:price"], coding="sum")
+    again = made.attributes.code(BRANDS)
+    row, slot = np.nonzero(made.mask)
+    order = [0, 1, 2, 4, 3]  # slots are sorted best first
+    np.testing.assert_allclose(again.to_numpy()[order], made.features[row, slot])
+    with pytest.raises(ValueError, match="'brand' are 'A', 'B', 'C'; row 0 has 'D'"):
+        made.attributes.code(pd.DataFrame({"brand": ["D"], "price": [1.0]}))
+    with pytest.raises(ValueError, match="table of profiles has no column 'price'"):
+        made.attributes.code(pd.DataFrame({"brand": ["A"]}))
+
+
+def test_attributes_stay_with_the_rankings():
+    made = choices(BRANDS, attributes=["brand"])
+    assert made[:1].attributes == made.attributes
+    assert made.drop_items(["r"]).attributes == made.attributes
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert made != choices(BRANDS, attributes=["brand"], coding="sum")
+
+
+def test_best_worst_tasks_may_have_attributes_by_row_or_by_item():
+    frame = LONG.assign(price=range(7), kind=list("ababaab"))
+    tasks = long(frame, attributes=["price", "kind"], standardise=False)
+    assert tasks.feature_names.tolist() == ["price", "kind[b]"]
+    table = pd.DataFrame({"hot": [1, 0, 0, 0]}, index=["tea", "milk", "water", "juice"])
+    tasks = wide(attributes=table, standardise=False)
+    assert tasks.features[0, :, 0].tolist() == [1, 0, 0, 0]
+    anchored = long(
+        ANCHORED.assign(price=range(7)), anchor="anchor", attributes=["price"], standardise=False
+    )
+    assert anchored.feature_names.tolist() == ["price", "threshold"]
+    assert anchored.features[1, 0].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="`attributes` has no row for item 'milk'"):
+        wide(attributes=table.drop("milk"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"attributes": "price"}, "must be a list of columns; got 'price'"),
+        ({"attributes": []}, "`attributes` is empty"),
+        ({"attributes": ["price"], "coding": "dummy"}, "'reference' or 'sum'; got 'dummy'"),
+        ({"attributes": ["size"]}, "no column 'size'"),
+        ({"attributes": ["brand"], "standardise": ["brand"]}, "`standardise` names 'brand', which"),
+        ({"frame": BRANDS.assign(price=1), "attributes": ["price"]}, "'price' has only 1"),
+        ({"frame": BRANDS.assign(brand="A"), "attributes": ["brand"]}, "'brand' has only 'A'"),
+        ({"frame": changed(BRANDS, 2, brand=None), "attributes": ["brand"]}, "is missing in row 2"),
+        ({"frame": changed(BRANDS, 2, price=None), "attributes": ["price"]}, "is missing in row 2"),
+        (
+            {"frame": BRANDS.assign(age=[30] * 3 + [40] * 2), "attributes": ["age"]},
+            "'age' is the same for all items of every task.*a coefficient: 'mode:age'",
+        ),
+    ],
+)
+def test_attributes_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        choices(**{"frame": BRANDS} | options)

@@ -128,6 +128,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
         "weight": _weights(entries.weight, labels),
         "features": features,
         "feature_names": names,
+        "attributes": None if entries.features is None else entries.features.attributes,
         "groups": MappingProxyType(dict(entries.groups)),
     }
     silent = np.flatnonzero(layout.ranks.max(axis=1) == 1)
@@ -185,7 +186,7 @@ def _padded_features(
 ) -> tuple[NDArray[np.float64] | None, pd.Index | None]:
     if entries.features is None:
         return None, None
-    values, given = entries.features
+    values, given, _ = entries.features
     n = values.shape[1]
     names = axis_index(range(n) if given is None else given, "feature_names")
     require_one_each(names, n, "`feature_names`", "feature")

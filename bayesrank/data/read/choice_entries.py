@@ -9,14 +9,15 @@ A wide table is first laid out as a long one, and errors name the row of the tab
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.data.read.columns import finite_numbers, refuse_rows
+from bayesrank.data.read.attributes import Attributes, Coding
+from bayesrank.data.read.columns import finite_numbers, refuse_rows, require_columns
 from bayesrank.data.read.entries import (
     Columns,
     Covariates,
@@ -59,7 +60,7 @@ class Shown(NamedTuple):
     """The items shown in each task, one per row, and what was chosen."""
 
     frame: pd.DataFrame  # labels, weights and features by row
-    index: pd.Index  # of the table that was given
+    origin: pd.Index  # index of the table that was given
     line: NDArray[np.int64]  # the row of that table
     named: Named
     best: NDArray[np.bool_]
@@ -67,7 +68,7 @@ class Shown(NamedTuple):
 
     def where(self, n: int) -> str:
         """Name the row of the table in which row `n` was given."""
-        return row_name(self.index, int(self.line[n]))
+        return row_name(self.origin, int(self.line[n]))
 
     def any(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return by task whether any of its rows has a flag."""
@@ -85,7 +86,71 @@ class Shown(NamedTuple):
         who, ranker = np.unique(named.ranker_idx[tasks], return_inverse=True)
         named = Named(row, ranker, named.rankers.take(who), labels)
         best, worst = self.best[rows], self.worst[rows]
-        return Shown(self.frame[rows], self.index, self.line[rows], named, best, worst)
+        return Shown(self.frame[rows], self.origin, self.line[rows], named, best, worst)
+
+
+@dataclass(frozen=True)
+class Uncoded:
+    """Attributes that become features when the table is read."""
+
+    terms: Sequence[str] | pd.DataFrame
+    coding: Coding
+    standardise: bool | Sequence[str]
+
+
+def features_or(
+    features: Features | Sequence[str] | None,
+    terms: Sequence[str] | pd.DataFrame | None,
+    coding: Coding,
+    standardise: bool | Sequence[str],
+) -> Features | Sequence[str] | Uncoded | None:
+    """Return the features or the attributes; both are refused."""
+    if terms is None:
+        return features
+    if features is not None:
+        raise ValueError(
+            "`attributes` become the features. Give features= or attributes=; for numbers in raw "
+            "units, give attributes= and standardise=False."
+        )
+    return Uncoded(terms, coding, standardise)
+
+
+def _check_source(source: Source, features: Any) -> None:
+    if isinstance(features, Uncoded) and not isinstance(source, pd.DataFrame):
+        raise TypeError(
+            f"With `attributes`, the table must be a DataFrame, whose columns are numbers or "
+            f"levels; got {type(source).__name__}. Read the file with pandas first."
+        )
+
+
+def _coded_or(
+    shown: Shown, item: str, given: Features | Sequence[str] | Uncoded | None
+) -> Features | Sequence[str] | Covariates | None:
+    """Code attributes as features of the rows; refuse those that cannot matter to a choice."""
+    if not isinstance(given, Uncoded):
+        return given
+    frame, terms = shown.frame, given.terms
+    if isinstance(terms, pd.DataFrame):
+        labels = shown.frame[item].astype(object)
+        absent = ~labels.isin(terms.index)
+        if absent.any():
+            unknown = label_repr(labels[absent].iloc[0])
+            raise ValueError(f"`attributes` has no row for item {unknown}.")
+        frame, terms = terms.loc[labels], [*terms.columns]
+        frame.index = shown.frame.index
+    attributes = Attributes.learn(frame, terms, given.coding, given.standardise)
+    coded = attributes.code(frame)
+    values, row = coded.to_numpy(), shown.named.row
+    first = np.zeros((len(shown.named.ranker_idx), values.shape[1]))
+    first[row] = values
+    same = (values == first[row]).all(axis=0) & values.any(axis=0)
+    if same.any():
+        name = coded.columns[same.argmax()]
+        raise ValueError(
+            f"The attribute {name!r} is the same for all items of every task, so it cannot matter "
+            f"to a choice. Leave it out, or give each item a coefficient: '{item}:{name}'."
+        )
+    return Covariates(values, attributes.names, attributes)
 
 
 class Anchors(NamedTuple):
@@ -112,13 +177,14 @@ def from_best_worst(
     positions: bool | None,
     missing: Missing,
     items: Labels | None,
-    features: Features | Sequence[str] | None,
+    features: Features | Sequence[str] | Uncoded | None,
 ) -> Entries:
     """Read best-worst tasks; see `Rankings.from_best_worst`."""
     _check_options(missing, best, worst, choice, anchors)
     marks = [name for name in (best, worst, choice, anchors.column) if name is not None]
     labels = [columns.ranker, columns.ranking, *columns.groups, *marks]
     numeric = [x for x in (columns.weight, *column_names(features)) if x is not None]
+    _check_source(source, features)
     cells = _cells(source, item)
     flags = anchors.matters
     flags = [] if flags is None else [flags] if isinstance(flags, str) else list(flags)
@@ -149,7 +215,8 @@ def from_best_worst(
     if anchors.matters is not None:
         answered |= shown.any(_flags(shown, anchors.matters) >= 0)
     shown = _answered(shown, answered, missing, "chosen as best or worst")
-    return _anchored(shown, columns, anchors, items, features)
+    coded = _coded_or(shown, columns.item, features)
+    return _anchored(shown, columns, anchors, items, coded)
 
 
 def _check_options(
@@ -386,6 +453,159 @@ def _answered(shown: Shown, answered: NDArray[np.bool_], missing: Missing, chose
     )
 
 
+# Choices
+
+
+class Wide(NamedTuple):
+    """The columns of a wide table of choices; see `Rankings.from_choices`."""
+
+    alternatives: Sequence[Any] | None
+    varying: Sequence[str]
+    sep: str
+
+    def column(self, names: pd.Index, attribute: str, alternative: Any) -> str:
+        """Find the column of an attribute of an alternative."""
+        both = f"{alternative}{self.sep}{attribute}", f"{attribute}{self.sep}{alternative}"
+        found = [name for name in dict.fromkeys(both) if name in names]
+        if len(found) != 1:
+            fault = "has neither column" if not found else "has both columns"
+            raise ValueError(
+                f"An attribute in `varying` must have one column per alternative; the table "
+                f"{fault} {quoted(both)}. Check `alternatives` and `sep`, or add the column."
+            )
+        return found[0]
+
+
+def from_choices(
+    source: Source,
+    wide: Wide,
+    respondent: str | None,
+    choice: str | None,
+    columns: Columns,
+    chosen: str | None,
+    rank: str | None,
+    available: str | None,
+    *,
+    positions: bool | None,
+    missing: Missing,
+    items: Labels | None,
+    features: Features | Sequence[str] | Uncoded | None,
+) -> Entries:
+    """Read choices; see `Rankings.from_choices`."""
+    _check_missing(missing)
+    _check_source(source, features)
+    if (chosen is None) == (rank is None):
+        raise ValueError(
+            "Give either chosen=, the alternative chosen, or rank=, the ranks of the alternatives."
+        )
+    if wide.alternatives is not None:
+        shown = _wide_choices(
+            source, wide, respondent, choice, columns, chosen, available, positions
+        )
+    else:
+        if wide.varying:
+            raise ValueError("`varying` describes a wide table: also name its alternatives=.")
+        if choice is None:
+            raise ValueError(
+                "A long table needs the column that identifies choices, choice=. For a wide table, "
+                "list its alternatives=."
+            )
+        columns = columns._replace(
+            ranker=choice if respondent is None else respondent,
+            ranking=None if respondent is None else choice,
+        )
+        marks = [x for x in (chosen, available) if x is not None]
+        labels = [columns.ranker, columns.ranking, columns.item, *columns.groups, *marks]
+        numeric = [rank, columns.weight, *column_names(features)]
+        frame = table_of(source, "choices", labels=labels, numbers=numeric)
+        shown = _long_tasks(frame, columns, chosen, None, None)
+    _refuse_repeats(shown, columns.item)
+    shown = _available(shown, columns.item, available)
+    if rank is not None:
+        cost = finite_numbers(shown.frame, rank, "rank")
+    else:
+        _refuse_conflicts(shown, columns.item, several=False)
+        shown = _answered(shown, shown.any(shown.best), missing, "chosen")
+        cost = np.where(shown.best, BEST, MIDDLE)
+    coded = _coded_or(shown, columns.item, features)
+    return long_entries(shown.frame, columns, shown.named, cost, items, coded)
+
+
+def _wide_choices(
+    source: Source,
+    wide: Wide,
+    respondent: str | None,
+    choice: str | None,
+    columns: Columns,
+    chosen: str | None,
+    available: str | None,
+    positions: bool | None,
+) -> Shown:
+    """Read one row per choice, with a column for each attribute of each alternative."""
+    if not isinstance(source, pd.DataFrame):
+        raise TypeError(
+            f"A wide table of choices must be a DataFrame; got {type(source).__name__}. Read the "
+            "file with pandas first."
+        )
+    given = (respondent, choice, chosen, columns.weight, *columns.groups)
+    require_columns(source, [name for name in given if name is not None])
+    axis = axis_index(wide.alternatives or (), "alternatives")
+    n, k = len(source), len(axis)
+    if k < 2:
+        raise ValueError("`alternatives` must list at least two alternatives.")
+    if columns.item in source.columns:
+        raise ValueError(
+            f"The table has a column {columns.item!r}, which `alternative` names as the item. Give "
+            "the alternatives another name: alternative=."
+        )
+    line, slot = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+    cells = {
+        name: [wide.column(source.columns, name, label) for label in axis] for name in wide.varying
+    }
+    person = source.drop(columns=[x for names in cells.values() for x in names])
+    long = person.iloc[line].reset_index(drop=True)
+    long[columns.item] = pd.Categorical.from_codes(slot, axis)
+    for name, names in cells.items():
+        by_alternative = [source[x].astype(object).to_numpy() for x in names]
+        long[name] = pd.Series(np.column_stack(by_alternative).ravel()).infer_objects()
+    best = np.zeros(len(line), dtype=bool)
+    if chosen is not None:
+        codes = np.tile(np.arange(k), (n, 1))
+        found = _chosen_slots(source, {chosen: source[chosen]}, codes, axis, positions)
+        best = found[chosen][line] == slot
+    if respondent is None and choice is None:
+        named = Named(line, np.arange(n), pd.RangeIndex(n), None)
+    else:
+        label = None if respondent is None else choice
+        by = columns._replace(ranker=respondent or choice or "", ranking=label)
+        named = _named_lines(source, by, line)
+    if respondent is None and choice is not None and len(named.rankers) < n:
+        n = int(source[choice].duplicated().argmax())
+        label = label_repr(source[choice].iloc[n])
+        raise ValueError(
+            f"A choice must have one row; column {choice!r} has {label} again in "
+            f"{row_name(source.index, n)}. Name the column of the respondents, or leave "
+            "out the column of choices."
+        )
+    return Shown(long, source.index, line, named, best, np.zeros(len(line), dtype=bool))
+
+
+def _available(shown: Shown, item: str, column: str | None) -> Shown:
+    """Leave out alternatives that were not available; refuse one that was chosen."""
+    if column is None:
+        return shown
+    require_columns(shown.frame, [column])
+    flags = _flag(shown.frame[column], "")
+    broken = shown.best & ~flags
+    if broken.any():
+        n = int(broken.argmax())
+        raise ValueError(
+            f"The alternative chosen must be available; {label_repr(shown.frame[item].iloc[n])} is "
+            f"not, in {shown.where(n)}. Correct the row, or remove the choice."
+        )
+    return shown.take(flags)
+
+
 # Anchors
 
 
@@ -394,7 +614,7 @@ def _anchored(
     columns: Columns,
     anchors: Anchors,
     items: Labels | None,
-    features: Features | Sequence[str] | None,
+    features: Features | Sequence[str] | Covariates | None,
 ) -> Entries:
     """Put the items of each task and the threshold in blocks."""
     cost = np.full(len(shown.frame), MIDDLE)
@@ -489,10 +709,10 @@ def _with_threshold(
     cost: NDArray[np.int64],
     place: NDArray[np.int64],
     items: Labels | None,
-    features: Features | Sequence[str] | None,
+    features: Features | Sequence[str] | Covariates | None,
 ) -> Entries:
     """Add the threshold to the tasks with an anchor, as an item after the others."""
-    by_column = features is None or bool(column_names(features))
+    by_column = features is None or isinstance(features, Covariates) or bool(column_names(features))
     given = features if by_column else None
     entries = long_entries(shown.frame, columns, shown.named, cost, items, given)
     axis, where = entries.items, entries.items.get_indexer(pd.Index([label]))[0]
@@ -511,7 +731,7 @@ def _with_threshold(
         values = np.pad(covariates.values, ((0, len(tasks)), (0, 1)))
         values[len(cost) :, -1] = 1.0
         names = () if covariates.names is None else covariates.names
-        covariates = Covariates(values, pd.Index([*names, label]))
+        covariates = covariates._replace(values=values, names=pd.Index([*names, label]))
     elif not by_column:
         covariates = item_features(features, axis, item)
     return replace(
@@ -580,13 +800,15 @@ def _coded(
     return read
 
 
-def _flag(values: pd.Series) -> NDArray[np.bool_]:
+def _flag(
+    values: pd.Series,
+    way_out: str = (
+        "In a long table, what was chosen is a flag for each row. If the column names the items "
+        "chosen, the table is wide: list the columns of the items shown, or the alternatives."
+    ),
+) -> NDArray[np.bool_]:
     """Read a column of flags."""
     must = "A flag must be 1 or 0, True or False, yes or no, or 'x' or empty"
-    way_out = (
-        "In a long table, best= and worst= are columns of flags, one per item shown. In a wide "
-        "table, they name the items chosen: list the columns of the items shown, item=[...]."
-    )
     return _coded(values, _FLAGS, must, way_out) == 1
 
 

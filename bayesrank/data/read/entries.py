@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.read.aligned import aligned, has_labels
+from bayesrank.data.read.attributes import Attributes
 from bayesrank.data.read.columns import (
     finite_numbers,
     float_array,
@@ -50,10 +51,11 @@ _NOT_AN_ORDERING = (str, bytes, set, frozenset, Mapping, pd.DataFrame)
 
 
 class Covariates(NamedTuple):
-    """Features of entries, with optional names."""
+    """Features of entries, with optional names, and how they were coded."""
 
     values: NDArray[np.float64]  # (n_entries, n_features)
     names: pd.Index | None
+    attributes: Attributes | None = None
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ def long_entries(
     named: Named,
     cost: NDArray[Any],
     items: Labels | None,
-    features: Features | Sequence[str] | None,
+    features: Features | Sequence[str] | Covariates | None,
 ) -> Entries:
     """Read the items, weights, features and groups of a long table with known rankings."""
     position, axis = encode(frame[columns.item], items, columns.item)
@@ -525,14 +527,14 @@ def column_names(features: Any) -> list[str]:
 
 
 def item_features(
-    features: Features | Sequence[str] | None,
+    features: Features | Sequence[str] | Covariates | None,
     axis: pd.Index,
     position: NDArray[Any],
     frame: pd.DataFrame | None = None,
 ) -> Covariates | None:
     """Read covariates of each entry from columns, a table by item, or an aligned array."""
-    if features is None:
-        return None
+    if features is None or isinstance(features, Covariates):
+        return features
     if isinstance(features, pd.DataFrame):
         row = axis_index(features.index, "features.index").get_indexer(axis)
         if (row < 0).any():
