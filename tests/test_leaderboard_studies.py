@@ -120,7 +120,7 @@ def test_what_is_long_is_not_better_with_length_held_equal():
     leaders = {}
     for styled in (True, False):
         model = leaderboard_model(pairs, features=styled, order_effect=False, utility_scale=1.0)
-        found = fit_inla(model, draws=250, random_seed=1)
+        found = fit_inla(draws=250, random_seed=1, model=model)
         leaders[styled] = br.rank_summary(found).index[0]
         if styled:
             posterior = found["posterior"]
@@ -190,7 +190,7 @@ def test_a_judge_who_is_sure_of_another_order_does_not_decide_alone(n_others):
         pairs, found = read(table, judge="judge"), {}
         for opinions in (None, False):
             model = leaderboard_model(pairs, opinions=opinions, order_effect=False)
-            draws = fit_inla(model, draws=250, random_seed=1)["posterior"]["utility"]
+            draws = fit_inla(draws=250, random_seed=1, model=model)["posterior"]["utility"]
             found[opinions] = agreement(draws.mean(("chain", "draw")), utility, other)
             if opinions is None:
                 gap = draws.mean(("chain", "draw")) - utility
@@ -215,7 +215,7 @@ def test_what_a_judge_grants_to_systems_of_its_own_family_is_found(gain):
     model = leaderboard_model(
         read(table, judge="judge", features=["own"]), order_effect=False, utility_scale=1.0
     )
-    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
+    found = fit_inla(draws=250, random_seed=1, model=model)["posterior"]
     slope = found["feature_slope"].sel(feature="own").mean("judge")
     assert abs(float(slope.mean()) - gain) < 4 * float(slope.std())
     assert float(slope.std()) < 0.3
@@ -233,7 +233,7 @@ def test_a_contrary_judge_is_found_where_that_is_thought_possible():
     won = np.where(rng.random(1200) < logistic(lead), "first", "second")
     table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge, "won": won})
     model = leaderboard_model(read(table, judge="judge"), contrary=True, order_effect=False)
-    found = fit_inla(model, draws=250, random_seed=1)["posterior"]
+    found = fit_inla(draws=250, random_seed=1, model=model)["posterior"]
     assert float(found["adherence"].quantile(0.99, ("chain", "draw")).sel(judge=5)) < 0
     assert br.rank_summary(found).index.tolist() == list(SYSTEMS)
     judges = br.adherence_summary(found, dim="judge", contrary=True)
@@ -266,7 +266,9 @@ def test_ties_by_strength_leave_the_order_of_those_who_tie_more_often():
     ).astype(str)
     columns = {"first": "first", "second": "second", "outcome": "outcome", "judge": "judge"}
     pairs = br.Pairs.from_frame(table, **columns)
-    draws = fit_inla(leaderboard_model(pairs, ties_by=["strength"]), random_seed=1)["posterior"]
+    draws = fit_inla(random_seed=1, model=leaderboard_model(pairs, ties_by=["strength"]))[
+        "posterior"
+    ]
     found = draws["utility"].sel(item=[str(i) for i in range(8)])
     mean, sd = found.mean(("chain", "draw")), found.std(("chain", "draw"))
     assert float((abs(mean - utility) / sd).max()) < 5

@@ -152,7 +152,7 @@ def _approximate(model: Any, fit: Fit, talk: Talk, enough: Callable[[Any], bool]
     talk.stage("Approximating ...")
     try:
         return fit_inla(
-            model, draws=fit.draws, chains=fit.chains, random_seed=fit.seed, enough=enough
+            draws=fit.draws, chains=fit.chains, random_seed=fit.seed, enough=enough, model=model
         )
     except ValueError as error:
         talk.note(f"There is no quick answer for this model, so the command samples. {error}")

@@ -128,7 +128,7 @@ def first_components(model: pm.Model, seed: int, note: Callable[[str], None]) ->
     """Find initial values for sampling: the best mode."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MixtureWarning)  # the note below replaces it
-        found = fit_mixture(model, n_starts=STARTS, random_seed=seed)
+        found = fit_mixture(n_starts=STARTS, random_seed=seed, model=model)
     if found.n_reached == 1:
         note(
             f"Only one of {STARTS} starts reached the best components, so there may be better "
@@ -157,7 +157,7 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
     every = max(found.sizes["chain"] * found.sizes["draw"] // CHECKED, 1)
     few = some.copy()
     few["posterior_predictive"] = xr.DataTree(found.isel(draw=slice(None, None, every)))
-    return [checks_of_components(few, component_probabilities(model, few, predicted=True))]
+    return [checks_of_components(few, component_probabilities(few, predicted=True, model=model))]
 
 
 def _headline(posterior: xr.DataTree, fit: Fit) -> str:
@@ -190,7 +190,7 @@ def _are_alike(posterior: xr.DataTree) -> bool:
 
 def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
     """Show the component probabilities of each ranker."""
-    found = component_probabilities(model, some)
+    found = component_probabilities(some, model=model)
     (row,) = set(map(str, found.dims)) - {"component"}
     labels = rankings.rankers
     if row == "ranking":  # each ranking has a different ranker

@@ -46,7 +46,7 @@ from bayesrank.distributions.orders import (
     fits,
     slot_parameters,
 )
-from bayesrank.likelihoods.ops import broadcast_batch
+from bayesrank.likelihoods.ops import as_rows, broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -85,10 +85,10 @@ class PMOPRV(WeakOrderRV):
         slots = p.utility, p.where, sizes, p.log_weight
         batch = batch_shape(*slots) if size is None else size
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
-        inputs = broadcast_batch(*slots, seed[..., None])
+        *inputs, seed = broadcast_batch(*slots, seed[..., None])
         draw = OrderedPartitionDraw(AGGREGATES[int(p.aggregate.data)])
-        rows = [x.reshape((-1, x.shape[-1])) for x in inputs[:-1]]
-        return next_rng, draw(*rows, inputs[-1].reshape((-1,))).reshape(inputs[0].shape)
+        drawn = draw(*(as_rows(x, seed) for x in inputs), seed.reshape((-1,)))
+        return next_rng, drawn.reshape(inputs[0].shape)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:

@@ -48,7 +48,7 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
     Examples
     --------
     >>> import bayesrank as br, pymc as pm
-    >>> fit = br.fit_minibatch(model)  # doctest: +SKIP
+    >>> fit = br.fit_minibatch(model=model)  # doctest: +SKIP
     >>> with given(model, fit, free=["score_out_W"]):  # doctest: +SKIP
     ...     posterior = pm.sample()
     """

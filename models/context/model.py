@@ -198,7 +198,7 @@ def fit(
     start = draw_weights(network.weights, seed)
     if item_scale is not None:
         start["worth"] = np.zeros(rankings.n_items)
-    return br.fit_minibatch(model, start=start, random_seed=seed, **training)
+    return br.fit_minibatch(start=start, random_seed=seed, **training, model=model)
 
 
 def predict(

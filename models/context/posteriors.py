@@ -198,10 +198,9 @@ def compare(
     model = build(training, specs)
     begin = time.process_time()
     mode = br.fit_minibatch(
-        model, epochs=max(60, 60_000 // n), batch_size=min(100, n // 2), validation=0.2,
+        epochs=max(60, 60_000 // n), batch_size=min(100, n // 2), validation=0.2,
         patience=max(15, 15_000 // n), start=draw_weights(specs, 1), progressbar=False,
-        random_seed=1,
-    )  # fmt: skip
+        random_seed=1, model=model)  # fmt: skip
     found = {"mode": _shown(held_out(test, mode), begin)}
     draws: dict[str, Callable[[], xr.DataTree]] = {
         "last, Laplace": partial(fit_last_layer, model, mode, method="laplace"),

@@ -110,7 +110,7 @@ def judge(
         model = build_kinds(train, row.network, item_scale=prior_scale)
         # several kinds must differ from the start
         start = {"worth": np.zeros((1, test.n_items))} if row.network == 1 else None
-        fitted = br.fit_minibatch(model, start=start, **options)
+        fitted = br.fit_minibatch(start=start, **options, model=model)
         worth = _mode(fitted, "worth")
         share = _mode(fitted, "share") if row.network > 1 else np.ones(1)
         terms = [density(u[test.item], test.ranks) for u in worth]
@@ -253,7 +253,9 @@ def of_crowding(how: Run) -> Table:
 
     def draws() -> dict[str, Floats]:
         options = TRAINING | ({"epochs": 10} if how.quick else {})
-        fitted = br.fit_minibatch(build_kinds(sushi), validation=0, learning_rate=1e-2, **options)
+        fitted = br.fit_minibatch(
+            validation=0, learning_rate=1e-2, **options, model=build_kinds(sushi)
+        )
         made_up = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
         return {"people": crowding(sushi), f"planted {-EFFECT}": crowding(made_up)}
 

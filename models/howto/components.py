@@ -64,11 +64,11 @@ def matched(found: xr.DataArray, truth: xr.DataArray) -> list[int]:
 if __name__ == "__main__":
     rankings, truth = simulate()
     model = build(rankings)
-    mode = br.fit_mixture(model, random_seed=1)
+    mode = br.fit_mixture(random_seed=1, model=model)
     with model:
         posterior = pm.sample(initvals=mode.initvals, random_seed=1)
     posterior = br.relabel_components(posterior, mode.mode)
     print(br.rank_summary(posterior).round(2).to_string())
-    chances = br.component_probabilities(model, posterior)
+    chances = br.component_probabilities(posterior, model=model)
     table = chances.to_pandas().round(2)
     print(table.assign(truth=truth["component_of"].to_numpy()).head(10).to_string())

@@ -60,6 +60,6 @@ if __name__ == "__main__":
         posterior = pm.sample(random_seed=1)
     print(br.rank_summary(posterior).round(2).to_string())
     print("lapse", posterior["posterior"]["lapse"].quantile([0.05, 0.5, 0.95]).values.round(2))
-    chances = br.component_probabilities(model, posterior).sel(component="careless")
+    chances = br.component_probabilities(posterior, model=model).sel(component="careless")
     print("mean probability of a lapse, by truth:")
     print(chances.to_series().groupby(truth["careless"].to_numpy()).mean().round(2).to_string())

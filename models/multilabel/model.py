@@ -217,11 +217,10 @@ def fit(
     """
     model = build(data, objective=objective, n_units=n_units, weight_scale=weight_scale)
     return br.fit_minibatch(
-        model, batch_size=batch_size, epochs=epochs, learning_rate=learning_rate,
+        batch_size=batch_size, epochs=epochs, learning_rate=learning_rate,
         patience=patience, start=draw_weights(_weights(data, n_units), seed),
         random_seed=seed, mode=mode,
-        **settings,
-    )  # fmt: skip
+        **settings, model=model)  # fmt: skip
 
 
 def predict(fitted: xr.DataTree, features: Any) -> NDArray[np.float64]:

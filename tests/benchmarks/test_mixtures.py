@@ -53,7 +53,7 @@ def test_the_best_of_ten_starts_compilation_included(
     book: Book, sushi: br.Rankings, model: pm.Model
 ):
     def ours() -> br.inference.MixtureFit:
-        return br.fit_mixture(model, n_starts=10, random_seed=1)
+        return br.fit_mixture(n_starts=10, random_seed=1, model=model)
 
     def in_numpy() -> float:
         rng, scores = np.random.default_rng(1), components._mixture(model, "y").scores

@@ -133,7 +133,7 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
 
 
 def test_the_orders_of_kinds_are_found():
-    best = br.fit_mixture(kinds_of(BY_KIND), n_starts=4, mode="FAST_COMPILE", random_seed=1)
+    best = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=kinds_of(BY_KIND))
     every = every_ranking(4)
     each = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
     each += np.log(WEIGHTS)[:, None, None]

@@ -43,7 +43,7 @@ def model(problems):
 
 @pytest.fixture(scope="module")
 def fits(model, problems):
-    return find_MAP_many(model, problems, progressbar=False)
+    return find_MAP_many(problems, progressbar=False, model=model)
 
 
 def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
@@ -73,7 +73,7 @@ def test_it_compiles_once(model, problems, fits, monkeypatch):
         pm.Model, "compile_fn", lambda *a, **k: times.append(1) or compiled(*a, **k)
     )
     workers._prepared.clear()
-    again = find_MAP_many(model, problems, progressbar=False)
+    again = find_MAP_many(problems, progressbar=False, model=model)
     assert times == [1]
     xr.testing.assert_identical(again, fits)
 
@@ -81,7 +81,7 @@ def test_it_compiles_once(model, problems, fits, monkeypatch):
 def test_a_sequence_has_numbers_and_dicts_set_other_data(model, problems):
     same = problems["query 3"]
     found = find_MAP_many(
-        model, [{"y": same, "scale": s} for s in (0.5, 1.0, 2.0)], progressbar=False
+        [{"y": same, "scale": s} for s in (0.5, 1.0, 2.0)], progressbar=False, model=model
     )
     assert found["problem"].values.tolist() == [0, 1, 2]
     spread = found["utility"].std("item").values
@@ -91,7 +91,7 @@ def test_a_sequence_has_numbers_and_dicts_set_other_data(model, problems):
 def test_one_that_fails_is_named_and_the_others_are_fitted(model, problems, fits):
     other = br.Rankings.from_orderings([["x", "y"]])
     with pytest.warns(FitWarning, match="1 of 13 fits failed, the first of them 'odd'") as caught:
-        found = find_MAP_many(model, {"odd": other, **problems}, progressbar=False)
+        found = find_MAP_many({"odd": other, **problems}, progressbar=False, model=model)
     assert "ValueError" in str(caught[0].message)
     assert np.isnan(found["utility"].sel(problem="odd")).all()
     assert str(found["failed"].sel(problem="odd").item()).startswith("ValueError")
@@ -108,7 +108,7 @@ def test_done_fits_are_not_done_again(model, problems, fits, monkeypatch):
     )
     half = fits.isel(problem=slice(0, 6)).copy(deep=True)
     half["failed"][2] = "ValueError: the power went"
-    found = find_MAP_many(model, problems, done=half, progressbar=False)
+    found = find_MAP_many(problems, done=half, progressbar=False, model=model)
     assert asked == ["query 2", *(f"query {k}" for k in range(6, 12))]
     xr.testing.assert_identical(found, fits)
 
@@ -143,7 +143,7 @@ def fail_at(monkeypatch):
 def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, why):
     fail_at("query 5", error)
     with pytest.warns(FitWarning, match=message):
-        found = find_MAP_many(model, problems, progressbar=False)
+        found = find_MAP_many(problems, progressbar=False, model=model)
     xr.testing.assert_identical(found.isel(problem=slice(0, 5)), fits.isel(problem=slice(0, 5)))
     assert np.isnan(found["utility"][5:]).all()
     assert (found["failed"][5:] == f"not fitted: {why}").all()
@@ -153,7 +153,7 @@ def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, 
 def test_an_error_before_the_first_fit_is_raised(model, problems, fail_at, error):
     fail_at("query 0", error)
     with pytest.raises(type(error)):  # there is nothing to keep
-        find_MAP_many(model, problems, progressbar=False)
+        find_MAP_many(problems, progressbar=False, model=model)
 
 
 def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):
@@ -167,7 +167,7 @@ def test_a_problem_of_another_shape_is_named_and_the_others_are_kept(problems):
     with pytest.warns(
         FitWarning, match=r"1 of 3 .* them 1: 'line' has shape \(3,\) in this problem"
     ):
-        found = find_MAP_many(model, cases, progressbar=False)
+        found = find_MAP_many(cases, progressbar=False, model=model)
     assert np.isnan(found["line"].sel(problem=1)).all()
     utility = found["utility"].sel(problem=[0, 2], item="a")
     np.testing.assert_allclose(found["line"].sel(problem=0), [1, 3] * utility[0].values)
@@ -201,7 +201,7 @@ def killer_and_others(problems):
 def test_a_worker_that_is_killed_takes_no_other_fit_with_it(model, problems, fits):
     given = killer_and_others(problems)
     with pytest.warns(FitWarning, match="3 of 15 fits failed"):
-        found = find_MAP_many(model, given, n_jobs=2, progressbar=False)
+        found = find_MAP_many(given, n_jobs=2, progressbar=False, model=model)
     assert found["problem"].values.tolist() == list(given)
     why = {str(label): str(found["failed"].sel(problem=label).item()) for label in given}
     assert why["kills"].startswith("TerminatedWorkerError: ")
@@ -216,25 +216,27 @@ def test_a_search_that_does_not_arrive_has_failed(model, problems):
     with pytest.raises(
         ValueError, match=r"No problem has a fit\..* The search for the mode did not c"
     ):
-        find_MAP_many(model, [problems["query 1"]], max_iterations=1, progressbar=False)
+        find_MAP_many([problems["query 1"]], max_iterations=1, progressbar=False, model=model)
 
 
 def test_problems_that_would_keep_the_data_of_others_are_refused(model, problems):
     with pytest.raises(ValueError, match="Expected at least one problem to fit"):
-        find_MAP_many(model, {})
+        find_MAP_many({}, model=model)
     mixed = {"one": problems["query 1"], "other": {"scale": 2.0}}
     with pytest.raises(ValueError, match=r"^Problem 'other' has no data for 'y', which other pro"):
-        find_MAP_many(model, mixed)
+        find_MAP_many(mixed, model=model)
 
 
 def test_problems_without_data_have_those_of_the_model(model, fits):
-    found = find_MAP_many(model, [{"scale": 1.0}], progressbar=False)
+    found = find_MAP_many([{"scale": 1.0}], progressbar=False, model=model)
     np.testing.assert_array_equal(found["utility"][0], fits["utility"].sel(problem="query 0"))
 
 
 @pytest.mark.slow
 def test_processes_give_the_same_numbers(model, problems, fits):
-    xr.testing.assert_identical(find_MAP_many(model, problems, n_jobs=2, progressbar=False), fits)
+    xr.testing.assert_identical(
+        find_MAP_many(problems, n_jobs=2, progressbar=False, model=model), fits
+    )
 
 
 @pytest.mark.slow
@@ -249,5 +251,5 @@ def test_a_dask_cluster_gives_the_same_numbers(model, problems, fits):
             distributed.Client(cluster),
             joblib.parallel_config("dask"),
         ):
-            found = find_MAP_many(model, problems, progressbar=False)
+            found = find_MAP_many(problems, progressbar=False, model=model)
     xr.testing.assert_identical(found, fits)

@@ -58,21 +58,23 @@ def check_groups(posterior, y):
 @pytest.mark.parametrize("centred", [True, False])
 def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
     y = np.random.default_rng(2).normal(0, 1.7, size=30)
-    check_groups(fit_inla(groups_model(y, centred), draws=2000, random_seed=1)["posterior"], y)
+    check_groups(
+        fit_inla(draws=2000, random_seed=1, model=groups_model(y, centred))["posterior"], y
+    )
 
 
 def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
     name = "bayesrank.inference.approximation.hyper_marginal.KNOWN"
     monkeypatch.setattr(name, 0.2)  # else hundreds of groups
     y = np.random.default_rng(3).normal(0, 1.7, size=40)
-    out = fit_inla(groups_model(y, centred=False), draws=2000, random_seed=1)
+    out = fit_inla(draws=2000, random_seed=1, model=groups_model(y, centred=False))
     assert not out["sample_stats"]["node"].any()
     check_groups(out["posterior"], y)
 
 
 def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
     model = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False)
-    out = fit_inla(model, draws=50, chains=2, random_seed=1)
+    out = fit_inla(draws=50, chains=2, random_seed=1, model=model)
     assert set(out.children) == {"posterior", "sample_stats", "observed_data"}  # there are no data
     posterior = out["posterior"]
     assert dict(posterior.sizes) == {"chain": 2, "draw": 50, "group": 4}
@@ -91,13 +93,13 @@ def test_draws_end_where_they_are_said_to_be_enough():
         asked.append(so_far)
         return so_far.sizes["draw"] == 500
 
-    some = fit_inla(model, chains=2, enough=enough, random_seed=1)
+    some = fit_inla(chains=2, enough=enough, random_seed=1, model=model)
     assert [dict(draws.sizes) for draws in asked] == [
         {"chain": 2, "draw": n, "group": 4} for n in (250, 500)
     ]
     assert some["posterior"].to_dataset().equals(asked[-1])
     assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 500}
-    most = fit_inla(model, chains=2, draws=600, enough=lambda _: False, random_seed=1)
+    most = fit_inla(chains=2, draws=600, enough=lambda _: False, random_seed=1, model=model)
     assert most["posterior"].sizes["draw"] == 600
     first = most["posterior"].isel(draw=slice(500)).to_dataset()
     assert first.equals(some["posterior"].to_dataset())
@@ -108,7 +110,7 @@ def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
         x = pm.Normal("x", 0, [1.0, 2.0])
         pm.Normal("y", x.sum(), 1.0, observed=3.0)
     assert learned_scales(model) == []
-    one, same, other = (fit_inla(model, random_seed=seed) for seed in (1, 1, 2))
+    one, same, other = (fit_inla(random_seed=seed, model=model) for seed in (1, 1, 2))
     assert one["posterior"].equals(same["posterior"])
     assert not one["posterior"].equals(other["posterior"])
     assert one["posterior"].attrs["approximation"] == "Laplace"
@@ -134,25 +136,25 @@ def always_won(scale):
 def test_of_few_data_a_skew_posterior_is_found():
     """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
     model, mean, sd = always_won(3.0)
-    out = fit_inla(model, draws=500, random_seed=1)["posterior"]
+    out = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     assert out.attrs["approximation"] == "Laplace, with importance sampling"
     assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
     assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
-    again = fit_inla(model, draws=500, random_seed=1)["posterior"]
+    again = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     xr.testing.assert_equal(out.to_dataset(), again.to_dataset())
-    some = fit_inla(model, draws=500, enough=lambda _: True, random_seed=1)["posterior"]
-    most = fit_inla(model, draws=500, enough=lambda _: False, random_seed=1)["posterior"]
+    some = fit_inla(draws=500, enough=lambda _: True, random_seed=1, model=model)["posterior"]
+    most = fit_inla(draws=500, enough=lambda _: False, random_seed=1, model=model)["posterior"]
     xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
 
 
 def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
     model, _, _ = always_won(3.0)
     monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.MOST_WEIGHED", 0)
-    plain = fit_inla(model, draws=500, random_seed=1)["posterior"]
+    plain = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     monkeypatch.undo()
     monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.GOOD_K", -np.inf)
-    uneven = fit_inla(model, draws=500, random_seed=1)["posterior"]
+    uneven = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     assert uneven.attrs["approximation"] == "Laplace"
     xr.testing.assert_equal(uneven.to_dataset(), plain.to_dataset())
 
@@ -194,7 +196,7 @@ def test_of_factors_that_meet_the_mean_is_found_and_not_the_mode():
         spread, factor = pm.HalfNormal("spread", 1.0), pm.Normal("factor", 1.0, 0.5)
         x = spread * pm.Normal("z", 0, 1, shape=n)
         pm.Normal("y", pt.stack([x, factor * x]), 1.0, observed=y)
-    found = fit_inla(model, random_seed=1)["posterior"]
+    found = fit_inla(random_seed=1, model=model)["posterior"]
 
     s, f = np.linspace(0.001, 2.5, 600)[:, None], np.linspace(-1.5, 4, 700)
     size = 1 + s**2 * (1 + f**2)  # determinant of the covariance 1 + s^2 (1, f) (1, f)'
@@ -217,7 +219,7 @@ def test_a_discrete_variable_is_refused():
         k = pm.Bernoulli("k", 0.5)
         pm.Normal("y", k, 1, observed=1.0)
     with pytest.raises(ValueError, match=r"'k' is discrete.*pm\.sample"):
-        fit_inla(model, random_seed=1)
+        fit_inla(random_seed=1, model=model)
 
 
 def test_bad_scales_are_refused():
@@ -227,9 +229,9 @@ def test_bad_scales_are_refused():
     with pytest.raises(
         ValueError, match=r"at most 12 learned scales; the model learns 13 \(local\)"
     ):
-        fit_inla(model, random_seed=1)
+        fit_inla(random_seed=1, model=model)
     with pytest.raises(ValueError, match=r"`scales` has 'tau'; the free variables are \['spread'"):
-        fit_inla(groups_model(np.ones(3), centred=True), scales=["tau"], random_seed=1)
+        fit_inla(scales=["tau"], random_seed=1, model=groups_model(np.ones(3), centred=True))
 
 
 def test_a_posterior_that_is_not_proper_is_refused():
@@ -237,7 +239,7 @@ def test_a_posterior_that_is_not_proper_is_refused():
         x = pm.Flat("x", shape=2)
         pm.Normal("y", x[0] - x[1], 1.0, observed=3.0)
     with pytest.raises(ValueError, match=r"does not curve downwards.*proper"):
-        fit_inla(model, random_seed=1)
+        fit_inla(random_seed=1, model=model)
 
 
 class Cliff:
@@ -286,7 +288,7 @@ def test_counts_give_the_quick_posterior_of_the_leaderboard(ties, order_effect):
     model = leaderboard_model(pairs, utility_scale=1.0, order_effect=order_effect)
     n = 4 * 500
     mine = fit_pairs(pairs, order_effect=order_effect, draws=500, random_seed=1)["posterior"]
-    general = fit_inla(model, draws=500, random_seed=1)["posterior"]
+    general = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     assert set(mine.data_vars) == set(general.data_vars)
     assert list(mine["item"].values) == list(general["item"].values)
     for name in mine.data_vars:
@@ -327,7 +329,7 @@ def test_means_and_deviations_are_those_of_nuts():
         nuts = pm.sample(
             1000, chains=4, cores=1, random_seed=1, nuts_sampler="nutpie", progressbar=False
         )["posterior"]
-    quick = fit_inla(model, random_seed=1)["posterior"]
+    quick = fit_inla(random_seed=1, model=model)["posterior"]
     over = ("chain", "draw")
     for name in ("scale", "utility"):
         sd = nuts[name].std(over)
@@ -366,7 +368,7 @@ def test_a_board_of_eight_scales_has_the_utilities_of_nuts(seed, n_votes):
     settings = {"chains": 2, "random_seed": 1, "nuts": nuts_settings(model), "model": model}
     over, found = ("chain", "draw"), []
     with pytensor.config.change_flags(mode="NUMBA"):  # in Python it takes minutes
-        posteriors = sample(1500, tune=1000, **settings), fit_inla(model, random_seed=1)
+        posteriors = sample(1500, tune=1000, **settings), fit_inla(random_seed=1, model=model)
     for posterior in posteriors:
         utility, adherence = posterior["posterior"]["utility"], posterior["posterior"]["adherence"]
         found.append((utility - utility.mean("item"), adherence))
@@ -389,7 +391,7 @@ def test_few_rankings_have_the_utilities_of_nuts(seed, spread):
         z = pm.ZeroSumNormal("utility_z", 1, dims="item")
         u = pm.Deterministic("utility", scale * z, dims="item")
         br.PlackettLuce("y", u, observed=rankings)
-    found = fit_inla(model, draws=4000, random_seed=1)["posterior"]["utility"]
+    found = fit_inla(draws=4000, random_seed=1, model=model)["posterior"]["utility"]
     with model:
         full = sample(draws=4000, tune=1500, chains=4, nuts={"target_accept": 0.95}, random_seed=1)
     wanted = full["posterior"]["utility"]

@@ -97,7 +97,7 @@ class Exact:
 )
 def test_as_many_folds_as_units_leave_one_out_exactly(once, by, units, labels):
     observed = rankings()
-    found = kfold(model_of(observed), by=by, k=len(units), **SAMPLING)
+    found = kfold(by=by, k=len(units), **SAMPLING, model=model_of(observed))
     assert found.elpd_i.dims == (by,)
     assert found.elpd_i[by].values.tolist() == list(labels)
     exact, spread = Exact(observed).left_out(units)
@@ -120,14 +120,14 @@ def test_all_folds_share_one_compiled_model_which_is_left_as_it_was(once, monkey
     model = model_of(rankings())
     before = model.compile_logp()({"utility_zerosum__": [0.3, -0.1]})
     compiled.clear()
-    one = kfold(model, k=3, random_seed=4, draws=50, chains=1)
+    one = kfold(k=3, random_seed=4, draws=50, chains=1, model=model)
     assert sorted(compiled) == ["fit", "terms"]
     assert model.compile_logp()({"utility_zerosum__": [0.3, -0.1]}) == before
     assert [rv.name for rv in model.observed_RVs] == ["y"]
 
     folds = one.elpd_i.attrs["folds"]
     assert sorted(folds) == [0, 0, 1, 1, 2]
-    again = kfold(model, folds=folds, random_seed=4, draws=50, chains=1)
+    again = kfold(folds=folds, random_seed=4, draws=50, chains=1, model=model)
     assert again.elpd_i.values.tolist() == one.elpd_i.values.tolist()
 
 
@@ -137,7 +137,7 @@ def test_folds_are_the_same_on_processes():
     small = {"k": 3, "random_seed": 4, "draws": 50, "chains": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few draws
-        alone, shared = (kfold(model, n_jobs=n_jobs, **small) for n_jobs in (None, 2))
+        alone, shared = (kfold(n_jobs=n_jobs, **small, model=model) for n_jobs in (None, 2))
     xr.testing.assert_identical(shared.elpd_i, alone.elpd_i)
     assert shared.warning == alone.warning
 
@@ -152,7 +152,7 @@ def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
         care = pm.LogNormal("care", 0, 1, dims="judge")[pairs.judge_idx]
         sides = utility[np.stack([pairs.first, pairs.second], axis=1)]
         br.BradleyTerry("y", care[:, None] * sides, observed=pairs)
-    found = kfold(model, by="judge", k=3, draws=500, chains=2, random_seed=1)
+    found = kfold(by="judge", k=3, draws=500, chains=2, random_seed=1, model=model)
     assert found.elpd_i["judge"].values.tolist() == ["ann", "bob", "cy"]
     assert (found.elpd_i < 0).all()
     # a judge at random is right half of the time; these are consistent, but for the last
@@ -161,39 +161,41 @@ def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
 
 def test_chains_that_disagree_are_told(once):
     with pytest.warns(FoldWarning, match=r"^The chains disagree in \d of 2 folds \(largest R-hat"):
-        kfold(model_of(rankings()), k=2, draws=20, tune=50, chains=2, random_seed=1)
+        kfold(k=2, draws=20, tune=50, chains=2, random_seed=1, model=model_of(rankings()))
 
 
 def test_the_number_of_folds_must_fit_the_units():
     model = model_of(rankings())
     with pytest.raises(ValueError, match=r"^`k` is 6; it must be a whole number from 2 to the 5"):
-        kfold(model, k=6, random_seed=1)
+        kfold(k=6, random_seed=1, model=model)
     with pytest.raises(ValueError, match=r"^`k` is 1; "):
-        kfold(model, k=1, random_seed=1)
+        kfold(k=1, random_seed=1, model=model)
     with pytest.raises(ValueError, match=r"from 2 to the 3 units \(ranker\)"):
-        kfold(model, k=4, by="ranker", random_seed=1)
+        kfold(k=4, by="ranker", random_seed=1, model=model)
     with pytest.raises(
         ValueError, match=r"^`folds` has shape \(2,\) and dtype int64; it must be one wh"
     ):
-        kfold(model, folds=[0, 1], random_seed=1)
+        kfold(folds=[0, 1], random_seed=1, model=model)
     with pytest.raises(ValueError, match=r"^`folds` must have one value .* no value for ranker"):
-        kfold(model, folds=pd.Series([0, 1, 0], index=list("xyz")), by="ranker", random_seed=1)
+        kfold(
+            folds=pd.Series([0, 1, 0], index=list("xyz")), by="ranker", random_seed=1, model=model
+        )
     with pytest.raises(ValueError, match=r"^`folds` has the numbers \[0, 2\]; they must be 0, 1, "):
-        kfold(model, folds=[0, 2, 0, 2, 0], random_seed=1)
+        kfold(folds=[0, 2, 0, 2, 0], random_seed=1, model=model)
 
 
 def test_what_is_left_out_must_be_observed_and_grouped():
     model = model_of(rankings())
     with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
-        kfold(model, var_name="z", random_seed=1)
+        kfold(var_name="z", random_seed=1, model=model)
     with pytest.raises(
         ValueError, match=r"^'y' is not grouped by 'day'; it is grouped by 'ranker'\.$"
     ):
-        kfold(model, by="day", random_seed=1)
+        kfold(by="day", random_seed=1, model=model)
     with pm.Model() as other:
         pm.Normal("y", pm.Normal("x"), observed=[1.0, 2.0])
     with pytest.raises(ValueError, match=r"^'y' does not observe rankings, pairs or counts by a"):
-        kfold(other, random_seed=1)
+        kfold(random_seed=1, model=other)
 
 
 def test_a_discrete_parameter_is_refused():
@@ -202,4 +204,4 @@ def test_a_discrete_parameter_is_refused():
         n = pm.Poisson("count", 3.0)
         br.PlackettLuce("y", n * np.arange(3.0), observed=observed)
     with pytest.raises(ValueError, match=r"^'count' is discrete, but kfold samples by NUTS\. Marg"):
-        kfold(model, k=3, random_seed=1)
+        kfold(k=3, random_seed=1, model=model)

@@ -51,7 +51,7 @@ def model_of(rankings, n_components=2, unit="ranking", sd=None):
 def found():
     rankings, component = made_up()
     model = model_of(rankings)
-    return rankings, component, model, fit_mixture(model, n_starts=5, random_seed=1)
+    return rankings, component, model, fit_mixture(n_starts=5, random_seed=1, model=model)
 
 
 def in_order(utility, of):
@@ -76,7 +76,7 @@ def test_weights_and_memberships_of_people_are_recovered():
     order = in_order(best.initvals["utility"], UTILITY)
     # three standard errors of a share, and as many of a component's utilities
     np.testing.assert_allclose(best.initvals["weights"][order], WEIGHTS, atol=3 * 0.5 / N**0.5)
-    member = component_probabilities(model, best.mode)
+    member = component_probabilities(best.mode, model=model)
     assert member.dims == ("ranking", "component")
     np.testing.assert_allclose(member.sum("component"), 1, atol=1e-12)
     of_first = member.isel(component=int(order[0])).to_numpy()
@@ -95,7 +95,7 @@ def test_memberships_are_of_the_definition():
         + np.stack([plain_logp(rankings.item, np.exp(u)) for u in best.initvals["utility"]], 1),
         axis=1,
     )
-    np.testing.assert_allclose(component_probabilities(model, best.mode), exact, atol=1e-9)
+    np.testing.assert_allclose(component_probabilities(best.mode, model=model), exact, atol=1e-9)
 
 
 def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
@@ -111,7 +111,7 @@ def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
 def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
     rankings, _ = made_up(80)
     model = model_of(rankings, sd=1.0)
-    best = fit_mixture(model, n_starts=3, random_seed=1)
+    best = fit_mixture(n_starts=3, random_seed=1, model=model)
     slope = model.compile_fn(model.dlogp(jacobian=False))(best.point)
     assert abs(slope).max() < 1e-2
     height = model.compile_logp(jacobian=False)(best.point)
@@ -121,9 +121,9 @@ def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
 def test_a_ranker_is_one_unit():
     rankings, component = made_up(60, turns=4)
     model = model_of(rankings, unit="ranker", sd=2.0)
-    best = fit_mixture(model, n_starts=3, random_seed=1)
+    best = fit_mixture(n_starts=3, random_seed=1, model=model)
     assert best.n_units == pytest.approx(60)
-    member = component_probabilities(model, best.mode)
+    member = component_probabilities(best.mode, model=model)
     assert member.dims == ("ranker", "component")
     order = in_order(best.initvals["utility"], UTILITY)
     assert (
@@ -136,7 +136,7 @@ def test_evidence_weights_count_as_so_many_rankings():
     orderings = [["a", "b", "c"], ["a", "c", "b"], ["c", "b", "a"], ["b", "a", "c"]]
     weighted = br.Rankings.from_orderings(orderings, weight=[5, 1, 4, 2])
     one, other = (
-        fit_mixture(model_of(x, sd=1.0), n_starts=4, random_seed=2)
+        fit_mixture(n_starts=4, random_seed=2, model=model_of(x, sd=1.0))
         for x in (weighted, weighted.expand())
     )
     assert one.n_units == pytest.approx(12)
@@ -182,7 +182,7 @@ def test_top_lists_end_close_by():
 
 def is_among_the_best(rankings, distance, best_of=1.0):
     model = mallows_components(rankings, distance, alpha=[4.0, 3.0], weights=[0.6, 0.4])
-    best = fit_mixture(model, n_starts=6, mode="FAST_COMPILE", random_seed=1)
+    best = fit_mixture(n_starts=6, mode="FAST_COMPILE", random_seed=1, model=model)
     (free,) = model.free_RVs
     (terms,) = model.logp(vars=[model["y"]], sum=False)
     # every ranking under every order, at both concentrations
@@ -232,7 +232,7 @@ def test_components_of_mallows_models_are_recovered_with_weights_and_concentrati
     orderings = [[ITEMS[i] for i in one] for one in ranks.argsort(axis=1)]
     rankings = br.Rankings.from_orderings(orderings, items=ITEMS)
     model = mallows_components(rankings, "kendall")
-    best = fit_mixture(model, n_starts=5, random_seed=1)
+    best = fit_mixture(n_starts=5, random_seed=1, model=model)
     order = [find_row(best.initvals["consensus"], x) for x in rho]
     assert sorted(order) == [0, 1]
     np.testing.assert_allclose(best.initvals["weights"][order], [0.35, 0.65], atol=0.09)
@@ -241,7 +241,7 @@ def test_components_of_mallows_models_are_recovered_with_weights_and_concentrati
     free = [model["weights"], model["alpha"]]
     slope = model.compile_fn(model.dlogp(free, jacobian=False))(best.point)
     assert abs(slope).max() < 0.05
-    member = component_probabilities(model, best.mode)
+    member = component_probabilities(best.mode, model=model)
     assert ((member[:, order[0]] > 0.5).to_numpy() == (component == 0)).mean() > 0.85
     assert best.n_parameters == 1 + 2 + 2
 
@@ -252,7 +252,7 @@ def test_what_is_discrete_and_no_consensus_of_its_own_raises():
         components = [br.Mallows.dist(consensus, 1.0), br.Mallows.dist(consensus, 2.0)]
         br.Mixture("y", [0.5, 0.5], components, observed=FOUR)
     with pytest.raises(ValueError, match=r"'consensus' is discrete.*consensus of the Mallows"):
-        fit_mixture(model, random_seed=1)
+        fit_mixture(random_seed=1, model=model)
 
 
 # Bad input
@@ -264,23 +264,23 @@ def test_models_without_a_mixture_and_posteriors_of_others_raise():
         utility = pm.Normal("utility", dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     with pytest.raises(ValueError, match=r"no Mixture named 'y' .*; it observes \['y'\]"):
-        fit_mixture(model, random_seed=1)
+        fit_mixture(random_seed=1, model=model)
     _, _, mixture, best = found()
     posterior = xr.DataTree.from_dict({"posterior": best.mode["posterior"].dataset[["weights"]]})
     with pytest.raises(ValueError, match="The posterior has no 'utility'"):
-        component_probabilities(mixture, posterior)
+        component_probabilities(posterior, model=mixture)
     with pytest.raises(ValueError, match="`n_starts` is 0"):
-        fit_mixture(mixture, n_starts=0, random_seed=1)
+        fit_mixture(n_starts=0, random_seed=1, model=mixture)
     with mixture.copy() as discrete:
         pm.Poisson("count", 3)
     with pytest.raises(ValueError, match="'count' is discrete"):
-        fit_mixture(discrete, random_seed=1)
+        fit_mixture(random_seed=1, model=discrete)
 
 
 def test_more_components_than_rankings_raise():
     rankings, _ = made_up(3)
     with pytest.raises(ValueError, match="4 components but only 3 rankings"):
-        fit_mixture(model_of(rankings, 4, sd=1.0), random_seed=1)
+        fit_mixture(random_seed=1, model=model_of(rankings, 4, sd=1.0))
 
 
 def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
@@ -289,7 +289,7 @@ def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
         pytest.warns(MixtureWarning, match="All 10 rankings of 'y' are equal"),
         pytest.warns(MixtureWarning, match=r"is empty .* Use fewer components"),
     ):
-        best = fit_mixture(model_of(rankings, sd=1.0), n_starts=2, random_seed=1)
+        best = fit_mixture(n_starts=2, random_seed=1, model=model_of(rankings, sd=1.0))
     assert np.isfinite(best.log_posterior).all()
 
 
@@ -301,11 +301,11 @@ def test_an_empty_component_warns():
         weights = pm.math.stack([first, 1 - first])
         br.Mixture("y", weights, br.PlackettLuce.dist(utility), observed=rankings)
     with pytest.warns(MixtureWarning, match="Component 'nobody' of 'y' is empty at the best mode"):
-        fit_mixture(model, n_starts=2, random_seed=1)
+        fit_mixture(n_starts=2, random_seed=1, model=model)
 
 
 @pytest.mark.slow
 def test_a_mode_that_one_start_reached_warns():
     rankings, _ = made_up(12, seed=8)
     with pytest.warns(MixtureWarning, match=r"Only 1 of 2 starts reached .* there may be better"):
-        fit_mixture(model_of(rankings, 4, sd=3.0), n_starts=2, random_seed=1)
+        fit_mixture(n_starts=2, random_seed=1, model=model_of(rankings, 4, sd=3.0))

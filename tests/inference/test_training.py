@@ -71,13 +71,13 @@ def test_the_mode_of_a_convex_problem_is_found():
             observed=rankings,
         )
     fit = fit_minibatch(
-        model,
         batch_size=N,
         epochs=600,
         learning_rate=0.05,
         validation=0,
         progressbar=False,
         random_seed=1,
+        model=model,
     )
     logp, start = objective(model)
     exact = climb(logp, start.data)
@@ -106,14 +106,14 @@ def test_training_stops_when_predictions_of_held_out_rankings_no_longer_improve(
         )
     start = {"slope": np.zeros(40)}
     options = {"batch_size": 10, "learning_rate": 0.05, "validation": 0.33, "start": start}
-    fit = fit_minibatch(model, epochs=200, patience=5, progressbar=False, **options)
+    fit = fit_minibatch(epochs=200, patience=5, progressbar=False, **options, model=model)
     held_out = fit["training"]["held_out"].values
     best = fit["training"].attrs["best_epoch"]
     assert best == held_out.argmax()
     assert len(held_out) == best + 6 < 200
     # the point that is returned is that of the best epoch
     problem = divided(model, "ranking")
-    again = fit_minibatch(model, epochs=200, patience=5, progressbar=False, **options)
+    again = fit_minibatch(epochs=200, patience=5, progressbar=False, **options, model=model)
     assert again["posterior"].equals(fit["posterior"])
     rows = np.sort(np.random.default_rng(1).permutation(30)[:10])
     at = DictToArrayBijection.map({"slope": fit["posterior"]["slope"].values[0, 0]})
@@ -130,9 +130,8 @@ def test_rankings_to_hold_back_can_be_named_and_batches_augmented():
         return {"features": -batch["features"]}
 
     fit = fit_minibatch(
-        model, batch_size=50, epochs=3, validation=[0, 7], augment=mirror, progressbar=False,
-        learning_rate=0.3, patience=100, random_seed=1,
-    )  # fmt: skip
+        batch_size=50, epochs=3, validation=[0, 7], augment=mirror, progressbar=False,
+        learning_rate=0.3, patience=100, random_seed=1, model=model)  # fmt: skip
     assert len(seen) == 3
     left_out = made_up().features[[0, 7]]
     assert not any((row == left).all((-1, -2)).any() for row in seen for left in left_out)
@@ -146,13 +145,13 @@ def test_what_cannot_be_divided_is_refused():
     with pytest.raises(
         ValueError, match=r"log-likelihood of 'y' does not depend on data along 'ranking'"
     ):
-        fit_minibatch(per_item, progressbar=False, random_seed=1)
+        fit_minibatch(progressbar=False, random_seed=1, model=per_item)
     with pytest.raises(ValueError, match=r"^The model has no dim 'set'; it has \['feature', 'item"):
-        fit_minibatch(model_of(rankings), dim="set", progressbar=False, random_seed=1)
+        fit_minibatch(dim="set", progressbar=False, random_seed=1, model=model_of(rankings))
     with pytest.raises(
         ValueError, match=r"^Expected an observed variable or a potential along 'slot'"
     ):
-        fit_minibatch(model_of(rankings), dim="slot", progressbar=False, random_seed=1)
+        fit_minibatch(dim="slot", progressbar=False, random_seed=1, model=model_of(rankings))
     with pm.Model(coords=rankings.coords) as own:
         effect = pm.Normal("effect", 0, 1, dims="ranking")
         br.PlackettLuce(
@@ -162,7 +161,7 @@ def test_what_cannot_be_divided_is_refused():
             observed=rankings,
         )
     with pytest.raises(ValueError, match=r"^The free variable 'effect' has the dim 'ranking'"):
-        fit_minibatch(own, progressbar=False, random_seed=1)
+        fit_minibatch(progressbar=False, random_seed=1, model=own)
     with pm.Model(coords=rankings.coords) as constant:
         slope = pm.Normal("slope", 0, 1, dims="feature")
         br.PlackettLuce(
@@ -172,7 +171,7 @@ def test_what_cannot_be_divided_is_refused():
             observed=rankings,
         )
     with pytest.raises(ValueError, match=r"^A batch of 10 cannot be evaluated: .* its 60 l"):
-        fit_minibatch(constant, batch_size=10, progressbar=False, random_seed=1)
+        fit_minibatch(batch_size=10, progressbar=False, random_seed=1, model=constant)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +190,7 @@ def test_what_cannot_be_divided_is_refused():
 )
 def test_arguments_out_of_range_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        fit_minibatch(model_of(made_up()), progressbar=False, **options)
+        fit_minibatch(progressbar=False, **options, model=model_of(made_up()))
 
 
 def test_a_log_posterior_that_runs_away_is_told():
@@ -201,5 +200,9 @@ def test_a_log_posterior_that_runs_away_is_told():
         pm.Normal("y", pm.math.exp(pm.math.exp(x)), 1, observed=y, dims="ranking")
     with pytest.raises(FloatingPointError, match=r"^The log posterior is .* in epoch 0: lower `le"):
         fit_minibatch(
-            model, start={"x": np.array(400.0)}, validation=0, progressbar=False, random_seed=1
+            start={"x": np.array(400.0)},
+            validation=0,
+            progressbar=False,
+            random_seed=1,
+            model=model,
         )

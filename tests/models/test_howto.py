@@ -141,9 +141,9 @@ def test_every_ranker_is_of_one_component_and_the_mode_tells_of_which():
         (found,) = logp(done.initial_point())
     np.testing.assert_allclose(found, logsumexp(each + np.log(w), axis=1), rtol=1e-10)
 
-    mode = br.fit_mixture(model, n_starts=4, mode="FAST_COMPILE", random_seed=1).mode
+    mode = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=model).mode
     of = components.matched(mode["posterior"]["utility"].isel(chain=0, draw=0), truth["utility"])
-    likely = br.component_probabilities(model, mode).isel(component=of).argmax("component")
+    likely = br.component_probabilities(mode, model=model).isel(component=of).argmax("component")
     assert (likely.to_numpy() == truth["component_of"].to_numpy()).mean() > 0.95
 
 
@@ -239,7 +239,7 @@ def test_modes_side_by_side_are_those_of_one_after_another():
     problems = {f"query {k}": shards.part(k, 8, 400) for k in range(8)}
     model = shards.build(problems["query 0"])
     found = vmapped.modes(br.jax.compile(model), problems)
-    expected = br.find_MAP_many(model, problems, tolerance=1e-10, progressbar=False)
+    expected = br.find_MAP_many(problems, tolerance=1e-10, progressbar=False, model=model)
     np.testing.assert_allclose(found["utility"], expected["utility"], atol=1e-5)
 
 
@@ -277,7 +277,7 @@ def found_utilities(page, *prior):
     with page.build(data, *prior) as model:
         start = {}
         if page is components:
-            fit = br.fit_mixture(model, random_seed=1)
+            fit = br.fit_mixture(random_seed=1, model=model)
             start = {"initvals": fit.initvals}
         tree = pm.sample(**SHORT, nuts={"target_accept": 0.9}, **start)
     truth = truth["utility"] if isinstance(truth, dict | xr.Dataset) else truth

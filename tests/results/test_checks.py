@@ -198,7 +198,7 @@ def test_a_right_model_is_not_found_wrong_for_having_been_fitted():
         with pm.Model(coords=rankings.coords) as model:
             utility = pm.ZeroSumNormal("utility", 1, dims="item")
             br.PlackettLuce("y", utility, observed=rankings)
-            posterior = br.fit_inla(model, draws=250, random_seed=seed)
+            posterior = br.fit_inla(draws=250, random_seed=seed, model=model)
             pm.sample_posterior_predictive(
                 posterior, extend_inferencedata=True, random_seed=seed, progressbar=False
             )

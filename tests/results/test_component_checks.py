@@ -60,7 +60,7 @@ def checked(odd=False, turns=1):
     with model:
         found = pm.sample_posterior_predictive(data, random_seed=2, progressbar=False)
     data["posterior_predictive"] = found["posterior_predictive"]
-    return data, br.component_probabilities(model, data, predicted=True), rankings, model
+    return data, br.component_probabilities(data, predicted=True, model=model), rankings, model
 
 
 @for_each("turns", [1, 3])
@@ -69,13 +69,13 @@ def test_memberships_of_predicted_rankings_are_those_of_rankings_that_are_observ
     for draw in (0, 7):
         one = data.copy()
         one["posterior"] = xr.DataTree(data["posterior"].dataset.isel(draw=[draw]))
-        exact = br.component_probabilities(model, one)
+        exact = br.component_probabilities(one, model=model)
         np.testing.assert_allclose(who["observed"][0, draw], exact, atol=1e-12)
     # where what is predicted is what was observed
     same = data.copy()
     y = data["observed_data"].dataset["y"].expand_dims(chain=[0], draw=range(N_DRAWS))
     same["posterior_predictive"] = xr.DataTree(y.to_dataset())
-    who = br.component_probabilities(model, same, predicted=True)
+    who = br.component_probabilities(same, predicted=True, model=model)
     np.testing.assert_allclose(who["predicted"], who["observed"], atol=1e-12)
     table = br.component_checks(same, who)
     np.testing.assert_allclose(table["observed"], table["mean"], atol=1e-12)
@@ -121,7 +121,7 @@ def test_components_that_are_right_pass_and_a_component_of_two_fails():
 def test_what_is_not_of_the_same_draws_is_refused():
     data, who, _, model = checked()
     with pytest.raises(ValueError, match="must have the variables 'observed' and 'predicted'"):
-        br.component_checks(data, br.component_probabilities(model, data))
+        br.component_checks(data, br.component_probabilities(data, model=model))
     with pytest.raises(ValueError, match="have different draws"):
         br.component_checks(data, who.isel(draw=slice(5)))
     with pytest.raises(
@@ -132,9 +132,9 @@ def test_what_is_not_of_the_same_draws_is_refused():
         br.component_checks(data, who, max_pairs=0)
     bare = xr.DataTree.from_dict({"posterior": data["posterior"].dataset})
     with pytest.raises(ValueError, match="The data have no predictions of 'y'"):
-        br.component_probabilities(model, bare, predicted=True)
+        br.component_probabilities(bare, predicted=True, model=model)
     other = data.copy()
     y = data["posterior_predictive"].dataset.assign_coords(draw=range(100, 100 + N_DRAWS))
     other["posterior_predictive"] = xr.DataTree(y)
     with pytest.raises(ValueError, match="come from draws that the posterior does not have"):
-        br.component_probabilities(model, other, predicted=True)
+        br.component_probabilities(other, predicted=True, model=model)

@@ -412,7 +412,7 @@ def not_fitted(monkeypatch):
 
 
 def folds(model, **options):
-    return br.kfold(model, **({"k": 3, "draws": 50, "chains": 1} | options))
+    return br.kfold(**({"k": 3, "draws": 50, "chains": 1} | options), model=model)
 
 
 @pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")
@@ -447,7 +447,7 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
     same(by_array, whole)
     model = mixture(plackett_luce, pmop)
     with pytest.raises(ValueError, match=r"^'y' does not observe .*br\.declare_outcomes\('y'"):
-        br.kfold(model, random_seed=1)
+        br.kfold(random_seed=1, model=model)
     br.declare_outcomes("y", model=model)
     mixed = folds(model)
     assert np.isfinite(mixed.elpd_i).all()
@@ -470,7 +470,7 @@ def test_what_total_size_multiplies_is_no_log_likelihood(kind):
 def test_what_is_not_an_axis_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
-        br.kfold(model, random_seed=1)
+        br.kfold(random_seed=1, model=model)
     with pytest.raises(ValueError, match=r"^The log-likelihood of 'y' has the dims \['chain',"):
         compare({"x": results(model)})
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):

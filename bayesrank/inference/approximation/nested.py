@@ -18,7 +18,7 @@ is linear in the number of judges (`block_precision`).
 >>> with pm.Model() as model:
 ...     x = pm.Normal("x", 0, 1)
 ...     y = pm.Normal("y", x, 1, observed=3.0)
->>> posterior = fit_inla(model, random_seed=1)["posterior"]["x"]
+>>> posterior = fit_inla(random_seed=1, model=model)["posterior"]["x"]
 >>> round(float(posterior.mean()), 1), round(float(posterior.std()), 1)
 (1.5, 0.7)
 """
@@ -61,20 +61,18 @@ FIRST_LOOK = 250  # draws per chain before the first call of `enough`
 
 
 def fit_inla(
-    model: pm.Model,
     *,
     scales: Sequence[str] | None = None,
     draws: int = 1000,
     chains: int = 4,
     random_seed: int | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
+    model: pm.Model | None = None,
 ) -> xr.DataTree:
     """Approximate the posterior by nested Laplace, in seconds where NUTS takes minutes.
 
     Parameters
     ----------
-    model : pm.Model
-        A model whose free variables are all continuous.
     scales : sequence of str, optional
         Free variables, such as scales, on which the spread of others depends. They may hold up to
         twelve numbers, and nodes integrate over them. By default, the variables that
@@ -91,6 +89,8 @@ def fit_inla(
         Takes the posterior so far and returns whether it suffices, as in
         `bayesrank.inference.sample`. It is called when every chain has 250 draws, 500, 1,000 and so
         on.
+    model : pm.Model, optional
+        A model whose free variables are all continuous. By default, the model of the context.
 
     Returns
     -------
@@ -126,6 +126,7 @@ def fit_inla(
     bayesrank.inference.approximation.laplace_draws : Draw from a normal around the joint mode.
     bayesrank.inference.approximation.inner_gaussian : References.
     """
+    model = pm.modelcontext(model)
     names = learned_scales(model) if scales is None else list(scales)
     settings: dict[str, Any] = {
         "draws": draws, "chains": chains, "random_seed": random_seed, "enough": enough,

@@ -113,12 +113,12 @@ class MixtureFit:
 
 
 def fit_mixture(
-    model: pm.Model,
     *,
     var_name: str = "y",
     n_starts: int = 20,
     random_seed: int | None = None,
     mode: str | None = None,
+    model: pm.Model | None = None,
 ) -> MixtureFit:
     """Find the best mode of a mixture from many starts, by EM.
 
@@ -128,9 +128,6 @@ def fit_mixture(
 
     Parameters
     ----------
-    model : pm.Model
-        A model with a `Mixture` that observes `Rankings`. Free variables must be continuous, or the
-        consensus of a `Mallows` or `GeneralizedMallows` component with a uniform prior.
     var_name : str
         Name of the mixture.
     n_starts : int
@@ -139,6 +136,10 @@ def fit_mixture(
         Seed of the starts.
     mode : str, optional
         PyTensor's compilation mode.
+    model : pm.Model, optional
+        A model with a `Mixture` that observes `Rankings`; by default, the model of the context.
+        Free variables must be continuous, or the consensus of a `Mallows` or `GeneralizedMallows`
+        component with a uniform prior.
 
     Returns
     -------
@@ -175,10 +176,11 @@ def fit_mixture(
 
     Examples
     --------
-    >>> found = br.fit_mixture(model)  # doctest: +SKIP
+    >>> found = br.fit_mixture(model=model)  # doctest: +SKIP
     >>> with model:  # doctest: +SKIP
     ...     posterior = br.relabel_components(pm.sample(initvals=found.initvals), found.mode)
     """
+    model = pm.modelcontext(model)
     if n_starts < 1:
         raise ValueError(f"`n_starts` is {n_starts}; it must be 1 or more.")
     mixture = _mixture(model, var_name)
@@ -216,7 +218,11 @@ def fit_mixture(
 
 
 def component_probabilities(
-    model: pm.Model, data: xr.DataTree, *, var_name: str = "y", predicted: bool = False
+    data: xr.DataTree,
+    *,
+    var_name: str = "y",
+    predicted: bool = False,
+    model: pm.Model | None = None,
 ) -> Any:
     r"""Compute the probability that each ranker, or ranking, belongs to each component.
 
@@ -226,8 +232,6 @@ def component_probabilities(
 
     Parameters
     ----------
-    model : pm.Model
-        A model with a `Mixture` that observes `Rankings`.
     data : DataTree
         The posterior of the model, relabelled by `bayesrank.relabel_components`, or a mode.
     var_name : str
@@ -236,6 +240,8 @@ def component_probabilities(
         Whether to return probabilities of every draw, for the observed rankings and for the
         rankings in the group ``posterior_predictive``. `bayesrank.component_checks` compares the
         two.
+    model : pm.Model, optional
+        A model with a `Mixture` that observes `Rankings`. By default, the model of the context.
 
     Returns
     -------
@@ -246,8 +252,9 @@ def component_probabilities(
 
     Examples
     --------
-    >>> br.component_probabilities(model, posterior).idxmax("component")  # doctest: +SKIP
+    >>> br.component_probabilities(posterior, model=model).idxmax("component")  # doctest: +SKIP
     """
+    model = pm.modelcontext(model)
     mixture = _mixture(model, var_name)
     posterior = data["posterior"].dataset
     missing = [rv.name for rv in model.free_RVs if rv.name not in posterior]

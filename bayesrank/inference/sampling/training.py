@@ -30,7 +30,6 @@ Augment = Callable[[np.random.Generator, Batch], Mapping[str, Any]]
 
 
 def fit_minibatch(
-    model: pm.Model,
     *,
     dim: str = "ranking",
     batch_size: int = 256,
@@ -43,14 +42,12 @@ def fit_minibatch(
     random_seed: int | None = None,
     mode: str | None = None,
     progressbar: bool = True,
+    model: pm.Model | None = None,
 ) -> xr.DataTree:
     """Find the posterior mode by minibatch Adam with early stopping.
 
     Parameters
     ----------
-    model : pm.Model
-        A model whose free variables are continuous and do not have `dim`. The data of rankings must
-        be `pm.Data` with `dim` as their first dim. The model is not changed.
     dim : str
         The dim that is divided into batches.
     batch_size : int
@@ -78,6 +75,10 @@ def fit_minibatch(
         PyTensor mode. By default, "JAX" if it is installed, else PyTensor's default.
     progressbar : bool
         Whether to show epochs and the held-out log-likelihood.
+    model : pm.Model, optional
+        A model whose free variables are continuous and do not have `dim`. The data of rankings must
+        be `pm.Data` with `dim` as their first dim. The model is not changed. By default, the model
+        of the context.
 
     Returns
     -------
@@ -108,10 +109,12 @@ def fit_minibatch(
     ...     slope = pm.Normal("slope", 0, 1, shape=2)
     ...     y = pm.Data("y_data", x @ [1.0, -2.0], dims="ranking")
     ...     _ = pm.Normal("y", features @ slope, 0.1, observed=y, dims="ranking")
-    >>> fit = fit_minibatch(model, epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
+    >>> with model:
+    ...     fit = fit_minibatch(epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
     >>> fit["posterior"]["slope"].values.round(2)
     array([[[ 1., -2.]]])
     """
+    model = pm.modelcontext(model)
     problem = divided(model, dim)
     random_seed = fixed_seed(random_seed)
     rng = np.random.default_rng(random_seed)

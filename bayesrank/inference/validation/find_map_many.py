@@ -29,7 +29,6 @@ class FitWarning(UserWarning):
 
 
 def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
-    model: pm.Model,
     problems: Mapping[Hashable, Any] | Sequence[Any],
     *,
     var_name: str = "y",
@@ -38,14 +37,12 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     max_iterations: int = 15_000,
     tolerance: float = 1e-6,
     progressbar: bool = True,
+    model: pm.Model | None = None,
 ) -> xr.Dataset:
     """Find the posterior mode for each of many data sets, compiling once per process.
 
     Parameters
     ----------
-    model : pm.Model
-        A model that observes one of the data sets, or other data on the same items. It is not
-        changed.
     problems : mapping of label to data, or sequence of data
         The data that `var_name` observes in each problem, as for `set_observed`: `Rankings`,
         `Pairs`, `PairCounts` or `Interactions` on the model's items. Alternatively, a dict of
@@ -61,6 +58,9 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
         See `climb`.
     progressbar : bool
         Whether to show a progress bar, on a terminal only.
+    model : pm.Model, optional
+        A model that observes one of the data sets, or other data on the same items. It is not
+        changed. By default, the model of the context.
 
     Returns
     -------
@@ -101,10 +101,11 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     >>> with pm.Model(coords=one.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     _ = br.PlackettLuce("y", utility, observed=one)
-    >>> fits = find_MAP_many(model, {"spring": one, "autumn": other}, progressbar=False)
+    >>> fits = find_MAP_many({"spring": one, "autumn": other}, progressbar=False, model=model)
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """
+    model = pm.modelcontext(model)
     labelled: dict[Hashable, Any] = {}
     labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
     _check_problems(labelled, var_name)

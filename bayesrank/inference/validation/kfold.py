@@ -58,7 +58,6 @@ class FoldWarning(UserWarning):
 
 
 def kfold(
-    model: pm.Model,
     *,
     var_name: str = "y",
     by: str | None = None,
@@ -72,15 +71,12 @@ def kfold(
     nuts: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     progressbar: bool = False,
+    model: pm.Model | None = None,
 ) -> ELPDDataLOOKFold:
     """Estimate the expected log predictive density by K-fold cross-validation.
 
     Parameters
     ----------
-    model : pm.Model
-        A model in which `var_name` observes rankings, pairs or counts, by a distribution of
-        bayesrank or one labelled by `declare_outcomes`. All other variables are continuous. The
-        model is not changed.
     var_name : str
         The observed variable.
     by : str, optional
@@ -99,8 +95,8 @@ def kfold(
         Seed of the folds and of the sampler. By default the folds are always the same, because
         `bayesrank.compare` requires the same folds for all models.
     initvals : dict, optional
-        Starting values, as in `pm.sample`. For a mixture, pass ``fit_mixture(model).initvals``, so
-        that all chains find the same mode.
+        Starting values, as in `pm.sample`. For a mixture, pass ``fit_mixture().initvals``, so that
+        all chains find the same mode.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
     n_jobs
@@ -108,6 +104,10 @@ def kfold(
         the chains of a fold in parallel.
     progressbar : bool
         Whether to show the progress of the sampler or, with several processes, of the folds.
+    model : pm.Model, optional
+        A model in which `var_name` observes rankings, pairs or counts, by a distribution of
+        bayesrank or one labelled by `declare_outcomes`. All other variables are continuous. The
+        model is not changed. By default, the model of the context.
 
     Returns
     -------
@@ -148,10 +148,11 @@ def kfold(
     >>> with pm.Model(coords=rankings.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     y = br.PlackettLuce("y", utility, observed=rankings)
-    >>> left_out = kfold(model, k=3, draws=100, chains=1, random_seed=1)
+    >>> left_out = kfold(k=3, draws=100, chains=1, random_seed=1, model=model)
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """
+    model = pm.modelcontext(model)
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     if discrete:
         raise ValueError(

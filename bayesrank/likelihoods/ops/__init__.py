@@ -5,6 +5,7 @@ This wing may not import any other wing.
 
 from bayesrank.likelihoods.ops.arrays import (
     NOTHING,
+    as_rows,
     broadcast_batch,
     every_row,
     over_rows,
@@ -23,6 +24,7 @@ __all__ = [
     "NOTHING",
     "CompiledOp",
     "KernelOp",
+    "as_rows",
     "broadcast_batch",
     "every_row",
     "log_ndtr",

@@ -16,6 +16,7 @@ __all__ = [
     "NOTHING",
     "Index",
     "Shape",
+    "as_rows",
     "broadcast_batch",
     "every_row",
     "over_rows",
@@ -110,13 +111,14 @@ def over_rows(
     ranks, *inputs = broadcast_batch(ranks, utility, *others)
     if ranks.ndim == 2:
         return logp(inputs[0], ranks, *inputs[1:])
-    rows = [_rows(x, ranks) for x in inputs]
-    return logp(rows[0], _rows(ranks, ranks), *rows[1:]).reshape(ranks.shape[:-1])
+    rows = [as_rows(x, ranks) for x in inputs]
+    return logp(rows[0], as_rows(ranks, ranks), *rows[1:]).reshape(ranks.shape[:-1])
 
 
-def _rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
+def as_rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
+    """Return a matrix (rows, ...), with the rows of `like` if `x` has no columns."""
     if x.type.shape[-1] == 0:  # reshape cannot infer the number of rows without columns
-        return pt.cast(_rows(like, like)[:, :0], x.dtype)
+        return pt.cast(as_rows(like, like)[:, :0], x.dtype)
     return x.reshape((-1, x.shape[-1]))
 
 

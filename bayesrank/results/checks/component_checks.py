@@ -63,7 +63,7 @@ def component_checks(
         Posterior of a mixture, relabelled by `bayesrank.relabel_components`, with the group
         posterior_predictive.
     probabilities : Dataset
-        From ``br.component_probabilities(model, data, predicted=True)``.
+        From ``br.component_probabilities(data, predicted=True, model=model)``.
     var_name : str
         The mixture.
     order : str, optional
@@ -151,7 +151,7 @@ def _weights(
     if not {"observed", "predicted"} <= set(named):
         raise ValueError(
             "`probabilities` must have the variables 'observed' and 'predicted'. Compute them with "
-            "br.component_probabilities(model, data, predicted=True)."
+            "br.component_probabilities(data, predicted=True, model=model)."
         )
     *sample, _, component = map(str, probabilities["observed"].dims)
     y = data["posterior_predictive"].dataset[var_name]
@@ -159,7 +159,7 @@ def _weights(
     if sample != [*SAMPLE] or not same:
         raise ValueError(
             "`probabilities` and the predictions have different draws. Compute both from the same "
-            "data, with br.component_probabilities(model, data, predicted=True)."
+            "data, with br.component_probabilities(data, predicted=True, model=model)."
         )
     values = [probabilities[x].to_numpy() for x in ("observed", "predicted")]
     flat = [x.reshape(-1, *x.shape[2:]) for x in values]

@@ -51,7 +51,7 @@ def relabel_components(
     data : DataTree
         Posterior of a mixture from `pm.sample`. It is not changed.
     reference : DataTree, optional
-        The means of this posterior are the reference, such as ``fit_mixture(model).mode``. By
+        The means of this posterior are the reference, such as ``fit_mixture().mode``. By
         default the reference is the first draw, and then repeatedly the mean of the relabelled
         draws.
     var_name : str
@@ -87,7 +87,8 @@ def relabel_components(
 
     Examples
     --------
-    >>> posterior = br.relabel_components(posterior, br.fit_mixture(model).mode)  # doctest: +SKIP
+    >>> mode = br.fit_mixture(model=model).mode  # doctest: +SKIP
+    >>> posterior = br.relabel_components(posterior, mode)  # doctest: +SKIP
     """
     draws = _component_draws(data, var_name, dim)
     posterior = data["posterior"].dataset
