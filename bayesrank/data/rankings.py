@@ -313,7 +313,7 @@ class Rankings(Frozen):
         choice: str | None = None,
         several: bool = False,
         missing: Literal["raise", "drop", "keep"] = "raise",
-        positions: bool | None = None,
+        positions: bool = False,
         anchor: str | None = None,
         matters: str | Sequence[str] | None = None,
         anchor_item: Hashable = "threshold",
@@ -322,7 +322,7 @@ class Rankings(Frozen):
         features: Features | Sequence[str] | None = None,
         attributes: Sequence[str] | pd.DataFrame | None = None,
         coding: Literal["reference", "sum"] = "reference",
-        standardise: bool | Sequence[str] = True,
+        standardise: bool = True,
         by: str | Sequence[str] = (),
     ) -> Self:
         """Read best-worst tasks (MaxDiff): each is the weak order {best} > {middle} > {worst}.
@@ -345,7 +345,7 @@ class Rankings(Frozen):
             shown, or a pattern of their names, such as ``"item_*"``. Empty cells are allowed.
         best, worst : str, optional
             In a long table, columns of flags: 1 or 0, True or False, "x" or empty. In a wide table,
-            columns of the items chosen, by label or by position 1, 2, ....
+            columns of the items chosen.
         choice : str, optional
             In a long table, one column of codes instead: "best", "worst" or empty, or 1, -1 or 0.
         several : bool
@@ -353,8 +353,9 @@ class Rankings(Frozen):
         missing : "raise", "drop" or "keep"
             What to do with a task in which nothing was chosen: refuse it, leave it out, or keep it
             as one block.
-        positions : bool, optional
-            Whether `best` and `worst` of a wide table are positions; by default, whatever fits.
+        positions : bool
+            Whether `best` and `worst` of a wide table are positions 1, 2, ... in `item`, instead of
+            labels.
         anchor : str, optional
             Column with the answer to a further question of the task: do "all", "some" or "none" of
             these items matter? Empty where it was not asked. If only the best was asked, the column
@@ -367,7 +368,7 @@ class Rankings(Frozen):
             items. A task with these flags needs no best or worst.
         anchor_item : label
             Name of the threshold item, the last of the item axis unless `items` includes it. If
-            features are columns, a further one of this name is 1 for the threshold.
+            features are columns, another one of this name marks it.
         weight, items, features, by
             As in `from_ratings`.
         attributes, coding, standardise
@@ -376,9 +377,9 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If a task has the same best and worst item, or an item chosen that was not shown. Also
-            if it shows an item twice, or a single item. Also if it has several best or worst items
-            without `several`, or an anchor that contradicts the choices. The message names the row.
+            If an item is best and worst, or chosen but not shown, or shown twice or alone. Also if
+            a task has several best or worst items without `several`, or an anchor that contradicts
+            the choices. The message names the row.
 
         Examples
         --------
@@ -396,15 +397,10 @@ class Rankings(Frozen):
             frame,
             entries.Columns(respondent, "", task, weight, by),
             item,
-            best,
-            worst,
-            choice,
-            choice_entries.Anchors(anchor, matters, anchor_item),
-            several=several,
-            positions=positions,
-            missing=missing,
-            items=items,
-            features=choice_entries.features_or(features, attributes, coding, standardise),
+            choice_entries.Asked(best, worst, choice, anchor, matters, several, positions, missing),
+            anchor_item,
+            items,
+            choice_entries.features_or(features, attributes, coding, standardise=standardise),
         )
         return cls._from_entries(given)
 
@@ -422,14 +418,14 @@ class Rankings(Frozen):
         alternatives: Sequence[Hashable] | None = None,
         varying: Sequence[str] = (),
         sep: str = "_",
-        positions: bool | None = None,
+        positions: bool = False,
         missing: Literal["raise", "drop", "keep"] = "raise",
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
         attributes: Sequence[str] | pd.DataFrame | None = None,
         coding: Literal["reference", "sum"] = "reference",
-        standardise: bool | Sequence[str] = True,
+        standardise: bool = True,
         by: str | Sequence[str] = (),
     ) -> Self:
         """Read choices or ranked alternatives, with their attributes as features.
@@ -452,7 +448,7 @@ class Rankings(Frozen):
             Column of the alternative, which is the item. In a wide table, a name for `attributes`.
         chosen : str, optional
             In a long table, a column of flags, as in `from_best_worst`. In a wide table, the column
-            of the alternative chosen, by label or by position in `alternatives`.
+            of the alternative chosen.
         rank : str, optional
             Column of ranks instead of `chosen`, 1 = best. In a wide table, as one of `varying`.
         available : str, optional
@@ -466,7 +462,9 @@ class Rankings(Frozen):
             columns belong to the person.
         sep : str
             What is between the two names.
-        positions, missing
+        positions : bool
+            Whether `chosen` of a wide table is a position 1, 2, ... in `alternatives`.
+        missing
             As in `from_best_worst`.
         weight, items, features, by
             As in `from_ratings`.
@@ -477,16 +475,15 @@ class Rankings(Frozen):
         coding : "reference" or "sum"
             The coding of levels: relative to the first one, or summing to zero. Categories keep
             their order.
-        standardise : bool or list of str
+        standardise : bool
             Whether to subtract the mean of columns of numbers and divide by their standard
-            deviation, or the columns to do so for. ``print(rankings.attributes)`` lists them.
+            deviation. ``print(rankings.attributes)`` lists them.
 
         Raises
         ------
         ValueError
-            If a choice has no alternative chosen (see `missing`) or several, or one that was not
-            available. Also if an alternative is repeated, or an attribute is the same for all
-            alternatives of every choice. The message names the row or the column.
+            If no, several or unavailable alternatives are chosen, or one is repeated; the message
+            names the row. Also if an attribute is the same for all alternatives of every choice.
 
         Examples
         --------
@@ -508,17 +505,14 @@ class Rankings(Frozen):
         """
         given = choice_entries.from_choices(
             frame,
-            choice_entries.Wide(alternatives, varying, sep),
-            respondent,
-            choice,
-            entries.Columns("", alternative, None, weight, by),
+            choice_entries.Wide(alternatives, varying, sep, positions),
+            entries.Columns(respondent or "", alternative, choice, weight, by),
             chosen,
             rank,
             available,
-            positions=positions,
-            missing=missing,
-            items=items,
-            features=choice_entries.features_or(features, attributes, coding, standardise),
+            missing,
+            items,
+            choice_entries.features_or(features, attributes, coding, standardise=standardise),
         )
         return cls._from_entries(given)
 

@@ -32,8 +32,8 @@ def part_worths(
 
     The model gets ``{var_name}``, with the dims ``("feature",)`` or ``("ranker", "feature")``. By
     ranker, it also gets ``{var_name}_mean`` and ``{var_name}_spread``, with the dim ``"feature"``,
-    and the standard normals ``{var_name}_offset``. The features become the data
-    ``{var_name}_features``.
+    and the standard normals ``{var_name}_offset``. The features and rankers become the data
+    ``{var_name}_features`` and ``{var_name}_ranker``. Replace them when you replace the rankings.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ def part_worths(
         else:
             own *= pm.HalfNormal(f"{var_name}_spread", spread / unit, dims="feature")
         worth = pm.Deterministic(var_name, mean + own, dims=("ranker", "feature"))
-        utility = pt.sum(x * worth[rankings.ranker_idx][:, None, :], axis=-1)
+        ranker = pm.Data(f"{var_name}_ranker", rankings.ranker_idx, dims="ranking")
+        utility = pt.sum(x * worth[ranker][:, None, :], axis=-1)
         return px.as_xtensor(utility, dims=("ranking", "slot"))
 
 

@@ -6,16 +6,15 @@ none. With ``"sum"``, the features are also -1 for the last level, so part-worth
 features of ``"brand:price"`` are products of those of its two columns.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesrank.data.read.columns import finite_numbers, require_columns
-from bayesrank.data.read.labels import counted, label_repr, plain_index, quoted, row_name
+from bayesrank.data.read.labels import counted, encode, label_repr, sorted_axis
 
 Coding = Literal["reference", "sum"]
 
@@ -45,108 +44,72 @@ class Attributes:
 
     @classmethod
     def learn(
-        cls,
-        frame: pd.DataFrame,
-        terms: Sequence[str],
-        coding: Coding,
-        standardise: bool | Sequence[str],
+        cls, frame: pd.DataFrame, terms: Sequence[str], coding: Coding, *, standardise: bool
     ) -> Self:
         """Find the levels, means and standard deviations of columns."""
-        if isinstance(terms, str) or not all(isinstance(term, str) for term in terms):
+        if isinstance(terms, str) or not terms or not all(isinstance(x, str) for x in terms):
             raise ValueError(f"`attributes` must be a list of columns; got {terms!r}.")
         if coding not in ("reference", "sum"):
             raise ValueError(f"`coding` must be 'reference' or 'sum'; got {coding!r}.")
         columns = {name: None for term in terms for name in _factors(term, frame.columns)}
-        if not columns:
-            raise ValueError("`attributes` is empty; give at least one column, or leave it out.")
         require_columns(frame, columns)
         levels: dict[str, tuple[Any, ...]] = {}
         units: dict[str, tuple[float, float]] = {}
         for name in columns:
             values = frame[name].infer_objects()
-            if _is_numeric(values):
-                units[name] = _unit(frame, name, standardise)
+            if pd.api.types.is_numeric_dtype(values.dtype):
+                numbers = finite_numbers(frame, name, "feature").astype(np.float64)
+                raw = not standardise or pd.api.types.is_bool_dtype(values.dtype)
+                units[name] = (0.0, 1.0) if raw else (float(numbers.mean()), float(numbers.std()))
+                constant = np.ptp(numbers) == 0
             else:
-                levels[name] = _levels(values)
-        wanted = () if isinstance(standardise, bool) else standardise
-        stray = [name for name in wanted if name not in units]
-        if stray:
-            raise ValueError(
-                f"`standardise` names {quoted(stray)}, which {'is' if len(stray) == 1 else 'are'} "
-                f"no column of numbers in `attributes`; these are {quoted(units) or 'none'}."
-            )
+                levels[name] = tuple(sorted_axis(values, name)[1].tolist())
+                constant = len(levels[name]) == 1
+            if constant:
+                only = label_repr(values.iloc[0])
+                raise ValueError(
+                    f"An attribute must vary; column {name!r} has only {only}. Leave it out."
+                )
         return cls(tuple(dict.fromkeys(terms)), coding, levels, units)
 
-    @property
-    def names(self) -> pd.Index:
-        """Names of the features, such as ``"price"`` and ``"brand[A]"``."""
-        return pd.Index([name for term in self.terms for name in self._named(term)])
-
-    @property
-    def scale(self) -> NDArray[np.float64]:
-        """The raw unit of each feature: divide part-worths by it to have them per raw unit."""
-        scales = []
-        for term in self.terms:
-            scale = np.ones(1)
-            for name in self._factors(term):
-                each = [self.units[name][1]] if name in self.units else np.ones(self._n(name))
-                scale = np.outer(scale, each).ravel()
-            scales.append(scale)
-        return np.concatenate(scales)
-
     def code(self, profiles: pd.DataFrame) -> pd.DataFrame:
-        """Compute the features of profiles, one row for each.
-
-        Parameters
-        ----------
-        profiles : DataFrame
-            One row per profile, with the columns of the attributes.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, or a level is unknown.
+        """Compute the features of profiles, which have one row each and the columns of attributes.
 
         Examples
         --------
-        >>> import bayesrank as br
-        >>> table = pd.DataFrame({"set": 1, "brand": list("abc"), "price": [1.0, 2.0, 3.0]})
-        >>> tasks = br.Rankings.from_choices(
-        ...     table.assign(chosen=[0, 1, 0]),
-        ...     choice="set",
-        ...     alternative="brand",
-        ...     chosen="chosen",
-        ...     attributes=["brand", "price"],
-        ...     standardise=False,
-        ... )
-        >>> tasks.attributes.code(pd.DataFrame({"brand": ["c", "a"], "price": [2.5, 1.5]}))
-           brand[b]  brand[c]  price
-        0       0.0       1.0    2.5
-        1       0.0       0.0    1.5
+        >>> levels, units = {"brand": ("a", "b", "c")}, {"price": (2.0, 1.0)}
+        >>> attributes = Attributes(("brand", "price"), "sum", levels, units)
+        >>> attributes.code(pd.DataFrame({"brand": ["c", "a"], "price": [2.5, 1.5]}))
+           brand[a]  brand[b]  price
+        0      -1.0      -1.0    0.5
+        1       1.0       0.0   -0.5
         """
         require_columns(profiles, [*self.levels, *self.units], "The table of profiles")
-        coded: dict[str, NDArray[np.float64]] = {}
+        coded: dict[str, dict[str, Any]] = {}
         for name, (centre, scale) in self.units.items():
-            coded[name] = ((finite_numbers(profiles, name, "feature") - centre) / scale)[:, None]
+            coded[name] = {name: (finite_numbers(profiles, name, "feature") - centre) / scale}
         for name, known in self.levels.items():
-            coded[name] = self._indicators(profiles[name], pd.Index(known, tupleize_cols=False))
-        columns = []
+            code, _ = encode(profiles[name], known, name, "level")
+            table, kept = np.eye(len(known)), slice(1, None)
+            if self.coding == "sum":
+                table[-1], kept = -1.0, slice(-1)
+            labels = [f"{name}[{level}]" for level in known[kept]]
+            coded[name] = dict(zip(labels, table[code][:, kept].T, strict=True))
+        features: dict[str, Any] = {}
         for term in self.terms:
-            product = np.ones((len(profiles), 1))
-            for name in self._factors(term):
-                product = (product[:, :, None] * coded[name][:, None, :]).reshape(len(profiles), -1)
-            columns.append(product)
-        return pd.DataFrame(np.hstack(columns), index=profiles.index, columns=self.names)
+            first, *others = (coded[name] for name in _factors(term, coded))
+            for other in others:
+                first = {f"{a}:{b}": x * y for a, x in first.items() for b, y in other.items()}
+            features |= first
+        return pd.DataFrame(features, index=profiles.index)
 
     def __str__(self) -> str:
         """Describe each column in one line."""
         lines = []
         for name, known in self.levels.items():
-            how = (
-                f"relative to {label_repr(known[0])}"
-                if self.coding == "reference"
-                else f"summing to zero; {label_repr(known[-1])} is minus the sum of the others"
-            )
+            how = f"relative to {label_repr(known[0])}"
+            if self.coding == "sum":
+                how = f"summing to zero ({label_repr(known[-1])} is minus the sum of the others)"
             lines.append(f"{name}: {counted(len(known), 'level')}, {how}")
         for name, (centre, scale) in self.units.items():
             raw = (centre, scale) == (0.0, 1.0)
@@ -154,76 +117,7 @@ class Attributes:
             lines.append(f"{name}: {how}")
         return "\n".join(lines)
 
-    def _factors(self, term: str) -> list[str]:
-        return _factors(term, [*self.levels, *self.units])
 
-    def _n(self, name: str) -> int:
-        return len(self.levels[name]) - 1
-
-    def _named(self, term: str) -> list[str]:
-        names = [""]
-        for factor in self._factors(term):
-            if factor in self.units:
-                own = [factor]
-            else:
-                known = self.levels[factor]
-                shown = known[1:] if self.coding == "reference" else known[:-1]
-                own = [f"{factor}[{level}]" for level in shown]
-            names = [f"{left}:{right}" if left else right for left in names for right in own]
-        return names
-
-    def _indicators(self, values: pd.Series, known: pd.Index) -> NDArray[np.float64]:
-        code = known.get_indexer(plain_index(values))
-        if (code < 0).any():
-            n = int((code < 0).argmax())
-            raise ValueError(
-                f"The levels of {values.name!r} are {quoted(known)}; {row_name(values.index, n)} "
-                f"has {label_repr(values.iloc[n])}. Check the spelling and type of the level."
-            )
-        table = np.eye(len(known))
-        if self.coding == "reference":
-            return table[code][:, 1:]
-        table[-1] = -1.0
-        return table[code][:, :-1]
-
-
-def _factors(term: str, columns: Iterable[Any]) -> list[str]:
+def _factors(term: str, columns: Container[Any]) -> list[str]:
     """Split a product of columns; the name of a column may itself contain a colon."""
-    return [term] if term in set(columns) else term.split(":")
-
-
-def _is_numeric(values: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(values.dtype)
-
-
-def _unit(frame: pd.DataFrame, name: str, standardise: bool | Sequence[str]) -> tuple[float, float]:
-    """Return the centre and scale of a column of numbers; flags keep their values."""
-    numbers = finite_numbers(frame, name, "feature").astype(np.float64)
-    wanted = standardise if isinstance(standardise, bool) else name in standardise
-    if np.ptp(numbers) == 0:
-        raise ValueError(
-            f"An attribute must vary; column {name!r} has only {numbers[0]:g}. Leave it out."
-        )
-    if not wanted or pd.api.types.is_bool_dtype(frame[name].dtype):
-        return 0.0, 1.0
-    return float(numbers.mean()), float(numbers.std())
-
-
-def _levels(values: pd.Series) -> tuple[Any, ...]:
-    """Return the levels in use, sorted; categories keep their order."""
-    if values.isna().any():
-        n = int(values.isna().to_numpy().argmax())
-        raise ValueError(
-            f"An attribute must have a level; column {values.name!r} is missing in "
-            f"{row_name(values.index, n)}. Fill it in, for example with 'none'."
-        )
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        used = values.cat.remove_unused_categories().cat.categories
-    else:
-        used = plain_index(values).unique()
-        used = used.sort_values() if used.inferred_type != "mixed" else used
-    if len(used) < 2:
-        raise ValueError(
-            f"An attribute must vary; column {values.name!r} has only {quoted(used)}. Leave it out."
-        )
-    return tuple(plain_index(used).tolist())
+    return [term] if term in columns else term.split(":")

@@ -202,17 +202,11 @@ def rankings_in(frame: pd.DataFrame, ranker: str, ranking: str | None) -> Named:
         return Named(row, np.arange(len(ranker_axis)), axis_index(ranker_axis, ranker), None)
     named, names = factorize(frame[ranking], ranking)
     row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
-    who = key // len(names)
-    labels = ranking_names(ranker_axis, who, names.take(key % len(names)))
-    return Named(row, who, axis_index(ranker_axis, ranker), labels)
-
-
-def ranking_names(rankers: pd.Index, who: NDArray[Any], labels: pd.Index) -> pd.Index:
-    """Name rankings by their labels; if these restart for each ranker, add the ranker."""
-    if labels.has_duplicates:
-        both = zip(rankers.take(who), labels, strict=True)
+    who, labels = key // len(names), names.take(key % len(names))
+    if labels.has_duplicates:  # labels restart for each ranker: add the ranker to the name
+        both = zip(ranker_axis.take(who), labels, strict=True)
         labels = pd.Index([f"{one}/{other}" for one, other in both])
-    return axis_index(labels, "ranking")
+    return Named(row, who, axis_index(ranker_axis, ranker), axis_index(labels, "ranking"))
 
 
 def long_entries(

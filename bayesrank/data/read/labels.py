@@ -22,6 +22,9 @@ type Labels = Iterable[Hashable]
 LINE = "line"
 """Name of the index of a table read from a file: the line of each row."""
 
+ROW = "row"
+"""Name of the index of a table laid out from another one: the row of that table."""
+
 TEXT = pd.Index([""], dtype=object).infer_objects().dtype  # the default type of text in pandas
 
 AT_A_TIME = 2**17
@@ -66,8 +69,8 @@ def require_one_each(
 
 def row_name(index: pd.Index, n: int) -> str:
     """Name row `n` of a table: by its line in the file, or by its number and label."""
-    if index.name == LINE:
-        return f"line {index[n]}"
+    if index.name in (LINE, ROW):
+        return f"{index.name} {index[n]}"
     plain = isinstance(index, pd.RangeIndex) and (index.start, index.step) == (0, 1)
     return f"row {n}" if plain else f"row {n} (index {label_repr(index[n])})"
 
