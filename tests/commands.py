@@ -90,7 +90,7 @@ def shown(result, folder):
     """What a run printed, and the texts of its page; of numbers that hang on draws the places."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     page = re.sub(r'<img alt="([^"]*)"', r"[\1] <", page)
-    page = re.sub(r"<(style|script)>.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
+    page = re.sub(r"<(style|script)[^>]*>.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
     lines = [" ".join(line.split()) for line in html.unescape(page).splitlines()]
     said = [line for line in result.stderr.splitlines() if not line.startswith("[")]
     parts = [*said, result.stdout, "PAGE", *filter(None, lines)]

@@ -97,9 +97,9 @@ def test_a_run_says_who_is_best_today_who_rises_and_what_comes_next(whole):
     ]  # fmt: skip
     assert re.search(r"Rising since [-\d]+, with probability 0.95 or more: ", result.stdout)
     names = [
-        "audit.csv", "best.png", "changes.csv", "forecasts.csv", "history.csv", "history.png",
-        "leader.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-        "report.html", "wins.png",
+        "audit.csv", "best.svg", "changes.csv", "forecasts.csv", "history.csv", "history.svg",
+        "leader.csv", "places.svg", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.svg",
+        "report.html", "wins.svg",
     ]  # fmt: skip
     assert sorted(path.name for path in folder.iterdir()) == names
 
@@ -110,7 +110,7 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     page = (folder / "report.html").read_text(encoding="utf-8")
     sections = [part.split("</h2>")[0] for part in re.split("<h2[^>]*>", page)[1:]]
     assert sections == [
-        "How to read this", "Ranks", "The next matches", "Who is rising", "Over time",
+        "How to read this", "The next matches", "Who is rising", "Over time",
         "Who was best when", "The leader and its closest rivals", "How well it predicts",
         "What the result depends on", "Places", "Who beats whom", "How this was made",
     ]  # fmt: skip
@@ -181,7 +181,7 @@ def test_races_have_a_history_as_well(folder):
     assert result.exit_code == 0, result.output
     assert "The next rankings" in result.stdout
     assert "Who was best when" in result.stdout
-    assert {"history.png", "changes.csv", "predictions.csv"} <= {
+    assert {"history.svg", "changes.csv", "predictions.csv"} <= {
         path.name for path in Path("races-ranks").iterdir()
     }
 

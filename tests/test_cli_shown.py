@@ -76,7 +76,7 @@ def test_a_run_says(tmp_path, monkeypatch, golden, case):
     Path("t.csv").write_text(table, encoding="utf-8")
     no_sampling(monkeypatch, few)
     monkeypatch.setattr(inference, "fit_inla", fit_inla)
-    monkeypatch.setattr("bayesrank.cli.parts.figure_png", lambda _: b"a picture")
+    monkeypatch.setattr("bayesrank.cli.parts.figure_svg", lambda _: b"a picture")
     monkeypatch.setattr(mixture, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     result = run(command, "t.csv", *options, "--seed", 1)
     assert result.exit_code == 0, result.output

@@ -75,10 +75,9 @@ def main() -> None:
       P(best)     probability of being the best item; P(top 3): one of the best three
       rankings    number of rankings that contain the item (or matches)
       leads       best mean rank
-      close       statistically tied with the leader
+      close       may be better than the leader
       unknown     may be better than the leader: too little data to tell
       (nothing)   the leader is better than all of these with probability 0.95
-      tier        better than all lower tiers with probability 0.95
       elo         with --scale elo: Elo rating, where 400 points are odds of ten to one
       lower       with --sort lower: lower end of the interval of the utility or Elo rating
 
@@ -148,7 +147,12 @@ def _rank(
             data, coming = read_matches(file, columns, talk.note)
         if sentence := find_cache():  # before jobs import PyTensor
             talk.stage(sentence)
-        run(_job(data, columns.title(file), fit, columns, coming), talk)
+        job = _job(data, columns.title(file), fit, columns, coming)
+        if isinstance(columns, RankColumns):
+            from bayesrank.cli.sensitivity import readings
+
+            job.readings = readings(file, columns, data)
+        run(job, talk)
 
 
 def _job(

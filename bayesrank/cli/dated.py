@@ -13,7 +13,7 @@ from bayesrank.cli import match_sections, sections
 from bayesrank.cli.job import Job, open_ranks, times_played, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
 from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
@@ -321,8 +321,8 @@ class DatedJob(Job):
         late = utility["date"] > xr.DataArray(last, dims="item")
         utility = utility.where(~(late & utility["item"].isin(self._gone[0])))
         csv = _table_of(utility, fit.interval)
-        strengths = marked_png(plot_dynamic(utility, ci_prob=fit.interval), posterior)
-        best_when = marked_png(plot_dynamic(utility, show="best", ci_prob=fit.interval), posterior)
+        strengths = marked_svg(plot_dynamic(utility, ci_prob=fit.interval), posterior)
+        best_when = marked_svg(plot_dynamic(utility, show="best", ci_prob=fit.interval), posterior)
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
@@ -337,7 +337,7 @@ class DatedJob(Job):
             picture=strengths,
             alt=f"Utilities over time; at the last date {_at_last(csv)}",
             file=file,
-            files={file: csv.set_index(["date", "item"]), "history.png": strengths},
+            files={file: csv.set_index(["date", "item"]), "history.svg": strengths},
             printed=False,
         )
         when = Part(
@@ -347,7 +347,7 @@ class DatedJob(Job):
             picture=best_when,
             alt=f"Probability to be best over time, as stacked areas: {best_names}",
             file=file,
-            files={"best.png": best_when},
+            files={"best.svg": best_when},
         )  # fmt: skip
         return [strength, when]
 

@@ -1,7 +1,7 @@
 """Base class of the jobs of the commands: the model to fit and the report to write."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.options import Fit
@@ -38,6 +38,8 @@ class Job(ABC):
         Number of values in the observed variable.
     finds_start : bool
         Whether `start` gives the initial values; then there is no quick answer.
+    readings : mapping of str to Rankings
+        The same table with another meaning of omitted items or codes.
     """
 
     data: Any
@@ -51,6 +53,7 @@ class Job(ABC):
 
     def __init__(self, title: str, fit: Fit) -> None:
         self.title, self.fit = title, fit
+        self.readings: Mapping[str, Rankings] = {}
 
     @abstractmethod
     def cautions(self) -> list[str]:

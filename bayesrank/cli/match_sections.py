@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesrank.audit import audit
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.cli.texts import paragraphs, some
 from bayesrank.data.read import Group, label_times
 from bayesrank.plots import plot_adherence
@@ -22,11 +22,13 @@ from bayesrank.results import (
     match_probability,
     matches_needed,
     rank_summary,
+    standing,
 )
 
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
 
+OPEN = 0.05  # probability that the leader is not better than all items that are not close
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
@@ -36,7 +38,11 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     first, *others = summary.index[: n_others + 1]
     draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
     chances = match_probability(draws).sel(item=first, item_other=others)
-    found = [matches_needed(draws, between=(first, other), random_seed=0) for other in others]
+    # so sure of each close item that the leader is better than all of them at once
+    sure = 1 - OPEN / max(int(summary["tied_with_leader"].sum()) - 1, 1)
+    found = [
+        matches_needed(draws, between=(first, other), prob=sure, random_seed=0) for other in others
+    ]
     results = [str(result) for result in chances["result"].to_numpy()]
     columns = {
         "p_leader_better": [one.p_better for one in found],
@@ -49,7 +55,12 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     table = formatted(
         csv, f"{first} against", {"P(leader better)": "{p_leader_better:.2f}"} | shown
     )
-    table["Matches to separate"] = [_matches(one.matches, one.table.index[-1]) for one in found]
+    table["Standing"] = standing(summary)[others]
+    close = summary["tied_with_leader"][others].to_numpy()
+    table["Matches to tell apart"] = [
+        _matches(one.matches, one.table.index[-1]) if near else ""
+        for one, near in zip(found, close, strict=True)
+    ]
     text = paragraphs(
         "leader",
         first=found[0],
@@ -63,8 +74,6 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
 
 
 def _matches(n: float, most: int) -> str:
-    if n == 0:
-        return "separated"
     return f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
@@ -74,7 +83,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     plot = plot_adherence(posterior, dim="judge", ci_prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
-    picture = marked_png(plot, posterior)
+    picture = marked_svg(plot, posterior)
     n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
     columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
@@ -113,7 +122,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
         picture,
         alt,
         "judges.csv",
-        files={"adherence.png": picture, "judges.csv": csv},
+        files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
     )
 
@@ -370,12 +379,12 @@ def by_group(
 
 
 def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
-    """Name the leader of a group, and the items tied with it."""
-    tied = summary.index[1:][summary["tied_with_leader"].iloc[1:]]
+    """Name the leader of a group, and the items that may be better."""
+    close = summary.index[1:][summary["tied_with_leader"].iloc[1:]]
     return {
         "Leader": str(summary.index[0]),
         "P(best)": f"{summary['p_best'].iloc[0]:.2f}",
-        "Tied with the leader": some(tied, 3),
+        "May be better": some(close, 3),
     }
 
 

@@ -59,6 +59,8 @@ class MatchJob(Job):
         self.ties = bool(pairs.counts[:, 2].any())
         if self.ties_by and not self.ties:
             raise ValueError("No match is a tie, so --ties-by has no effect. Leave it out.")
+        more = (self.judges, self.groups, self.ties_by, pairs.groups, pairs.features is not None)
+        self.simple = not any(more)  # `fit_pairs` has the same model
         self.reading = READING
         if self.judges:
             self.reading += ", judged by a typical judge"

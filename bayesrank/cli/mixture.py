@@ -17,7 +17,7 @@ import xarray as xr
 
 from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_png
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.cli.rank import RankJob
 from bayesrank.cli.sections import checks_of_components
 from bayesrank.cli.texts import paragraphs, sentence
@@ -208,7 +208,7 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
         names = pd.RangeIndex(1, len(drawn) + 1)
     coords = {"ranker": names, "component": found["component"].to_numpy()}
     plot = plot_components(xr.DataArray(drawn, dims=("ranker", "component"), coords=coords))
-    picture = marked_png(plot, some)
+    picture = marked_svg(plot, some)
     text = paragraphs("memberships", total=times.sum(), surely=surely, sure=SURE)
     shown = None
     if len(table) <= MOST_ROWS:
@@ -224,6 +224,6 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
         picture,
         alt,
         "component_probabilities.csv",
-        files={"component_probabilities.csv": table, "component_probabilities.png": picture},
+        files={"component_probabilities.csv": table, "component_probabilities.svg": picture},
         printed=False,
     )

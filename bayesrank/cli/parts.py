@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesrank.results import Section, csv_bytes, figure_png
+from bayesrank.results import Section, csv_bytes, figure_svg
 
 MARK = "Quick answer: an approximation"
 SAMPLE = ("chain", "draw")
@@ -23,6 +23,7 @@ class Part(Section):
     files: Mapping[str, bytes | pd.DataFrame] = field(default_factory=dict)
     printed: bool = True  # whether it is also printed on the terminal
     failures: Sequence[str] = ()  # misfits of the model, for the verdict
+    warnings: Sequence[str] = ()  # other warnings, for the verdict
     fit: str = ""  # sentence for the verdict if there are no failures
     notes: Sequence[str] = ()  # notes on the data
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for --json
@@ -33,12 +34,12 @@ def is_quick(posterior: Any) -> bool:
     return "approximation" in posterior["posterior"].attrs
 
 
-def marked_png(plot: Any, posterior: Any) -> bytes:
+def marked_svg(plot: Any, posterior: Any) -> bytes:
     """Render a picture; a mark says if it is of a quick answer."""
     if is_quick(posterior):
         figure = plot.viz["figure"].item()
         figure.supxlabel(MARK, fontsize=9, color="#555555", x=0.01, ha="left")
-    return figure_png(plot)
+    return figure_svg(plot)
 
 
 def marked_csv(table: pd.DataFrame, posterior: Any) -> bytes:

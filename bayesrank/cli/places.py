@@ -20,13 +20,13 @@ from bayesrank.cli.texts import sentence
 
 # All files that a run may write. Other files in the folder are not touched.
 FILES = (
-    "adherence.png", "audit.csv", "best.png", "categories.csv", "changes.csv", "checks.csv",
-    "checks.png", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
-    "groups.csv", "history.csv", "history.png", "judges.csv", "component_checks.csv",
+    "adherence.svg", "audit.csv", "best.svg", "categories.csv", "changes.csv", "checks.csv",
+    "checks.svg", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
+    "groups.csv", "history.csv", "history.svg", "judges.csv", "component_checks.csv",
     "components.csv",
-    "leader.csv", "component_probabilities.csv", "component_probabilities.png", "next.csv",
-    "pairs.csv", "places.png", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.png",
-    "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.png",
+    "leader.csv", "component_probabilities.csv", "component_probabilities.svg", "next.csv",
+    "pairs.csv", "places.svg", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.svg",
+    "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.svg",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 UNFINISHED = ".unfinished-"  # prefix of hidden folders

@@ -9,25 +9,28 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from bayesrank.cli import sensitivity
 from bayesrank.cli.caches import compiling_said
 from bayesrank.cli.console import Talk
 from bayesrank.cli.fitting import checked, predictions, sampled
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import Part, interval_table, marked_csv, marked_png
+from bayesrank.cli.parts import Part, interval_table, marked_csv, marked_svg
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.results import (
     elo_scale,
+    pair_results,
+    pair_wins,
     rank_summary,
     report_html,
     standing,
     table_text,
-    tiers,
     verdict,
 )
 
 mpl.use("agg")  # pictures go to files, so no display is needed
 
+MOST_COMPARED = 100  # most items that the page compares in pairs: half a second, 100 kB
 QUICK = (
     "This answer is approximate: a normal distribution around the most probable utilities. It is "
     "least accurate for items with little data. Use --full to sample the posterior."
@@ -53,15 +56,15 @@ class Report:
         self.headline = job.headline(posterior)
         self.converged, self.checks = (True, [QUICK]) if fit.quick else checked(posterior, job)
         self.parts: list[Part] = []
+        self.choices: dict[str, pd.Series] = {}
 
     def _summary(self) -> pd.DataFrame:
-        """Table of ranks with counts, tiers and the columns that the options ask for."""
+        """Table of ranks with counts and the columns that the options ask for."""
         fit, posterior, seen = self.fit, self.posterior, self.seen
         table = rank_summary(posterior, top=fit.top, ci_prob=fit.interval, prior_sd=self._prior_sd)
         table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
         if (last_seen := self.job.last_seen()) is not None:
             table["last_seen"] = last_seen[table.index]
-        table["tier"] = tiers(posterior)["tier"].to_series()[table.index]
         if fit.scale == "elo":
             table = table.join(self._elo())
         if fit.sort == "lower":
@@ -106,6 +109,10 @@ class Report:
         return [sentence for part in self.parts for sentence in part.failures]
 
     @property
+    def _warnings(self) -> list[str]:
+        return [sentence for part in self.parts for sentence in part.warnings]
+
+    @property
     def _good_fit(self) -> str:
         if self._failures:
             return ""
@@ -126,11 +133,13 @@ class Report:
         _ = self.predicted
         self.talk.stage("Checking and drawing ...")
         picture = self._picture()
-        self.parts = self.job.parts(self)
+        self.choices = sensitivity.choices(self.job, self._prior_sd, self.job.readings)
+        chosen = sensitivity.section(self.choices, self.summary.index[0])
+        self.parts = [*([chosen] if chosen else []), *self.job.parts(self)]
         plt.close("all")
         self._print_parts()
-        page = self._page(picture).encode("utf-8", "replace")
-        contents: dict[str, bytes | pd.DataFrame] = {"ranks.png": picture, "report.html": page}
+        page = self._page().encode("utf-8", "replace")
+        contents: dict[str, bytes | pd.DataFrame] = {"ranks.svg": picture, "report.html": page}
         for part in self.parts:
             contents |= part.files
         for name, content in contents.items():
@@ -164,7 +173,7 @@ class Report:
             prior_sd=self._prior_sd,
             seen=self.seen,
         )
-        return marked_png(plot, self.posterior)
+        return marked_svg(plot, self.posterior)
 
     def sample(self, job: Job) -> Any:
         """Draw from the posterior of another job, for a section that compares the two."""
@@ -183,35 +192,47 @@ class Report:
             talk.result(f"Warning: {sentence}", brief=True)
         if self._good_fit:
             talk.result(self._good_fit, brief=True)
+        for sentence in self._warnings:
+            talk.result(f"Warning: {sentence}", brief=True)
         for part in self.parts:
             if part.printed:
                 talk.result(f"\n{part.text()}")
 
-    def _page(self, picture: bytes) -> str:
+    def _page(self) -> str:
         """Compose the page."""
         job, fit = self.job, self.fit
         paragraphs = [job.described(fit)]
         if self.converged:
             paragraphs += self.checks
-        if fit.command:
-            paragraphs.append(f"The command: {fit.command}")
         made = f"{fit.made}, bayesrank {fit.version}, seed {fit.seed}"
         return report_html(
             fit.title or job.title,
             self.summary,
-            picture,
             paragraphs=paragraphs,
             verdict_too=self.headline,
             failures=self._failures,
             fit=self._good_fit,
-            warnings=self.checks if fit.quick or not self.converged else (),
+            warnings=[*self._warnings, *(self.checks if fit.quick or not self.converged else ())],
             notes=self.talk.notes,
             sections=self.parts,
+            command=fit.command,
             made=f"Quick answer. {made}" if fit.quick else made,
             file="ranks.csv",
             reading=job.reading,
             interval=fit.interval,
+            results={
+                "result": self.document(),
+                "pairs": self._pairs(),
+                "variants": sensitivity.as_variants(self.choices),
+            },
         )
+
+    def _pairs(self) -> dict[str, Any] | None:
+        """Compare each two of the first items, for the script of the page."""
+        items = self.summary.index[:MOST_COMPARED]
+        if len(items) < 2:
+            return None
+        return pair_results(self.posterior, items, pair_wins(self.job.data))
 
     def document(self) -> dict[str, Any]:
         """Return the result for JSON."""
@@ -222,7 +243,11 @@ class Report:
             "quick": bool(self.fit.quick),
             "fits": not self._failures,
             "converged": self.converged,
-            "warnings": [*self._failures, *([] if self.converged else self.checks)],
+            "warnings": [
+                *self._failures,
+                *self._warnings,
+                *([] if self.converged else self.checks),
+            ],
             "notes": self.talk.notes,
             "described": self.job.described(self.fit),
             "ranks": _records(self._table),

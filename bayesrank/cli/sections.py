@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.parts import Part, formatted, marked_png
+from bayesrank.cli.parts import Part, formatted, marked_svg
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
@@ -47,14 +47,14 @@ PLURALS = {"match": "matches", "ranking": "rankings"}
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
     """Show the probability of each place."""
-    picture = marked_png(plot_places(posterior, max_items=SHOWN), posterior)
+    picture = marked_svg(plot_places(posterior, max_items=SHOWN), posterior)
     return Part(
         "Places",
         paragraphs("places"),
         picture=picture,
         alt=f"Probability of each place for the first {min(SHOWN, len(summary))} items; "
         f"first place: {_figures_of(summary['p_best'].iloc[:NAMED])}",
-        files={"places.png": picture},
+        files={"places.svg": picture},
         printed=False,
     )
 
@@ -63,7 +63,7 @@ def wins(posterior: Any, summary: pd.DataFrame) -> list[Part]:
     """Show the probability that each item is better than each other one."""
     if len(summary) < 2:
         return []
-    picture = marked_png(plot_wins(posterior, max_items=SHOWN), posterior)
+    picture = marked_svg(plot_wins(posterior, max_items=SHOWN), posterior)
     part = Part(
         "Who beats whom",
         paragraphs("wins"),
@@ -71,7 +71,7 @@ def wins(posterior: Any, summary: pd.DataFrame) -> list[Part]:
         alt=f"Probabilities that one of the first {min(SHOWN, len(summary))} items beats another; "
         f"that {summary.index[0]} is better than "
         f"{_figures_of(summary['p_leader_better'].iloc[1 : NAMED + 1])}",
-        files={"wins.png": picture},
+        files={"wins.svg": picture},
         printed=False,
     )
     return [part]
@@ -173,7 +173,7 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
     `among` is the number of all rankings, if only some were predicted.
     """
     table = ranking_checks(posterior, draws=None)
-    picture = marked_png(plot_ranking_checks(table), posterior)
+    picture = marked_svg(plot_ranking_checks(table), posterior)
     what = sentence("checks", **_which_rankings(posterior, among))
     return _checked(table, what, remedy, picture)
 
@@ -189,7 +189,7 @@ def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
 def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
     """Compare simulated with observed matches, the largest deviations first."""
     table = match_checks(posterior, draws=None, by=by)
-    picture = marked_png(plot_match_checks(table), posterior)
+    picture = marked_svg(plot_match_checks(table), posterior)
     return _checked(table, sentence("checks_of_matches", by=by), "matches", picture)
 
 
@@ -216,7 +216,7 @@ def _checked(
         picture,
         f"Predictive checks: {count}",
         file,
-        files={file: table} | ({} if picture is None else {"checks.png": picture}),
+        files={file: table} | ({} if picture is None else {"checks.svg": picture}),
         printed=False,
         failures=paragraphs("misfit", **values) if keys and not fits.ok else (),
         fit=sentence("good_fit", **values),

@@ -34,7 +34,8 @@ from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
 from bayesrank.results.matches.outcomes import match_probability, outcome_probability
 from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
-from bayesrank.results.page.files import csv_bytes, figure_png, plain, whole_file
+from bayesrank.results.page.files import csv_bytes, figure_png, figure_svg, plain, whole_file
+from bayesrank.results.page.pair_results import pair_results
 from bayesrank.results.page.report import Section, report_html, table_text, verdict
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
@@ -71,6 +72,7 @@ __all__ = [
     "expected_kendall",
     "expected_reciprocal_rank",
     "figure_png",
+    "figure_svg",
     "first_places",
     "loo_by_ranker",
     "match_checks",
@@ -79,6 +81,7 @@ __all__ = [
     "ndcg",
     "next_matches",
     "outcome_probability",
+    "pair_results",
     "pair_wins",
     "place_probability",
     "plain",

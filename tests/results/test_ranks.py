@@ -162,12 +162,12 @@ def test_known_is_the_share_of_the_variance_that_the_data_took():
         rank_summary(u, prior_sd=0)
 
 
-def test_standing_is_by_group_and_without_a_prior_close_and_unknown_are_tied():
+def test_standing_is_by_group_and_without_a_prior_no_item_is_unknown():
     u = xr.DataArray(
         np.random.default_rng(0).normal([[2, 0], [0, 2]], 2, (2, 200, 2, 2)),
         dims=("chain", "draw", "year", "item"), coords={"item": ["a", "b"], "year": [1, 2]},
     )  # fmt: skip
     words = standing(rank_summary(u))
     assert words.to_dict() == {
-        (1, "a"): "leads", (1, "b"): "tied", (2, "b"): "leads", (2, "a"): "tied"
+        (1, "a"): "leads", (1, "b"): "close", (2, "b"): "leads", (2, "a"): "close"
     }  # fmt: skip

@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import json
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,7 +12,18 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 
-from bayesrank.results import Section, figure_png, rank_summary, report_html, table_text, verdict
+from bayesrank.data import Pairs
+from bayesrank.results import (
+    Section,
+    figure_svg,
+    pair_results,
+    pair_wins,
+    rank_summary,
+    report_html,
+    table_text,
+    verdict,
+)
+from bayesrank.results.page.report import answer
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -46,12 +59,13 @@ def summary(draws=((2.0, 1.0, 0.0), (3.0, 1.0, 0.0), (0.0, 1.0, -1.0), (2.0, 1.0
     return rank_summary(u, **more)
 
 
-PNG = figure_png(Figure(figsize=(1, 1)))
+SVG = figure_svg(Figure(figsize=(1, 1)))
+PICTURE = Section("Places", picture=SVG, alt="Where they are")
 
 
 def page(table=None, **more):
     table = summary() if table is None else table
-    return report_html("Beers", table, PNG, **({"paragraphs": ["Four draws."]} | more))
+    return report_html("Beers", table, **({"paragraphs": ["Four draws."]} | more))
 
 
 # The page
@@ -70,7 +84,7 @@ def test_a_browser_loads_nothing_and_runs_the_script_of_the_page_alone():
     allowed = dict(part.split(" ", 1) for part in policy.split("; "))
     assert allowed.pop("img-src") == "data:"
     for tag in ("style", "script"):
-        (text,) = found.texts[tag]
+        text = found.texts[tag][-1]  # the first script is data
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert allowed.pop(f"{tag}-src") == f"'sha256-{digest}'"
     assert allowed == dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'")
@@ -78,43 +92,100 @@ def test_a_browser_loads_nothing_and_runs_the_script_of_the_page_alone():
 
 
 def test_the_page_is_valid_html_with_title_picture_and_table():
-    found = Page(page())
+    found = Page(page(sections=[PICTURE]))
     assert found.texts["title"] == found.texts["h1"] == ["Beers"]
     tags = [tag for tag, _ in found.elements]
     assert (tags.count("img"), tags.count("table"), tags.count("tr")) == (1, 1, 4)
-    assert found.texts["h2"] == ["How to read this", "Ranks", "How this was made"]
+    assert found.texts["h2"] == ["How to read this", "Places", "How this was made"]
     assert found.texts["th"] == [
         "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Standing", "Utility"
     ]  # fmt: skip
     # utility of ale: 2 3 0 2; of bock: always 1; of cider: 0 0 -1 0
     assert found.texts["td"] == [
         *["ale", "1.2", "1", "2", "0.75", "1.00", "leads", "1.75 ± 1.26"],
-        *["bock", "1.8", "1", "2", "0.25", "1.00", "tied", "1.00 ± 0.00"],
+        *["bock", "1.8", "1", "2", "0.25", "1.00", "close", "1.00 ± 0.00"],
         *["cider", "3.0", "3", "3", "0.00", "1.00", "-0.25 ± 0.50"],
     ]
 
 
 def test_the_page_asks_nothing_of_the_network():
-    text = page()
+    text = page(sections=[PICTURE])
     found = Page(text)
-    assert [src[:22] for src in found.attributes("src")] == ["data:image/png;base64,"]
-    assert found.attributes("href") == ["#s0", "#s1", "#s2"]
-    assert found.attributes("id") == ["s0", "s1", "s2"]
+    assert [src[:26] for src in found.attributes("src")] == ["data:image/svg+xml;base64,"]
+    assert found.attributes("href") == []
+    assert found.attributes("id") == ["s0", "s1", "s2", "results"]
     assert not {"link", "iframe"} & {tag for tag, _ in found.elements}
-    assert [attrs for tag, attrs in found.elements if tag == "script"] == [{}]  # inside the page
+    data = {"type": "application/json", "id": "results"}
+    assert [attrs for tag, attrs in found.elements if tag == "script"] == [data, {}]
     assert not any(word in text for word in ("fetch(", "XMLHttp", "import(", "eval("))
     assert "http" not in text.replace(found.attributes("src")[0], "").replace("http-equiv", "")
     assert "url(" not in text
     assert "@import" not in text
 
 
-def test_the_picture_is_the_one_given():
-    (source,) = Page(page()).attributes("src")
-    assert base64.b64decode(source.split(",")[1]) == PNG
-    assert Page(page()).attributes("alt") == [
-        "Mean ranks and rank intervals, best first: ale 1.2 (1 to 2), bock 1.8 (1 to 2), "
-        "cider 3.0 (3 to 3)"
+def test_the_pictures_of_sections_are_the_ones_given():
+    found = Page(page(sections=[PICTURE]))
+    (source,) = found.attributes("src")
+    assert base64.b64decode(source.split(",")[1]) == SVG
+    assert found.attributes("alt") == ["Where they are"]
+
+
+def test_the_picture_of_the_leaders_has_bars_and_intervals_of_the_first_ten():
+    found = Page(page())
+    rows = [attrs for tag, attrs in found.elements if tag == "li" and "title" in attrs]
+    assert [row["title"] for row in rows] == [
+        "ale: best with probability 0.750, mean rank 1.25, rank 1 to 2",
+        "bock: best with probability 0.250, mean rank 1.75, rank 1 to 2",
+        "cider: best with probability 0.000, mean rank 3.00, rank 3 to 3",
     ]
+    assert [row.get("class") for row in rows] == ["leads", "close", None]
+    bars = [attrs["width"] for tag, attrs in found.elements if tag == "rect"]
+    assert bars == ["75.0%", "25.0%", "0.0%"]
+    lines = [(a["x1"], a["x2"]) for tag, a in found.elements if tag == "line" and "x1" in a]
+    assert lines == [("0.0%", "50.0%"), ("0.0%", "50.0%"), ("100.0%", "100.0%")]
+
+
+def test_of_many_items_the_first_twenty_are_shown_and_all_fold():
+    draws = np.random.default_rng(0).normal(np.linspace(4, 0, 30), 1, size=(50, 30))
+    text = page(summary(draws, names=[f"n{k}" for k in range(30)]))
+    found = Page(text)
+    assert sum(tag == "tr" for tag, _ in found.elements) == 1 + 20 + 1 + 30
+    assert len([a for tag, a in found.elements if tag == "li" and "title" in a]) == 10
+    assert "<summary>All 30 items</summary>" in text
+    assert "for the first 10 of 30 items" in text
+
+
+def test_the_results_are_in_the_page_and_cannot_end_their_element():
+    results = {"result": {"title": "</script><b>&\u202e"}}
+    text = page(results=results)
+    (found,) = re.findall('id="results">(.*)</script>', text)
+    assert json.loads(found) == results
+    assert not set("<&\u202e") & set(found)
+
+
+def test_pairs_of_items_are_compared_along_the_upper_triangle():
+    u = xr.DataArray(
+        [[[2.0, 1.0, 0.0], [3.0, 1.0, 1.0], [0.0, 1.0, -1.0]]],
+        dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]},
+    )  # fmt: skip
+    pairs = Pairs.from_matrix([[0, 3, 0], [1, 0, 0], [0, 2, 0]], items=["a", "b", "c"])
+    found = pair_results(u, ["b", "a", "c"], pair_wins(pairs))
+    # b, a: a is better in 2 of 3 draws; b, c: 1 > 0, 1 = 1, 1 > -1; a, c: always
+    assert found["better"] == [333, 833, 1000]
+    assert found["mean"] == [1.0, 1.667, 0.0]
+    assert found["sd"] == [1.53, 1.0, 0.58]
+    assert found["met"] == {0: [1.0, 3.0, 0.0], 1: [0.0, 2.0, 0.0]}
+    assert pair_results(u, ["a", "b"])["met"] is None
+
+
+def test_the_script_is_small():
+    script = Page(page()).texts["script"][-1]
+    assert len(script.encode()) < 15_000
+
+
+def test_the_command_stands_at_the_top():
+    text = page(command="bayesrank rank 'a <b>.csv'")
+    assert text.index("<code>bayesrank rank &#39;a &lt;b&gt;.csv&#39;</code>") < text.index("<h1>")
 
 
 def test_the_page_fits_narrow_screens():
@@ -122,41 +193,43 @@ def test_the_page_fits_narrow_screens():
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in [
         attrs for _, attrs in Page(text).elements
     ]
-    assert Page(text).attributes("class").count("wide") == 2  # picture and table scroll inside
+    found = Page(page(sections=[PICTURE]))
+    assert found.attributes("class").count("wide") == 2  # picture and table scroll inside
 
 
 def named(text):
     """Give a page where every text that can be chosen is this one."""
     table = summary(names=[text, "bock", "cider"])
-    return Page(report_html(text, table, PNG, paragraphs=[text], warnings=[text]))
+    return Page(report_html(text, table, paragraphs=[text], warnings=[text]))
 
 
 @pytest.mark.parametrize("nasty", ["<b>&", '"><script>alert(1)</script>', "{top}", "a&amp;b", "'"])
 def test_every_text_is_escaped(nasty):
     found = named(nasty)
     plain = named("plain").elements
-    # the picture's alternative text has the names
     assert [(tag, set(attrs)) for tag, attrs in found.elements] == [
         (tag, set(attrs)) for tag, attrs in plain
     ]
-    assert nasty in next(iter(found.attributes("alt")))
+    assert nasty in next(iter(found.attributes("title")))
     assert found.texts["title"] == found.texts["h1"] == [nasty]
     assert found.texts["td"][0] == nasty
-    assert found.texts["p"][0].startswith(f"{nasty} leads:")
+    assert found.texts["p"][0].startswith(f"{nasty} leads, and")
     assert found.texts["p"].count(nasty) == 2
 
 
 def test_warnings_are_set_apart_from_paragraphs():
     found = Page(page(warnings=["Beware."]))
-    assert found.attributes("class").count("warn") == 1
+    assert found.attributes("class").count("line warn") == 1
     assert {"Beware.", "Four draws."} < set(found.texts["p"])
-    assert "warn" not in Page(page()).attributes("class")
+    assert "line warn" not in Page(page()).attributes("class")
+    long = page(warnings=["Beware of it. There is more."])
+    assert "<summary>Beware of it.</summary><p>There is more.</p></details>" in long
 
 
 def test_what_the_model_fails_in_comes_first():
     text = page(failures=["It fails."], warnings=["Beware."])
-    assert Page(text).attributes("class").count("warn misfit") == 1
-    assert text.index("leads:") < text.index("It fails.") < text.index("Beware.")
+    assert Page(text).attributes("class").count("line warn misfit") == 1
+    assert text.index("leads, and") < text.index("It fails.") < text.index("Beware.")
     assert text.index("Beware.") < text.index(">How to read this</h2>") < text.index("Four draws.")
 
 
@@ -164,7 +237,7 @@ def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
     text = page(fit="It fits.", notes=["One row was left out."], made="today", file="ranks.csv")
     found = Page(text)
     assert found.texts["h2"][1] == "Notes on the data"
-    assert text.index("leads:") < text.index("It fits.") < text.index("One row was left out.")
+    assert text.index("leads, and") < text.index("It fits.") < text.index("One row was left out.")
     assert '<p class="made">today</p>' in text
     assert '<a href="ranks.csv">ranks.csv</a>' in text
     assert "Whether the model fits" in text
@@ -176,7 +249,7 @@ def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2))
     assert "better than all other items jointly, with probability 0.95 or more" in text
     assert "<b>P(top 2)</b>" in text
-    assert Page(text).attributes("class").count("tied") == 1  # bock
+    assert Page(text).attributes("class").count("close") == 2  # bock, in picture and table
     assert "with probability 0.5. " in page(interval=0.5)
 
 
@@ -210,7 +283,7 @@ def test_the_table_has_a_line_for_each_item_and_counts_the_others():
         "item                                      mean rank     ranks  P(best)  P(top 3)"
         "  standing",
         "a name of more than one line                    1.5       1-2     0.50      1.00  leads",
-        f"{'x' * 39}…        1.5       1-2     0.50      1.00  tied",
+        f"{'x' * 39}…        1.5       1-2     0.50      1.00  close",
         "... and 1 more",
     ]
 
@@ -231,16 +304,12 @@ def test_sentences_in_a_table_wrap_and_numbers_do_not():
     assert "<td>1</td>" in text
 
 
-def test_ratings_and_tiers_are_shown_where_the_summary_has_them():
-    table = summary().assign(elo=[1200.4, 999.6, 800], tier=[1, 1, 2])
+def test_ratings_are_shown_where_the_summary_has_them():
+    table = summary().assign(elo=[1200.4, 999.6, 800])
     head, *rows = table_text(table).splitlines()
-    assert head.split()[-3:] == ["elo", "tier", "standing"]
-    assert [row.split()[5:7] for row in rows] == [["1200", "1"], ["1000", "1"], ["800", "2"]]
-    assert Page(page(table)).texts["th"][6:9] == ["Elo", "Tier", "Standing"]
-    assert "The order within a tier is open." in page(table)
-    one = table.assign(tier=1)  # which says nothing
-    assert "tier" not in table_text(one)
-    assert "tier" not in page(one).lower()
+    assert head.split()[-2:] == ["elo", "standing"]
+    assert [row.split()[5] for row in rows] == ["1200", "1000", "800"]
+    assert Page(page(table)).texts["th"][6:8] == ["Elo", "Standing"]
 
 
 def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
@@ -276,7 +345,7 @@ def test_close_and_unknown_are_two_words():
     assert " One other item is close and may be better: bock." in said
     assert " One other item may be better, because there are too few data: cider." in said
     text = page(table)
-    assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [1, 1]
+    assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [2, 2]
     assert "narrowed their variance by less than half" in text
     assert "There are few data about the leader" in verdict(table.assign(known=0.2))
 
@@ -292,10 +361,24 @@ def test_names_cannot_steer_the_terminal(nasty):
 # The verdict
 
 
+def test_the_answer_is_one_sentence():
+    assert answer(summary()) == (
+        "ale leads, and is the best with probability 0.75, but bock may be better."
+    )
+    assert answer(summary([[2.0, 1.0, 0.0]] * 3)) == (
+        "ale leads, and is the best with probability more than 0.99."
+    )
+    draws = np.random.default_rng(0).normal(size=(100, 5))
+    _, two, three, four, five = summary(draws, names=list("abcde")).index
+    assert answer(summary(draws, names=list("abcde"))).endswith(" but 4 other items may be better.")
+    some = summary(draws, names=list("abcde")).drop(index=five)
+    assert answer(some).endswith(f" but {two}, {three} and {four} may be better.")
+
+
 def test_the_verdict_names_the_leader_and_who_is_tied():
     assert verdict(summary()) == (
-        "ale leads: mean rank 1.2, best with probability 0.75. One other item cannot be "
-        "separated from the leader: bock."
+        "ale leads: mean rank 1.2, best with probability 0.75. One other item is close and "
+        "may be better: bock."
     )
 
 
@@ -304,7 +387,7 @@ def test_the_verdict_names_some_of_many():
     table = summary(draws, names=list("abcdefghi"))
     names = table.index.tolist()
     assert (
-        f" 8 other items cannot be separated from the leader: {', '.join(names[1:6])} and 3 more."
+        f" 8 other items are close and may be better: {', '.join(names[1:6])} and 3 more."
         in verdict(table)
     )
     assert " more." not in verdict(summary(draws[:, :6], names=names[:6]))

@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 from arviz import PlotCollection
+from matplotlib import rc_context
 from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["csv_bytes", "figure_png", "plain", "whole_file"]
+__all__ = ["csv_bytes", "figure_png", "figure_svg", "plain", "whole_file"]
 
 FORMULA = re.compile(r"[=+\-@\t]")  # first character of a spreadsheet formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -78,6 +79,16 @@ def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -
         figure = figure.viz["figure"].item()
     buffer = io.BytesIO()
     figure.get_figure(root=True).savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+def figure_svg(figure: Figure | SubFigure | PlotCollection) -> bytes:
+    """Render a figure or a `PlotCollection` as SVG; its text stays text, in fonts of the reader."""
+    if isinstance(figure, PlotCollection):
+        figure = figure.viz["figure"].item()
+    buffer = io.BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "bayesrank"}):
+        figure.get_figure(root=True).savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
 
 

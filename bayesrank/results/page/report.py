@@ -3,7 +3,9 @@
 import base64
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -34,11 +36,13 @@ OPTIONAL = {
     "last_seen": ("last seen", ""),
     "elo": ("elo", ".0f"),
     "lower": ("lower", ".2f"),
-    "tier": ("tier", ",.0f"),
 }
+SURE, SURE_DIGITS = 0.995, "0.99"  # larger probabilities would round to 1.00
+LEADERS = 10  # items in the picture
+FIRST_ROWS = 20  # rows of the table of ranks that are not folded
+FEW = 3  # most items that the first sentence names
 # Phrases for items that may be better than the leader: for one item, for several
 MAYBE_BETTER = {
-    "tied": ("cannot be separated from the leader", "cannot be separated from the leader"),
     "close": ("is close and may be better", "are close and may be better"),
     "unknown": (
         "may be better, because there are too few data",
@@ -51,8 +55,8 @@ MAYBE_BETTER = {
 class Section:
     """A heading with paragraphs, a picture and a table below it.
 
-    `picture` is a PNG from `figure_png`, and `alt` describes it. The cells of `table` are text; the
-    index is the first column. `file` names the file with the whole table, next to the page.
+    `picture` is an SVG from `figure_svg`, and `alt` describes it. The cells of `table` are text;
+    the index is the first column. `file` names the file with the whole table, next to the page.
 
     Examples
     --------
@@ -77,6 +81,43 @@ class Section:
         if self.table is not None:
             lines.append(_shortened(self.table, len(self.table)))
         return plain("\n".join([*lines, *self.paragraphs]))
+
+
+def answer(summary: pd.DataFrame) -> str:
+    """Answer in one sentence which item is best, and how sure that is.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As in `verdict`.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, -1.0], [2.0, 1.0, 0.0]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["ale", "bock", "cider"]})
+    >>> answer(rank_summary(u))
+    'ale leads, and is the best with probability 0.75, but bock may be better.'
+    """
+    _require_one_group(summary)
+    leader = summary.iloc[0]
+    chance = _chance(leader["p_best"])
+    sentence = f"{plain(leader.name)} leads, and is the best with probability {chance}"
+    others = list(map(plain, summary.index[1:][summary["tied_with_leader"].iloc[1:]]))
+    if not others:
+        return f"{sentence}."
+    if len(others) > FEW:
+        return f"{sentence}, but {len(others)} other items may be better."
+    names = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    return f"{sentence}, but {names} may be better."
+
+
+def _chance(probability: float) -> str:
+    """Write a probability with two digits, without calling it certain."""
+    if probability >= SURE:
+        return f"more than {SURE_DIGITS}"
+    return f"{probability:.2f}"
 
 
 def verdict(summary: pd.DataFrame) -> str:
@@ -135,8 +176,8 @@ def table_text(summary: pd.DataFrame) -> str:
     Parameters
     ----------
     summary : DataFrame
-        From `rank_summary`, one group. The optional columns rankings, matches, last_seen, elo,
-        lower and tier are also shown. If it has the column lower, rows are sorted by it.
+        From `rank_summary`, one group. The optional columns rankings, matches, last_seen,
+        elo and lower are also shown. If it has the column lower, rows are sorted by it.
 
     Raises
     ------
@@ -152,7 +193,6 @@ def table_text(summary: pd.DataFrame) -> str:
 def report_html(
     title: str,
     summary: pd.DataFrame,
-    picture: bytes,
     *,
     paragraphs: Sequence[str],
     verdict_too: str = "",
@@ -161,10 +201,12 @@ def report_html(
     fit: str = "",
     notes: Sequence[str] = (),
     sections: Sequence[Section] = (),
+    command: str = "",
     made: str = "",
     file: str = "",
     reading: str | None = None,
     interval: float = 0.94,
+    results: Mapping[str, Any] | None = None,
 ) -> str:
     """Write the page as HTML that makes no requests; every text is escaped.
 
@@ -174,24 +216,27 @@ def report_html(
         Title of the page.
     summary : DataFrame
         As in `table_text`, made with the probability `interval`.
-    picture : bytes
-        A PNG from `figure_png`.
     paragraphs : sequence of str
         How the result was made, the last section of the page.
     verdict_too : str
         Further sentences of the verdict.
     failures, warnings : sequence of str
-        Highlighted paragraphs below the verdict: failed checks of the model, then warnings.
+        Failed checks of the model, then warnings. The first sentence of each is a line below the
+        answer, and the others fold.
     fit : str
-        Paragraph below the verdict if the model fits.
+        Such a line if the model fits.
     notes, sections : sequences of str and of Section
-        Notes on the data, and sections after the table.
-    made, file : str
-        A line below the heading, and the name of the file with the table, next to the page.
+        Notes on the data, and sections after the table; all of them fold.
+    command, made, file : str
+        The command at the top, a line at the bottom, and the name of the file with the table, next
+        to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
     interval : float
         Probability of the rank intervals.
+    results : mapping, optional
+        Results that the page contains as JSON. Its script reads pairs, from `pair_results`, and
+        variants.
 
     Raises
     ------
@@ -202,26 +247,83 @@ def report_html(
     ordered, words = _sorted(summary)
     table = (
         _rank_table(ordered, words, len(ordered)).drop(columns="ranks").rename(columns=_capitalised)
-    )
+    ).rename_axis("Item")
+    many = len(table) > FIRST_ROWS
     return _template().render(
         title=title,
+        command=command,
         made=made,
+        answer=f"{answer(summary)} {verdict_too}".rstrip(),
         verdict=f"{verdict(summary)} {verdict_too}".rstrip(),
-        failures=failures,
-        warnings=warnings,
-        fit=fit,
+        failures=list(map(_line, failures)),
+        warnings=list(map(_line, warnings)),
+        fit=_line(fit) if fit else None,
         notes=notes,
         columns=[*_optional_columns(summary), *({"known"} & {*summary.columns})],
         top=_top(summary),
         reading=reading or READING,
         interval=f"{interval:g}",
         tied_prob=TIED,
-        picture=picture,
-        alt=_rank_alt(summary),
-        ranks=_grid(table.rename_axis("Item"), list(words)),
+        leaders=_leaders(ordered, words),
+        first_ranks=_grid(table.head(FIRST_ROWS), list(words)[:FIRST_ROWS]),
+        all_ranks=_grid(table, list(words)) if many else None,
         file=file,
         sections=[*sections, Section("How this was made", paragraphs)],
+        results=Markup(_json(results or {})),
     )
+
+
+class _Line(NamedTuple):
+    """The first sentence of a text, and the others."""
+
+    first: str
+    rest: str
+
+
+def _line(text: str) -> _Line:
+    """Cut a text after its first sentence."""
+    first, *rest = re.split(r"(?<=[.?!]) (?=[A-Z(])", plain(text), maxsplit=1)
+    return _Line(first, " ".join(rest))
+
+
+def _json(results: Mapping[str, Any]) -> str:
+    """Write results as JSON that cannot end the element which contains it."""
+    text = json.dumps(results, separators=(",", ":"))
+    return text.replace("<", r"\u003c").replace("&", r"\u0026")
+
+
+class _Leaders(NamedTuple):
+    """The picture of the first items: widths and positions are in percent."""
+
+    rows: list[dict[str, str]]
+    of: int
+    last: int
+
+
+def _leaders(summary: pd.DataFrame, words: pd.Series) -> _Leaders:
+    """Lay out the picture of the first items: P(best) as bars, ranks as intervals."""
+    shown = summary.head(LEADERS)
+    last = int(max(shown["rank_high"].max(), 2))
+
+    def place(rank: float) -> str:
+        return f"{100 * (rank - 1) / (last - 1):.1f}"
+
+    rows = [
+        {
+            "name": str(name),
+            "standing": words.iloc[k],
+            "p_best": f"{row['p_best']:.2f}",
+            "width": f"{100 * row['p_best']:.1f}",
+            "ranks": f"{row['rank_low']}–{row['rank_high']}",
+            "x": place(row["mean_rank"]),
+            "x1": place(row["rank_low"]),
+            "x2": place(row["rank_high"]),
+            "title": f"{name}: best with probability {row['p_best']:.3f}, mean rank "
+            f"{row['mean_rank']:.2f}, rank {row['rank_low']} to {row['rank_high']}",
+        }
+        for k, (name, row) in enumerate(zip(shown.index, shown.to_dict("records"), strict=True))
+    ]
+    return _Leaders(rows, len(summary), last)
 
 
 def _capitalised(heading: str) -> str:
@@ -240,7 +342,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["grid"] = _grid
-    environment.filters["base64"] = lambda png: base64.b64encode(png).decode("ascii")
+    environment.filters["base64"] = lambda svg: base64.b64encode(svg).decode("ascii")
     style, script = (
         (files(__package__) / name).read_text("utf-8") for name in ("page.css", "page.js")
     )
@@ -305,16 +407,6 @@ def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFr
     return table
 
 
-def _rank_alt(summary: pd.DataFrame) -> str:
-    """Write the alternative text of the picture of ranks."""
-    shown = [
-        f"{name} {row.mean_rank:.1f} ({row.rank_low} to {row.rank_high})"
-        for name, row in summary.head(5).iterrows()
-    ]
-    more = f", and {len(summary) - 5} more" if len(summary) > 5 else ""
-    return f"Mean ranks and rank intervals, best first: {', '.join(shown)}{more}"
-
-
 def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """Sort the summary and its standings by the column lower, if there is one."""
     words = standing(summary)
@@ -325,9 +417,8 @@ def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def _optional_columns(summary: pd.DataFrame) -> list[str]:
-    """Find the optional columns of a summary; tiers count only if there are several."""
-    found = [name for name in OPTIONAL if name in summary]
-    return [name for name in found if name != "tier" or summary[name].max() > 1]
+    """Find the optional columns of a summary."""
+    return [name for name in OPTIONAL if name in summary]
 
 
 def _require_one_group(summary: pd.DataFrame) -> None:

@@ -182,8 +182,8 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     -------
     Series of str
         "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
-        is "unknown" instead if the data left more than half of its prior variance. Without the
-        column known, which needs `prior_sd` in `rank_summary`, tied items are "tied".
+        is "unknown" instead if the data left more than half of its prior variance; this needs the
+        column known, from `prior_sd` in `rank_summary`.
 
     Examples
     --------
@@ -193,10 +193,8 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     {'a': 'leads', 'c': 'unknown', 'b': ''}
     """
     tied = summary["tied_with_leader"].to_numpy(bool)
-    if "known" in summary:
-        word = np.where(summary["known"] < LITTLE, "unknown", "close")
-    else:
-        word = np.full(len(summary), "tied")
+    little = summary["known"] < LITTLE if "known" in summary else np.zeros(len(summary), bool)
+    word = np.where(little, "unknown", "close")
     words = pd.Series(np.where(tied, word, ""), summary.index, dtype=object)
     # the leader is the first row of its group, the levels of the index before the item
     grouped = isinstance(summary.index, pd.MultiIndex)
