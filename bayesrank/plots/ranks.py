@@ -239,11 +239,11 @@ def _handles_of_tied(summary: xr.Dataset, dim: str, colours: Mapping[str, str]) 
     tied, leading = summary["tied_with_leader"], colours.get("tied", LEADING)
     if tied.ndim > 1:
         single = (tied.sum(dim) == 1).all()
-        words = "the leader" if single else "not distinguishable from the leader"
-        return [handle(f"{words} of the panel", leading)]
+        words = "" if single else ", and items close to it"
+        return [handle(f"the leader of the panel{words}", leading)]
     if "known" not in summary:
         n = int(tied.sum())
-        words = f"not distinguishable from the leader ({n} {dim}s)" if n > 1 else "the leader"
+        words = f"the leader, and {n - 1} close to it" if n > 1 else "the leader"
         return [handle(words, leading)]
     unknown = int(_unknown(summary, dim).sum())
     close = int(tied.sum()) - unknown - 1

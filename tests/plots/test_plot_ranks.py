@@ -61,7 +61,7 @@ def test_the_best_is_on_top_and_rank_one_on_the_left():
 def test_the_legend_says_what_colours_and_lines_mean():
     n = int(rank_summary(posterior(10), tied_prob=0.9)["tied_with_leader"].sum())
     assert legend_of(plot_ranks(posterior(10), ci_prob=0.945, tied_prob=0.9)) == [
-        f"not distinguishable from the leader ({n} items)",
+        f"the leader, and {n - 1} close to it",
         "worse, jointly with probability ≥ 0.9",
         "mean rank",
         "50% interval",
@@ -70,7 +70,7 @@ def test_the_legend_says_what_colours_and_lines_mean():
     assert legend_of(plot_ranks(posterior(3, sd=0.01)))[0] == "the leader"
     # colours that do not occur are not explained
     assert legend_of(plot_ranks(posterior(3, sd=50)))[:2] == [
-        "not distinguishable from the leader (3 items)", "mean rank"
+        "the leader, and 2 close to it", "mean rank"
     ]  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def test_a_given_panel_is_explained_in_its_label():
     n = int(rank_summary(posterior(8))["tied_with_leader"].sum())
     assert left.get_xlabel().split("\n") == [
         "Rank (1 = best): mean, 50% and 94% interval",
-        f"blue: not distinguishable from the leader ({n} items)",
+        f"blue: the leader, and {n - 1} close to it",
         "6 of 8 items",
     ]
     assert len(boxes(left)) == 6
@@ -149,7 +149,7 @@ def test_every_label_of_a_further_dim_has_a_panel_with_its_own_summary():
             axes_of(pc, category=label), table.loc[label].loc[order], half.loc[label, :].loc[order]
         )
     assert len(figure_of(pc).axes) == 2
-    assert legend_of(pc)[0] == "not distinguishable from the leader of the panel"
+    assert legend_of(pc)[0] == "the leader of the panel, and items close to it"
 
 
 def test_panels_of_two_dims_are_named_by_both_and_those_of_days_without_hours():
