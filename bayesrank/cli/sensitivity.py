@@ -7,7 +7,7 @@ compared with the same fit of the choices that were made.
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,6 @@ from bayesrank.cli.parts import Part
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
 from bayesrank.results import rank_summary
-
-if TYPE_CHECKING:
-    from bayesrank.cli.job import Job
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 DRAWS = 500  # per chain, for probabilities with two digits
@@ -35,7 +32,8 @@ def readings(file: Path, columns: RankColumns, rankings: Rankings) -> dict[str, 
         return {}
     from bayesrank.cli.read_rankings import read_rankings
 
-    codes, other = ", ".join(columns.last_block or columns.empty), {}
+    codes = ", ".join(columns.last_block or columns.empty)
+    other: dict[str, RankColumns] = {}
     if columns.last_block:
         empty = (*columns.empty, *columns.last_block)
         other[f"{codes} not ranked"] = replace(
@@ -58,7 +56,7 @@ def readings(file: Path, columns: RankColumns, rankings: Rankings) -> dict[str, 
     return out
 
 
-def choices(job: "Job", scale: float, others: Mapping[str, Rankings]) -> dict[str, pd.Series]:
+def choices(job: Any, scale: float, others: Mapping[str, Rankings]) -> dict[str, pd.Series]:
     """Compute P(best) under other choices, the leader first; empty if that is not cheap.
 
     The first entry has the choices that were made.
@@ -77,7 +75,7 @@ def choices(job: "Job", scale: float, others: Mapping[str, Rankings]) -> dict[st
     return out
 
 
-def _leaders(job: "Job", data: Pairs | Rankings, scale: float) -> pd.Series:
+def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.Series:
     """Fit one choice, and return P(best) by mean rank."""
     from bayesrank.inference import fit_dynamic, fit_pairs
 
@@ -91,7 +89,8 @@ def _leaders(job: "Job", data: Pairs | Rankings, scale: float) -> pd.Series:
             random_seed=job.fit.seed,
         )  # fmt: skip
         draws = found.draws(**settings)
-    return rank_summary(draws["posterior"]["utility"], top=1)["p_best"]
+    table = rank_summary(draws["posterior"]["utility"], top=1)
+    return table["p_best"]
 
 
 def section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
@@ -99,7 +98,8 @@ def section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
     if not found:
         return None
     expected = found[AS_MADE].index[0]
-    rows, changed = {}, []
+    rows: dict[str, list[str]] = {}
+    changed: list[tuple[str, str]] = []
     for label, p_best in found.items():
         first = p_best.index[0]
         # two items that lead by turns are one answer: neither is clearly ahead
