@@ -22,6 +22,7 @@ from .distributions import (
     Davidson as Davidson,
     GeneralizedMallows as GeneralizedMallows,
     Mallows as Mallows,
+    MaxDiff as MaxDiff,
     Mixture as Mixture,
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,

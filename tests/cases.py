@@ -215,6 +215,131 @@ PLACKETT_LUCE = [
     ),
 ]
 
+BAD_SCALES = {
+    f"a scale of {value}": (
+        "stage_scale must be finite and not negative",
+        {"stage_scale": [1.0, value]},
+    )
+    for value in (-0.1, np.nan, np.inf)
+}
+
+
+def _staged_logp(utility: np.ndarray, ranks: np.ndarray, stage_scale: np.ndarray) -> float:
+    """Choice after choice, each with its scale; the rest of a ranking at random."""
+    scale = np.append(stage_scale, np.zeros(ranks.size))
+    terms = [scale[m] * utility[ranks >= m + 1] for m in range(ranks.max(initial=1) - 1)]
+    chosen = [float(scale[m] * utility[ranks == m + 1][0]) for m in range(len(terms))]
+    return sum(chosen) - sum(float(logsumexp(u)) for u in terms)
+
+
+PLACKETT_LUCE += [
+    Case(
+        "PlackettLuce: scales of two stages",
+        br.PlackettLuce.dist,
+        np.array([0.3, 1.2, -0.5, 0.1]),
+        _staged_logp,
+        _full_rankings(4),
+        {"stage_scale": np.array([1.5, 0.6])},
+        more_values=np.concatenate([_of_sizes(1, 3), _of_sizes(1, 1, 2)]),
+        bad_values=NO_RANKS | {"two bests": [1, 1, 2, 3], "a block between": [1, 2, 2, 3]},
+        bad_parameters=NOT_FINITE | BAD_SCALES,
+    ),
+    Case(
+        "PlackettLuce: scales, the best two of some slots",
+        br.PlackettLuce.dist,
+        np.array([0.3, -9.0, 1.2, -0.5, 20.0, 0.1]),
+        _staged_logp,
+        _spread(_of_sizes(1, 1, 2), MASK),
+        {
+            "where": MASK,
+            "sizes": np.array([1, 1, 2]),
+            "stage_scale": np.array([1.0, 0.4, 0.2, 0.1, 3.0]),
+        },
+        bad_values={
+            "a full ranking": [1, 0, 2, 3, 0, 4],
+            "the best one": [1, 0, 2, 2, 0, 2],
+            "slots that are not in use": [0, 1, 2, 3, 3, 0],
+        },
+        in_jax=False,
+    ),
+]
+
+
+# MaxDiff. A function for every method, because functions are compiled once for each.
+
+MARLEY = partial(br.MaxDiff.dist, method="marley")
+
+
+def _best_worst(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return ranks == 1, (ranks == ranks.max(initial=0)) & (ranks > 1)
+
+
+def _sequential_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
+    best, worst = _best_worst(ranks)
+    first = utility[best][0] - logsumexp(utility)
+    return float(first - utility[worst][0] - logsumexp(-utility[~best]))
+
+
+def _marley_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
+    best, worst = _best_worst(ranks)
+    pairs = [x - y for x, y in permutations(utility, 2)]
+    return float(utility[best][0] - utility[worst][0] - logsumexp(pairs))
+
+
+NO_CHOICES = {
+    "two bests": [1, 1, 2, 3],
+    "two worsts": [1, 2, 3, 3],
+    "a full ranking": [1, 2, 3, 4],
+    "only the best": [1, 2, 2, 2],
+    "one block": [1, 1, 1, 1],
+}
+
+MAX_DIFF = [
+    case
+    for method, dist, oracle in (
+        ("sequential", br.MaxDiff.dist, _sequential_logp),
+        ("marley", MARLEY, _marley_logp),
+    )
+    for case in (
+        Case(
+            f"MaxDiff {method}: four items",
+            dist,
+            np.array([0.3, 1.2, -0.5, 0.1]),
+            oracle,
+            _of_sizes(1, 2, 1),
+            bad_values=NO_RANKS | NO_CHOICES,
+            bad_parameters=NOT_FINITE,
+            in_jax=method == "marley",
+        ),
+        Case(
+            f"MaxDiff {method}: some slots",
+            dist,
+            np.array([0.3, -9.0, 1.2, -0.5, 20.0, 0.1]),
+            oracle,
+            _spread(_of_sizes(1, 2, 1), MASK),
+            {"where": MASK},
+            bad_values={
+                "slots that are not in use": [0, 1, 2, 2, 3, 0],
+                "an empty slot in use": [1, 0, 2, 3, 0, 0],
+                "only the best": [1, 0, 2, 2, 0, 2],
+            },
+            bad_parameters={
+                "nan": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.nan, -0.5, 20.0, 0.1]}),
+            },
+            in_jax=False,
+        ),
+        Case(
+            f"MaxDiff {method}: a set of two",
+            dist,
+            np.array([0.3, 1.2]),
+            oracle,
+            _full_rankings(2),
+            bad_values={"one block": [1, 1], "only one": [1, 0]},
+            in_jax=False,
+        ),
+    )
+]
+
 
 # PMOP. A function for every form, because functions are compiled once for each.
 
@@ -522,4 +647,4 @@ MIXTURE = [
 ]
 
 
-CASES = [*PLACKETT_LUCE, *PMOP, *PAIRS, *MPM, *MIXTURE]
+CASES = [*PLACKETT_LUCE, *MAX_DIFF, *PMOP, *PAIRS, *MPM, *MIXTURE]

@@ -61,6 +61,7 @@ WINGS = {
     "likelihoods.pairs": "ops",
     "likelihoods.mallows": "ops",
     "likelihoods.mixture": "ops",
+    "likelihoods.choices": "ops",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",

@@ -7,6 +7,7 @@ schema.
 from bayesrank.distributions.bpr import BPR
 from bayesrank.distributions.generalized_mallows import GeneralizedMallows
 from bayesrank.distributions.mallows import Mallows
+from bayesrank.distributions.max_diff import MaxDiff
 from bayesrank.distributions.mixture import Mixture
 from bayesrank.distributions.mpm import MPM
 from bayesrank.distributions.observed import set_observed
@@ -23,6 +24,7 @@ __all__ = [
     "Davidson",
     "GeneralizedMallows",
     "Mallows",
+    "MaxDiff",
     "Mixture",
     "PlackettLuce",
     "RaoKupper",

@@ -37,6 +37,7 @@ __all__ = [
     "by_axes",
     "by_items",
     "by_row",
+    "by_stage",
     "dims_of",
     "flat_places",
     "has_dims",
@@ -47,7 +48,7 @@ __all__ = [
     "utility_by_name",
 ]
 
-RANKING, SLOT = "ranking", "slot"
+RANKING, SLOT, STAGE = "ranking", "slot", "stage"
 Readings = Mapping[tuple[str, ...], str]  # axes, and what they mean
 EMPTY: Mapping[Any, str] = MappingProxyType({})
 
@@ -152,6 +153,26 @@ def by_row(rankings: Rankings, *more: str) -> dict[tuple[str, ...], str]:
     """
     rows = [RANKING, *rankings.groups, *([RANKER] if _rank_often(rankings) else [])]
     return {(row, *more): f"one per {' and '.join((row, *more))}" for row in rows}
+
+
+def by_stage(
+    name: str, parameter: str, value: Any, rankings: Rankings, dims: Any, *, single: bool = False
+) -> Named:
+    """Read a parameter by stage, and by ranking, ranker or groups.
+
+    With `single`, it may also have one value for all stages, and the result has no stages then.
+    """
+    stages = np.arange(1, max(rankings.n_items, 2))
+    readings: dict[tuple[str, ...], str] = {(): "one for all stages"} if single else {}
+    readings |= {(STAGE,): "one per stage"} | by_row(rankings, STAGE)
+    return by_axes(
+        name,
+        parameter,
+        value,
+        readings,
+        rankings_axes(rankings, dims, {STAGE: stages}, says=False, first=(STAGE,)),
+        also=(RANKING, RANKER, *rankings.groups),
+    )
 
 
 def utility_by_name(

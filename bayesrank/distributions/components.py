@@ -36,10 +36,17 @@ from bayesrank.distributions.mallows_variables import (
     name_of_distance,
     with_n_slots,
 )
+from bayesrank.distributions.max_diff import MaxDiffRV, check_best_worst
 from bayesrank.distributions.observed import same_value
 from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
 from bayesrank.distributions.orders import fits
-from bayesrank.distributions.plackett_luce import STAGES, PlackettLuceRV
+from bayesrank.distributions.plackett_luce import (
+    STAGES,
+    PlackettLuceRV,
+    StagedPlackettLuceRV,
+    check_staged,
+    with_stages,
+)
 from bayesrank.distributions.pmop import PMOPRV, log_weights
 from bayesrank.likelihoods.mallows import (
     known_items,
@@ -60,8 +67,10 @@ __all__ = [
     "GeneralizedMallowsComponent",
     "Given",
     "MallowsComponent",
+    "MaxDiffComponent",
     "PMOPComponent",
     "PlackettLuceComponent",
+    "StagedPlackettLuceComponent",
 ]
 
 
@@ -207,6 +216,80 @@ class PlackettLuceComponent(Component):
         """Name the parameters of `PlackettLuceRV`."""
         slots = p.utility[:, data.item], data.where, data.sizes
         return PlackettLuceRV.named(slots)
+
+
+class StagedPlackettLuceComponent(Component):
+    """Plackett-Luce with a utility per component and item, and a scale at each stage."""
+
+    rv_type = StagedPlackettLuceRV
+    parameters = MappingProxyType(
+        {"utility": "component,item", "stage_scale": "component_of_scales,stage"}
+    )
+
+    @classmethod
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+        utility, where, sizes, _ = inputs
+        _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
+        utility, n_items = given.by_item("utility"), given.rankings.n_items
+        readings = {(): "one for all", (STAGE,): "one per stage"}
+        readings[COMPONENT, STAGE] = "one per component and stage"
+        scale = given.read("stage_scale", readings, stage=np.arange(1, max(n_items, 2)))
+        return {
+            "utility": utility,
+            "stage_scale": pt.atleast_2d(with_stages(scale, n_items).value),
+        }
+
+    @classmethod
+    def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
+        check_staged(name, rankings.ranks, rankings.labels)
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        return StagedPlackettLuceRV.logp(ranks, cls._slot_parameters(p, data)).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        return StagedPlackettLuceRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
+
+    @classmethod
+    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+        """Name the parameters of `StagedPlackettLuceRV`."""
+        slots = p.utility[:, data.item], data.where, data.sizes, p.stage_scale[:, None, :]
+        return StagedPlackettLuceRV.named(slots)
+
+
+class MaxDiffComponent(Component):
+    """Best-worst choices with a utility per component and item."""
+
+    rv_type = MaxDiffRV
+    parameters = MappingProxyType({"utility": "component,item", "method": ""})
+
+    @classmethod
+    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+        utility, where, method = inputs
+        _refuse_slots(given.name, "MaxDiff", utility, where)
+        return {"utility": given.by_item("utility"), "method": method}
+
+    @classmethod
+    def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:
+        check_best_worst(name, rankings.ranks, rankings.labels)
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        return MaxDiffRV.logp(ranks, cls._slot_parameters(p, data)).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        return MaxDiffRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
+
+    @classmethod
+    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
+        """Name the parameters of `MaxDiffRV`."""
+        return MaxDiffRV.named((p.utility[:, data.item], data.where, p.method))
 
 
 class PMOPComponent(Component):
@@ -360,6 +443,8 @@ class GeneralizedMallowsComponent(Component):
 
 FAMILIES = (
     PlackettLuceComponent,
+    StagedPlackettLuceComponent,
+    MaxDiffComponent,
     PMOPComponent,
     MallowsComponent,
     GeneralizedMallowsComponent,
@@ -369,12 +454,12 @@ BY_RV: Mapping[Any, type[Component]] = MappingProxyType(
 )
 
 
-def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any) -> None:
+def _refuse_slots(name: str, family: str, utility: Any, where: Any, sizes: Any = None) -> None:
     """Raise if a component sets the slots in use or the sizes of blocks."""
     everywhere = pt.cast(pt.as_tensor_variable(pt.ones_like(utility, dtype=bool)), "bool")
     for option, given in (
         ("where", not equal_computations([where], [everywhere])),
-        ("sizes", sizes.type.shape[-1] != 0),
+        ("sizes", sizes is not None and sizes.type.shape[-1] != 0),
     ):
         if given:
             raise TypeError(_brought(name, family, option))

@@ -19,7 +19,7 @@ from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.by_name import Named
+from bayesrank.distributions.by_name import Named, by_stage
 from bayesrank.distributions.mallows import consensus_parameters
 from bayesrank.distributions.mallows_variables import (
     GeneralizedMallowsRV,
@@ -34,7 +34,7 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.observed_mallows import alpha_by_name, observe_stages
+from bayesrank.distributions.observed_mallows import observe_stages
 from bayesrank.distributions.orders import observed_orders
 from bayesrank.likelihoods.mallows import known_items
 
@@ -182,7 +182,7 @@ def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Name
     """Read concentrations by stage, and by ranking, ranker or groups."""
     if alpha is None or (np.ndim(alpha) == 0 and not is_labelled(alpha)):
         _read_stages(name, alpha, rankings.n_items)
-    found = alpha_by_name(name, alpha, rankings, None, dims, by_stage=True)
+    found = by_stage(name, "alpha", alpha, rankings, dims)
     return found._replace(value=with_known_stages(found.value))
 
 

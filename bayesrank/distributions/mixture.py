@@ -82,8 +82,8 @@ class Mixture:
     components : variable made by ``.dist``, or sequence of these
         Distribution of the rankings in each component, over all items in their order:
 
-        * ``br.PlackettLuce.dist(utility)`` or ``br.PMOP.dist(utility, ...)``, with a utility of
-          dims ``("component", "item")``;
+        * ``br.PlackettLuce.dist(utility)``, ``br.MaxDiff.dist(utility, ...)`` or
+          ``br.PMOP.dist(utility, ...)``, with a utility of dims ``("component", "item")``;
         * ``br.Mallows.dist(consensus, alpha)``, with a consensus of these dims and alpha by
           component. The consensus can be a `PlackettLuce` that `LeapAndShift` samples;
         * ``br.GeneralizedMallows.dist(consensus, alpha)`` for full rankings and top-k lists, with
@@ -405,7 +405,7 @@ def _family_of(name: str, component: Any) -> tuple[type[Component], Mapping[str,
     family = BY_RV.get(type(op))
     as_given = getattr(getattr(component, "tag", None), "given", None)
     if family is None or as_given is None:
-        known = ", ".join(f"br.{t._print_name[0]}.dist" for t in BY_RV)
+        known = ", ".join({f"br.{t._print_name[0]}.dist": None for t in BY_RV})
         got = type(component).__name__ if op is None else f"result of {type(op).__name__}"
         raise TypeError(
             f"A component of {name!r} is a {got}. Create components with one of {known}, "

@@ -610,7 +610,7 @@ def observed_options(
 
 
 OBSERVED_BY = {
-    Rankings: "PlackettLuce, PMOP, Mallows and Mixture",
+    Rankings: "PlackettLuce, MaxDiff, PMOP, Mallows and Mixture",
     Pairs: "BradleyTerry, Thurstone, Davidson and RaoKupper",
     PairCounts: "MPM",
     Interactions: "BPR",

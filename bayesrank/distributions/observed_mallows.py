@@ -428,23 +428,14 @@ def _consensus_by_name(
     return by_name, pt.all(are_ranks(by_row, rankings.n_items))
 
 
-def alpha_by_name(
-    name: str, alpha: Any, rankings: Rankings, alpha_dims: Any, dims: Any, *, by_stage: bool = False
-) -> Named:
-    """Read the axes of a concentration: ranking, ranker or groups, and the stage."""
-    last = (STAGE,) if by_stage else ()
+def alpha_by_name(name: str, alpha: Any, rankings: Rankings, alpha_dims: Any, dims: Any) -> Named:
+    """Read the axes of a concentration: ranking, ranker or groups."""
     return by_axes(
         name,
         "alpha",
         alpha,
-        {last: "one per stage" if by_stage else "one for all"} | by_row(rankings, *last),
-        rankings_axes(
-            rankings,
-            dims,
-            {STAGE: np.arange(1, max(rankings.n_items, 2))} if by_stage else {},
-            says=not by_stage,
-            first=last,
-        ),
+        {(): "one for all"} | by_row(rankings),
+        rankings_axes(rankings, dims),
         also=(RANKING, RANKER, *rankings.groups),
         given_dims=alpha_dims,
     )

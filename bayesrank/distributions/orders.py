@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 import pymc as pm
@@ -426,6 +426,8 @@ class WeakOrderOptions(Options, total=False):
     aggregate: str
     tie_prevalence: Any
     given_sizes: bool
+    stage_scale: Any
+    method: Literal["sequential", "marley"]
 
 
 class WeakOrderRV(DrawnRV):
@@ -475,6 +477,7 @@ class WeakOrders(Discrete):
             if isinstance(observed, np.ndarray):
                 weights = {option: (options.get(option), 1) for option in cls.by_row}
                 check_rows(cls.__name__, observed.shape[:-1], "rankings", weights)
+                cls.check_ranks(name, observed.reshape(-1, observed.shape[-1]), options)
         elif options.get("given_sizes", cls.given_sizes) and options.get("sizes") is None:
             # the values of an unobserved variable are its draws
             options["sizes"] = blocks_of_one(utility, options.get("where"))
@@ -487,6 +490,10 @@ class WeakOrders(Discrete):
     ) -> TensorVariable:
         """Add observed rankings to the model in context, with the given `settings`."""
         raise NotImplementedError
+
+    @classmethod
+    def check_ranks(cls, name: str, ranks: NDArray[Any], options: Mapping[str, Any]) -> None:
+        """Raise if observed rows of ranks have no probability."""
 
 
 def slot_parameters(utility: Any, where: Any, sizes: Any) -> list[TensorVariable]:

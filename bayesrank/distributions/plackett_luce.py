@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.dist_math import check_parameters
@@ -25,10 +26,21 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
-from bayesrank.distributions.by_name import Named, by_items, flat_places
+from bayesrank.data.read import label_repr
+from bayesrank.distributions.by_name import (
+    STAGE,
+    Named,
+    by_items,
+    by_stage,
+    flat_places,
+    in_rows,
+)
 from bayesrank.distributions.observed import (
     DistOptions,
     Record,
+    as_double,
+    check_length,
+    check_numbers,
     is_observed,
     known_value,
     observe,
@@ -45,6 +57,7 @@ from bayesrank.distributions.orders import (
     ranks_from_scores,
     slot_parameters,
 )
+from bayesrank.likelihoods.choices import chosen_in_turn, stage_scores, stages_logp
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -55,6 +68,8 @@ PARAMETERS = {
     "where": "slot",
     "sizes": "block",  # length 0 means full rankings
 }
+NOT_NEGATIVE = "finite and not negative"
+SCALES = f"stage_scale must be {NOT_NEGATIVE}"
 OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
 STAGES = dict.fromkeys(Stages._fields, "one") | {
     "slot_item": "ranking,slot_of_ranking",
@@ -91,6 +106,32 @@ class PlackettLuceRV(WeakOrderRV):
         )
 
 
+class StagedPlackettLuceRV(PlackettLuceRV):
+    """Rankings with a scale at each stage: each stage has new noise."""
+
+    parameters: ClassVar[Mapping[str, str]] = PARAMETERS | {"stage_scale": STAGE}
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        batch = batch_shape(*vars(p).values()) if size is None else size
+        n = p.utility.shape[-1]
+        next_rng, noise = pt.random.gumbel(0, 1, size=(*batch, n, n), rng=rng, return_next_rng=True)
+        utility = pt.switch(p.where, p.utility, 0.0)
+        stage = chosen_in_turn(stage_scores(utility, p.stage_scale) + noise, p.where)
+        return next_rng, ranks_from_scores(-stage, p.where, p.sizes)
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        logp = stages_logp(pt.switch(p.where, p.utility, 0.0), value, p.stage_scale)
+        return check_parameters(
+            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.all(~p.where | pt.isfinite(p.utility)),
+            pt.all(p.stage_scale >= 0),
+            pt.all(pt.isfinite(p.stage_scale)),
+            msg=f"utility must be finite in the slots in use, {SCALES}",
+        )
+
+
 class PlackettLuce(WeakOrders):
     r"""Plackett-Luce log-likelihood of rankings, top-k lists and weak orders.
 
@@ -124,6 +165,13 @@ class PlackettLuce(WeakOrders):
         Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
         rankings, and an unobserved variable has only such values. Observed values with ties do not
         need `sizes`.
+    stage_scale : tensor_like of float, (..., n_stages) or scalar, optional
+        Scales s of the utilities, not negative: the choice at stage m has the utilities
+        :math:`s_m w_i`. Choices after the last scale are random, as with a scale of 0. Fix one
+        scale, such as the first at 1, because the utilities have a scale as well. Values are full
+        rankings and top-k lists. Other blocks than the last must have one item, because the
+        probability of a larger block is not a Plackett-Luce sum. With a `Rankings`, dims are
+        ``"stage"`` and those of rankings, as in `GeneralizedMallows`.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item`` and
         ``{name}_sizes``. Utilities by item are gathered into slots. The dims are (ranking, slot),
@@ -138,7 +186,8 @@ class PlackettLuce(WeakOrders):
     Raises
     ------
     ValueError
-        If the dims, labels or shape of `utility` do not fit the `Rankings`, or are ambiguous.
+        If the dims, labels or shape of `utility` do not fit the `Rankings`, or are ambiguous. Also
+        if `stage_scale` is not defined for a ranking.
 
     References
     ----------
@@ -157,14 +206,28 @@ class PlackettLuce(WeakOrders):
     """
 
     rv_type = PlackettLuceRV
-    rv_op = PlackettLuceRV.rv_op
 
     given_sizes = True
+    settings = ("stage_scale",)
+    by_row = ("stage_scale",)
+
+    @classmethod
+    def rv_op(cls, *parameters: Any, **options: Any) -> TensorVariable:
+        """Make a variable; the parameter after the block sizes is `stage_scale`."""
+        staged = len(parameters) > len(PARAMETERS)
+        return (StagedPlackettLuceRV if staged else PlackettLuceRV).rv_op(*parameters, **options)
+
+    @classmethod
+    def check_ranks(cls, name: str, ranks: NDArray[Any], options: Mapping[str, Any]) -> None:
+        if options.get("stage_scale") is not None:
+            check_staged(name, ranks, np.arange(len(ranks)))
 
     @classmethod
     def observe(
         cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
+        if "stage_scale" in settings:
+            return _observe_staged(name, utility, rankings, settings["stage_scale"], options)
         spread = by_items(utility)
         item_utility, groups = (None, ()) if spread is None else spread
         rv_type = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
@@ -187,6 +250,7 @@ class PlackettLuce(WeakOrders):
         *,
         where: TensorLike | None = None,
         sizes: TensorLike | None = None,
+        stage_scale: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
         """Make a distribution without a name, to draw from or to put into others.
@@ -203,7 +267,12 @@ class PlackettLuce(WeakOrders):
         """
         refuse_single_precision()
         parameters = slot_parameters(utility, where, sizes)
-        return with_given(super().dist(parameters, **kwargs), utility=utility)
+        if stage_scale is not None:
+            scale = as_double(stage_scale, "`stage_scale`")
+            check_numbers("stage_scale", stage_scale, scale, lambda x: x >= 0, NOT_NEGATIVE)
+            parameters.append(scale if scale.ndim else scale * pt.ones_like(parameters[0]))
+        rv = super().dist(parameters, **kwargs)
+        return with_given(rv, utility=utility, stage_scale=stage_scale)
 
 
 class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
@@ -283,6 +352,73 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
             return False
         before, lengths, item, *now = known
         return np.array_equal(_places(lengths, now, item), before)  # type: ignore[arg-type]
+
+
+class ObservedStagedRV(ObservedRankingsRV, StagedPlackettLuceRV):
+    """Observed rankings with a scale at each stage, validated only once."""
+
+    rows_apart = True
+    gathered = ("utility", "stage_scale")
+    parameters = OBSERVED | {"stage_scale": STAGE}
+
+    @classmethod
+    def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
+        check_staged(name, data.ranks, data.labels)
+        return super().record(name, data, p)
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> None:
+        if p.stage_scale.ndim == 2:
+            n = data.n_rankings
+            check_length(name, "stage_scale", p.stage_scale, n, cls.data_name, "of them")
+
+    @classmethod
+    def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
+        return p.weight * StagedPlackettLuceRV.logp(value, p)
+
+
+def _observe_staged(
+    name: str, utility: Named, rankings: Rankings, given: Any, options: Any
+) -> TensorVariable:
+    """Add rankings observed with scales of stages to the model in context."""
+    found = by_stage(name, "stage_scale", given, rankings, options.get("dims"), single=True)
+    check_numbers("stage_scale", given, found.value, lambda x: x >= 0, NOT_NEGATIVE)
+    scale = with_stages(found, rankings.n_items)
+    return observe(
+        ObservedStagedRV,
+        name,
+        rankings,
+        {},
+        lambda data: {
+            **ObservedStagedRV.slot_values(utility, data),
+            "stage_scale": in_rows(scale, vars(data)),
+        },
+        outcome=PlackettLuceRV.outcomes,
+        items_known=ITEM in utility.axes,
+        **options,
+    )
+
+
+def with_stages(x: Named, n_items: int) -> Named:
+    """Repeat a parameter that is the same at all stages."""
+    if STAGE in x.axes:
+        return x
+    return Named(x.value[..., None] + np.zeros(max(n_items - 1, 1)), (*x.axes, STAGE))
+
+
+def check_staged(name: str, ranks: NDArray[Any], labels: Any) -> None:
+    """Raise if another block than the last has several items."""
+    last = ranks.max(axis=1, keepdims=True)
+    bad = ((ranks > 0) & (ranks < last)).sum(axis=1) > np.maximum(last[:, 0] - 1, 0)
+    if bad.any():
+        row = int(bad.argmax())
+        rank = int((np.bincount(ranks[row][ranks[row] > 0])[1:] > 1).argmax()) + 1
+        raise ValueError(
+            f"{name!r} has stage_scale=, which needs full rankings or top-k lists: ranking "
+            f"{label_repr(labels[row])} has several items on rank {rank}, before its last rank. "
+            "Each order of these items has other scales, so their block has no such probability. "
+            "Leave stage_scale= out."
+        )
 
 
 def _code_of(group: str) -> str:
