@@ -39,7 +39,7 @@ class Mutant:
 
 PAIRS, LUCE = "bayesrank/likelihoods/pairs", "bayesrank/likelihoods/plackett_luce"
 PMOP, MPM = "bayesrank/likelihoods/pmop", "bayesrank/likelihoods/mpm"
-MALLOWS = "bayesrank/likelihoods/mallows"
+MALLOWS, CHOICES = "bayesrank/likelihoods/mallows", "bayesrank/likelihoods"
 DISTRIBUTIONS = "bayesrank/distributions"
 
 MUTANTS = (
@@ -86,6 +86,28 @@ MUTANTS = (
         "if log_u < after - current:",
         "if log_u < current - after:",
         ("tests/inference/test_leap_and_shift.py",),
+    ),
+    # Choices
+    Mutant(
+        "sequential: the best item may be the worst, too",
+        CHOICES,
+        "u, rest = utility_of(ranks, utility), used & ~best",
+        "u, rest = utility_of(ranks, utility), used",
+        ("tests/distributions/test_max_diff.py",),
+    ),
+    Mutant(
+        "Marley: an item is paired with itself",
+        CHOICES,
+        "others = pt.neq(slot[..., :, None], slot[..., None, :]) & where",
+        "others = pt.eq(slot[..., :, None] * 0, 0) & where",
+        ("tests/distributions/test_max_diff.py",),
+    ),
+    Mutant(
+        "scales: each is that of the stage before",
+        CHOICES,
+        "pt.clip(ranks - 1, 0, n_stages - 1)",
+        "pt.clip(ranks - 2, 0, n_stages - 1)",
+        ("tests/distributions/test_max_diff.py",),
     ),
     # Pairs
     Mutant(

@@ -24,7 +24,10 @@ PAGES = {
 
 DRAWN = {  # their programs draw what they show, by docs/pictures.py
     "gallery.md",
-    *(f"families/{name}.md" for name in ("bpr", "generalized_mallows", "mallows", "pmop")),
+    *(
+        f"families/{name}.md"
+        for name in ("bpr", "choices", "generalized_mallows", "mallows", "pmop")
+    ),
 }
 
 

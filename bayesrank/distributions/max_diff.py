@@ -93,10 +93,9 @@ class MaxDiff(WeakOrders):
     where b is the best and w the worst item of the set C. Both sum to one over the K (K - 1)
     ordered pairs of K items.
 
-    A third likelihood of the same data is the *rank-ordered logit with ties*: one order of all
-    items, of which only the first and the last are reported. This is `PlackettLuce` with the same
-    `Rankings`. All three have the same outcome space, so that `compare` tells which one predicts
-    best.
+    A third likelihood of the same data is the *rank-ordered logit with ties*. The person orders all
+    items, and reports only the first and the last. This is `PlackettLuce` with the same `Rankings`.
+    All three have the same outcome space, so that `compare` tells which one predicts best.
 
     Values are weak orders {best} > {others} > {worst} of the slots in use, on the last axis. Sets
     of two items have two blocks. The leading axes are rankings.

@@ -144,7 +144,7 @@ def test_rankings_that_are_no_best_worst_choices_and_unknown_methods_are_refused
         pm.Model(coords=LISTS.coords),
         pytest.raises(
             ValueError,
-            match=r"others on one rank between. Ranking 'x' has blocks of 1, 1, 1, 1 it",
+            match=r"others on one rank between. Ranking 0 has blocks of 1, 1, 1, 1 it",
         ),
     ):
         br.MaxDiff("y", np.zeros(5), observed=LISTS)
