@@ -73,7 +73,14 @@ class Family(NamedTuple):
     together: bool = False  # whether the rows depend on each other, and have one number
 
 
-def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
+ORDERS = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
+OTHERS = [["c", "a"], ["d", {"a", "b"}, "c"]]
+CHOICES = [["a", {"b", "c"}, "d"], ["b", {"a", "c"}, "d"], ["d", "c"]]
+
+
+def _of_rankings(
+    distribution: Any, value: Any, orders: Any = ORDERS, others: Any = OTHERS, **options: Any
+) -> Family:
     def observed(rankings: br.Rankings) -> pm.Model:
         with pm.Model(coords=rankings.coords) as model:
             utility = pm.Normal("utility", 0, 1, dims="item")
@@ -85,9 +92,8 @@ def _of_rankings(distribution: Any, value: Any, **options: Any) -> Family:
             distribution("y", pm.Normal("utility", 0, 1, dims="item"), **options)
         return model
 
-    orders = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
     data = br.Rankings.from_orderings(orders, rest=())
-    other = br.Rankings.from_orderings([["c", "a"], ["d", {"a", "b"}, "c"]], rest=())
+    other = br.Rankings.from_orderings(others, rest=())
     return Family(data, other, observed, latent, np.array(value))
 
 
@@ -217,6 +223,9 @@ def _of_interactions() -> Family:
 
 FAMILIES: dict[str, Callable[[], Family]] = {
     "PlackettLuce": partial(_of_rankings, br.PlackettLuce, [2, 1, 4, 3]),
+    "MaxDiff": partial(
+        _of_rankings, br.MaxDiff, [2, 1, 2, 3], CHOICES, [["c", {"a", "b"}, "d"]], method="marley"
+    ),
     **{
         f"PMOP {aggregate}": partial(_of_rankings, br.PMOP, [2, 1, 2, 3], aggregate=aggregate)
         for aggregate in AGGREGATES

@@ -11,6 +11,7 @@ import xarray as xr
 from scipy.special import logsumexp
 
 import bayesrank as br
+from tests.cases import _staged_logp
 from tests.distributions.spellings import Parameter, cells_of, check, check_all
 from tests.likelihoods.mallows.permutations import log_probability, staged_logp
 from tests.oracles import partition_logp, weak_order_logp
@@ -214,6 +215,14 @@ PARAMETERS = [
         lambda x: mixture(br.GeneralizedMallows.dist(known(ORDERS[:3]), x)),
         mixed(lambda ranks, g, a: staged_logp(ranks, ORDERS[g], a[g] if a.ndim > 1 else a)),
         ("component", "stage"), constants=False,
+    ),
+    of_rankings(
+        "PlackettLuce", "stage_scale", [("stage",), *((*row, "stage") for row in BY_ROW)],
+        [("component",), ("item",), ("season", "item")],
+        lambda x: br.PlackettLuce(
+            "y", pm.Data("known", UTILITY[0], dims="item"), stage_scale=x, observed=RANKINGS
+        ),
+        of_each(lambda ranks, scale: _staged_logp(UTILITY[0], ranks, scale)), ("stage",),
     ),
 ]  # fmt: skip
 

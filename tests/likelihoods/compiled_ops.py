@@ -87,7 +87,7 @@ EXAMPLES = {
     "RankingLogp": Example(RankingLogp(), [np.stack([PER_ITEM, -PER_ITEM]), *FIELDS], (0,)),
     "StageTotal": Example(StageTotal(), [PER_ITEM, *in_total(STAGES)], (0,)),
     "WeakOrderLogp": Example(WeakOrderLogp(), [UTILITY, RANKS], (0,)),
-    "LogRemainder": Example(LogRemainder(), [UTILITY], (0,)),
+    "LogRemainder": Example(LogRemainder(), [UTILITY[None]], (0,)),
     "OrderedPartitionLogp": Example(
         OrderedPartitionLogp("harmonic", given_sizes=False),
         [UTILITY, RANKS, RNG.normal(size=(2, 3)), np.ones(RANKS.shape)],

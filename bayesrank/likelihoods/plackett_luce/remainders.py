@@ -34,8 +34,8 @@ class LogRemainder(KernelOp):
     """Reverse cumulative logsumexp along the last axis; use `log_remainder`."""
 
     kernel = staticmethod(log_remainder_kernel)
-    signature = "(r,s)->(r,s)"
-    version = 4
+    signature = "(g,r,s)->(g,r,s)"
+    version = 5
     wrt = (0,)
 
     def in_jax(self) -> Any:
@@ -75,6 +75,7 @@ def log_remainder(x: TensorLike) -> TensorVariable:
     [1000.6931, 1000.0]
     """
     x = pt.as_tensor_variable(x)
-    if x.ndim == 2:
-        return _log_remainder(x)
-    return _log_remainder(x.reshape((-1, x.shape[-1]))).reshape(x.shape)
+    if x.ndim > 3:
+        return _log_remainder(x.reshape((1, -1, x.shape[-1]))).reshape(x.shape)
+    missing = 3 - x.ndim  # axes are added, because JAX does not translate other shapes
+    return _log_remainder(x[(None,) * missing])[(0,) * missing]
