@@ -24,10 +24,7 @@ PAGES = {
 
 DRAWN = {  # their programs draw what they show, by docs/pictures.py
     "gallery.md",
-    *(
-        f"families/{name}.md"
-        for name in ("bpr", "choices", "generalized_mallows", "mallows", "pmop")
-    ),
+    *(f"families/{name}.md" for name in ("bpr", "generalized_mallows", "mallows", "pmop")),
 }
 
 
@@ -92,6 +89,13 @@ def test_the_example_of_a_family_needs_nothing_but_its_page(few_draws, page, var
     assert names["br"].rank_draws(names["posterior"], var).sizes["item"] in (5, 87)
 
 
+@pytest.mark.slow
+def test_the_page_on_choices_compares_three_likelihoods(few_draws):
+    (block,) = blocks("python", PAGES["families/choices.md"])
+    table = run(block, {})["table"]
+    assert {*table.index} == {"exact", "sequential", "marley", "random ranking"}
+
+
 def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws):
     names = {}
     with warnings.catch_warnings():  # few draws: some rankings change the posterior
@@ -133,7 +137,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("start/model.md")[0] == first
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
-    run_above |= {"families/plackett_luce.md", "howto/results.md"}
+    run_above |= {"families/choices.md", "families/plackett_luce.md", "howto/results.md"}
     run_above |= {"howto/arena.md", *DRAWN}
     assert {name for name, code in shown.items() if code} == run_above
 
