@@ -43,6 +43,21 @@ MALLOWS, CHOICES = "bayesrank/likelihoods/mallows", "bayesrank/likelihoods"
 DISTRIBUTIONS = "bayesrank/distributions"
 
 MUTANTS = (
+    # Choices
+    Mutant(
+        "best and worst: the worst is in the middle",
+        "bayesrank/data/read",
+        "np.where(shown.worst, WORST, MIDDLE)",
+        "np.where(shown.worst, MIDDLE, MIDDLE)",
+        ("tests/data/test_choice_entries.py",),
+    ),
+    Mutant(
+        "coding: no level is minus the sum of the others",
+        "bayesrank/data/read",
+        "table[-1], kept = -1.0, slice(-1)",
+        "kept = slice(-1)",
+        ("tests/data/test_choice_entries.py",),
+    ),
     # Mallows
     Mutant(
         "footrule: a pair is closed in as many ways as one is kept",

@@ -63,6 +63,20 @@ def test_a_task_is_best_above_middle_above_worst():
     assert tasks == other._with(labels=tasks.labels)
 
 
+def test_random_tasks_are_the_orderings_that_they_came_from(rng):
+    orderings, rows = [], []
+    for n in range(30):
+        best, *middle, worst = rng.permutation(list("abcdefg"))[: 2 + n % 4].tolist()
+        orderings.append([best, set(middle), worst] if middle else [best, worst])
+        rows += [(n % 5, n, x, x == best, x == worst) for x in (best, *middle, worst)]
+    frame = places(*rows, columns=COLUMNS)
+    who = {"rankers": [n % 5 for n in range(30)], "rest": ()}
+    expected = Rankings.from_orderings([[*x] for x in orderings], **who)
+    assert long(frame) == expected
+    mixed = long(frame.sample(frac=1, random_state=1))
+    assert {n: mixed[k] for k, n in enumerate(mixed.labels)} == dict(enumerate(expected))
+
+
 @pytest.mark.parametrize(
     "frame",
     [
