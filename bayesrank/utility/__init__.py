@@ -4,6 +4,7 @@ This room may import numpy, pandas, pymc and pytensor, and the room data.
 """
 
 from bayesrank.utility.dynamics import Dynamics
+from bayesrank.utility.linear import part_worths
 from bayesrank.utility.networks import (
     ACTIVATIONS,
     WeightSpec,
@@ -14,7 +15,6 @@ from bayesrank.utility.networks import (
     weight_coords,
 )
 from bayesrank.utility.over_time import matern, random_walk, trend
-from bayesrank.utility.part_worths import part_worths
 from bayesrank.utility.sets import fate_utility, fate_weights, feta_utility, feta_weights
 
 __all__ = [

@@ -76,8 +76,8 @@ def part_worths(
     >>> with pm.Model(coords=tasks.coords) as model:
     ...     utility = br.part_worths(tasks, by_ranker=True)
     ...     y = br.PlackettLuce("choice", utility, observed=tasks)
-    >>> model.named_vars_to_dims["part_worth"], model.coords["feature"]
-    (('ranker', 'feature'), ('plan[b]', 'price'))
+    >>> model.named_vars_to_dims["part_worth"], tasks.feature_names.tolist()
+    (('ranker', 'feature'), ['plan[b]', 'price'])
     """
     model = pm.modelcontext(model)
     if rankings.features is None:
