@@ -110,6 +110,33 @@ def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws)
     assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
 
 
+def test_a_best_worst_survey_has_shares_and_people_who_answer_at_random(few_draws):
+    names = {}
+    for block in blocks("python", PAGES["start/best_worst.md"]):
+        run(block, names)
+    assert names["design"].message.startswith("Each of 8 items was shown in")
+    assert names["ranks"].index[0] in {"apple", "bread"}
+    by_set = names["shares"].mean(("chain", "draw")).to_series()
+    assert by_set["no apple", "apple"] == 0 < by_set["all", "apple"]
+    change = names["change"].sel(item="bread")
+    assert float((change > 0).mean()) == 1  # all others gain
+    assert len({"p36", "p37", "p38", "p39"} & set(names["people"].index[:6])) >= 3
+    assert len(names["suspects"]) <= 8
+
+
+def test_a_conjoint_survey_has_prices_of_features_and_a_market(few_draws):
+    names = {}
+    for block in blocks("python", PAGES["start/conjoint.md"]):
+        run(block, names)
+    pay = names["pay"]
+    truth = {"brand[Birke]": 0.5, "brand[Calla]": 1.0, "camera[two]": 1.5}
+    for feature, price in truth.items():
+        assert pay.loc[feature, "low"] - 0.3 < price < pay.loc[feature, "high"] + 0.3
+    assert set(names["importance"]["attribute"].values) == {"brand", "camera", "price"}
+    assert float((names["gain"] > 0).mean()) == 1
+    assert "pay_person" in names["in_money"].named_vars
+
+
 def test_parameters_of_another_model_are_ranked(few_draws):
     (block,) = blocks("python", PAGES["howto/results.md"])
     summary = run(block, {})["summary"]
@@ -138,7 +165,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
     run_above |= {"families/choices.md", "families/plackett_luce.md", "howto/results.md"}
-    run_above |= {"howto/arena.md", *DRAWN}
+    run_above |= {"howto/arena.md", "start/best_worst.md", "start/conjoint.md", *DRAWN}
     assert {name for name, code in shown.items() if code} == run_above
 
 

@@ -16,6 +16,7 @@ from bayesrank.inference import hessian, objective
 from models.howto import (
     calibration,
     components,
+    conjoint,
     days,
     groups,
     horseshoe,
@@ -333,3 +334,12 @@ def test_batches_find_the_utilities():
     table = minibatches.fitted(minibatches.build(rankings), 5000)
     assert (table["mean"] - truth).abs().max() < 0.15
     assert table["sd"].between(0.005, 0.06).all()
+
+
+@pytest.mark.slow
+def test_intervals_of_conjoint_surveys_contain_the_truth_as_often_as_they_say():
+    table = conjoint.coverage(20, ci_prob=0.9)
+    # values of one survey depend on one another, so the tolerance is that of 25 to 100 values
+    assert table["inside"].between(0.75, 1.0).all()
+    assert 0.86 < table.loc["part-worth of a person", "inside"] < 0.94
+    assert table[["truth below", "truth above"]].to_numpy().max() < 0.2

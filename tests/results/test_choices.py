@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
 
@@ -187,6 +188,16 @@ def test_profiles_of_rankings_are_their_features():
         attribute_importance(draws, profiles=cars.iloc[:1])
 
 
+def test_products_of_columns_are_an_attribute_of_their_own():
+    names = ["brand[B]", "price", "brand[B]:price"]
+    draws = xr.DataArray([[[1.0, -0.5, 0.25]]], dims=("chain", "draw", "feature"))
+    draws = draws.assign_coords(feature=names)
+    cars = pd.DataFrame([[0, 1, 0], [1, 1, 1], [0, 3, 0], [1, 3, 3]], columns=names)
+    found = attribute_importance(draws, profiles=cars)
+    assert found["attribute"].values.tolist() == ["brand", "price", "brand:price"]
+    np.testing.assert_allclose(found[0, 0], np.array([1, 1, 0.75]) / 2.75)
+
+
 # Willingness to pay
 
 
@@ -218,3 +229,38 @@ def test_a_price_that_may_please_is_a_warning():
         willingness_to_pay(draws, "cost")
     with pytest.raises(ValueError, match="has no feature besides 'price'"):
         willingness_to_pay(draws.sel(feature=["price"]), "price")
+
+
+# Respondents
+
+
+def best_worst_survey(people, tasks, items, shown, *, at_random, seed):
+    """Simulate a best-worst survey; the first people answer at random."""
+    rng = np.random.default_rng(seed)
+    names = np.array([f"i{k}" for k in range(items)])
+    utility = np.linspace(1.5, -1.5, items) + 0.7 * rng.normal(size=(people, items))
+    utility[:at_random] = 0
+    rows = []
+    for person in range(people):
+        for task in range(tasks):
+            some = rng.permutation(items)[:shown]
+            order = some[np.argsort(-(utility[person, some] + rng.gumbel(size=shown)))]
+            rows += [(f"p{person}", task, names[i], i == order[0], i == order[-1]) for i in some]
+    return pd.DataFrame(rows, columns=["id", "task", "item", "best", "worst"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_respondents_who_answer_at_random_are_predicted_worst(seed):
+    frame = best_worst_survey(60, 10, 10, 5, at_random=6, seed=seed)
+    tasks = br.Rankings.from_best_worst(
+        frame, respondent="id", task="task", item="item", best="best", worst="worst"
+    )
+    with pm.Model(coords=tasks.coords):
+        br.PlackettLuce("y", pm.ZeroSumNormal("utility", 1.5, dims="item"), observed=tasks)
+        posterior = br.fit_inla(random_seed=1)
+        pm.compute_log_likelihood(posterior, progressbar=False)
+    people = br.loo_by_ranker(posterior)
+    assert {f"p{k}" for k in range(6)} <= set(people.index[:9])
+    assert people["gain"].iloc[:6].max() < 0 < people["gain"].median()
+    assert (people["pareto_k"] < 0.7).all()

@@ -1,5 +1,6 @@
 """What attributes are worth: their importance, and willingness to pay for them."""
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,7 @@ def attribute_importance(
         As in `share_of_preference`.
     dim : str
         The dim of the features. Features such as ``brand[A]`` and ``brand[B]`` belong to one
-        attribute, whose name stands before the bracket.
+        attribute, whose name is the feature without the brackets.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def attribute_importance(
     table = feature_columns(profiles, labels, dim, "`profiles`")
     columns: dict[str, list[Any]] = {}
     for label in labels:
-        columns.setdefault(str(label).partition("[")[0], []).append(label)
+        columns.setdefault(re.sub(r"\[.*?\]", "", str(label)), []).append(label)
     levels = {}
     for attribute, names in columns.items():
         values = table[names].drop_duplicates()
@@ -131,8 +132,8 @@ def willingness_to_pay(
     data : DataTree, Dataset or DataArray
         Posterior with the dims chain, draw, `dim`, and perhaps ranker and others.
     price : label
-        The feature that is the price. The result is in its units. If the model divides the price by
-        a number, multiply the result by this number.
+        The feature that is the price. The result is in its units. If the price was standardised,
+        multiply the result by its standard deviation (``rankings.attributes.units``).
     var_name : str
         The part-worths.
     by : "ranker" or Series, optional

@@ -48,7 +48,8 @@ def share_of_preference(
         The utilities of items, or the part-worths of features.
     sets : sequence of labels, DataFrame, or mapping of these, optional
         What is on offer, by default all items. It is a list of items, or a table with one row per
-        profile and one column per feature, coded as in the model. A mapping names several sets.
+        profile and one column per feature, as ``rankings.attributes.code`` returns it. A mapping
+        names several sets.
     by : "ranker" or Series, optional
         By default one share for all rankers. "ranker" keeps their shares separate. A Series of
         labels by ranker gives one share for each label, under the name of the Series.
@@ -163,7 +164,7 @@ def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) 
         raise ValueError(
             f"{what} must have one column for each label of {dim!r}; it lacks "
             f"{lacking.tolist()}, and {extra.tolist()} are not features. Code profiles as the "
-            "data of the model, such as 'brand[A]' with the values 0 and 1."
+            "data of the model, such as with rankings.attributes.code(table)."
         )
     numbers = table[list(labels)].astype(np.float64)
     if not np.isfinite(numbers.to_numpy()).all():
