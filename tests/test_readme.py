@@ -9,11 +9,15 @@ import sys
 import warnings
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 
-from bayesrank.results import ParetoKWarning
+import bayesrank as br
+from bayesrank.results import ParetoKWarning, PriceWarning
 from tests.builders import PACKAGE
+from tests.made_up import made_up
 
 ROOT = PACKAGE.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -110,6 +114,20 @@ def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws)
     assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
 
 
+@pytest.mark.parametrize("page", ["best_worst", "conjoint"])
+def test_the_tutorials_of_surveys_run_with_draws_that_are_not_sampled(monkeypatch, page):
+    monkeypatch.setattr(pm, "sample", lambda **_: made_up())
+    monkeypatch.setattr(pm, "compute_log_likelihood", lambda _: None)
+    monkeypatch.setattr(br, "loo_by_ranker", lambda _: pd.DataFrame({"gain": [-1.0, 1.0]}))
+    names = {}
+    with warnings.catch_warnings():  # the price of such draws may please
+        warnings.simplefilter("ignore", PriceWarning)
+        for block in blocks("python", PAGES[f"start/{page}.md"]):
+            run(block, names)
+    np.testing.assert_allclose(names["shares"].sum(names["shares"].dims[-1]), 1)
+
+
+@pytest.mark.slow
 def test_a_best_worst_survey_has_shares_and_people_who_answer_at_random(few_draws):
     names = {}
     for block in blocks("python", PAGES["start/best_worst.md"]):
@@ -124,6 +142,7 @@ def test_a_best_worst_survey_has_shares_and_people_who_answer_at_random(few_draw
     assert len(names["suspects"]) <= 8
 
 
+@pytest.mark.slow
 def test_a_conjoint_survey_has_prices_of_features_and_a_market(few_draws):
     names = {}
     for block in blocks("python", PAGES["start/conjoint.md"]):
