@@ -43,6 +43,7 @@ class Case(NamedTuple):
     args: tuple[str, ...]
     name: str = "t.csv"
     coming: str = ""  # a second table, next.csv
+    command: str = ""  # if the options do not tell
 
 
 def stars(*rows):
@@ -93,6 +94,17 @@ CASES = {
     "a name of 100,000 characters": Case(stars(f"ann,{'x' * 100_000},5", "ann,ale,4"), STARS),
     "formulas and escapes in names": Case(
         stars("ann,=cmd|' /C calc'!A0,5", "ann,\x1b[31mred,3"), STARS,
+    ),
+    "accents in two ways": Case(
+        stars("ann,K\u00f6lsch,5", "ann,Ko\u0308lsch,4", "ben,bock,3", "ben,K\u00f6lsch,2"), STARS,
+    ),
+    "accents in two ways that are merged": Case(
+        stars("ann,K\u00f6lsch,5", "ann,bock,4", "ben,bock,3", "ben,Ko\u0308lsch,2"),
+        (*STARS, "--merge"),
+    ),
+    "accents in two ways that are merged, in matches": Case(
+        "a,b,won\nJose\u0301,Ann,first\nJos\u00e9,Bo,second\nBo,Jos\u00e9,first\n",
+        (*AB, "--merge"),
     ),
     # numbers
     "digits of other scripts": Case(stars("ann,ale,\u0664", "ann,bock,\uff15"), STARS),
@@ -219,8 +231,8 @@ for text in (
     (Path(__file__).parent / "golden" / "cli_tables.txt").read_text("utf-8").split("### ")[1:]
 ):
     title, line, table = text.split("\n", 2)
-    _, file, *options = shlex.split(line.removeprefix("$ "))
-    CASES[title] = Case(table, tuple(options), file)
+    command, file, *options = shlex.split(line.removeprefix("$ "))
+    CASES[title] = Case(table, tuple(options), file, command=command)
 
 
 def written(data):
@@ -264,18 +276,22 @@ def fitted(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_table_is_read_or_refused_with_a_sentence(fitted, tmp_path, case, golden):
-    content, args, name, coming = CASES[case]
+    content, args, name, coming, command = CASES[case]
     content = content if isinstance(content, bytes) else content.encode()
-    (tmp_path / name).write_bytes(content)
+    if name != "-":
+        (tmp_path / name).write_bytes(content)
     if coming:
         (tmp_path / "next.csv").write_text(coming)
-    command = "matches" if {"--first", "--second", "--winner"} & set(args) else "rank"
-    result = CliRunner().invoke(cli.main, [command, name, *args])
+    matches = {"--first", "--second", "--winner"} & set(args)
+    command = command or ("matches" if matches else "rank")
+    result = CliRunner().invoke(cli.main, [command, name, *args], input=content)
     said = [line for line in result.stderr.splitlines() if line.startswith(("Note: ", "Error: "))]
     # what a library says of a file that is broken is its own affair
     theirs = r"(is not a readable \w+ table): (?!it |there |line |.* it has ).*"
     said = [re.sub(theirs, r"\1", line) for line in said]
-    if result.exit_code == 0:
+    if command == "look" and result.exit_code == 0:
+        said.insert(0, result.stdout.rstrip())
+    elif result.exit_code == 0:
         (job,) = fitted
         said.insert(0, written(job.data))
         ahead = getattr(job, "coming", None)

@@ -14,15 +14,18 @@ import click
 import bayesrank
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.console import errors_as_sentences
+from bayesrank.cli.files import local_file
 from bayesrank.cli.job import Job
 from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
     FILE,
     Fit,
     MatchColumns,
+    MissingOption,
     Output,
     RankColumns,
     Table,
+    has_orders,
     parameters,
     readable,
     refuse,
@@ -66,6 +69,8 @@ def main() -> None:
 
     If strengths change over time, name the column of dates: --date played.
 
+    If you do not know the options, bayesrank look films.csv shows the columns and the command.
+
     Both commands print a table of ranks, the leader, and whether the model fits the data. They
     write a folder with tables, pictures and a page that explains the result.
 
@@ -89,15 +94,19 @@ def main() -> None:
         os.environ.setdefault(name, "1")
 
 
-def _fit(options: dict[str, Any], folder: str) -> Fit:
-    """Make the settings from the options; choose a seed and a folder if the user did not."""
+def _fit(options: dict[str, Any], folder: str, args: Sequence[str] = ()) -> Fit:
+    """Make the settings from the options; choose a seed and a folder if the user did not.
+
+    The command is that of the user, or has the arguments `args`.
+    """
     fit = taken(Fit, options)
     group = click.get_current_context().find_object(Given)
+    typed = group.args if group is not None else ()
     return replace(
         fit,
         output_dir=fit.output_dir or Path(folder),
         seed=secrets.randbelow(SEEDS) if fit.seed is None else fit.seed,
-        command=shlex.join(["bayesrank", *(group.args if group is not None else ())]),
+        command=shlex.join(["bayesrank", *(args or typed)]),
         made=date.today().isoformat(),
     )
 
@@ -131,20 +140,27 @@ def _rank(
 ) -> None:
     """Rank the items of a table."""
     columns = taken(columns_of, options)
-    columns.check(file)
-    _check_fit(columns, options)
-    fit = _fit(options, _folder_of(file))
-    with errors_as_sentences(fit) as talk:
-        readable(file)
+    with errors_as_sentences(taken(Output, dict(options))) as talk, local_file(file) as local:
+        args: list[str] = []
+        try:
+            columns.check(local)
+        except MissingOption as error:
+            columns, args, more = _chosen(file, local, columns, error)
+            talk.note(f"The columns suggest this command: {shlex.join(['bayesrank', *args])}")
+            if more:
+                talk.note(more)
+        _check_fit(columns, options)
+        fit = _fit(options, _folder_of(local), args)
+        readable(local)
         data: Any
         if isinstance(columns, RankColumns):
             from bayesrank.cli.read_rankings import read_rankings
 
-            data, coming = read_rankings(file, columns, talk.note)
+            data, coming = read_rankings(local, columns, talk.note)
         else:
             from bayesrank.cli.read_matches import read_matches
 
-            data, coming = read_matches(file, columns, talk.note)
+            data, coming = read_matches(local, columns, talk.note)
         if sentence := find_cache():  # before jobs import PyTensor
             talk.stage(sentence)
         job = _job(data, columns.title(file), fit, columns, coming)
@@ -153,6 +169,38 @@ def _rank(
 
             job.readings = readings(file, columns, data)
         run(job, talk)
+
+
+def _chosen(
+    file: Path,
+    local: Path,
+    columns: RankColumns | MatchColumns,
+    error: MissingOption,
+) -> tuple[RankColumns | MatchColumns, list[str], str]:
+    """Choose the columns if the user named none; otherwise list those of the file.
+
+    Returns the columns, the arguments of the command, and a sentence about more options.
+    """
+    from bayesrank.cli.look import listed, look_at, written
+    from bayesrank.cli.texts import sentence
+
+    command = "rank" if isinstance(columns, RankColumns) else "matches"
+    if columns.form or not local.exists():
+        raise MissingOption(f"{error.message} {listed(local, columns)}".rstrip()) from None
+    choices = look_at(local, columns).choices
+    fitting = [choice for choice in choices if choice.command == command]
+    if len(fitting) != 1:
+        others = [written(choice, file, []) for choice in choices]
+        words = {"file": local.name, "others": others, "columns": listed(local, columns)}
+        raise MissingOption(sentence("no_only_choice", **words)) from None
+    group = click.get_current_context().find_object(Given)
+    typed = group.args[1:] if group is not None else [str(file)]
+    settings = [word for word in typed if word != str(file)]
+    args = [command, str(file), *fitting[0].options, *settings]  # options of the user come last
+    given = main.commands[command].make_context(command, args[1:]).params
+    chosen = taken(type(columns), given)
+    chosen.check(local)
+    return chosen, args, fitting[0].open if command == "matches" else ""
 
 
 def _job(
@@ -208,6 +256,27 @@ def rank(file: Path, **options: Any) -> None:
 def matches(file: Path, **options: Any) -> None:
     """Rank the items of FILE, a table with one row per match or pairwise comparison."""
     _rank(file, MatchColumns, options)
+
+
+@main.command(
+    params=[click.Argument(["file"], type=FILE), *parameters(Table)],
+    short_help="Show the columns of a table, and the command to run.",
+)
+def look(file: Path, **options: Any) -> None:
+    """Show the columns of FILE, what they seem to be, and the command to run."""
+    columns = taken(Table, options)
+    columns.check_dates("")
+    with errors_as_sentences() as talk, local_file(file) as local:
+        readable(local)
+        if has_orders(local):
+            talk.result(f"The command:\n  {shlex.join(['bayesrank', 'rank', str(file)])}")
+            return
+        from bayesrank.cli.look import described, look_at
+
+        group = click.get_current_context().find_object(Given)
+        typed = [*group.args[1:]] if group is not None else []
+        settings = [word for word in typed if word != str(file)]
+        talk.result(described(local, file, look_at(local, columns, talk.note), settings))
 
 
 @main.command("warm-up", short_help="Compile once what other commands need.")

@@ -17,7 +17,7 @@ import click
 import bayesrank
 from bayesrank.priors import LEARNED, PRIORS
 
-PREFLIB = (".soc", ".soi", ".toc", ".toi")
+ORDERS = (".soc", ".soi", ".toc", ".toi", ".blt")  # files that need no columns
 SIDES = ("first", "second", "tie")
 DATED = "With --date the model has only strengths that change over time"
 RESERVED = ("chain", "draw")  # names of axes in the results
@@ -93,6 +93,12 @@ class Table:
     encoding: Encoding of the file, such as latin-1. [default: UTF-8, or by the byte order mark]
     separator: Separator of columns, such as ';' or tab. [default: detected]
     decimal: Decimal mark. [default: detected]
+    header: Line of the header, or 0 if the file has none; then a column is named by its number.
+        [default: the first line, with those below it in survey exports]
+    where: Use only rows with this value, such as season=2025 or season!=2025. Repeat it for more
+        values or columns.
+    rename: Call a column of the file by another name, such as old=new; may be repeated.
+    merge: Merge labels that differ only in case, or in composed and decomposed accents.
     """
 
     date: str | None = option(metavar="COLUMN")
@@ -105,6 +111,29 @@ class Table:
     encoding: str | None = option(metavar="NAME")
     separator: str | None = option(metavar="TEXT")
     decimal: Literal[".", ","] | None = option(type=click.Choice([".", ","]))
+    header: int | None = option(type=click.IntRange(min=0), metavar="LINE")
+    where: tuple[str, ...] = repeated(metavar="COLUMN=VALUE")
+    rename: tuple[str, ...] = repeated(metavar="OLD=NEW")
+    merge: bool = option(default=False, is_flag=True)
+
+    @property
+    def conditions(self) -> dict[tuple[str, bool], list[str]]:
+        """Values of --where by column, and whether a row must have one of them or none."""
+        out: dict[tuple[str, bool], list[str]] = {}
+        for text in self.where:
+            found = re.fullmatch(r"(.+?)\s*(!?=)\s*(.*)", text)
+            refuse(found is None, f"--where must look like season=2025; it is {text!r}.")
+            if found is not None:
+                out.setdefault((found[1].strip(), found[2] == "="), []).append(found[3].strip())
+        return out
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """New names of columns by their old names."""
+        pairs = [text.partition("=") for text in self.rename]
+        for text, (old, _, new) in zip(self.rename, pairs, strict=True):
+            refuse(not old or not new, f"--rename must look like old=new; it is {text!r}.")
+        return {old: new for old, _, new in pairs}
 
     def leave_out(self, names: str, why: str) -> None:
         """Refuse options that another option excludes."""
@@ -112,7 +141,8 @@ class Table:
             refuse(bool(getattr(self, name)), f"{why}. Leave {flag(name)} out.")
 
     def check_dates(self, names: str) -> None:
-        """Refuse options that dates exclude, and options that need dates."""
+        """Refuse options that dates exclude, and options that need dates or cannot be read."""
+        _ = self.conditions, self.renamed
         if self.date is not None:
             self.leave_out(names, DATED)
             return
@@ -132,8 +162,8 @@ class RankColumns(Table):
     wide: Each row is a ranking. It has a column per item with its rank or rating, or a column per
         place with an item, best first. With --item each row is an item, with a column per ranker.
     ballot: Whole ranking in one cell, such as a > b = c.
-    column: With --wide, a column of an item, place or ranker; may be repeated. [default: all
-        others]
+    column: With --wide, columns of items, places or rankers: a name, a pattern such as 'Star Wars*'
+        or numbers such as 8-13; may be repeated. [default: all others]
     weight: Number of times that the ranking was given.
     by: Category. An item may be better in some categories than in others.
     last_block: Codes of items that come last together, such as DNF,Ret.
@@ -176,14 +206,14 @@ class RankColumns(Table):
             self.coming is not None and bool(self.wide or self.ballot),
             "--next needs a table with one row per ranker and item (--ranker and --item).",
         )
-        if is_preflib(file):
+        if has_orders(file):
             refuse(
                 bool(self.names) or self.wide is not None,
                 f"{file.suffix} files need no columns. Leave the options that name columns out.",
             )
             return
-        refuse(
-            n_forms != 1,
+        require(
+            n_forms == 1,
             "If the table has one row per ranker and item, give either --rating COLUMN (high is "
             "good) or --rank COLUMN (1 is best). If it has one row per ranking, give "
             f"--wide {'|'.join(WIDE)} or --ballot COLUMN.",
@@ -198,8 +228,15 @@ class RankColumns(Table):
             self.leave_out("item ranking", f"With {form} each row is a ranking")
         else:
             refuse(bool(self.column), "--column needs --wide.")
-            refuse(self.item is None, "Missing option '--item'.")
-            refuse(self.ranker is None and self.ranking is None, "Missing option '--ranker'.")
+            require(self.item is not None, "Missing option '--item'.")
+            ranker = self.ranker is not None or self.ranking is not None
+            require(ranker, "Missing option '--ranker'.")
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what form the table has."""
+        named = (self.ranker, self.item, self.rating, self.rank, self.ranking, self.wide)
+        return any((*named, self.ballot, self.column))
 
     @property
     def names(self) -> list[str]:
@@ -304,13 +341,13 @@ class MatchColumns(Table):
             self.leave_out("ties_by", "With --winner and --loser no match is a tie")
             return
         for name in ("first", "second"):
-            refuse(
-                getattr(self, name) is None,
+            require(
+                getattr(self, name) is not None,
                 f"Missing option '--{name}'. Give --first and --second, or --winner and --loser.",
             )
         self._check_pair("score_a", "score_b")
-        refuse(
-            (self.outcome is None) == (self.score_a is None),
+        require(
+            (self.outcome is None) != (self.score_a is None),
             "Missing option '--outcome'. Give either --outcome COLUMN, or --score-a and --score-b.",
         )
         if not self.order:
@@ -321,8 +358,12 @@ class MatchColumns(Table):
     def _check_pair(self, *names: str) -> None:
         """Refuse one of two options without the other."""
         missing = [name for name in names if getattr(self, name) is None]
-        if len(missing) == 1:
-            raise click.UsageError(f"Missing option '{flag(missing[0])}'.")
+        require(len(missing) != 1, f"Missing option '{flag(missing[0]) if missing else ''}'.")
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what form the table has."""
+        return any((self.first, self.second, self.winner, self.loser, *self.results))
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -477,13 +518,25 @@ def refuse(wrong: bool, sentence: str) -> None:
         raise click.UsageError(sentence)
 
 
-def is_preflib(file: Path) -> bool:
-    """Whether the suffix of a file is one of PrefLib's for orders."""
-    return any(suffix.lower() in PREFLIB for suffix in file.suffixes)
+class MissingOption(click.UsageError):
+    """An option that names a column is missing."""
+
+
+def require(given: bool, sentence: str) -> None:
+    """End with a sentence if options that name columns are missing."""
+    if not given:
+        raise MissingOption(sentence)
+
+
+def has_orders(file: Path) -> bool:
+    """Whether a file has orders, by its suffix (of PrefLib, or .blt), and so needs no columns."""
+    return any(suffix.lower() in ORDERS for suffix in file.suffixes)
 
 
 def shown(file: Path) -> str:
     """Name a file; bytes that are not valid text become replacement characters."""
+    if str(file) == "-":
+        return "standard input"
     return str(click.format_filename(file, shorten=True))
 
 
@@ -491,7 +544,5 @@ def readable(file: Path) -> None:
     """Refuse a missing or empty file, before the slow imports."""
     if not file.exists():
         raise FileNotFoundError(f"There is no file {click.format_filename(file)}.")
-    if file.is_dir():
-        raise ValueError(f"{click.format_filename(file)} is a folder, not a file.")
-    if not file.stat().st_size:
+    if not file.is_dir() and not file.stat().st_size:
         raise ValueError(f"{click.format_filename(file)} is empty.")

@@ -1,6 +1,7 @@
 """Read the cells of an input file as the options describe them."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
     LINE,
+    TABLES,
     label_repr,
     label_times,
+    quoted,
     require_names,
     row_name,
+    suffix_of,
     table_with_findings,
     text_numbers,
 )
@@ -35,20 +39,99 @@ class Reader[C: Table]:
     def __init__(self, columns: C, note: Callable[[str], None]) -> None:
         self.columns, self.note = columns, note
 
-    def cells(self, file: Path, names: Collection[str], *, every: bool = False) -> pd.DataFrame:
-        """Read the required columns, or all of them."""
+    def cells(
+        self, file: Path, names: Collection[str], *, every: bool = False, lists: bool = False
+    ) -> pd.DataFrame:
+        """Read the required columns, or all of them; only rows that --where selects.
+
+        Lists are refused, unless `lists` are welcome or the column contains ballots.
+        """
         columns, name = self.columns, shown(file)
-        separator = {"tab": "\t", "\\t": "\t"}.get(columns.separator or "", columns.separator)
-        found = table_with_findings(
-            file,
-            encoding=columns.encoding,
-            separator=separator,
-            columns=None if every else set(names),
+        conditions, renamed = columns.conditions, columns.renamed
+        needed = list(dict.fromkeys([*names, *(column for column, _ in conditions)]))
+        every = every or any(map(str.isdigit, needed))  # a column may be named by its number
+        wanted = None if every else {*needed, *renamed}
+        frame, known = self._tables(file, wanted)
+        require_names(known, renamed, name)
+        frame, known = frame.rename(columns=renamed), known.map(lambda one: renamed.get(one, one))
+        # columns of a text without a name and without cells are left out
+        left, self.numbers_of = iter([*frame.columns, None]), []
+        ahead = next(left)
+        for number, column in enumerate(known, start=1):
+            if ahead == column:
+                self.numbers_of.append(number)
+                ahead = next(left)
+        for column in needed:
+            if column not in known and column.isdigit() and int(column) in self.numbers_of:
+                at = self.numbers_of.index(int(column))
+                frame.columns = [*frame.columns[:at], column, *frame.columns[at + 1 :]]
+                known = known.append(pd.Index([column]))
+        require_names(known, needed, name)
+        plain = (
+            [] if lists else frame.columns.drop(getattr(columns, "ballot", None), errors="ignore")
         )
-        if found.findings:
-            self.note(f"{name} is read with {', '.join(found.findings)}.")
-        require_names(found.names, names, name)
-        frame = _plain_cells(found.frame, name)
+        frame = _plain_cells(frame, name, plain)
+        frame = self._selected(frame)
+        if (
+            every
+            and not lists
+            and (extra := [column for column, _ in conditions if column not in names])
+        ):
+            kept = ~frame.columns.isin(extra)
+            self.numbers_of = [n for n, keep in zip(self.numbers_of, kept, strict=True) if keep]
+            frame = frame.loc[:, kept]
+        return self._without_codes(frame)
+
+    def _tables(self, file: Path, wanted: Collection[str] | None) -> tuple[pd.DataFrame, pd.Index]:
+        """Read a table, or all tables of a folder below each other with a column "file"."""
+        columns = self.columns
+        separator = {"tab": "\t", "\\t": "\t"}.get(columns.separator or "", columns.separator)
+        settings: dict[str, Any] = {
+            "encoding": columns.encoding, "separator": separator, "header": columns.header
+        }  # fmt: skip
+        if not file.is_dir():
+            found = table_with_findings(file, columns=wanted, **settings)
+            if found.findings:
+                self.note(f"{shown(file)} is read with {', '.join(found.findings)}.")
+            return found.frame, found.names
+        paths = sorted(path for path in file.iterdir() if suffix_of(path) in TABLES)
+        if not paths:
+            raise ValueError(f"The folder {shown(file)} contains no tables.")
+        frames, known = [], pd.Index([])
+        for path in paths:
+            table = table_with_findings(path, columns=wanted, **settings)
+            unlike = table.names.symmetric_difference(known)
+            if frames and len(unlike):
+                raise ValueError(
+                    f"All tables of the folder {shown(file)} must have the same columns, but "
+                    f"{quoted(unlike[:1])} is not in both {shown(paths[0])} and {shown(path)}."
+                )
+            lines = [f"{n} of {shown(path)}" for n in table.frame.index]
+            known = table.names
+            index = pd.Index(lines, name=table.frame.index.name)
+            frames.append(table.frame.set_axis(index).assign(file=path.name.split(".")[0]))
+        self.note(f"{len(paths)} tables of the folder {shown(file)} are read as one.")
+        return pd.concat(frames), known.append(pd.Index(["file"]))
+
+    def _selected(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Select the rows with the values of --where."""
+        for (column, equal), values in self.columns.conditions.items():
+            cells = frame[column]
+            text = cells.astype("string").str.strip()
+            wanted = pd.to_numeric(pd.Series(values), errors="coerce").dropna()
+            found = text.isin(values) | pd.to_numeric(text, errors="coerce").isin(wanted)
+            kept = found.fillna(False).astype(bool) == equal
+            condition = f"{column} {'=' if equal else '!='} {' or '.join(values)}"
+            if not kept.any():
+                known = quoted(cells.dropna().unique(), 10)
+                raise ValueError(f"No row has {condition}; the column has {known}.")
+            self.note(f"Rows with {condition} are used: {kept.sum():,} of {len(frame):,}.")
+            frame = frame[kept.to_numpy()]
+        return frame
+
+    def _without_codes(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Empty the cells with the codes of --empty."""
+        columns = self.columns
         if not columns.empty:
             return frame
         empty = frame.apply(lambda cells: cells.isin(columns.empty))
@@ -59,10 +142,29 @@ class Reader[C: Table]:
             self.note(f"No cell contains {codes}, so --empty has no effect.")
         return frame.mask(empty)
 
+    def one_spelling(self, labels: pd.Series, what: str) -> dict[str, str]:
+        """Find labels that differ only in case or accents; return the labels to merge.
+
+        The most frequent label of each group is kept.
+        """
+        counts = labels.value_counts(sort=False)
+        names = pd.Series(counts.index, dtype=object).map(str)
+        folded = names.map(lambda name: unicodedata.normalize("NFC", name).casefold())
+        alike = folded.duplicated(keep=False)
+        if not alike.any():
+            return {}
+        table = pd.DataFrame({"name": names, "folded": folded, "n": counts.to_numpy()})[alike]
+        table["kept"] = table.groupby("folded")["n"].transform("idxmax")
+        table["kept"] = names[table["kept"]].to_numpy()
+        merged = {a: b for a, b in zip(table["name"], table["kept"], strict=True) if a != b}
+        one, other = next(iter(merged.items()))
+        words = {"what": what, "n": len(merged), "one": label_repr(one), "other": label_repr(other)}
+        self.note(sentence("alike", merged=self.columns.merge, same=one.casefold(), **words))
+        return merged if self.columns.merge else {}
+
     def numbers(self, values: pd.Series, name: str) -> pd.Series:
         """Read a column of numbers, NaN for missing ones; `name` is for messages."""
-        lower = values.astype("string").str.strip().str.lower()
-        known = values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
+        known = without_words(values)
         decimal = self.columns.decimal
         read, commas = text_numbers(self._unmarked(known, name), name, decimal=decimal)
         if commas and decimal is None:
@@ -85,12 +187,14 @@ class Reader[C: Table]:
         return values.replace(bare)
 
 
-def _plain_cells(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Convert categories to plain cells, and refuse lists, structs and bytes of Parquet."""
+def _plain_cells(frame: pd.DataFrame, name: str, plain: Collection[str]) -> pd.DataFrame:
+    """Convert categories to plain cells; in the columns `plain`, refuse nested cells and bytes."""
     if frame.index.name == LINE:  # cells of text
         return frame
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
-    for _, cells in frame.select_dtypes(object).items():
+    for column, cells in frame.select_dtypes(object).items():
+        if column not in plain:
+            continue
         nested = [isinstance(cell, NESTED) for cell in cells]
         refuse_rows(
             nested,
@@ -114,6 +218,12 @@ def refuse_rows(
         words |= {"value": label_repr(values.iloc[n]), "row": row_name(values.index, n)}
         words["other"] = None if others is None else label_repr(others.iloc[n])
         raise ValueError(sentence(text, **words, column=repr(values.name)))
+
+
+def without_words(values: pd.Series) -> pd.Series:
+    """Empty the cells with a word for a missing number, such as NA."""
+    lower = values.astype("string").str.strip().str.lower()
+    return values.mask(lower.isin(NO_NUMBER).fillna(False).astype(bool))
 
 
 def text_labels(values: pd.Series) -> pd.Series:

@@ -16,6 +16,7 @@ from bayesrank.cli.read_cells import (
     refuse_past,
     refuse_rows,
     text_labels,
+    without_words,
 )
 from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs
@@ -60,6 +61,9 @@ def read_matches(
     """
     reader, date = MatchReader(columns, note), str(columns.date)
     frame = reader.cells(file, columns.names)
+    for score in (columns.score_a, columns.score_b):
+        if score is not None:
+            frame[score] = without_words(frame[score])
     if columns.date is None:
         return reader.pairs(frame), None
     read_times(frame[date].dropna(), date)
@@ -87,12 +91,18 @@ class MatchReader(Reader[MatchColumns]):
         columns, frame = self.columns, self._complete(frame)
         table = self._two_items(frame)
         table["outcome"] = self._outcomes(frame, table)
+        sides = ["first", "second"]
+        if alike := self.one_spelling(pd.concat([table[side] for side in sides]), "items"):
+            table[sides] = table[sides].replace(alike)
+            refuse_rows(table["first"] == table["second"], table["first"], "itself", sides=sides)
         if columns.count is not None:
             table["count"] = counts = self.numbers(frame[columns.count], "count")
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, "no_count")
         for group in ("judge", "category", "date"):
             if (column := getattr(columns, group)) is not None:
-                table[group] = text_labels(frame[column])
+                labels = text_labels(frame[column])
+                alike = self.one_spelling(labels, "judges") if group == "judge" else {}
+                table[group] = labels.replace(alike) if alike else labels
         if columns.neutral is not None:
             table["neutral"] = _neutral(frame[columns.neutral])
         for group in columns.groups:
@@ -165,9 +175,9 @@ class MatchReader(Reader[MatchColumns]):
         if spelled:
             meant = [_meaning(str(value), spelled) for value in distinct]
         else:
-            way = next((way for way in WAYS if _covers(way, distinct)), None)
+            way = next((way for way in WAYS if covers(way, distinct)), None)
             meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
-            named = _winners(text, table)
+            named = winners(text, table)
             if named is not None:
                 decided = way is not None and set(meant) != {"tie"}
                 if decided and (named.to_numpy() != np.array(meant)[codes]).any():
@@ -201,12 +211,13 @@ def _meanings(way: tuple[tuple[str, ...], ...]) -> dict[str, str]:
     return {_folded(word): side for side, words in zip(SIDES, way, strict=True) for word in words}
 
 
-def _covers(way: tuple[tuple[str, ...], ...], values: Any) -> bool:
+def covers(way: tuple[tuple[str, ...], ...], values: Any) -> bool:
+    """Whether a row of `WAYS` has all values of a column."""
     known = _meanings(way)
     return all(_folded(value) in known for value in values)
 
 
-def _winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
+def winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
     """Read a column that names the winner; None if it contains other names."""
     first = text == table["first"]
     second = text == table["second"]

@@ -6,12 +6,15 @@ values, repeated rows and codes are handled there, once.
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.options import RankColumns, is_preflib, shown
+from bayesrank.cli.options import RankColumns, has_orders, shown
 from bayesrank.cli.read_cells import (
     Reader,
     in_order_of_time,
@@ -24,11 +27,14 @@ from bayesrank.cli.read_cells import (
 )
 from bayesrank.cli.texts import sentence
 from bayesrank.data import Rankings
-from bayesrank.data.read import BROKEN, content, read_preflib, require_columns
+from bayesrank.data.read import BROKEN, content, read_preflib, require_columns, require_names
 
 PLACES = ("rank", "ranking", "place", "pos", "position")  # names that suggest ranks, not ratings
-MOST_CODES = 6  # most codes in an error message
+NOT_RANKED = ("dns", "dsq", "dq", "w", "wd", "ex", "f", "dnq", "dnpq", "did not start", "withdrawn",
+              "disqualified", "excluded", "did not qualify", "n/a", "-")  # fmt: skip
+MOST_CODES = 20  # most codes in an error message
 MOST_ENTRIES = 50_000_000  # most items in all rankings together
+LISTS = (list, tuple, np.ndarray)
 JUDGED = re.compile(r"\s*[-+.\d]+\s+qid:\d")  # first line of a LETOR file
 
 
@@ -51,11 +57,14 @@ class RankReader(Reader[RankColumns]):
     def rankings(self, file: Path) -> Rankings:
         """Read the rankings of a file."""
         columns = self.columns
-        if is_preflib(file):
+        if has_orders(file):
             return self._preflib(file)
         _refuse_judged(file)
-        all_of_them = columns.wide is not None and not columns.column
-        frame = self.cells(file, columns.names, every=all_of_them)
+        single = [name for name in columns.names if name not in columns.column]
+        frame = self.cells(file, single, every=columns.wide is not None)
+        if columns.column:
+            frame = self._chosen(frame, single, shown(file))
+        columns = self.columns
         if columns.missing == "drop":
             frame = self._with_labels(frame)
         long = self._long(frame)
@@ -71,6 +80,7 @@ class RankReader(Reader[RankColumns]):
             if group == "date":
                 read_times(labels, column)
             long[group] = labels.reindex(long.index)
+        long = self._merged(long)
         long = self._without_repeats(self._settled(long))
         # rankings need separate names if a ranker has several
         names = long[["ranker", "ranking"]].drop_duplicates()
@@ -81,6 +91,42 @@ class RankReader(Reader[RankColumns]):
             long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
             by=list(groups),
         )  # fmt: skip
+
+    def _chosen(self, frame: pd.DataFrame, single: list[str], name: str) -> pd.DataFrame:
+        """Keep the columns that --column names by names, patterns or numbers, in this order."""
+        chosen: list[int] = []
+        names = frame.columns
+        for text in self.columns.column:
+            found = [n for n, column in enumerate(names) if column == text]
+            if not found and (ends := re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", text)):
+                numbers = range(int(ends[1]), int(ends[2] or ends[1]) + 1)
+                found = [n for n, number in enumerate(self.numbers_of) if number in numbers]
+            if not found and re.search(r"[*?]", text):
+                alike = (fnmatchcase(column.casefold(), text.casefold()) for column in names)
+                found = [n for n, same in enumerate(alike) if same and names[n] not in single]
+            if not found:
+                require_names(names, [text], name)
+            chosen += [n for n in found if n not in chosen]
+        twice = names[chosen][names[chosen].duplicated()]
+        if len(twice):
+            numbers = [self.numbers_of[n] for n in chosen if names[n] == twice[0]]
+            words = {"numbers": " and ".join(map(str, numbers)), "column": twice[0]}
+            raise ValueError(sentence("named_twice", name=name, **words))
+        others = [n for n, column in enumerate(names) if column in single and n not in chosen]
+        self.columns = replace(self.columns, column=tuple(names[chosen]))
+        return frame.iloc[:, [*others, *chosen]]
+
+    def _merged(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Merge items and rankers that differ only in their spelling, or note them."""
+        items = self.one_spelling(long["item"], "items")
+        long = long.assign(item=long["item"].replace(items)) if items else long
+        if self.columns.ranker is None:
+            return long
+        rankers = self.one_spelling(long["ranker"], "rankers")
+        names = ["ranker"] if self.columns.ranking else ["ranker", "ranking"]
+        return long.assign(
+            **{name: long[name].replace(rankers) for name in names} if rankers else {}
+        )
 
     def coming(self, file: Path, rankings: Rankings) -> pd.DataFrame:
         """Read future rankings of items that were ranked before."""
@@ -177,7 +223,10 @@ class RankReader(Reader[RankColumns]):
 
     def _from_ballots(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Make a long table from ballots such as "a > b = c"."""
-        ballots = frame[self.columns.ballot].astype("string")
+        ballots = frame[self.columns.ballot]
+        if ballots.map(lambda cell: isinstance(cell, LISTS)).any():
+            ballots = ballots.map(_ballot)
+        ballots = ballots.astype("string")
         refuse_rows(ballots.isna(), ballots, "no_ballot")
         by = ">" if ballots.str.contains(">").any() else ","
         blocks = [list(enumerate(ballot.split(by), start=1)) for ballot in ballots]
@@ -222,8 +271,16 @@ class RankReader(Reader[RankColumns]):
             hopeless = len(words) == len(cells)
             if not words or (hopeless and not columns.wide):
                 raise
-            some = ",".join(words[:MOST_CODES])
-            way_out = sentence("codes", hopeless=hopeless, some=some)
+            missed = [word for word in words if word.casefold().strip() in NOT_RANKED]
+            behind = [word for word in words if word not in missed]
+            way_out = sentence(
+                "codes",
+                hopeless=hopeless,
+                all=",".join(words[:MOST_CODES]),
+                behind=",".join(behind[:MOST_CODES]),
+                missed=",".join(missed[:MOST_CODES]),
+                drop=columns.of == "rank",
+            )
             raise ValueError(f"{error} {way_out}") from None
         return {
             "cell": values,
@@ -306,6 +363,15 @@ class RankReader(Reader[RankColumns]):
         if again.any():
             self.note(f"Rows that repeat others exactly are left out: {again.sum():,}.")
         return long[~again]
+
+
+def _ballot(cell: Any) -> Any:
+    """Write a list of items, of which some may be lists of tied items, as a ballot."""
+    if not isinstance(cell, LISTS):
+        return cell
+    return " > ".join(
+        " = ".join(map(str, block)) if isinstance(block, LISTS) else str(block) for block in cell
+    )
 
 
 def _refuse_repeat(entries: pd.DataFrame) -> None:

@@ -21,9 +21,11 @@ from bayesrank.data.read.columns import (
 from bayesrank.data.read.count_entries import assign_problems
 from bayesrank.data.read.entries import Entries, per_row
 from bayesrank.data.read.formats import (
+    TABLES,
     read_lines,
     read_preflib,
     read_table,
+    suffix_of,
     table_with_findings,
 )
 from bayesrank.data.read.labels import (
@@ -47,6 +49,7 @@ __all__ = [
     "BROKEN",
     "LINE",
     "OUTCOMES",
+    "TABLES",
     "Entries",
     "Group",
     "are_instants",
@@ -70,6 +73,7 @@ __all__ = [
     "require_columns",
     "require_names",
     "row_name",
+    "suffix_of",
     "table_with_findings",
     "text_numbers",
     "time_coordinates",

@@ -6,6 +6,7 @@ Messages count rows from 0. If the index of a table is not 0, 1, 2, ..., they al
 import re
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any, Literal, NoReturn
 
@@ -31,8 +32,11 @@ def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
     for column in columns:
         times = int((names == column).sum())
         if times == 0:
+            known = {str(name).casefold().strip(): name for name in reversed(names)}
+            alike = get_close_matches(str(column).casefold().strip(), list(known), 1, 0.7)
+            meant = f" Did you mean {label_repr(known[alike[0]])}?" if alike else ""
             raise ValueError(
-                f"{where} has no column {column!r}; its columns are {quoted(names, 20)}."
+                f"{where} has no column {column!r}; its columns are {quoted(names, 20)}.{meant}"
             )
         if times > 1:
             raise ValueError(f"{where} has {times} columns called {column!r}; rename them.")

@@ -3,6 +3,7 @@
 If a file is broken, the error names the file, the line or column, and the expected content.
 """
 
+import json
 import re
 import zipfile
 from collections.abc import Collection, Iterable
@@ -33,7 +34,7 @@ DENSEST = 100  # rows per byte of such a file
 # Tables
 
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t", ".data": "\t", ".dat": "\t"}
-BINARY = (".parquet", ".pq", ".xlsx")
+BINARY = (".parquet", ".pq", ".xlsx", ".json", ".jsonl", ".ndjson")
 _NULLABLE = {  # keep integers as integers even if values are missing
     getattr(pa, name)(): pd.api.types.pandas_dtype(dtype)
     for name, dtype in [
@@ -43,7 +44,8 @@ _NULLABLE = {  # keep integers as integers even if values are missing
         *(("string", "string"), ("large_string", "string")),
     ]
 }
-KNOWN = ".csv, .tsv, .txt, .dat (also compressed), .parquet or .xlsx"
+TABLES = (*TEXT, *BINARY)
+KNOWN = ".csv, .tsv, .txt, .dat, .json, .jsonl (also compressed), .parquet or .xlsx"
 
 
 def read_table(
@@ -54,18 +56,18 @@ def read_table(
     encoding: str | None = None,
     separator: str | None = None,
 ) -> pd.DataFrame:
-    """Read a table from a text file, a Parquet file or an Excel sheet (.xlsx).
+    """Read a table from a text file, JSON, a Parquet file or an Excel sheet (.xlsx).
 
     Cells of a text file stay text, except in the columns `numbers`, so labels such as ``007`` and
     ``7`` remain different. Only an empty cell is a missing value: ``NA`` is a label. Columns of a
-    Parquet file keep their types.
+    Parquet file and values in JSON keep their types.
 
     Parameters
     ----------
     path : path
         A .csv, .tsv, .tab, .txt, .dat or .data file, plain or compressed (.gz, .bz2, .xz, .zip,
-        .zst); a .parquet file; or an .xlsx file. The first sheet of an .xlsx file is read, which
-        needs openpyxl.
+        .zst); a .json file with a list of objects, or a .jsonl file with an object per line; a
+        .parquet file; or an .xlsx file, of which the first sheet is read with openpyxl.
     columns : iterable of str
         Required columns.
     numbers : iterable of str
@@ -101,10 +103,12 @@ def table_with_findings(
     encoding: str | None = None,
     separator: str | None = None,
     columns: Collection[str] | None = None,
+    header: int | None = None,
 ) -> TextTable:
     """Read a table like `read_table`, and also report the detected format.
 
-    If `columns` are given, only these are read; columns missing from the file are ignored.
+    If `columns` are given, only these are read; columns missing from the file are ignored. The
+    header is in line `header` of a text or sheet, or nowhere if that is 0.
     """
     if separator is not None and (len(separator) != 1 or separator in '"\n\r'):
         raise ValueError(
@@ -112,16 +116,24 @@ def table_with_findings(
         )
     path = existing(path)
     suffix = suffix_of(path)
-    if suffix not in (*TEXT, *BINARY):
+    if suffix not in TABLES:
         raise ValueError(f"{path} is not a supported table; expected {KNOWN}.")
     try:
         if suffix in TEXT:
             table = text_table(
-                path, usual=TEXT[suffix], encoding=encoding, separator=separator, columns=columns
+                path,
+                usual=TEXT[suffix],
+                encoding=encoding,
+                separator=separator,
+                columns=columns,
+                header=header,
             )
         elif suffix == ".xlsx":
-            sheet = _sheet(path)
+            sheet = _sheet(path, header)
             table = TextTable(sheet, sheet.columns, [])
+        elif suffix.startswith((".json", ".nd")):
+            records = _json(path, encoding)
+            table = TextTable(records, records.columns, [])
         else:
             table = _parquet(path, columns)
     except pd.errors.EmptyDataError:
@@ -173,22 +185,57 @@ def refuse_many_rows(found: pq.FileMetaData, size: int) -> None:
         )
 
 
-def _sheet(path: Path) -> pd.DataFrame:
+def _json(path: Path, encoding: str | None) -> pd.DataFrame:
+    """Read a list of objects, or an object per line; names in nested objects are joined by dots."""
+    text, _ = decoded(content(path), encoding)
+    try:
+        found = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if not lines:
+            raise pd.errors.EmptyDataError from None
+        try:
+            found = [json.loads(line) for line in lines]
+        except json.JSONDecodeError:
+            raise ValueError(f"it is not JSON: {error}.") from None
+    if isinstance(found, dict):
+        lists = [value for value in found.values() if isinstance(value, list)]
+        found = lists[0] if len(lists) == 1 else [found]
+    if found == []:
+        raise pd.errors.EmptyDataError
+    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+        raise ValueError(
+            "it must contain a list of objects, one per row, such as "
+            '[{"judge": "ann", "item": "ale", "stars": 5}].'
+        )
+    frame = pd.json_normalize(found).astype(object)
+    frame.columns = frame.columns.astype(str)
+    return frame.where(frame.notna() & (frame != ""))
+
+
+def _sheet(path: Path, header: int | None) -> pd.DataFrame:
     """Read the first sheet, with cells as text."""
+    line = 1 if header is None else header
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             refuse_large(sum(part.file_size for part in archive.infolist()), path)
     try:
         frame = pd.read_excel(
-            path, engine="openpyxl", dtype=str, keep_default_na=False, na_values=[""]
+            path,
+            engine="openpyxl",
+            header=line - 1 if line else None,
+            dtype=str,
+            keep_default_na=False,
+            na_values=[""],
         )
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # openpyxl raises errors of many types for a broken file
         reason = one_line(error)
         raise ValueError(f"it is not an Excel sheet, or it is broken: {reason}") from error
-    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    frame.index = pd.RangeIndex(2, len(frame) + 2, name=LINE)
+    names = [str(name) if line else f"column {n}" for n, name in enumerate(frame.columns, start=1)]
+    frame.columns = pd.Index(names, dtype=object)
+    frame.index = pd.RangeIndex(line + 1, len(frame) + line + 1, name=LINE)
     return frame.astype(object).dropna(how="all")
 
 
@@ -205,6 +252,7 @@ class PreflibOrders(NamedTuple):
 
 PREFLIB = (".soc", ".soi", ".toc", ".toi")
 
+_BALLOT = re.compile(r"(?:\([^)]*\)\s*)?(\d{1,15})((?:\s+(?:-|\d{1,15}(?:=\d{1,15})*))*)\s+0")
 # Numbers have at most 15 digits, so that a float holds them exactly
 _ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d{1,15}):\s*(.*?)\s*$")
 _VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d{1,15})\s*$")
@@ -215,6 +263,8 @@ _BLOCK = re.compile(r"\s*(?:\{((?:\s*\d{1,15}\s*(?:,|(?=\})))*\s*)\}|(\d{1,15}))
 def read_preflib(path: str | Path) -> PreflibOrders:
     """Read a PrefLib file of orders (soc, soi, toc, toi); see `Rankings.from_preflib`."""
     path = existing(path)
+    if suffix_of(path) == ".blt":
+        return _read_blt(path)
     if suffix_of(path) not in PREFLIB:
         raise ValueError(
             f"{path} is not a supported PrefLib file; expected .soc, .soi, .toc or .toi."
@@ -277,6 +327,60 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
         order.append(names[numbers[0]] if match[2] else frozenset(names[n] for n in numbers))
         at = match.end()
     return order
+
+
+def _read_blt(path: Path) -> PreflibOrders:
+    """Read the ballots of an election, in the format of OpenSTV; withdrawn candidates are removed.
+
+    The file has the numbers of candidates and seats, ballots such as ``3 2 1=4 0`` (3 voters prefer
+    2 to 1 and 4), a line with 0, and the names in quotation marks.
+    """
+    rows = []
+    for n, text in enumerate(read_lines(path), start=1):
+        line = text.strip() if text.lstrip().startswith('"') else text.split("#")[0].strip()
+        if line:
+            rows.append((n, line))
+    sizes = re.fullmatch(r"(\d{1,9})\s+\d{1,9}", rows[0][1]) if rows else None
+    end = next((k for k, (_, line) in enumerate(rows) if line == "0"), None)
+    if sizes is None or end is None:
+        raise ValueError(
+            f"{path} is not a .blt file: expected the numbers of candidates and seats in its first "
+            "line, and a line with 0 after the ballots."
+        )
+    names = [line.strip("\"'") for _, line in rows[end + 1 :]][: int(sizes[1])]
+    if len(set(names)) < int(sizes[1]):
+        raise ValueError(
+            f"{path} must name {counted(int(sizes[1]), 'candidate')} after its ballots, each name "
+            f"once; got {counted(len(set(names)), 'name')}."
+        )
+    gone = {int(n) for _, line in rows[1:end] if line[0] == "-" for n in re.findall(r"\d+", line)}
+    orderings: list[list[str | frozenset[str]]] = []
+    voters: list[int] = []
+    for number, line in rows[1:end]:
+        match = _BALLOT.fullmatch(line)
+        if match is None and line[0] != "-":
+            raise ValueError(
+                f"{path}, line {number} must read 'voters first second ... 0', such as 3 2 1 4 0; "
+                f"got {label_repr(line)}."
+            )
+        blocks = match[2].replace("-", " ").split() if match else []
+        chosen = [[int(n) for n in block.split("=")] for block in blocks]
+        named = [n for block in chosen for n in block]
+        if len(set(named)) < len(named) or not all(1 <= n <= len(names) for n in named):
+            raise ValueError(
+                f"{path}, line {number} must name each candidate from 1 to {len(names)} at most "
+                f"once; got {label_repr(line)}."
+            )
+        left = [[names[n - 1] for n in block if n not in gone] for block in chosen]
+        order = [block[0] if len(block) == 1 else frozenset(block) for block in left if block]
+        if order and match:
+            orderings.append(order)
+            voters.append(int(match[1]))
+    if not orderings:
+        raise ValueError(f"{path} contains no ballots with a candidate.")
+    return PreflibOrders(
+        [name for n, name in enumerate(names, start=1) if n not in gone], orderings, voters
+    )
 
 
 def read_lines(path: str | Path) -> list[str]:

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -63,6 +63,8 @@ _NOT_TEXT = {  # the first bytes and the names of other formats
     b"\xd0\xcf\x11\xe0": "an old Excel sheet (.xls)",
 }
 SEPARATOR_LINE = re.compile(r"\s*sep=(.)[ ]*\n", re.IGNORECASE)  # written by Excel
+_ANSWERS = ("", "response", "open-ended response")  # SurveyMonkey's second names of columns
+_IMPORT = '{"ImportId"'  # begins each cell of the last header line of Qualtrics
 
 
 class TextTable(NamedTuple):
@@ -216,62 +218,111 @@ class Cells(NamedTuple):
     frame: pd.DataFrame
     names: pd.Index  # of all columns, including those that are not in the frame
     spaces: int  # cells with spaces around them
+    header_lines: int = 1
 
 
-def cells(text: str, separator: str, columns: Collection[str] | None = None) -> Cells:
+class Header(NamedTuple):
+    """The names of columns, and the first records below."""
+
+    line: int
+    record: list[str]  # cells as written
+    names: list[str]
+    rows: list[tuple[int, list[str]]]
+    lines: int  # number of header lines
+
+
+def cells(
+    text: str, separator: str, columns: Collection[str] | None = None, header: int | None = None
+) -> Cells:
     """Split a text with a header into cells, one row per record.
 
     Cells stay text, without surrounding spaces. Empty cells become NaN, and empty rows are left
     out. The index is the first line of each row in the text. If `columns` are given, only these are
-    kept while reading, so a wide text takes little memory.
+    kept while reading, so a wide text takes little memory. The header is in line `header`, or
+    nowhere if that is 0. By default, it is the first record, with the second and third ones of
+    survey exports.
     """
     known = _CellCache({"": np.nan})
-    names: list[str] = []
     kept: list[Any] = []  # one flat list: a list per row would slow down garbage collection
     lines: list[int] = []
     limit = csv.field_size_limit(2**31 - 1)
     try:
-        reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator)
-        begin, header_line = 1, 0
-        for record in reader:
-            at, begin = begin, reader.line_num + 1
+        records = _records(text, separator)
+        head = _header(records, header)
+        names, n_names = head.names, len(head.names)
+        unnamed = {n for n, name in enumerate(head.record) if not name.strip()}
+        chosen = [n for n, name in enumerate(names) if columns is None or name in columns]
+        if head.lines == 1:
+            known.spaces += sum(head.record[k] != names[k] for k in chosen if k not in unnamed)
+        for at, record in chain(head.rows, records):
             n = len(record)
-            if n <= 1 and record == [_END]:
-                break
-            if not n or (not record[0].strip() and not any(map(str.strip, record))):
-                continue
-            if not header_line:
-                header_line = at
-                names = [name.strip() or f"column {n}" for n, name in enumerate(record, start=1)]
-                unnamed = {n for n, name in enumerate(record) if not name.strip()}
-                chosen = [n for n, name in enumerate(names) if columns is None or name in columns]
-                known.spaces += sum(record[k] != names[k] for k in chosen if k not in unnamed)
-                first = separator.join(record)
-                n_names = len(names)
-                continue
             if n > n_names and any(map(str.strip, record[n_names:])):
+                first = separator.join(head.record).strip()[:60]
                 raise ValueError(
-                    f"line {at} has {n} fields, but the header in line {header_line} has "
-                    f"{counted(n_names, 'name')}: {first.strip()[:60]!r}. Correct line {at}. "
-                    f"If line {header_line} is a title, remove the lines above the header."
+                    f"line {at} has {n} fields, but the header in line {head.line} has "
+                    f"{counted(n_names, 'name')}: {first!r}. Correct line {at}. "
+                    f"If line {head.line} is a title, remove the lines above the header, or give "
+                    f"the line of the header (on the command line, --header {at})."
                 )
             if n < n_names:
                 record += [""] * (n_names - n)
             kept += [known[record[k]] for k in chosen]
             lines.append(at)
-        else:
-            raise ValueError(f"line {at} opens a cell with a quotation mark that is never closed.")
     finally:
         csv.field_size_limit(limit)
-    if not header_line:
-        raise pd.errors.EmptyDataError
     table = np.array(kept, dtype=object).reshape(len(lines), len(chosen))
     frame = pd.DataFrame(table, pd.Index(lines, name=LINE), chosen, dtype=object)
     # keep an unnamed column with cells, such as an index; drop an unnamed column without cells
     left = [n for n in chosen if n not in unnamed or frame[n].notna().any()]
     frame = frame[left]
     frame.columns = pd.Index([names[n] for n in left], dtype=object)
-    return Cells(frame, pd.Index(names, dtype=object), known.spaces)
+    return Cells(frame, pd.Index(names, dtype=object), known.spaces, head.lines)
+
+
+def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records with a cell, and their first lines."""
+    reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator)
+    begin = 1
+    for record in reader:
+        at, begin = begin, reader.line_num + 1
+        n = len(record)
+        if n <= 1 and record == [_END]:
+            return
+        if n and (record[0].strip() or any(map(str.strip, record))):
+            yield at, record
+    raise ValueError(f"line {at} opens a cell with a quotation mark that is never closed.")
+
+
+def _header(records: Iterator[tuple[int, list[str]]], header: int | None) -> Header:
+    """Find the names of the columns in the first records, or in line `header`."""
+    if header:
+        records = ((at, record) for at, record in records if at >= header)
+    rows = list(islice(records, 3 if header is None else 1))
+    if not rows:
+        raise pd.errors.EmptyDataError
+    line, first = rows[0]
+    names = [name.strip() or f"column {n}" for n, name in enumerate(first, start=1)]
+    if header == 0:
+        names = [f"column {n}" for n in range(1, len(first) + 1)]
+        return Header(line, names, names, rows, 0)
+    for n, (_, record) in enumerate(rows[1:], start=1):
+        if any(cell.startswith(_IMPORT) for cell in record):
+            return Header(line, first, names, rows[n + 1 :], n + 1)
+    if len(rows) > 1:
+        second = [cell.strip() for cell in rows[1][1]]
+        empty = [n for n, name in enumerate(first) if not name.strip()]
+        answers = not second[0] or any(cell.casefold() in _ANSWERS[1:] for cell in second)
+        options = [second[n] for n in empty] if len(second) == len(first) else []
+        if header is None and answers and len(options) > 1 and all(map(_is_name, options)):
+            pairs = zip(names, second, strict=True)
+            names = [one if two.casefold() in _ANSWERS else two for one, two in pairs]
+            return Header(line, first, names, rows[2:], 2)
+    return Header(line, first, names, rows[1:], 1)
+
+
+def _is_name(cell: str) -> bool:
+    """Whether a cell may be the name of a column; a number is not."""
+    return any(map(str.isalpha, cell))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -290,20 +341,24 @@ def text_table(
     encoding: str | None = None,
     separator: str | None = None,
     columns: Collection[str] | None = None,
+    header: int | None = None,
 ) -> TextTable:
-    """Read a text file as a table whose cells stay text."""
+    """Read a text file as a table whose cells stay text; see `cells` for `header`."""
     text, found = decoded(content(existing(path)), encoding)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if separator is None and (marked := SEPARATOR_LINE.match(text)):
         separator = marked[1]
         text = "\n" * marked[0].count("\n") + text[marked.end() :]  # lines keep their numbers
-    by = separator or separator_of(text, usual)
+    below = text.split("\n", header - 1)[-1] if header else text
+    by = separator or separator_of(below, usual)
     findings = []
     if by != usual:
         findings.append(f"{SEPARATORS.get(by, repr(by))} between columns")
     if found not in ("utf-8", "utf-8-sig"):
         findings.append(f"the encoding {found.upper()}")
-    found_cells = cells(text, by, columns)
+    found_cells = cells(text, by, columns, header)
+    if (n := found_cells.header_lines) > 1:
+        findings.append(f"names from the first {n} lines, as of a survey export")
     if spaces := found_cells.spaces:
         findings.append(f"the spaces around {counted(spaces, 'cell')} removed")
     return TextTable(found_cells.frame, found_cells.names, findings)
