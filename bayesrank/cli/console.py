@@ -3,6 +3,7 @@
 Names come from files that others wrote, so control characters are removed from all output.
 """
 
+import io
 import math
 import signal
 import sys
@@ -122,14 +123,13 @@ class Talk:
             click.echo(f"Error: {_plain(sentence)}", err=True)
 
     def _write(self, text: str) -> None:
-        """Print to stdout; a broken pipe does not end the run."""
-        if any("pipe" in sentence for sentence in self.failed):
-            return
+        """Print to stdout; if its reader has gone, as after `| head`, print nothing more."""
         self.end_bar()
         try:
             click.echo(_plain(text))
-        except BrokenPipeError as error:
-            self.failed.append(f"{error.strerror}.")
+        except BrokenPipeError:
+            # Python would report the text that is still in the buffer at the end
+            sys.stdout = io.StringIO()
 
 
 class Bar:

@@ -147,8 +147,8 @@ class Column:
 
 def only[T](found: Iterable[T]) -> T | None:
     """Return the only element, or None if there are none or several."""
-    first, *more = [*found][:2] or [None]
-    return None if more else first
+    elements = list(found)
+    return elements[0] if len(elements) == 1 else None
 
 
 class Look:
@@ -331,7 +331,10 @@ class Look:
         labels = [c for c in self.once if c.is_label and c is not value]
         rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
         items = [c for c in labels if c.called("item")] or labels[:MOST_UNNAMED]
-        within = [(), *((column,) for column in labels if column.called("ranking"))]
+        within: list[tuple[Column, ...]] = [
+            (),
+            *((column,) for column in labels if column.called("ranking")),
+        ]
         found: dict[tuple[int, int], dict[frozenset[Column], list[Column]]] = {}
         for ranker, between, item in product(rankers, within, items):
             groups, named = [ranker, *between], ranker.called("ranker") + item.called("item")
@@ -349,9 +352,9 @@ class Look:
         columns = only(found[min(found)].values()) if found else None
         if columns is None:
             return None
-        ranker, *between, item = columns
+        ranker, *inner, item = columns
         options = ["--ranker", ranker.name, "--item", item.name, f"--{kind}", value.name]
-        for column in between:
+        for column in inner:
             options += ["--ranking", column.name]
             options += ["--by", column.name] if column.called("by") else []
         return Choice("rank", options)

@@ -97,7 +97,8 @@ class Reader[C: Table]:
         paths = sorted(path for path in file.iterdir() if suffix_of(path) in TABLES)
         if not paths:
             raise ValueError(f"The folder {shown(file)} contains no tables.")
-        frames, known = [], pd.Index([])
+        frames: list[pd.DataFrame] = []
+        known = pd.Index([])
         for path in paths:
             table = table_with_findings(path, columns=wanted, **settings)
             unlike = table.names.symmetric_difference(known)

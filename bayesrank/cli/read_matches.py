@@ -92,9 +92,12 @@ class MatchReader(Reader[MatchColumns]):
         table = self._two_items(frame)
         table["outcome"] = self._outcomes(frame, table)
         sides = ["first", "second"]
-        if alike := self.one_spelling(pd.concat([table[side] for side in sides]), "items"):
+        if alike := self.one_spelling(
+            pd.concat([table[side] for side in ("first", "second")]), "items"
+        ):
             table[sides] = table[sides].replace(alike)
-            refuse_rows(table["first"] == table["second"], table["first"], "itself", sides=sides)
+            same = table["first"] == table["second"]
+            refuse_rows(same, table["first"], "itself", sides=columns.sides)
         if columns.count is not None:
             table["count"] = counts = self.numbers(frame[columns.count], "count")
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, "no_count")

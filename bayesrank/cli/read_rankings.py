@@ -102,15 +102,15 @@ class RankReader(Reader[RankColumns]):
                 numbers = range(int(ends[1]), int(ends[2] or ends[1]) + 1)
                 found = [n for n, number in enumerate(self.numbers_of) if number in numbers]
             if not found and re.search(r"[*?]", text):
-                alike = (fnmatchcase(column.casefold(), text.casefold()) for column in names)
-                found = [n for n, same in enumerate(alike) if same and names[n] not in single]
+                same = (fnmatchcase(column.casefold(), text.casefold()) for column in names)
+                found = [n for n, fits in enumerate(same) if fits and names[n] not in single]
             if not found:
                 require_names(names, [text], name)
             chosen += [n for n in found if n not in chosen]
         twice = names[chosen][names[chosen].duplicated()]
         if len(twice):
-            numbers = [self.numbers_of[n] for n in chosen if names[n] == twice[0]]
-            words = {"numbers": " and ".join(map(str, numbers)), "column": twice[0]}
+            alike = [str(self.numbers_of[n]) for n in chosen if names[n] == twice[0]]
+            words = {"numbers": " and ".join(alike), "column": twice[0]}
             raise ValueError(sentence("named_twice", name=name, **words))
         others = [n for n, column in enumerate(names) if column in single and n not in chosen]
         self.columns = replace(self.columns, column=tuple(names[chosen]))
