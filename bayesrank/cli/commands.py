@@ -97,7 +97,7 @@ def main() -> None:
 def _fit(options: dict[str, Any], folder: str, args: Sequence[str] = ()) -> Fit:
     """Make the settings from the options; choose a seed and a folder if the user did not.
 
-    The command is that of the user, or has the arguments `args`.
+    The saved command has the arguments `args`, or by default those of the user.
     """
     fit = taken(Fit, options)
     group = click.get_current_context().find_object(Given)

@@ -66,8 +66,8 @@ def read_table(
     ----------
     path : path
         A .csv, .tsv, .tab, .txt, .dat or .data file, plain or compressed (.gz, .bz2, .xz, .zip,
-        .zst); a .json file with a list of objects, or a .jsonl file with an object per line; a
-        .parquet file; or an .xlsx file, of which the first sheet is read with openpyxl.
+        .zst). A .json file has a list of objects, and a .jsonl file an object per line. A .parquet
+        file; or an .xlsx file, of which the first sheet is read with openpyxl.
     columns : iterable of str
         Required columns.
     numbers : iterable of str
@@ -332,8 +332,8 @@ def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | f
 def _read_blt(path: Path) -> PreflibOrders:
     """Read the ballots of an election, in the format of OpenSTV; withdrawn candidates are removed.
 
-    The file has the numbers of candidates and seats, ballots such as ``3 2 1=4 0`` (3 voters prefer
-    2 to 1 and 4), a line with 0, and the names in quotation marks.
+    The first line has the numbers of candidates and seats. In the ballot ``3 2 1=4 0``, three
+    voters prefer 2 to 1 and 4. A line with 0 ends the ballots, and the names follow.
     """
     rows = []
     for n, text in enumerate(read_lines(path), start=1):
