@@ -54,8 +54,8 @@ def simulate(n_judges: int = 10, *, seed: int = 1) -> tuple[pd.DataFrame, br.Ran
 
 def build(grades: pd.DataFrame, rankings: br.Rankings) -> pm.Model:
     """Build the model of grades 0 to 4 and of rankings, which share the utilities."""
-    item = rankings.items.get_indexer(grades["item"])
-    judge = rankings.rankers.get_indexer(grades["judge"])
+    item = rankings.items.get_indexer(pd.Index(grades["item"]))
+    judge = rankings.rankers.get_indexer(pd.Index(grades["judge"]))
     with pm.Model(coords=rankings.coords) as model:
         utility = pm.ZeroSumNormal("utility", 1, dims="item")
         severity = pm.Normal("severity", 0, 1, dims="ranker")
