@@ -209,9 +209,9 @@ def depending(model: pm.Model, variable: Any) -> ConsensusData | None:
 def is_flat(variable: Any) -> bool:
     """Return whether all full rankings are equally likely a priori."""
     op, inputs = variable.owner.op, variable.owner.inputs[2:]
-    if getattr(op, "name", None) != "plackett_luce" or len(inputs) != 4:
+    if getattr(op, "name", None) != "plackett_luce" or len(inputs) != 3:
         return False
-    utility, mask, sizes, _ = inputs
+    utility, mask, sizes = inputs
     if _is_random(utility):
         return False
     u, used, block_sizes = (x.eval(mode=MODE) for x in (utility, mask, sizes))
