@@ -338,8 +338,7 @@ class PMOPComponent(Component):
         """Name the parameters of `PMOPRV`."""
         none = p.log_weight.type.shape[-1] == 0
         weight = p.log_weight[0] if none else p.log_weight[:, None, :]
-        stages = pt.ones_like(data.sizes, dtype="float64")
-        slots = p.utility[:, data.item], data.where, data.sizes, weight, stages
+        slots = p.utility[:, data.item], data.where, data.sizes, weight
         return PMOPRV.named((*slots, p.aggregate, p.given_sizes))
 
     @classmethod

@@ -195,9 +195,7 @@ def test_an_archive_that_python_cannot_open_is_refused(tmp_path, header, directo
         read_table(tmp_path / "t.csv.zip")
 
 
-@pytest.mark.parametrize(
-    "spoilt", ["", "xl/workbook.xml", "xl/worksheets/sheet1.xml", "none of it"]
-)
+@pytest.mark.parametrize("spoilt", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "none of it"])
 def test_a_broken_sheet_is_refused(tmp_path, spoilt):
     pytest.importorskip("openpyxl")
     path = tmp_path / "t.xlsx"
@@ -205,14 +203,17 @@ def test_a_broken_sheet_is_refused(tmp_path, spoilt):
     with zipfile.ZipFile(path) as good:
         parts = {name: good.read(name) for name in good.namelist()}
     parts = {"hello.txt": b"x"} if spoilt == "none of it" else parts | {spoilt: b"<broken"}
-    if spoilt:
-        with zipfile.ZipFile(path, "w") as broken:
-            for name, data in parts.items():
-                broken.writestr(name, data)
-    else:
-        path.write_bytes(b"no archive")
+    with zipfile.ZipFile(path, "w") as broken:
+        for name, data in parts.items():
+            broken.writestr(name, data)
     with pytest.raises(ValueError, match=r"t\.xlsx is not a readable xlsx table: .* it is broken:"):
         read_table(path)
+
+
+def test_a_file_that_is_no_sheet_is_refused(tmp_path):
+    (tmp_path / "t.xlsx").write_bytes(b"no archive")
+    with pytest.raises(ValueError, match=r"t\.xlsx is not a readable xlsx table: it is not an Ex"):
+        read_table(tmp_path / "t.xlsx")
 
 
 def test_a_message_of_another_library_is_one_short_line(tmp_path):
@@ -339,7 +340,7 @@ def test_rows_are_known_by_their_lines(file):
     assert frame.index.tolist() == [4, 7]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
 def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
     (tmp_path / "t.csv").write_bytes("user,x\nJosé,1\n".encode(encoding))
     assert read_table(tmp_path / "t.csv")["user"].tolist() == ["José"]

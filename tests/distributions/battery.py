@@ -244,7 +244,7 @@ def test_a_parameter_out_of_its_range_names_its_condition(case, mode):
         arguments = {"utility": case.utility} | dict(case.parameters) | changed
         # as variables, whose values are only known here
         variables = {name: pt.constant(np.array(x)) for name, x in arguments.items()}
-        logp = pm.logp(case.dist(**variables), case.support[0])
+        logp = pm.logp(case.dist(variables.pop("utility"), **variables), case.support[0])
         with pytest.raises(ParameterValueError, match=message):
             logp.eval(mode="FAST_COMPILE")
 

@@ -216,9 +216,10 @@ def _json(path: Path, encoding: str | None) -> pd.DataFrame:
 def _sheet(path: Path, header: int | None) -> pd.DataFrame:
     """Read the first sheet, with cells as text."""
     line = 1 if header is None else header
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            refuse_large(sum(part.file_size for part in archive.infolist()), path)
+    if not zipfile.is_zipfile(path):
+        raise ValueError("it is not an Excel sheet, despite its name.")
+    with zipfile.ZipFile(path) as archive:
+        refuse_large(sum(part.file_size for part in archive.infolist()), path)
     try:
         frame = pd.read_excel(
             path,

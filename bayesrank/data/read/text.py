@@ -159,6 +159,8 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
                 f"it is not text, but {file_format}. Rename it so that its suffix is right."
             )
     found = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    if found == "utf-8":
+        found = _unmarked_utf16(data[:1000]) or found
     try:
         text = data.decode(found)
     except UnicodeDecodeError as error:
@@ -178,6 +180,14 @@ def decoded(data: bytes, encoding: str | None = None) -> tuple[str, str]:
         number = text.count("\n", 0, text.index("\0")) + 1
         raise ValueError(f"line {number} contains a zero byte, which is not text: remove it.")
     return text, found
+
+
+def _unmarked_utf16(head: bytes) -> str | None:
+    """Return the variant of UTF-16 if most of every second byte is zero, or None."""
+    even, odd = (head[start::2].count(0) for start in (0, 1))
+    if max(even, odd) <= max(len(head) // 4, 1) or min(even, odd) > len(head) // 8:
+        return None
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def separator_of(text: str, usual: str) -> str:

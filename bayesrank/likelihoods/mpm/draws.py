@@ -97,7 +97,7 @@ def _draw_pairs(
 ) -> Iterator[tuple[Integers, Integers, Integers]]:
     """Draw pairs of the items `where` of each row: yield rows, preferred and other items."""
     n, k = s.shape
-    left = np.where(where.sum(axis=1) < 2, 0, total)
+    left = np.where(where.sum(axis=1) < 2, 0, total).astype(np.int64)  # totals may be short
     where = where & (left > 0)[:, None]
     fits = np.isfinite(np.where(where, s, 0.0)).all() and np.isfinite(theta[left > 0]).all()
     if not (fits and (g.size == 0 or (g[where] > 0.0).all())):
