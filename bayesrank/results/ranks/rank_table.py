@@ -182,7 +182,7 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     -------
     Series of str
         "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
-        is "unknown" instead if the data left more than half of its prior variance; this needs the
+        is "unknown" instead if the data left more than half of its prior variance. This needs the
         column known, from `prior_sd` in `rank_summary`.
 
     Examples
