@@ -372,7 +372,7 @@ def test_tied_leaders_are_to_meet_and_how_often():
     assert part.table.to_dict("records") == [
         {"Against": "i1", "Of the next 10": "10", "P(item better)": "0.56"}
     ]
-    assert said.startswith("The leader is tied with one other item now. To separate the leader")
+    assert said.startswith("One other item may be better than the leader now. If all pairs meet")
     settled = part.data["settling"]["p_settled"]
     assert (settled["tied"] >= settled["all"] - 0.1).all()
     assert said.count("more than 100,000") + said.count("about") >= 2

@@ -27,11 +27,11 @@ class LeapAndShift(ArrayStepShared):
     r"""Metropolis steps for a full ranking: an item leaps, the items between shift.
 
     Each of the n items in turn proposes a leap of 1 to `leap` places, up or down with equal
-    probability. It then proposes an exchange with another item. Leaps beyond the first or the last place
-    are rejected. A step is accepted with probability :math:`\min(1, p(\rho') / p(\rho))`. A sweep
-    takes 2n + 1 evaluations of the model's log-probability. If only full rankings of one Mallows
-    model or mixture depend on the variable, no evaluations are needed. A sweep then takes less than
-    a millisecond, and redraws eight items at a time exactly.
+    probability. It then proposes an exchange with another item. Leaps beyond the first or the last
+    place are rejected. A step is accepted with probability :math:`\min(1, p(\rho') / p(\rho))`. A
+    sweep takes 2n + 1 evaluations of the model's log-probability. If only full rankings of one
+    Mallows model or mixture depend on the variable, no evaluations are needed. A sweep then takes
+    less than a millisecond, and redraws eight items at a time exactly.
 
     Parameters
     ----------
