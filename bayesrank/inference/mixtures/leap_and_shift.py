@@ -30,8 +30,8 @@ class LeapAndShift(ArrayStepShared):
     probability. It then proposes an exchange with another item. Leaps beyond the first or the last
     place are rejected. A step is accepted with probability :math:`\min(1, p(\rho') / p(\rho))`. A
     sweep takes 2n + 1 evaluations of the model's log-probability. If only full rankings of one
-    Mallows model or mixture depend on the variable, no evaluations are needed. A sweep then takes
-    less than a millisecond, and redraws eight items at a time exactly.
+    Mallows model or mixture depend on the variable, no evaluations are needed. A sweep then
+    redraws eight items at a time exactly.
 
     Parameters
     ----------
