@@ -72,7 +72,7 @@ from pytensor.tensor import TensorVariable
 from bayesrank.data import Pairs
 from bayesrank.data.read import coord_values
 from bayesrank.distributions import BradleyTerry, Davidson
-from bayesrank.priors import deviations, utility_prior
+from bayesrank.priors import deviations, sampled_deviations, utility_prior
 from bayesrank.schema import FEATURE, JUDGE, name_of
 
 __all__ = ["have_opinions", "leaderboard_model", "may_decide_alone", "nuts_settings"]
@@ -315,9 +315,7 @@ def _deviation(pairs: Pairs, group: str, scale: Any) -> TensorVariable:
     """Add deviations of the items at each label of a group."""
     dim = f"{group}_item"
     pm.modelcontext(None).add_coord(dim, coord_values(pairs.seen(group).labels))
-    spread = pm.HalfNormal(f"{group}_spread", scale)
-    z = pm.Normal(f"{dim}_z", 0, 1, dims=dim)
-    return pm.Deterministic(f"{group}_deviation", spread * z, dims=dim)
+    return sampled_deviations(group, scale, dim, f"{dim}_z")
 
 
 def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:

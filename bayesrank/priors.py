@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["LEARNED", "PRIORS", "deviations", "utility_prior"]
+__all__ = ["LEARNED", "PRIORS", "deviations", "sampled_deviations", "utility_prior"]
 
 PRIORS = {"normal": "Normal", "zero-sum": "ZeroSumNormal"}  # as PyMC calls them
 
@@ -93,3 +93,39 @@ def deviations(
     # not centred: NUTS would not leave a spread near zero, as with few judges
     z = pm.ZeroSumNormal(f"{name}_z", 1, dims=dims, n_zerosum_axes=over or len(dims))
     return mean + spread * z
+
+
+def sampled_deviations(group: str, scale: Any, dims: str | tuple[str, ...], z: str = "") -> Any:
+    """Add deviations of items at each label of a group, such as a ranker, to the model in context.
+
+    Labels are a sample of all labels, so deviations are independent and do not sum to zero.
+
+    Parameters
+    ----------
+    group : str
+        ``{group}_spread`` is half-normal, and ``{group}_deviation`` are the deviations.
+    scale : float or tensor
+        Scale of the spread.
+    dims : str or sequence of str
+        Dims of the deviations.
+    z : str, optional
+        Name of the standard deviations from zero; default ``{group}_z``.
+
+    Returns
+    -------
+    TensorVariable
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> with pm.Model(coords={"ranker": ["ann", "ben"], "item": ["a", "b"]}) as model:
+    ...     apart = sampled_deviations("ranker", 1.0, ("ranker", "item"))
+    >>> model.free_RVs
+    [ranker_spread, ranker_z]
+    """
+    import pymc as pm
+
+    spread = pm.HalfNormal(f"{group}_spread", scale)
+    return pm.Deterministic(
+        f"{group}_deviation", spread * pm.Normal(z or f"{group}_z", 0, 1, dims=dims), dims=dims
+    )

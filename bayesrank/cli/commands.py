@@ -217,7 +217,7 @@ def _job(
         from bayesrank.cli.mixture import MixtureJob
 
         return MixtureJob(data, title, fit, columns.components)
-    return RankJob(data, title, fit)
+    return RankJob(data, title, fit, columns)
 
 
 @main.command(

@@ -44,6 +44,7 @@ class MixtureJob(RankJob):
 
     finds_start = True
     remedy = "components"
+    has_opinions = False
 
     def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_components: int) -> None:
         # NUTS has no free location to explore, and the prior of differences stays the same.

@@ -166,6 +166,10 @@ class RankColumns(Table):
         or numbers such as 8-13; may be repeated. [default: all others]
     weight: Number of times that the ranking was given.
     by: Category. An item may be better in some categories than in others.
+    group: Rankings with the same label are not independent, such as the rankings of one session or
+        school. [default: the rankings of a ranker, if rankers have several]
+    opinions: Whether each ranker (or label of --group) has separate opinions of the items.
+        [default: yes if rankers have several rankings]
     last_block: Codes of items that come last together, such as DNF,Ret.
     components: Find this number of groups of rankers (mixture components), each with its own
         ranking.
@@ -181,6 +185,8 @@ class RankColumns(Table):
     column: tuple[str, ...] = repeated(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option(metavar="COLUMN")
+    group: str | None = option(metavar="COLUMN")
+    opinions: bool | None = option("--opinions/--no-opinions")
     last_block: tuple[str, ...] = codes()
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
 
@@ -192,8 +198,16 @@ class RankColumns(Table):
         """Refuse options that exclude each other, before the file is read."""
         forms = [self.rating, self.rank, self.wide, self.ballot]
         n_forms = sum(form is not None for form in forms)
-        self.check_dates("by")
+        self.check_dates("by group opinions")
+        refuse(
+            self.group is not None and self.opinions is False,
+            "--group names rankings that are not independent, and --no-opinions treats all as "
+            "independent. Use one of them.",
+        )
         if self.components is not None:
+            self.leave_out(
+                "group opinions", "With --components all rankings of a ranker have one component"
+            )
             refuse(
                 self.by is not None,
                 "--components finds unknown groups, --by names known ones. Use one of them.",
@@ -220,7 +234,7 @@ class RankColumns(Table):
         )
         if self.wide in ("ranks", "ratings") and self.item:
             self.leave_out(
-                "ranker ranking weight by date",
+                "ranker ranking weight by group date",
                 "With --wide and --item each row is an item and each column a ranker",
             )
         elif self.wide or self.ballot:
@@ -242,7 +256,7 @@ class RankColumns(Table):
     def names(self) -> list[str]:
         """All columns that the options name."""
         named = [self.ranker, self.item, self.rating, self.rank, self.ranking]
-        named += [self.weight, self.ballot, self.by, self.date, *self.column]
+        named += [self.weight, self.ballot, self.by, self.group, self.date, *self.column]
         return [name for name in named if name is not None]
 
     @property

@@ -25,6 +25,7 @@ class Part(Section):
     failures: Sequence[str] = ()  # misfits of the model, for the verdict
     warnings: Sequence[str] = ()  # other warnings, for the verdict
     fit: str = ""  # sentence for the verdict if there are no failures
+    unclear: bool = False  # whether the checks cannot tell if the model fits
     notes: Sequence[str] = ()  # notes on the data
     data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for --json
 

@@ -1,14 +1,17 @@
 """The command ``bayesrank rank``: its model and its report."""
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.job import Job, open_ranks, times_ranked
-from bayesrank.cli.options import Fit
+from bayesrank.cli.options import Fit, RankColumns
 from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
     from bayesrank.cli.parts import Part
     from bayesrank.cli.report import Report
@@ -20,15 +23,26 @@ if TYPE_CHECKING:
 # of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
+# Rankers have opinions by default if several can show how much they differ, and their number times
+# that of the items, which is a number of parameters, is small.
+LEAST_CLUSTERS, MOST_OPINIONS = 5, 5_000
 
 
 class RankJob(Job):
-    """Plackett-Luce, with utilities by category if the rankings have categories."""
+    """Plackett-Luce, with utilities by category if the rankings have categories.
+
+    Rankers with several rankings deviate from the common utilities (opinions), or the labels of
+    ``--group``.
+    """
 
     remedy = "no column"  # what to try if the model does not fit, as in the texts
+    has_opinions = True  # whether the model can have them
 
-    def __init__(self, rankings: "Rankings", title: str, fit: Fit) -> None:
+    def __init__(
+        self, rankings: "Rankings", title: str, fit: Fit, columns: RankColumns | None = None
+    ) -> None:
         super().__init__(title, fit)
+        self.columns = RankColumns() if columns is None else columns
         self.data = self.rankings = rankings
         self.entries = rankings.item.size
         group = rankings.groups.get("category")
@@ -40,6 +54,35 @@ class RankJob(Job):
         if self.category is not None:
             self.model += "; utilities by category"
             self.checked = [*self.checked, ("category_utility", "item")]
+        self.cluster = "cluster" if "cluster" in rankings.groups else "ranker"
+        self.opinions = self.has_opinions and self._opinions()
+        if self.opinions:
+            self.model += f"; opinions of each {self.cluster_name}"
+
+    @property
+    def cluster_name(self) -> str:
+        """The name of the column of --group, or ranker."""
+        return self.columns.group or "ranker"
+
+    @cached_property
+    def _clusters(self) -> "NDArray[np.float64]":
+        """Number of informative rankings of every ranker or label of --group."""
+        import numpy as np
+
+        rankings = self.rankings
+        group = rankings.groups.get("cluster")
+        codes = rankings.ranker_idx if group is None else group.idx
+        informative = rankings.mask.sum(axis=1) > 1
+        return np.bincount(codes[informative], minlength=len(rankings.coords[self.cluster]))
+
+    def _opinions(self) -> bool:
+        """Whether rankers, or labels of --group, deviate from the common utilities."""
+        several, asked = self._clusters > 1, self.columns.opinions
+        if asked is not None:
+            return asked and bool(several.any())
+        few = several.sum() < LEAST_CLUSTERS and self.columns.group is None
+        many = len(several) * self.rankings.n_items > MOST_OPINIONS
+        return bool(several.any()) and not few and not many
 
     @cached_property
     def pymc_model(self) -> Any:
@@ -47,22 +90,28 @@ class RankJob(Job):
         import pymc as pm
 
         from bayesrank.distributions import PlackettLuce
-        from bayesrank.priors import deviations, utility_prior
+        from bayesrank.priors import deviations, sampled_deviations, utility_prior
 
-        fit = self.fit
+        fit, dims = self.fit, ("item",)
         with pm.Model(coords=self.rankings.coords) as model:
             utility = utility_prior(fit.prior, "utility", sigma=fit.prior_scale, dims="item")
+            scale = model["utility_scale"] if fit.prior_scale is None else fit.prior_scale
             if self.category is not None:
-                scale = model["utility_scale"] if fit.prior_scale is None else fit.prior_scale
                 dims = ("category", "item")
                 apart = deviations(utility, "category", scale / 2, dims)
                 utility = pm.Deterministic("category_utility", apart, dims=dims)
-            PlackettLuce("y", utility, observed=self.rankings)
+            if self.opinions:
+                where = (self.cluster, "item")
+                utility = utility[..., None, :] + sampled_deviations(self.cluster, scale / 2, where)
+                dims = (*dims[:-1], *where)
+            PlackettLuce("y", utility, utility_dims=dims, observed=self.rankings)
         return model
 
     def nuts(self, model: Any) -> dict[str, Any]:
         """Choose smaller steps if the scale is learned from few items."""
         few = self.rankings.n_items <= FEW_ITEMS
+        if self.opinions:  # the spread is learned from few rankers
+            return {"target_accept": 0.95}
         return {"target_accept": 0.95} if few and self.fit.prior_scale is None else {}
 
     def seen(self) -> "pd.Series":
@@ -81,6 +130,15 @@ class RankJob(Job):
             out.append(sentence("one_category", label=label, option="--by"))
         if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
             out.append(sentence("one_alone", who="ranker", name=rankings.rankers[0]))
+        several = self._clusters > 1
+        if self.columns.opinions and not self.opinions:
+            out.append(sentence("needless_opinions"))
+        unasked = self.has_opinions and self.columns.opinions is None
+        if unasked and not self.opinions and several.any() and len(several) > 1:
+            words = {"labels": len(several), "rankings": self._clusters.sum()}
+            few = several.sum() < LEAST_CLUSTERS
+            words |= {"few": few, "least": LEAST_CLUSTERS, "items": rankings.n_items}
+            out.append(sentence("no_opinions", noun=self.cluster_name, **words))
         return out
 
     def moved(self, posterior: Any) -> Any:
@@ -116,7 +174,8 @@ class RankJob(Job):
             return None
         chosen = np.random.default_rng(self.fit.seed).permutation(len(rankings.rankers))[:n]
         rows = np.isin(rankings.ranker_idx, chosen)
-        return RankJob(rankings.subset(rows), self.title, self.fit)
+        columns = replace(self.columns, opinions=self.opinions)
+        return RankJob(rankings.subset(rows), self.title, self.fit, columns)
 
     def parts(self, report: "Report") -> "list[Part]":
         """Return the sections of the report after the ranks."""
@@ -126,15 +185,41 @@ class RankJob(Job):
 
         rankings, posterior, summary = self.rankings, report.posterior, report.summary
         out = []
+        if self.opinions:
+            out.append(self._opinions_part(posterior))
         if self.category is not None:
             n = np.bincount(self.category.idx, rankings.weight, len(self.category.labels))
             labels = rankings.coords["category"]
             out += match_sections.categories(posterior, labels, n, "Rankings", summary, self.fit)
         out += [
-            sections.predictions(report.predicted, "ranker", "ranking", among=rankings.n_rankings),
+            # opinions predict a ranking from others of the same ranker
+            sections.predictions(
+                report.predicted,
+                "ranking" if self.opinions else "ranker",
+                "ranking",
+                among=rankings.n_rankings,
+            ),
             sections.checks(report.predicted, self.remedy, among=rankings.n_rankings),
             *counted_sections.counted_rankings(rankings, summary),
             sections.places(posterior, summary),
             *sections.wins(posterior, summary),
         ]
         return out
+
+    def _opinions_part(self, posterior: Any) -> "Part":
+        """Say how much rankers differ."""
+        import pandas as pd
+
+        from bayesrank.cli.parts import Part
+
+        spread = posterior["posterior"][f"{self.cluster}_spread"]
+        mean, sd, noun = float(spread.mean()), float(spread.std()), self.cluster_name
+        n = len(self._clusters)
+        row = {"labels": n, "rankings_each": float(self._clusters.mean())}
+        row |= {"spread": mean, "spread_sd": sd}
+        table = pd.DataFrame(row, index=pd.Index([noun], name="group"))
+        text = [sentence("opinions", noun=noun, mean=mean, sd=sd, n=n)]
+        file = "opinions.csv"
+        return Part(
+            f"Opinions by {noun}", text, file=file, files={file: table}, data={"opinions": table}
+        )

@@ -255,7 +255,7 @@ def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
         long[group],
         "mixed_ranking",
         long["ranking"],
-        dated=group == "date",
+        noun={"category": "category", "date": "date"}.get(group, "label"),
         name=column,
     )
 

@@ -73,7 +73,7 @@ class RankReader(Reader[RankColumns]):
             weight = self.numbers(frame[columns.weight], "weight")
             refuse_rows(weight.isna(), weight, "no_weight")
             long["weight"] = weight.reindex(long.index)
-        named_groups = {"category": columns.by, "date": columns.date}
+        named_groups = {"category": columns.by, "cluster": columns.group, "date": columns.date}
         groups = {group: column for group, column in named_groups.items() if column is not None}
         for group, column in groups.items():
             labels = text_labels(frame[column])
@@ -162,7 +162,7 @@ class RankReader(Reader[RankColumns]):
     def _with_labels(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Leave out rows without a label."""
         c = self.columns
-        named = (c.ranker, c.ranking, c.item, c.by, c.date)
+        named = (c.ranker, c.ranking, c.item, c.by, c.group, c.date)
         labels = list(dict.fromkeys(name for name in named if name is not None))
         incomplete = frame[labels].isna().any(axis=1)
         if n := int(incomplete.sum()):
@@ -243,7 +243,7 @@ class RankReader(Reader[RankColumns]):
     def _wide(self, frame: pd.DataFrame) -> tuple[list[str], dict[str, pd.Series]]:
         """Find the columns of items or places, and the rankers."""
         c = self.columns
-        used = {c.ranker, c.item, c.weight, c.by, c.date}
+        used = {c.ranker, c.item, c.weight, c.by, c.group, c.date}
         chosen = list(c.column) or [name for name in frame.columns if name not in used]
         require_columns(frame, chosen)
         if len(chosen) < 2:

@@ -118,6 +118,12 @@ class Report:
             return ""
         return " ".join(part.fit for part in self.parts if part.fit)
 
+    @property
+    def _fits(self) -> bool | None:
+        """Whether the model fits, or None if the checks cannot tell."""
+        unclear = not self._failures and any(part.unclear for part in self.parts)
+        return None if unclear else not self._failures
+
     def print_ranks(self) -> None:
         """Print the table of ranks, the verdict, and whether the chains have converged."""
         talk, doubtful = self.talk, self.fit.quick or not self.converged
@@ -241,7 +247,7 @@ class Report:
             "title": self.fit.title or self.job.title,
             "verdict": self.verdict,
             "quick": bool(self.fit.quick),
-            "fits": not self._failures,
+            "fits": self._fits,
             "converged": self.converged,
             "warnings": [
                 *self._failures,

@@ -198,10 +198,10 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
         weight=kept[WEIGHT].to_numpy(),
         labels=constant["ranking"].to_numpy(),
     )
-    if "category" not in kept:
-        return rankings
-    labels = pd.Index(kept.labels("category"))
-    return rankings.grouped({"category": labels[kept.codes("category")]})
+    found = [group for group in ("category", "cluster") if group in kept]
+    return rankings.grouped(
+        {group: pd.Index(kept.labels(group))[kept.codes(group)] for group in found}
+    )
 
 
 def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:

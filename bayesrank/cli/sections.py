@@ -23,6 +23,7 @@ from bayesrank.results import (
     ranking_checks,
     worst_checks,
 )
+from bayesrank.results.checks.families import FAMILIES as FAMILY_OF
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 
 SHOWN = 30  # most items in a matrix
@@ -41,6 +42,17 @@ STATISTICS = {  # names of the checked statistics in the table
     "group outcome": "share of matches in the group",
     "group points": "share of points in the group",
     "share": "share of rankings",
+}
+FAMILIES = {  # what the families of checks are about
+    "winners": "who is first",
+    "pairs": "which item is ahead of which",
+    "distances": "how much rankings agree",
+    "ties": "ties",
+    "rankers": "how much rankers differ",
+    "items": "how many matches each item wins",
+    "outcomes": "how often the first item wins",
+    "groups": "how judges or categories differ",
+    "shares": "how large the components are",
 }
 PLURALS = {"match": "matches", "ranking": "rankings"}
 
@@ -180,7 +192,7 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
 
 def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
     """Compare simulated with observed rankings of each component."""
-    table = component_checks(posterior, membership, order="component_utility").assign(note="")
+    table = component_checks(posterior, membership, order="component_utility")
     return _checked(
         table, sentence("checks_of_components"), "within components", where=" within the components"
     )
@@ -207,20 +219,39 @@ def _checked(
         for statistic, label, n in rows.index
     ]
     worst = _check_sentence(*keys[0], rows.iloc[0]) if keys else ""
-    values = {"fits": fits, "count": count, "worst": worst, "where": where, "remedy": remedy}
+    values = {"fits": fits, "count": count, "where": where, "remedy": remedy}
+    failing = fits.families[fits.families["fails"]]
+    leads = keys and FAMILY_OF[keys[0][0]] == next(iter(failing.index), None)
+    values["families"] = [
+        _family_sentence(*row, worst if leads else "") for row in failing.iterrows()
+    ]
     file = "component_checks.csv" if where else "checks.csv"
+    named = {"component_fit" if where else "fit": fits.families}
     return Part(
         f"What it misses{where}",
-        paragraphs("checked", what=what, **values),
+        paragraphs("checked", what=what, worst=worst, **values),
         _shown_checks(keys, rows) if keys else None,
         picture,
         f"Predictive checks: {count}",
         file,
         files={file: table} | ({} if picture is None else {"checks.svg": picture}),
         printed=False,
-        failures=paragraphs("misfit", **values) if keys and not fits.ok else (),
+        failures=() if fits.ok else paragraphs("misfit", **values),
         fit=sentence("good_fit", **values),
+        unclear=fits.weak or not fits.n,
+        data=named,
     )
+
+
+def _family_sentence(family: Any, row: pd.Series, worst: str) -> tuple[str, str]:
+    """Say what a failing family of checks is about, and what was observed and is expected."""
+    label = str(row["check"])
+    counts = label in ("different items", "cyclic triples")
+    form = "{:,.0f}" if counts else "{:.2g}"
+    figures = [form.format(float(row[name])) for name in ("observed", "low", "high")]
+    text = sentence("family", family=family, label=label, figures=figures, worst=worst)
+    group = str(family).removeprefix("groups by ")
+    return FAMILIES.get(str(family), f"how much rankings differ by {group}"), text
 
 
 def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.DataFrame:

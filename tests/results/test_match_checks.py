@@ -32,6 +32,10 @@ def tree(counts=COUNTS, drawn=(COUNTS,)):
 def test_points_pairs_and_outcomes_by_hand():
     table = match_checks(tree())
     observed = {key[:2]: x for key, x in table["observed"].items()}
+    assert {key for key in observed if key[0] in ("items", "pairs", "outcomes")} == {
+        key for key in observed if table.loc[(*key, "all"), "note"] == "omnibus"
+    }
+    observed = {key: x for key, x in observed.items() if table.loc[(*key, "all"), "note"] == ""}
     assert observed == pytest.approx(
         {
             # a: 3 of 4 at home, 2.5 of 4 away, 1 of 2 against c
@@ -55,6 +59,8 @@ def judged():
 
 def test_outcomes_and_points_of_every_judge_by_hand():
     plain, table = match_checks(tree()), match_checks(judged(), by=["judge"])
+    assert {*plain[plain["note"] == "omnibus"].index} <= {*table[table["note"] == "omnibus"].index}
+    plain, table = plain[plain["note"] == ""], table[table["note"] == ""]
     pd.testing.assert_frame_equal(plain, table.iloc[: len(plain)], check_index_type=False)
     observed = {key[:2]: x for key, x in table["observed"].iloc[len(plain) :].items()}
     of, at = "group outcome", "group points"

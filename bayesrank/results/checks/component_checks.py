@@ -11,11 +11,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesrank.results.checks.families import FAMILIES, whole_rows
 from bayesrank.results.checks.ranking_checks import (
     check_table,
     compared,
     found_rankings,
     places,
+    with_omnibus,
 )
 from bayesrank.results.checks.statistics import Found, KendallDistance, PairOrders, TopItem
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
@@ -78,7 +80,8 @@ def component_checks(
     Returns
     -------
     DataFrame
-        As `bayesrank.ranking_checks`, indexed by statistic, label and component.
+        As `bayesrank.ranking_checks`, indexed by statistic, label and component. Omnibus checks are
+        about all components together.
 
     Raises
     ------
@@ -125,9 +128,15 @@ def component_checks(
     known = np.isfinite(observed) & np.isfinite(predicted).all(axis=1)
     rows = [row for row in np.arange(len(keys)).reshape(-1, n).T.ravel() if known[row]]
     table = check_table([keys[k] for k in rows], observed[rows], predicted[rows], None, ci_prob)
+    values, wholes = np.column_stack([observed, predicted]), []
+    for name in dict.fromkeys(key[0] for key in keys):
+        some = [row for row in rows if keys[row][0] == name]
+        labels = ["all", "largest"] if len(some) > 1 else ["all"]
+        wholes += whole_rows(FAMILIES[name], values[some], labels)
+    table = with_omnibus(table, wholes, ci_prob)
     table.index = table.index.set_names("component", level=2)
     table.attrs |= {"n_draws": predicted.shape[1], "ci_prob": ci_prob, "n_pairs": len(pairs.labels)}
-    return table.drop(columns="note")
+    return table
 
 
 class Share:

@@ -9,8 +9,9 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from bayesrank.results.checks.families import Whole, cyclic_triples, whole_rows
 from bayesrank.results.checks.predicted import item_names
-from bayesrank.results.checks.ranking_checks import check_table, evenly
+from bayesrank.results.checks.ranking_checks import check_table, evenly, with_omnibus
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
 
@@ -44,6 +45,9 @@ def match_checks(
     group outcome  Shares of outcomes for each label of a group ("tie, judge ann").
     group points   Points of each item for each label of a group ("a, judge ann").
     =============  =============================================================================
+
+    The last rows are omnibus checks of the families of these statistics: ``items`` (points),
+    ``pairs``, ``outcomes``, and ``groups``. See `ranking_checks`.
 
     Parameters
     ----------
@@ -96,12 +100,14 @@ def match_checks(
         if group not in kept.groups:
             known = ", ".join(map(repr, kept.groups)) or "none"
             raise ValueError(f"`by` names the group {group!r}; the groups are {known}.")
-    keys, shares, n_pairs = _statistics(kept, by, max_pairs)
+    keys, shares, pairs, n_pairs = _statistics(kept, by, max_pairs)
     step = max(1, AT_ONCE // max(observed.size, 1))
     blocks = [predicted[start : start + step] for start in range(0, len(predicted), step)]
     drawn = [shares @ block.reshape(len(block), -1).T for block in blocks]
     predicted_shares = np.concatenate(drawn, axis=1)
-    table = check_table(keys, shares @ observed.ravel(), predicted_shares, None, ci_prob)
+    values = shares @ observed.ravel()
+    table = check_table(keys, values, predicted_shares, None, ci_prob)
+    table = with_omnibus(table, _wholes(keys, pairs, values, predicted_shares, by), ci_prob)
     table.attrs |= {"n_draws": len(predicted), "ci_prob": ci_prob, "n_pairs": n_pairs}
     return table
 
@@ -127,8 +133,8 @@ def predicted_counts(
 
 def _statistics(
     kept: Kept, by: Sequence[str], most: int
-) -> tuple[list[tuple[str, str, str]], csr_array, int]:
-    """Return keys of the statistics, their matrix, and the number of pairs.
+) -> tuple[list[tuple[str, str, str]], csr_array, list[tuple[int, int]], int]:
+    """Return keys of the statistics, their matrix, the pairs among them, and how many there are.
 
     The matrix (n_statistics, n_rows * n_outcomes) times the counts of a draw gives the statistics.
     """
@@ -141,7 +147,9 @@ def _statistics(
 
     low, high = np.minimum(first, second), np.maximum(first, second)
     codes, pair = np.unique(low * n_items + high, return_inverse=True)
-    pairs = [f"{items[i]} > {items[j]}" for i, j in zip(*divmod(codes, n_items), strict=True)]
+    sides_of = list(zip(*(x.tolist() for x in divmod(codes, n_items)), strict=True))
+    pairs = [f"{items[i]} > {items[j]}" for i, j in sides_of]
+    checked: list[tuple[int, int]] = []
     for_low = np.where((first > second)[:, None], for_second, for_first)
     # statistic, names of the cells, and for each side the cell of each row and its points
     tables: list[tuple[str, list[str], list[tuple[Array, Array]]]] = [
@@ -171,9 +179,38 @@ def _statistics(
         if statistic not in ("points", "outcome"):  # keep the largest; sort pairs by size
             chosen = chosen[np.argsort(-total[chosen], kind="stable")[:most]]
             chosen = chosen if statistic == "pair" else np.sort(chosen)
+        if statistic == "pair":
+            checked = [sides_of[k] for k in chosen]
         keys += [(statistic, names[k], "all") for k in chosen]
         shares.append(won[chosen].multiply(1 / total[chosen, None]))
-    return keys, vstack(shares, format="csr"), n_pairs
+    return keys, vstack(shares, format="csr"), checked, n_pairs
+
+
+def _wholes(
+    keys: list[tuple[str, str, str]],
+    pairs: list[tuple[int, int]],
+    observed: Array,
+    predicted: Array,
+    by: Sequence[str],
+) -> list[Whole]:
+    """Compute the omnibus statistics of every family."""
+    values = np.column_stack([observed, predicted])
+    statistic = np.array([key[0] for key in keys])
+    rows = values[statistic == "pair"]
+    out = whole_rows("items", values[statistic == "points"], ["all", "largest"])
+    out += whole_rows("pairs", rows, ["all", "largest"])
+    if (cycles := cyclic_triples(pairs, rows)) is not None:
+        out.append(Whole("pairs", "cyclic triples", cycles))
+    out += whole_rows("outcomes", values[statistic == "outcome"])
+    for group in by:
+        named = np.array([f", {group} " in key[1] for key in keys])
+        for of in ("outcome", "points"):
+            chosen = named & (statistic == f"group {of}")
+            # labels of a group that has its name in the label of the row, such as "a, judge ann"
+            labels = [key[1].rpartition(f", {group} ")[2] for key in np.array(keys)[chosen]]
+            found = whole_rows("groups", values[chosen], ["all", "one label"], labels)
+            out += [x._replace(label=f"{of}, {group}: {x.label}") for x in found]
+    return out
 
 
 def _cells(sides: list[tuple[Array, Array]], shape: tuple[int, ...], n_cells: int) -> csr_array:

@@ -7,9 +7,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.stats import binom
 
+from bayesrank.results.checks.families import (
+    FAMILIES,
+    OMNIBUS,
+    Whole,
+    cyclic_triples,
+    omnibus_columns,
+    verdicts,
+    whole_rows,
+)
 from bayesrank.results.checks.predicted import item_names, ranks_in
 from bayesrank.results.checks.statistics import (
+    Between,
     BlockSizes,
     Found,
     KendallDistance,
@@ -29,14 +40,15 @@ __all__ = [
     "found_rankings",
     "places",
     "ranking_checks",
+    "with_omnibus",
     "worst_checks",
 ]
 
 GIVEN = "given, not predicted"
 AT_ONCE = 2**22  # ranks in a block of draws, small enough for the cache
-# Beyond this many standard deviations a difference is not due to chance: for any of thousands of
-# checks, and for the mean distance to the consensus
-FAR, DISTANCE = 5, 3
+# Checks are weak if at most this share of the failures by chance occurs, and if independent checks
+# would have so few failures with a smaller probability than this.
+FEW, UNLIKELY = 0.25, 0.01
 CLOSE = 1e-9  # rounding error of sums of shares
 
 Floats = NDArray[np.float64]
@@ -69,6 +81,19 @@ def ranking_checks(
     ==================  ========================================================================
 
     Lists of one item count only for block sizes. Every list counts with its weight.
+
+    The last rows are omnibus checks, one or more for each family of these statistics:
+
+    ===============  ===========================================================================
+    winners          All shares of first places at once ("all"), the number of different items
+                     that are first in a list, and the largest share of all first places.
+    pairs            All pair orders at once, the largest deviation, and the number of cyclic
+                     triples of items.
+    distances        Mean and spread of the distances, and those by length at once.
+    ties             All block sizes at once, if they are predicted.
+    rankers, ...     For rankers with several lists, and for each group of lists: the variance
+                     between them of the relative places of the items.
+    ===============  ===========================================================================
 
     Parameters
     ----------
@@ -108,7 +133,9 @@ def ranking_checks(
             Whether the observed statistic lies outside the interval.
 
         note
-            "given, not predicted" for block sizes that are not part of the outcome.
+            "given, not predicted" for block sizes that are not part of the outcome, "omnibus" for
+            omnibus checks. Of these, p is the share of predictions at least as extreme as the data,
+            and the check is surprising if p times the number of omnibus checks is below 0.05.
 
     Raises
     ------
@@ -147,7 +174,8 @@ def ranking_checks(
     pairs, distance = PairOrders(found, max_pairs), KendallDistance(found, by_length=True)
     order = np.arange(len(place))[:, None] if by_draw is None else by_draw[:, best_first].T
     weights = found.weight[:, None], found.weight[:, None]
-    others: list[Any] = [TopItem(found), pairs, BlockSizes(found)]
+    top = TopItem(found)
+    others: list[Any] = [top, pairs, BlockSizes(found)]
     columns = [compared(statistic, found, weights) for statistic in others]
     columns.append(compared(distance, found, weights, order))
     observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
@@ -155,9 +183,68 @@ def ranking_checks(
     keys = [(family.name, *label) for family in (*others, distance) for label in family.labels]
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
     table = check_table(keys, observed, predicted, given, ci_prob)
+    rows = [np.column_stack(column) for column in columns]
+    wholes = _wholes(top, pairs, rows, distance, sizes_given=found.sizes_given)
+    for family, group in _groups(data, var_name, found).items():
+        values = np.column_stack(compared(Between(found, group), found, weights))
+        wholes.append(Whole(family, "between", values[0]))
+    table = with_omnibus(table, wholes, ci_prob)
     n_draws, n_pairs = predicted.shape[1], pairs.n_pairs
     table.attrs |= {"n_draws": n_draws, "ci_prob": ci_prob, "consensus": source, "n_pairs": n_pairs}
     return table
+
+
+def _wholes(
+    top: TopItem,
+    pairs: PairOrders,
+    rows: Sequence[Floats],
+    distance: KendallDistance,
+    *,
+    sizes_given: bool,
+) -> list[Whole]:
+    """Compute the omnibus statistics of the rows of each statistic, (n_rows, 1 + n_draws)."""
+    top_rows, pair_rows, sizes, distances = rows
+    wins = top_rows * top.held[:, None]
+    total = np.maximum(wins.sum(axis=0), CLOSE)
+    out = whole_rows("winners", top_rows)
+    out.append(Whole("winners", "different items", (wins > CLOSE).sum(axis=0).astype(float)))
+    out.append(Whole("winners", "largest share", wins.max(axis=0) / total))
+    out += whole_rows("pairs", pair_rows, ["all", "largest"])
+    if (cycles := cyclic_triples(pairs.items, pair_rows)) is not None:
+        out.append(Whole("pairs", "cyclic triples", cycles))
+    for row, (label, n_items) in enumerate(distance.labels):
+        if n_items == "all" and np.ptp(distances[row]) > CLOSE:
+            out.append(Whole("distances", label, distances[row]))
+    if len(distance.labels) > 2:
+        out += whole_rows("distances", distances)
+    if not sizes_given:
+        out += whole_rows("ties", sizes)
+    return out
+
+
+def _groups(data: xr.DataTree, var_name: str, found: Found) -> dict[str, NDArray[np.integer]]:
+    """Return the codes of the rankers and groups with several of the lists, by family."""
+    kept, out = Kept(data, var_name), {}
+    for name in dict.fromkeys((RANKER, *kept.groups)):
+        if name not in kept or not found.compared.any():
+            continue
+        codes = kept[name].to_numpy()
+        sizes = np.bincount(codes[found.compared])
+        if len(codes) == len(found.item) and (sizes > 0).sum() > 1 and sizes.max() > 1:
+            out["rankers" if name == RANKER else f"groups by {name}"] = codes
+    return out
+
+
+def with_omnibus(table: pd.DataFrame, wholes: Sequence[Whole], ci_prob: float) -> pd.DataFrame:
+    """Add the rows of the omnibus checks to a table of checks."""
+    if not wholes:
+        return table
+    values = np.array([whole.values for whole in wholes])
+    keys = [(whole.family, whole.label, "all") for whole in wholes]
+    more = check_table(keys, values[:, 0], values[:, 1:], None, ci_prob)
+    more = more.assign(**omnibus_columns(wholes))
+    out = pd.concat([table, more])
+    return out.set_axis(_index([*table.index, *keys]))
 
 
 def compared(
@@ -195,23 +282,29 @@ class Fits(NamedTuple):
     Attributes
     ----------
     n, failed : int
-        Number of checks whose predicted values vary, and number of checks that fail.
+        Number of checks whose predicted values vary, and number of checks that fail; without
+        omnibus checks.
     by_chance : float
         Upper bound on the expected number of failures if the model is right.
     worst : DataFrame
-        The failed checks: decisive ones first, then sorted by the column far. This is the distance
-        of the observed value from the predicted mean, in standard deviations.
+        The failed checks: those of failing families first, then sorted by the column far. This is
+        the distance of the observed value from the predicted mean, in standard deviations.
+    families : DataFrame
+        By family, the worst first: its omnibus check with the smallest tail probability p, the
+        values of this check, and whether the family fails.
     ok : bool
-        False in three cases. The number of failures exceeds `by_chance` by two standard deviations
-        of independent checks. The mean distance to the consensus is three standard deviations off.
-        Another value is five standard deviations off and outside all predictions.
+        Whether no family fails. A right model has a failing family with probability 0.05 or less.
+    weak : bool
+        Whether far fewer checks fail than would by chance, so that they can hardly fail.
     """
 
     n: int
     failed: int
     by_chance: float
     worst: pd.DataFrame
+    families: pd.DataFrame
     ok: bool
+    weak: bool
 
     def message(self, ci_prob: float) -> str:
         """Return a sentence with the number of failed checks, and the number expected by chance."""
@@ -224,35 +317,38 @@ class Fits(NamedTuple):
 
 
 def worst_checks(table: pd.DataFrame) -> Fits:
-    """Count failed checks, and sort them by severity.
+    """Give a verdict for each family of checks, and sort failed checks by severity.
 
     Parameters
     ----------
     table : DataFrame
-        From `ranking_checks`.
+        From `ranking_checks` or `match_checks`.
 
     Examples
     --------
     >>> worst_checks(ranking_checks(idata)).failed  # doctest: +SKIP
     3
     """
+    families = verdicts(table)
+    table, ci_prob = table[table["note"] != OMNIBUS], float(table.attrs["ci_prob"])
     odd = table["surprising"]
     varies = (table["note"] != GIVEN) & ((table["low"] < table["high"]) | odd)
     worst = table[odd]
     off = (worst["observed"] - worst["mean"]).abs()
     far = off / worst["sd"].where(worst["sd"] > 0, CLOSE)
     worst = worst.assign(far=far)
-    distance = worst.index.isin([(KendallDistance.name, "mean", "all")])
-    enough = ((far > FAR) & (worst["p"] == 0)) | (distance & (far > DISTANCE))
-    # Decisive failures come first. Among many checks, some are off by four standard deviations, and
-    # skewed counts by more. A value that is never predicted has no standard deviation, so these are
-    # sorted by their difference.
-    worst = worst.iloc[np.lexsort((-off, -far.clip(upper=1e6), ~enough))]
+    family = worst.index.get_level_values("statistic").map(FAMILIES)
+    order = {name: k for k, name in enumerate(families.index[families["fails"]])}
+    place = family.map(lambda name: order.get(name, len(order))).to_numpy()
+    # A value that is never predicted has no standard deviation, so these are sorted by their
+    # difference.
+    worst = worst.iloc[np.lexsort((-off, -far.clip(upper=1e6), place))]
     n, failed = int(varies.sum()), int(odd.sum())
-    by_chance = (1 - float(table.attrs["ci_prob"])) * n
-    most = by_chance + 2 * np.sqrt(by_chance * float(table.attrs["ci_prob"]))
-    ok = bool(failed <= most and not enough.any())
-    return Fits(n, failed, by_chance, worst, ok)
+    by_chance = (1 - ci_prob) * n
+    # many checks are dependent, so a few less than expected mean nothing
+    few = failed <= FEW * by_chance and float(binom.cdf(failed, n, 1 - ci_prob)) < UNLIKELY
+    ok = not families["fails"].any()
+    return Fits(n, failed, by_chance, worst, families, ok, bool(ok and few))
 
 
 def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, triu
+from scipy.sparse import csc_array, csr_array, triu
 
 __all__ = [
+    "Between",
     "BlockSizes",
     "Found",
     "KendallDistance",
@@ -23,6 +24,7 @@ __all__ = [
 
 ALL = "all"  # lists of every length
 LARGEST = 7  # blocks of this size or larger share one row
+CLOSE = 1e-12
 LENGTHS = 8  # most rows by length; more lengths are grouped
 
 Floats = NDArray[np.float64]
@@ -72,6 +74,7 @@ class TopItem:
         held = found.by_item(np.ones(found.item.shape)).multiply(found.compared[:, None])
         shown = np.flatnonzero(held.T @ found.weight)
         self._sums, self._held = sums[:, shown].T.tocsr(), held.tocsc()[:, shown].T.tocsr()
+        self.held = self._held @ found.weight  # lists with each item
         self.labels: list[Label] = [(item, ALL) for item in found.items[shown]]
 
     def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
@@ -93,11 +96,13 @@ class PairOrders:
         order = np.lexsort((together.row, together.col - together.row, -together.data))
         self.n_pairs = together.nnz
         self.labels: list[Label] = []
+        self.items: list[tuple[int, int]] = []
         self._pairs = []
         slots = found.by_item(np.broadcast_to(np.arange(found.item.shape[1]), found.item.shape))
         for k in order[:max_pairs]:
             i, j = together.row[k], together.col[k]
             self._pairs.append(_both(slots, i, j))
+            self.items.append((int(i), int(j)))
             self.labels.append((f"{found.items[i]} > {found.items[j]}", ALL))
 
     def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
@@ -108,6 +113,44 @@ class PairOrders:
             twice = (i < j).view(np.int8) + (i <= j).view(np.int8)
             out[p] = _mean(twice, weight[lists]) / 2
         return out
+
+
+class Between:
+    r"""Variance between groups of lists, such as those of a ranker, in where they place the items.
+
+    An item's score in a list is the mean rank there less its rank, divided by the number of items.
+    The statistic is the mean of :math:`n_{gi} (\bar x_{gi} - \bar x_i)^2` over the cells of group
+    g and item i, where n is the number of lists, and the means are those of the group and of all.
+    """
+
+    name = "between"
+
+    def __init__(self, found: Found, group: NDArray[np.integer]) -> None:
+        self._length, self._used = found.length, found.used & found.compared[:, None]
+        row, slot = np.nonzero(self._used)
+        item, entry = found.item[row, slot], row * found.item.shape[1] + slot
+        weight = found.weight[row]
+        codes = group[row].astype(np.int64) * len(found.items) + item
+        cells, cell = np.unique(codes, return_inverse=True)
+        self._item = cells % len(found.items)
+        shape = (len(cells), found.item.size)
+        self._sums = csr_array((weight, (cell, entry)), shape=shape)
+        self._n = np.bincount(cell, weight)
+        self._by_item = csr_array(
+            (np.ones(len(cells)), (self._item, np.arange(len(cells)))),
+            shape=(len(found.items), len(cells)),
+        )
+
+    def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
+        """Return one row."""
+        used, length = self._used[:, :, None], np.maximum(self._length, 1)[:, None, None]
+        mean = (ranks * used).sum(axis=1, keepdims=True) / length
+        score = (mean - ranks) / length
+        sums = self._sums @ score.reshape(-1, score.shape[2])
+        n = np.maximum(self._by_item @ self._n, CLOSE)
+        mean = (self._by_item @ sums) / n[:, None]
+        apart = sums / self._n[:, None] - mean[self._item]
+        return np.mean(self._n[:, None] * apart**2, axis=0)[None]
 
 
 class BlockSizes:
