@@ -1,8 +1,8 @@
 """Columns of a table of matches that group matches which are not independent, such as prompts.
 
-An item that did better than expected in one match on a prompt did better in the others, too: the
-residuals of an item at one label of the column have the same sign. Their products are summed over all
-items and labels. Without dependence the sum has the mean 0 and a known variance.
+If an item does better than expected on a prompt, the residuals of its matches there have the same
+sign. Their products are summed over all items and labels. Without dependence the sum has the mean 0
+and a known variance.
 """
 
 from collections.abc import Iterator

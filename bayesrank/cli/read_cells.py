@@ -30,14 +30,18 @@ MARKED = {  # marks on numbers: places such as 2nd, T3 or =4, and percentages
     "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
     "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
 }
+MOST_BYTES = 30_000_000  # largest file whose other columns are read
 NESTED = (list, tuple, dict, bytes, np.ndarray)
 
 
 class Reader[C: Table]:
     """Read the cells of files as the options say, and note every change."""
 
+    looks_beside = False  # whether to read the other columns of small files, too
+
     def __init__(self, columns: C, note: Callable[[str], None]) -> None:
         self.columns, self.note = columns, note
+        self.others = pd.DataFrame()
 
     def cells(
         self, file: Path, names: Collection[str], *, every: bool = False, lists: bool = False
@@ -50,7 +54,13 @@ class Reader[C: Table]:
         conditions, renamed = columns.conditions, columns.renamed
         needed = list(dict.fromkeys([*names, *(column for column, _ in conditions)]))
         every = every or any(map(str.isdigit, needed))  # a column may be named by its number
-        wanted = None if every else {*needed, *renamed}
+        beside = (
+            self.looks_beside
+            and not every
+            and file.is_file()
+            and file.stat().st_size <= MOST_BYTES
+        )
+        wanted = None if every or beside else {*needed, *renamed}
         frame, known = self._tables(file, wanted)
         require_names(known, renamed, name)
         frame, known = frame.rename(columns=renamed), known.map(lambda one: renamed.get(one, one))
@@ -70,6 +80,8 @@ class Reader[C: Table]:
         plain = (
             [] if lists else frame.columns.drop(getattr(columns, "ballot", None), errors="ignore")
         )
+        if beside:
+            plain = plain.intersection(needed)
         frame = _plain_cells(frame, name, plain)
         frame = self._selected(frame)
         if (
@@ -80,6 +92,9 @@ class Reader[C: Table]:
             kept = ~frame.columns.isin(extra)
             self.numbers_of = [n for n, keep in zip(self.numbers_of, kept, strict=True) if keep]
             frame = frame.loc[:, kept]
+        if beside:
+            self.others = frame.drop(columns=list(names))
+            frame = frame[list(dict.fromkeys(names))]
         return self._without_codes(frame)
 
     def _tables(self, file: Path, wanted: Collection[str] | None) -> tuple[pd.DataFrame, pd.Index]:

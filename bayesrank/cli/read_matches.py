@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesrank.cli.clusters import clusters
 from bayesrank.cli.options import SIDES, MatchColumns, shown
 from bayesrank.cli.read_cells import (
+    NESTED,
     Reader,
     in_order_of_time,
     read_times,
@@ -86,6 +88,8 @@ def read_matches(
 class MatchReader(Reader[MatchColumns]):
     """Read matches with outcomes in any notation."""
 
+    looks_beside = True
+
     def pairs(self, frame: pd.DataFrame) -> Pairs:
         """Make matches from a table of text; the group of dates is called "date"."""
         columns, frame = self.columns, self._complete(frame)
@@ -110,6 +114,8 @@ class MatchReader(Reader[MatchColumns]):
             table["neutral"] = _neutral(frame[columns.neutral])
         for group in columns.groups:
             table[group] = text_labels(frame[group])
+        if columns.count is None and columns.date is None and len(self.others):
+            self._look_beside(table)
         # the column of a feature may have the name of another column
         features = {name: f"feature {name}" for name in columns.features}
         for name, sides in columns.features.items():
@@ -128,6 +134,12 @@ class MatchReader(Reader[MatchColumns]):
             by=[*groups, *columns.groups],
             features=features,
         )
+
+    def _look_beside(self, table: pd.DataFrame) -> None:
+        """Note columns that group dependent matches, and that the options do not name."""
+        flat = [name for name in self.others if not isinstance(self.others[name].iloc[0], NESTED)]
+        if found := clusters(table, self.others.loc[table.index, flat]):
+            self.note(sentence("repeats", columns=found))
 
     def coming(self, frame: pd.DataFrame, pairs: Pairs, name: str) -> pd.DataFrame:
         """Read future matches; all items must have played before."""

@@ -1,7 +1,7 @@
 r"""Ballots of several rankers: Plackett-Luce with opinions, fitted in NumPy for studies.
 
-Story: each ranker gives several ballots. Rankers agree only in part, so ballots of one ranker are not
-independent. It is the model of ``bayesrank rank`` for rankers with several rankings:
+Story: each ranker gives several ballots. Rankers agree only in part, so ballots of one ranker are
+not independent. It is the model of ``bayesrank rank`` for rankers with several rankings:
 
     scale            ~ HalfNormal(3)
     spread           ~ HalfNormal(scale / 2)          no opinions: spread = 0
@@ -10,8 +10,8 @@ independent. It is the model of ``bayesrank rank`` for rankers with several rank
     ballot of r      ~ PlackettLuce(utility + deviation[r])
 
 `fit` is a nested Laplace approximation on a grid of the two scales. It is independent of
-`bayesrank.fit_inla`, compiles nothing, and fits a table in a fraction of a second, so that a study can
-fit hundreds. ``study.py`` uses it, and ``RESULTS.md`` has the tables.
+`bayesrank.fit_inla`, compiles nothing, and fits a table in a fraction of a second, so that a study
+can fit hundreds. ``study.py`` uses it, and ``RESULTS.md`` has the tables.
 
 Run ``python -m models.fit.model`` for an example: one table, with and without opinions.
 """

@@ -1,0 +1,79 @@
+"""Studies of the verdict of fit: the model in NumPy by enumeration, and small tables."""
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.fit import study
+from models.fit.model import Ballots, draw_orders, fit, log_likelihood
+from models.shared.results import Run
+
+
+def test_probabilities_of_all_orders_sum_to_one():
+    v = np.array([[0.3, -1.0, 2.0]])
+    orders = np.array(list(permutations(range(3))))
+    one = [np.exp(log_likelihood(v, Ballots(row[None], np.zeros(1, int), 3))[0]) for row in orders]
+    assert sum(one) == pytest.approx(1)
+    drawn = draw_orders(
+        np.broadcast_to(v[0], (4000, 3)),
+        np.broadcast_to(np.arange(3), (4000, 3)),
+        np.random.default_rng(1),
+    )
+    shares = [(drawn == row).all(axis=1).mean() for row in orders]
+    np.testing.assert_allclose(shares, one, atol=0.03)
+
+
+def test_derivatives_agree_with_differences():
+    rng = np.random.default_rng(2)
+    item = np.array([rng.permutation(4)[:3] for _ in range(6)])
+    ballots = Ballots(item, np.array([0, 0, 1, 1, 1, 0]), 4)
+    v, h = rng.normal(size=(2, 4)), 1e-5
+    _, gradient, hessian = log_likelihood(v, ballots)
+    for r, i in np.ndindex(2, 4):
+        ends = [v + sign * h * (np.indices(v.shape) == [[[r]], [[i]]]).all(0) for sign in (1, -1)]
+        (up, slope_up, _), (down, slope_down, _) = (log_likelihood(x, ballots) for x in ends)
+        assert (up - down) / (2 * h) == pytest.approx(gradient[r, i], abs=1e-6)
+        np.testing.assert_allclose(-(slope_up - slope_down)[r] / (2 * h), hessian[r, i], atol=1e-6)
+
+
+def test_opinions_widen_intervals_where_rankers_differ():
+    rng = np.random.default_rng(4)
+    utility = np.array([1.0, 0.0, -1.0])
+    width = {}
+    for sd in (0.0, 1.5):
+        data = study.ballots_of(utility + sd * rng.normal(size=(8, 3)), 3, 3, 8, 5, rng)
+        plain, opinions = (
+            fit(data, opinions=opinions, n_draws=800, rng=rng) for opinions in (False, True)
+        )
+        width[sd] = np.mean(opinions.utility.std(axis=0) / plain.utility.std(axis=0))
+    assert width[0.0] < 1.25
+    assert width[1.5] > 1.5
+
+
+def test_few_tables_of_the_model_fit_and_clear_misfits_do_not():
+    for name in ("150 rankings of 5 items", "10 items, 400 matches"):
+        assert all(study.RIGHT[name](np.random.default_rng([3, k])).ok for k in range(2))
+    for name, family in (
+        ("three of 20 items win 22 of 24 rankings", "winners"),
+        ("items beat each other in a circle", "pairs"),
+        ("one of six judges favours the first item", "groups"),
+    ):
+        fits = study.WRONG[name](np.random.default_rng(3))
+        assert not fits.ok
+        assert fits.families.index[0] == family
+
+
+@pytest.mark.slow
+def test_the_tables_keep_what_they_promise():
+    how = Run(Path(), quick=False, seed=2)
+    alarms = study.false_alarms(how).rows["fails"].astype(float)
+    assert alarms["all"] <= 0.05
+    assert alarms.max() <= 0.15
+    rows = study.ballots(how).rows.astype(float)
+    assert (
+        rows.loc[["1, with opinions", "0, with opinions"], "0.9 intervals contain"] > 0.86
+    ).all()
+    assert rows.loc["0, with opinions", "width of intervals"] < 1.1
+    assert study.power(how).rows["fails"].astype(float).iloc[0] > 0.95

@@ -1,0 +1,173 @@
+"""Rankings of one ranker, and matches of one label, are not independent: what the commands do."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesrank as br
+from bayesrank.cli.clusters import clusters
+from bayesrank.cli.mixture import MixtureJob
+from bayesrank.cli.options import Fit, MatchColumns, RankColumns
+from bayesrank.cli.rank import RankJob
+from bayesrank.cli.read_matches import read_matches
+from bayesrank.cli.read_rankings import read_rankings
+from models.fit.model import Ballots, log_likelihood
+from tests.commands import few, no_sampling, run
+
+ORDERS = ["abc", "bca", "cab", "acb"]
+
+
+def ballots(n_rankers, each):
+    orders = [list(ORDERS[k % 4]) for k in range(n_rankers * each)]
+    rankers = [f"r{k}" for k in range(n_rankers) for _ in range(each)]
+    return br.Rankings.from_orderings(orders, rankers=rankers)
+
+
+def job(rankings, **options):
+    return RankJob(rankings, "title", Fit(seed=1), RankColumns(**options))
+
+
+def test_rankers_with_several_rankings_have_opinions():
+    assert job(ballots(5, 2)).opinions
+    assert "opinions of each ranker" in job(ballots(5, 2)).model
+    assert not job(ballots(5, 1)).opinions
+    assert not job(ballots(5, 2), opinions=False).opinions
+    assert job(ballots(5, 1)).cautions() == job(ballots(5, 2)).cautions() == []
+
+
+def test_a_note_says_that_intervals_are_too_narrow_without_opinions(monkeypatch):
+    (note,) = job(ballots(4, 2)).cautions()
+    assert "fewer than 5 labels cannot show how much they differ" in note
+    assert job(ballots(4, 2), opinions=True).opinions
+    assert job(ballots(4, 2), opinions=False).cautions() == []
+    monkeypatch.setattr("bayesrank.cli.rank.MOST_OPINIONS", 20)
+    (note,) = job(ballots(7, 2)).cautions()
+    assert note.startswith("The 7 labels of ranker have 2.0 rankings each on average.")
+    assert note.endswith("To model them anyway, use --opinions.")
+    (note,) = job(ballots(7, 1), opinions=True).cautions()
+    assert note == "No ranker has several rankings, so --opinions has no effect."
+
+
+@pytest.mark.parametrize("category", [False, True])
+def test_the_model_adds_deviations_of_each_ranker_to_the_utilities(category):
+    rankings = ballots(5, 2)
+    if category:
+        rankings = rankings.grouped({"category": ["x", "y"] * 5})
+    model = job(rankings, opinions=True).pymc_model
+    names = [rv.name for rv in model.free_RVs]
+    more = ["category_spread", "category_z"] if category else []
+    assert names == ["utility_scale", "utility_z", *more, "ranker_spread", "ranker_z"]
+    rng = np.random.default_rng(2)
+    point = {name: rng.normal(size=np.shape(x)) for name, x in model.initial_point().items()}
+    found = model.compile_logp(model.observed_RVs)(point)
+    values = {rv.name: model.rvs_to_values[rv].name for rv in model.free_RVs}
+    scale, spread = (np.exp(point[values[name]]) for name in ("utility_scale", "ranker_spread"))
+    u = scale * point["utility_z"]
+    if category:
+        assert np.isfinite(found)
+        return
+    v = u + spread * point["ranker_z"]
+    items = np.array([[list(rankings.items).index(x) for x in ORDERS[k % 4]] for k in range(10)])
+    expected, _, _ = log_likelihood(v, Ballots(items, rankings.ranker_idx.astype(int), 3))
+    assert found == pytest.approx(expected)
+
+
+def test_group_names_other_clusters(tmp_path):
+    file = tmp_path / "t.csv"
+    rows = [f"r{k},s{k // 2},{item},{n}" for k in range(6) for n, item in enumerate("abc")]
+    file.write_text("\n".join(["who,school,item,rank", *rows]), encoding="utf-8")
+    columns = RankColumns(ranker="who", item="item", rank="rank", group="school")
+    rankings, _ = read_rankings(file, columns, print)
+    assert rankings.groups["cluster"].labels.tolist() == ["s0", "s1", "s2"]
+    found = RankJob(rankings, "title", Fit(seed=1), columns)
+    assert "opinions of each school" in found.model
+    assert found.pymc_model["cluster_deviation"].type.shape == (None, None)
+    assert not MixtureJob(rankings, "title", Fit(seed=1), 2).opinions
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--date", "d", "--group", "g"), "Leave --group out"),
+        (("--date", "d", "--opinions"), "Leave --opinions out"),
+        (("--components", 2, "--group", "g"), "all rankings of a ranker have one component"),
+        (("--group", "g", "--no-opinions"), "Use one of them"),
+    ],
+)
+def test_options_that_exclude_opinions(options, message):
+    assert refuses_usage(
+        run("rank", "t.csv", "--ranker", "who", "--item", "item", *options), message
+    )
+
+
+def refuses_usage(result, message):
+    return result.exit_code == 2 and message in " ".join(result.stderr.split())
+
+
+def test_a_report_says_how_much_rankers_differ(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"r{k // 2},b{k},{item},{1 + n}" for k in range(12) for n, item in enumerate(ORDERS[k % 4])
+    ]
+    Path("t.csv").write_text("\n".join(["who,ballot,item,rank", *rows]), encoding="utf-8")
+    no_sampling(monkeypatch, few)
+    options = ("--ranker", "who", "--ranking", "ballot", "--item", "item", "--rank", "rank")
+    result = run("rank", "t.csv", *options, "--output-dir", "out", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert "Rankings with the same ranker are not independent" in said
+    assert pd.read_csv("out/opinions.csv")["labels"].tolist() == [6]
+    assert pd.read_csv("out/predictions.csv").columns[0] == "ranking"
+    again = run("report", "out/posterior.nc", "--output-dir", "again", "--force")
+    assert again.exit_code == 0, again.output
+
+
+# Matches
+
+
+def matches(spread, seed=1):
+    """Matches of 4 items in 80 prompts of 5 votes, where items deviate by `spread`."""
+    rng = np.random.default_rng(seed)
+    prompt = np.repeat(np.arange(80), 5)
+    first = rng.integers(4, size=400)
+    second = (first + rng.integers(1, 4, size=400)) % 4
+    deviation = spread * rng.normal(size=(80, 4)) + np.arange(4) / 2
+    lead = deviation[prompt, first] - deviation[prompt, second] + 0.5
+    won = rng.random(400) < 1 / (1 + np.exp(-lead))
+    return pd.DataFrame(
+        {
+            "a": first, "b": second, "won": np.where(won, "first", "second"), "prompt": prompt,
+            "colour": rng.integers(20, size=400), "id": np.arange(400), "same": "x",
+        }
+    )  # fmt: skip
+
+
+def test_columns_that_group_dependent_matches_are_found():
+    names = {"a": "first", "b": "second", "won": "outcome"}
+    found = [
+        clusters(table, table[["colour", "prompt", "id", "same"]])
+        for table in (matches(1.5).rename(columns=names), matches(0.0).rename(columns=names))
+    ]
+    assert found == [["prompt"], []]
+
+
+def test_dependence_of_independent_matches_is_within_chance():
+    names = {"a": "first", "b": "second", "won": "outcome"}
+    for seed in range(20):
+        table = matches(0.0, seed).rename(columns=names)
+        assert clusters(table, table[["colour", "prompt"]]) == []
+
+
+def test_a_note_names_the_column_once(tmp_path):
+    file, notes = tmp_path / "t.csv", []
+    matches(1.5).to_csv(file, index=False)
+    columns = MatchColumns(first="a", second="b", outcome="won")
+    pairs, _ = read_matches(file, columns, notes.append)
+    (note,) = notes
+    assert note.startswith("Column 'prompt' repeats, and matches with the same label go together.")
+    assert pairs.counts.sum() == 400
+    notes.clear()
+    read_matches(file, MatchColumns(**vars(columns) | {"group": ("prompt",)}), notes.append)
+    assert notes == []
