@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
-# Rankers have opinions by default if several can show how much they differ, and their number times
-# that of the items, which is a number of parameters, is small.
+# Rankers have opinions by default if several can show how much they differ, and the number of
+# parameters (rankers times items) is small.
 LEAST_CLUSTERS, MOST_OPINIONS = 5, 5_000
 
 

@@ -132,7 +132,7 @@ def tail_probability(values: Floats, *, two_sided: bool) -> float:
     """Compute how often a prediction is at least as extreme as the data, which come first.
 
     The data count as one of the predictions. If no prediction is as extreme, the tail beyond them
-    is that of a normal, or of a scaled chi-square if only large values are extreme.
+    is normal. If only large values are extreme, it is a scaled chi-square.
 
     >>> tail_probability(np.array([2.0, 0.0, 1.0, 2.0, 3.0]), two_sided=False)
     0.6

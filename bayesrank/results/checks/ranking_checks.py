@@ -134,8 +134,8 @@ def ranking_checks(
 
         note
             "given, not predicted" for block sizes that are not part of the outcome, "omnibus" for
-            omnibus checks. Of these, p is the share of predictions at least as extreme as the data,
-            and the check is surprising if p times the number of omnibus checks is below 0.05.
+            omnibus checks. Their p is the share of predictions at least as extreme as the data.
+            They are surprising if p times the number of omnibus checks is below 0.05.
 
     Raises
     ------
