@@ -51,8 +51,9 @@ def clusters(table: pd.DataFrame, others: pd.DataFrame) -> list[str]:
     first, second = table["first"].to_numpy(), table["second"].to_numpy()
     codes, items = pd.factorize(np.concatenate([first, second]))
     sides = codes.reshape(2, -1)
-    points = table["outcome"].map({"first": 1.0, "tie": 0.5, "second": 0.0}).to_numpy(np.float64)
-    residual = points - _expected(sides, points, len(items))
+    outcome = table["outcome"].to_numpy()
+    points: Floats = np.select([outcome == "first", outcome == "tie"], [1.0, 0.5], 0.0)
+    residual: Floats = points - _expected(sides, points, len(items))
     residual -= residual.mean()  # an advantage of the first item
     found = {}
     for name, labels in _labels(others):

@@ -219,7 +219,7 @@ def _checked(
         for statistic, label, n in rows.index
     ]
     worst = _check_sentence(*keys[0], rows.iloc[0]) if keys else ""
-    values = {"fits": fits, "count": count, "where": where, "remedy": remedy}
+    values: dict[str, Any] = {"fits": fits, "count": count, "where": where, "remedy": remedy}
     failing = fits.families[fits.families["fails"]]
     leads = keys and FAMILY_OF[keys[0][0]] == next(iter(failing.index), None)
     values["families"] = [
