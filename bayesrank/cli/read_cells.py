@@ -55,10 +55,7 @@ class Reader[C: Table]:
         needed = list(dict.fromkeys([*names, *(column for column, _ in conditions)]))
         every = every or any(map(str.isdigit, needed))  # a column may be named by its number
         beside = (
-            self.looks_beside
-            and not every
-            and file.is_file()
-            and file.stat().st_size <= MOST_BYTES
+            self.looks_beside and not every and file.is_file() and file.stat().st_size <= MOST_BYTES
         )
         wanted = None if every or beside else {*needed, *renamed}
         frame, known = self._tables(file, wanted)
