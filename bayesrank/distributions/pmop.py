@@ -46,7 +46,7 @@ from bayesrank.distributions.orders import (
     fits,
     slot_parameters,
 )
-from bayesrank.likelihoods.ops import as_rows, broadcast_batch
+from bayesrank.likelihoods.ops import as_rows_or_none, broadcast_batch
 from bayesrank.likelihoods.pmop import AGGREGATES, OrderedPartitionDraw, pmop_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -87,7 +87,7 @@ class PMOPRV(WeakOrderRV):
         next_rng, seed = pt.random.integers(0, 2**62, size=batch, rng=rng, return_next_rng=True)
         *inputs, seed = broadcast_batch(*slots, seed[..., None])
         draw = OrderedPartitionDraw(AGGREGATES[int(p.aggregate.data)])
-        drawn = draw(*(as_rows(x, seed) for x in inputs), seed.reshape((-1,)))
+        drawn = draw(*map(as_rows_or_none, inputs), seed.reshape((-1,)))
         return next_rng, drawn.reshape(inputs[0].shape)
 
     @classmethod

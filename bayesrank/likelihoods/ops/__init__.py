@@ -5,7 +5,7 @@ This wing may not import any other wing.
 
 from bayesrank.likelihoods.ops.arrays import (
     NOTHING,
-    as_rows,
+    as_rows_or_none,
     broadcast_batch,
     every_row,
     over_rows,
@@ -24,7 +24,7 @@ __all__ = [
     "NOTHING",
     "CompiledOp",
     "KernelOp",
-    "as_rows",
+    "as_rows_or_none",
     "broadcast_batch",
     "every_row",
     "log_ndtr",

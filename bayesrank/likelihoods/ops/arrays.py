@@ -16,7 +16,7 @@ __all__ = [
     "NOTHING",
     "Index",
     "Shape",
-    "as_rows",
+    "as_rows_or_none",
     "broadcast_batch",
     "every_row",
     "over_rows",
@@ -120,6 +120,12 @@ def as_rows(x: TensorVariable, like: TensorVariable) -> TensorVariable:
     if x.type.shape[-1] == 0:  # reshape cannot infer the number of rows without columns
         return pt.cast(as_rows(like, like)[:, :0], x.dtype)
     return x.reshape((-1, x.shape[-1]))
+
+
+def as_rows_or_none(x: TensorVariable) -> TensorVariable:
+    """Return a matrix (rows, ...), also if only the values show that `x` has no columns."""
+    column = pt.zeros((*(x.shape[axis] for axis in range(x.ndim - 1)), 1), dtype=x.dtype)
+    return pt.concatenate([x, column], axis=-1).reshape((-1, x.shape[-1] + 1))[:, :-1]
 
 
 def valid_ranks(ranks: TensorVariable) -> TensorVariable:
