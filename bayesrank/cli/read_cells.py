@@ -74,8 +74,8 @@ class Reader[C: Table]:
                 frame.columns = [*frame.columns[:at], column, *frame.columns[at + 1 :]]
                 known = known.append(pd.Index([column]))
         require_names(known, needed, name)
-        plain = (
-            [] if lists else frame.columns.drop(getattr(columns, "ballot", None), errors="ignore")
+        plain: Any = (
+            [] if lists else frame.columns.drop([getattr(columns, "ballot", None)], errors="ignore")
         )
         if beside:
             plain = plain.intersection(needed)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesrank.results.draws import posterior_utilities
@@ -57,7 +58,7 @@ def pair_results(
     better = win_probability(xr.DataArray(draws[None], dims=("chain", "draw", "item"))).to_numpy()
     met = None
     if counted is not None:
-        place = np.asarray(counted.items.get_indexer(list(items)))
+        place = np.asarray(counted.items.get_indexer(pd.Index(items)))
         i, j = place[one], place[other]
         numbers = np.stack([counted.wins[i, j], counted.wins[j, i], counted.ties[i, j]], axis=1)
         rows = np.flatnonzero(numbers.any(axis=1)).tolist()
