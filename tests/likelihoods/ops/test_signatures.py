@@ -13,6 +13,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
+from bayesrank.likelihoods import choices
 from bayesrank.likelihoods.mallows import op as mallows
 from bayesrank.likelihoods.mallows import stages
 from bayesrank.likelihoods.mallows.order_kernels import PAIRS
@@ -42,6 +43,7 @@ OPS = [
     remainders.LogRemainder(),
     pmop.OrderedPartitionLogp("mean", False),
     pmop.OrderedPartitionDraw("mean"),
+    choices.ChosenInTurn(),
 ]
 DERIVED = [Pullback(op) for op in OPS if getattr(op, "pullback_kernel", None) is not None]
 # Under JAX these are graphs of a known number of items, or JAX's own functions: no kernel is called
