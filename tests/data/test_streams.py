@@ -318,9 +318,10 @@ def test_unreadable_tables_are_refused(tmp_path):
         reading([])
     with pytest.raises(TypeError, match=r"Expected a pandas .*; got dict"):
         reading({"user": [1]})
+    (tmp_path / "t.xml").write_text("")
+    with pytest.raises(ValueError, match=r"t\.xml is not a supported table; expected \.csv"):
+        reading(tmp_path / "t.xml")
     (tmp_path / "t.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"t\.json is not a supported table; expected \.csv"):
-        reading(tmp_path / "t.json")
     with pytest.raises(ValueError, match=r"files with several suffixes, '\.json', '\.parquet'"):
         reading([tmp_path / "t.json", one_parquet(ratings(), tmp_path)])
     with pytest.raises(

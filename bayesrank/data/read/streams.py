@@ -85,7 +85,8 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
     store, files = _files(paths)
     where = str(source) if isinstance(source, str | Path) else f"The table in {quoted(files, 2)}"
     suffix = _common_suffix(files, where)
-    if suffix == ".xlsx" or Path(files[0]).suffix.lower() in (".xz", ".zip"):
+    whole = (".xlsx", ".json", ".jsonl", ".ndjson")
+    if suffix in whole or Path(files[0]).suffix.lower() in (".xz", ".zip"):
         if len(files) > 1:
             raise ValueError(
                 f"{where} has files that cannot be read in batches. Read each with "
