@@ -198,7 +198,7 @@ def _chosen(
     settings = [word for word in typed if word != str(file)]
     args = [command, str(file), *fitting[0].options, *settings]  # options of the user come last
     given = main.commands[command].make_context(command, args[1:]).params
-    chosen: RankColumns | MatchColumns = taken(type(columns), given)
+    chosen: Any = taken(type(columns), given)
     chosen.check(local)
     return chosen, args, fitting[0].open if command == "matches" else ""
 

@@ -9,7 +9,6 @@ from bayesrank.cli.options import Fit, RankColumns
 from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -65,7 +64,7 @@ class RankJob(Job):
         return self.columns.group or "ranker"
 
     @cached_property
-    def _clusters(self) -> "NDArray[np.float64]":
+    def _clusters(self) -> "NDArray[Any]":
         """Number of informative rankings of every ranker or label of --group."""
         import numpy as np
 
@@ -92,7 +91,8 @@ class RankJob(Job):
         from bayesrank.distributions import PlackettLuce
         from bayesrank.priors import deviations, sampled_deviations, utility_prior
 
-        fit, dims = self.fit, ("item",)
+        fit = self.fit
+        dims: tuple[str, ...] = ("item",)
         with pm.Model(coords=self.rankings.coords) as model:
             utility = utility_prior(fit.prior, "utility", sigma=fit.prior_scale, dims="item")
             scale = model["utility_scale"] if fit.prior_scale is None else fit.prior_scale
@@ -135,7 +135,7 @@ class RankJob(Job):
             out.append(sentence("needless_opinions"))
         unasked = self.has_opinions and self.columns.opinions is None
         if unasked and not self.opinions and several.any() and len(several) > 1:
-            words = {"labels": len(several), "rankings": self._clusters.sum()}
+            words: dict[str, Any] = {"labels": len(several), "rankings": self._clusters.sum()}
             few = several.sum() < LEAST_CLUSTERS
             words |= {"few": few, "least": LEAST_CLUSTERS, "items": rankings.n_items}
             out.append(sentence("no_opinions", noun=self.cluster_name, **words))

@@ -118,8 +118,8 @@ class MatchReader(Reader[MatchColumns]):
             self._look_beside(table)
         # the column of a feature may have the name of another column
         features = {name: f"feature {name}" for name in columns.features}
-        for name, sides in columns.features.items():
-            one, *other = (self.numbers(frame[side], f"feature {name!r}") for side in sides)
+        for name, both in columns.features.items():
+            one, *other = (self.numbers(frame[side], f"feature {name!r}") for side in both)
             table[features[name]] = one - other[0] if other else one
         if not columns.ordered:
             _sort_sides(table, list(features.values()))

@@ -143,7 +143,7 @@ def checked_matches(first: Any, second: Any, outcome: Any, judge: Any, rng: Rng)
     frame = pd.DataFrame({"first": first, "second": second})
     frame["outcome"] = np.array(["first", "second", "tie"])[outcome]
     frame["judge"] = judge
-    sides = {"first": "first", "second": "second", "outcome": "outcome"}
+    sides: Any = {"first": "first", "second": "second", "outcome": "outcome"}
     draws = br.fit_pairs(
         br.Pairs.from_frame(frame, **sides), draws=N_DRAWS, chains=1,
         random_seed=int(rng.integers(2**31)),
@@ -230,7 +230,7 @@ def position(utility: Floats, first: Any, second: Any, judge: Any, rng: Rng) -> 
 
 # Tables
 
-RIGHT: dict[str, Callable[[Rng], Any]] = {
+RIGHT: dict[str, Any] = {
     "24 rankings of 20 items": plain_ballots(20, 20, 24),
     "150 rankings of 5 items": plain_ballots(5, 5, 150),
     "60 rankings of 4 of 12 items": plain_ballots(12, 4, 60),
@@ -239,7 +239,7 @@ RIGHT: dict[str, Callable[[Rng], Any]] = {
     "30 items, 300 matches": World(30, 300),
     "10 items, 600 matches with ties, 6 judges": World(10, 600, 6, -0.5),
 }
-WRONG: dict[str, Callable[[Rng], Any]] = {
+WRONG: dict[str, Any] = {
     "three of 20 items win 22 of 24 rankings": few_winners,
     "two camps of rankers with reverse orders": two_camps,
     "a third of the rankers answers at random": some_at_random,
