@@ -681,7 +681,9 @@ def test_a_report_of_a_report_is_the_same(folder, light):
 
 def test_a_posterior_of_something_else_is_refused(folder):
     xr.Dataset({"x": 1}).to_netcdf("x.nc", engine="netcdf4")
-    refuses(run("report", "x.nc"), "x.nc was not saved by `bayesrank rank`, `matches` or `quick")
+    refuses(
+        run("report", "x.nc"), "x.nc was not saved by `bayesrank rank`, `matches`, `choices` or "
+    )
     (folder / "y.nc").write_bytes(b"no netCDF")
     refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
 

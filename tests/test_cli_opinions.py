@@ -42,7 +42,7 @@ def test_a_note_says_that_intervals_are_too_narrow_without_opinions(monkeypatch)
     assert "fewer than 5 labels cannot show how much they differ" in note
     assert job(ballots(4, 2), opinions=True).opinions
     assert job(ballots(4, 2), opinions=False).cautions() == []
-    monkeypatch.setattr("bayesrank.cli.rank.MOST_OPINIONS", 20)
+    monkeypatch.setattr(RankColumns, "most_opinions", 20)
     (note,) = job(ballots(7, 2)).cautions()
     assert note.startswith("The 7 labels of ranker have 2.0 rankings each on average.")
     assert note.endswith("To model them anyway, use --opinions.")

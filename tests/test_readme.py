@@ -28,7 +28,10 @@ PAGES = {
 
 DRAWN = {  # their programs draw what they show, by docs/pictures.py
     "gallery.md",
-    *(f"families/{name}.md" for name in ("bpr", "generalized_mallows", "mallows", "pmop")),
+    *(
+        f"families/{name}.md"
+        for name in ("bpr", "choices", "generalized_mallows", "mallows", "pmop")
+    ),
 }
 
 
@@ -185,7 +188,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     assert shown.pop("start/model.md")[0] == first
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
-    run_above |= {"families/choices.md", "families/plackett_luce.md", "howto/results.md"}
+    run_above |= {"families/plackett_luce.md", "howto/results.md"}
     run_above |= {"howto/arena.md", "start/best_worst.md", "start/conjoint.md", *DRAWN}
     assert {name for name, code in shown.items() if code} == run_above
 
@@ -202,7 +205,7 @@ def test_the_files_that_it_shows_and_links_to_are_there():
     assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("command", ["rank", "matches"])
+@pytest.mark.parametrize("command", ["rank", "matches", "choices"])
 def test_the_command_lines_it_quotes_have_these_options(command):
     (quoted,) = re.findall(rf"`bayesrank ({command} FILE\.csv[^`]*)`", README)
     options = set(re.findall(r"--[\w-]+", quoted))

@@ -19,6 +19,7 @@ from bayesrank.cli.job import Job
 from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
     FILE,
+    ChoiceColumns,
     Fit,
     MatchColumns,
     MissingOption,
@@ -37,6 +38,8 @@ from bayesrank.cli.run import run
 QUICKSTART = "Drivers of the NASCAR 2002 season"
 # Options that `bayesrank report` does not take from the run that it repeats
 NOT_REPEATED = ("output_dir", "save", "force", "open", "quiet", "data")
+COMMANDS = {RankColumns: "rank", MatchColumns: "matches", ChoiceColumns: "choices"}
+DATES = ("date", "since", "coming")  # options of tables that tasks lack
 SEEDS = 2**31  # number of seeds to choose from, if the user gives none
 
 # PyMC takes seconds to import. Commands import what they need, so that --help and errors in options
@@ -66,19 +69,22 @@ def main() -> None:
       bayesrank rank films.csv --ranker user --item film --rating stars
     Matches or comparisons, one row per pair of items:
       bayesrank matches games.csv --first home --second away --outcome result
+    Best-worst tasks (MaxDiff) or choices, one row per item shown:
+      bayesrank choices survey.csv --respondent id --task task --item item
+      --best best --worst worst
 
     If strengths change over time, name the column of dates: --date played.
 
     If you do not know the options, bayesrank look films.csv shows the columns and the command.
 
-    Both commands print a table of ranks, the leader, and whether the model fits the data. They
+    These commands print a table of ranks, the leader, and whether the model fits the data. They
     write a folder with tables, pictures and a page that explains the result.
 
     \b
       mean rank   mean of the rank over the posterior; 1 is best
       ranks       interval that contains the rank with probability 0.94
       P(best)     probability of being the best item; P(top 3): one of the best three
-      rankings    number of rankings that contain the item (or matches)
+      rankings    number of rankings that contain the item (or matches, or tasks)
       leads       best mean rank
       close       may be better than the leader
       unknown     may be better than the leader: too little data to tell
@@ -153,7 +159,11 @@ def _rank(
         fit = _fit(options, _folder_of(local), args)
         readable(local)
         data: Any
-        if isinstance(columns, RankColumns):
+        if isinstance(columns, ChoiceColumns):
+            from bayesrank.cli.read_choices import ChoiceReader
+
+            data, coming = ChoiceReader(columns, talk.note).rankings(local), None
+        elif isinstance(columns, RankColumns):
             from bayesrank.cli.read_rankings import read_rankings
 
             data, coming = read_rankings(local, columns, talk.note)
@@ -164,7 +174,7 @@ def _rank(
         if sentence := find_cache():  # before jobs import PyTensor
             talk.stage(sentence)
         job = _job(data, columns.title(file), fit, columns, coming)
-        if isinstance(columns, RankColumns):
+        if type(columns) is RankColumns:
             from bayesrank.cli.sensitivity import readings
 
             job.readings = readings(file, columns, data)
@@ -184,7 +194,7 @@ def _chosen(
     from bayesrank.cli.look import listed, look_at, written
     from bayesrank.cli.texts import sentence
 
-    command = "rank" if isinstance(columns, RankColumns) else "matches"
+    command = COMMANDS[type(columns)]
     if columns.form or not local.exists():
         raise MissingOption(f"{error.message} {listed(local, columns)}".rstrip()) from None
     choices = look_at(local, columns).choices
@@ -216,7 +226,7 @@ def _job(
     if columns.components is not None:
         from bayesrank.cli.mixture import MixtureJob
 
-        return MixtureJob(data, title, fit, columns.components)
+        return MixtureJob(data, title, fit, columns.components, columns)
     return RankJob(data, title, fit, columns)
 
 
@@ -256,6 +266,23 @@ def rank(file: Path, **options: Any) -> None:
 def matches(file: Path, **options: Any) -> None:
     """Rank the items of FILE, a table with one row per match or pairwise comparison."""
     _rank(file, MatchColumns, options)
+
+
+@main.command(
+    params=[
+        click.Argument(["file"], type=FILE),
+        *(one for one in parameters(ChoiceColumns, Table, Output, Fit) if one.name not in DATES),
+    ],
+    short_help="Rank items from best-worst tasks (MaxDiff) or choices.",
+)
+def choices(file: Path, **options: Any) -> None:
+    """Rank the items of FILE from tasks that ask for the best item, the worst item, or both.
+
+    FILE is a table with one row per item shown, or one row per task. The report has shares of
+    preference, respondents who answer at random, and what the design cannot tell. For attributes
+    and prices (conjoint), use bayesrank.part_worths in Python.
+    """
+    _rank(file, ChoiceColumns, options)
 
 
 @main.command(
@@ -328,9 +355,8 @@ def report(file: Path, **options: Any) -> None:
 
 def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, dict[str, Any]]:
     """Read the command of a saved run: its columns, the title of its page, and other options."""
-    columns_of: dict[str, Callable[..., RankColumns | MatchColumns]] = {
-        "quickstart": RankColumns, "rank": RankColumns, "matches": MatchColumns
-    }  # fmt: skip
+    columns_of: dict[str, Any] = {command: group for group, command in COMMANDS.items()}
+    columns_of["quickstart"] = RankColumns
     _, name, *args = [*shlex.split(command), ""]
     try:
         refuse(name not in columns_of, f"There is no command {name!r}.")

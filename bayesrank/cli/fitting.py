@@ -203,19 +203,19 @@ def predictions(job: Job, posterior: Any) -> Any:
         for name, group in data_groups(job.pymc_model).items():
             posterior[name] = DataTree(group)
         most = float(FEWEST)
-    some = _spaced(posterior, min(PREDICTED, most))
+    some = spaced(posterior, min(PREDICTED, most))
     # Python calls compiled kernels. Numba would compile for 20 seconds, longer than all draws take.
     options = {"progressbar": False, "compile_kwargs": {"mode": Mode("py", "fast_compile")}}
     with job.pymc_model:
         pm.compute_log_likelihood(some, **options)
         drawn = pm.sample_posterior_predictive(
-            _spaced(some, min(SIMULATED, most)), random_seed=job.fit.seed, **options
+            spaced(some, min(SIMULATED, most)), random_seed=job.fit.seed, **options
         )
     some["posterior_predictive"] = drawn["posterior_predictive"]
     return some
 
 
-def _spaced(posterior: Any, most: float) -> Any:
+def spaced(posterior: Any, most: float) -> Any:
     """Take at most this many draws of a posterior, evenly spaced."""
     sizes = posterior["posterior"].sizes
     every = max(ceil(sizes["chain"] * sizes["draw"] / max(most, 1)), 1)

@@ -67,6 +67,11 @@ class Job(ABC):
     def parts(self, report: "Report") -> "list[Part]":
         """Return the sections of the report after the ranks."""
 
+    @property
+    def data_text(self) -> str:
+        """The data in words."""
+        return repr(self.data)
+
     def draw(self) -> Any:
         """Return draws from the posterior, if `drawn` is set."""
         return None
@@ -99,21 +104,21 @@ class Job(ABC):
         """Describe the data, model and draws for the page."""
         if self.drawn:
             n = fit.chains * fit.draws
-            return f"{self.data!r}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
+            return f"{self.data_text}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
         return (
-            f"{self.data!r}. Model: {self.model}; utilities {fit.prior} {fit.spread}; "
+            f"{self.data_text}. Model: {self.model}; utilities {fit.prior} {fit.spread}; "
             f"{fit.sampling}; seed {fit.seed}."
         )
 
 
-def times_ranked(rankings: "Rankings") -> "pd.Series":
+def times_ranked(rankings: "Rankings", name: str = "rankings") -> "pd.Series":
     """Sum the weights of the rankings that contain each item."""
     import numpy as np
     import pandas as pd
 
     row, slot = np.nonzero(rankings.mask)
     n = np.bincount(rankings.item[row, slot], rankings.weight[row], rankings.n_items)
-    return pd.Series(n, rankings.coords["item"], name="rankings")
+    return pd.Series(n, rankings.coords["item"], name=name)
 
 
 def times_played(pairs: "Pairs") -> "pd.Series":

@@ -39,6 +39,9 @@ WORDS = {
         "by": "aspect criterion category dimension attribute",
         "judge": "judge annotator rater voter user worker assessor reviewer",
         "group": "prompt question conversation document",
+        "task": "task set screen block question",
+        "best": "best most",
+        "worst": "worst least",
         "score": "score goals points pts runs sets games",
         "plain": "name team player model item system answer response",
     }.items()
@@ -60,6 +63,7 @@ MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
 MOST_ROWS = 60  # columns shown
 NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted")  # no item on a ballot
+FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
 FIT = 0.8  # share of rankings whose ranks must be 1, 2, ...
 
 
@@ -164,6 +168,9 @@ class Look:
     @cached_property
     def choices(self) -> list[Choice]:
         """Commands that the table suggests."""
+        tasks = self._tasks()
+        if tasks is not None:
+            return [tasks]
         found = [choice for choice in (self._ballots(), self._matches()) if choice is not None]
         more = None if found else self._entries() or self._wide()
         return found if more is None else [more]
@@ -178,7 +185,7 @@ class Look:
         for choice in self.choices:
             for option, value in zip(choice.options, choice.options[1:], strict=False):
                 first, _, last = value.partition("-")
-                if option == "--column" and first.isdigit():
+                if option in ("--column", "--item") and first.isdigit():
                     if int(first) <= column.number <= int(last or first):
                         return "item, place or ranker"
                 elif option.startswith("--") and value == column.name:
@@ -213,6 +220,37 @@ class Look:
         return "\n".join([*lines, *([f"... and {more:,} more columns"] if more > 0 else [])])
 
     # The forms of tables
+
+    def _tasks(self) -> Choice | None:
+        """Find the columns of best-worst tasks, with a row per item shown or per task."""
+        best, worst = (only(c for c in self.once if c.called(role)) for role in ("best", "worst"))
+        if best is None or worst is None:
+            return None
+        rest = [c for c in self.once if c.is_label and c not in (best, worst)]
+        ranker = only(c for c in rest if c.called("ranker")) or only(
+            c for c in rest if c.words in (("id",), ("resp", "id"))
+        )
+        if ranker is None:
+            return None
+        task = only(c for c in rest if c.called("task") and c is not ranker)
+        rest = [c for c in rest if c not in (ranker, task)]
+        options = ["--respondent", ranker.name]
+        options += [] if task is None else ["--task", task.name]
+        answers = {label.casefold() for column in (best, worst) for label in column.labels}
+        if answers <= FLAGS:
+            item = only(c for c in rest if c.called("item")) or only(rest)
+            shown = [] if item is None else ["--item", item.name]
+        else:
+            cells = [c for c in rest if any(map(str.isdigit, c.words))]
+            labels = {label.casefold() for c in cells for label in c.labels}
+            shown = _columns(cells, "--item") if len(cells) > 1 else []
+            if not answers <= labels:
+                places = set(map(str, range(1, len(cells) + 1)))
+                shown = [*shown, "--positions"] if answers <= places else []
+        if not shown:
+            return None
+        options += [*shown, "--best", best.name, "--worst", worst.name]
+        return Choice("choices", [*options, *self._weight("--weight")])
 
     def _ballots(self) -> Choice | None:
         """Find a column with whole rankings."""
@@ -382,16 +420,20 @@ class Look:
                 kind = "ratings"
         if not kind:
             return None
-        first, last = found[0].number, found[-1].number
-        if last - first == len(found) - 1:
-            chosen = ["--column", f"{first}-{last}"]
-        else:
-            chosen = [word for column in found for word in ("--column", str(column.number))]
+        chosen = _columns(found, "--column")
         labels = dict.fromkeys(label for column in found for label in column.labels)
         if empty := [label for label in labels if label.casefold() in NOTHING]:
             chosen += ["--empty", ",".join(empty)]
         left_out = sentence("omitted") if empty or any(c.n_empty for c in found) else ""
         return Choice("rank", ["--wide", kind, *known, *chosen], left_out)
+
+
+def _columns(found: list[Column], option: str) -> list[str]:
+    """Name columns by their numbers, as a range if possible."""
+    first, last = found[0].number, found[-1].number
+    if last - first == len(found) - 1:
+        return [option, f"{first}-{last}"]
+    return [word for column in found for word in (option, str(column.number))]
 
 
 def _agree(one: Column, other: Column) -> bool:

@@ -16,7 +16,7 @@ import pytensor.tensor as pt
 import xarray as xr
 
 from bayesrank.cli.match_sections import by_group
-from bayesrank.cli.options import Fit
+from bayesrank.cli.options import Fit, RankColumns, Words
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.cli.rank import RankJob
 from bayesrank.cli.sections import checks_of_components
@@ -46,11 +46,19 @@ class MixtureJob(RankJob):
     remedy = "components"
     has_opinions = False
 
-    def __init__(self, rankings: "Rankings", title: str, fit: Fit, n_components: int) -> None:
+    def __init__(
+        self,
+        rankings: "Rankings",
+        title: str,
+        fit: Fit,
+        n_components: int,
+        columns: RankColumns | None = None,
+    ) -> None:
         # NUTS has no free location to explore, and the prior of differences stays the same.
-        super().__init__(rankings, title, replace(fit, prior="zero-sum"))
+        super().__init__(rankings, title, replace(fit, prior="zero-sum"), columns)
         self.n_components = n_components
-        self.model += f"; {n_components} components of rankers with separate utilities"
+        who = self.columns.words.ranker
+        self.model += f"; {n_components} components of {who}s with separate utilities"
         self.checked = [*self.checked, ("component_utility", "item")]
         self.entries *= n_components
 
@@ -95,14 +103,15 @@ class MixtureJob(RankJob):
 
     def headline(self, posterior: Any) -> str:
         """Name the leader of each component."""
-        return _headline(posterior, self.fit)
+        return _headline(posterior, self.fit, self.columns.words.ranker)
 
     def cautions(self) -> list[str]:
         """Refuse too many components, and say what a reader should know about the data."""
         rankings, n_components = self.rankings, self.n_components
         n = len(rankings.rankers)
         if n_components >= n:
-            raise ValueError(sentence("too_many_components", components=n_components, n=n))
+            words = {"components": n_components, "n": n, "who": self.columns.words.ranker}
+            raise ValueError(sentence("too_many_components", **words))
         if n < rankings.n_rankings and (rankings.weight != 1).any():
             raise ValueError(sentence("components_and_weights"))
         return super().cautions()
@@ -114,12 +123,13 @@ class MixtureJob(RankJob):
         shares = _shares(posterior, self.fit.interval)
         columns = {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"}
         sizes = formatted(shares, "component", columns)["Share"]
-        text = paragraphs("components", alike=_are_alike(posterior))
+        words = self.columns.words
+        text = paragraphs("components", alike=_are_alike(posterior), words=words)
         leaders, ranks = by_group(posterior, "component", sizes, report.summary, self.fit, text)
         return [
             replace(leaders, data={**leaders.data, "shares": shares}),
             ranks,
-            _memberships(model, predicted, rankings),
+            _memberships(model, predicted, rankings, words),
             *_checks(model, predicted, rankings),
             *super().parts(report),
         ]
@@ -161,7 +171,7 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
     return [checks_of_components(few, component_probabilities(few, predicted=True, model=model))]
 
 
-def _headline(posterior: xr.DataTree, fit: Fit) -> str:
+def _headline(posterior: xr.DataTree, fit: Fit, who: str) -> str:
     """Name the leader of each component."""
     by_component = rank_summary(posterior, "component_utility", top=fit.top, ci_prob=fit.interval)
     shares = _shares(posterior, fit.interval)["share"]
@@ -172,7 +182,7 @@ def _headline(posterior: xr.DataTree, fit: Fit) -> str:
         leaders.append(
             f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
         )
-    return f"There are {len(shares)} components of rankers: {', '.join(leaders)}."
+    return f"There are {len(shares)} components of {who}s: {', '.join(leaders)}."
 
 
 def _shares(posterior: xr.DataTree, prob: float) -> pd.DataFrame:
@@ -189,7 +199,7 @@ def _are_alike(posterior: xr.DataTree) -> bool:
     return any(issubclass(one.category, LabelWarning) for one in found)
 
 
-def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Part:
+def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words: Words) -> Part:
     """Show the component probabilities of each ranker."""
     found = component_probabilities(some, model=model)
     (row,) = set(map(str, found.dims)) - {"component"}
@@ -210,16 +220,17 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> Pa
     coords = {"ranker": names, "component": found["component"].to_numpy()}
     plot = plot_components(xr.DataArray(drawn, dims=("ranker", "component"), coords=coords))
     picture = marked_svg(plot, some)
-    text = paragraphs("memberships", total=times.sum(), surely=surely, sure=SURE)
+    text = paragraphs("memberships", total=times.sum(), surely=surely, sure=SURE, words=words)
     shown = None
     if len(table) <= MOST_ROWS:
         columns = {
             f"Component {n}": f"{{component_{n}:.2f}}" for n in found["component"].to_numpy()
         }
-        shown = formatted(table, "Ranker", columns)
-    alt = f"Probability of each component for {len(drawn):,} rankers, side by side, by component"
+        shown = formatted(table, words.ranker.capitalize(), columns)
+    many = f"{len(drawn):,} {words.ranker}s"
+    alt = f"Probability of each component for {many}, side by side, by component"
     return Part(
-        "Which ranker belongs to which component",
+        f"Which {words.ranker} belongs to which component",
         text,
         shown,
         picture,

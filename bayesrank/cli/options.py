@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from inspect import cleandoc
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import click
 
@@ -34,9 +34,9 @@ def option(*flags: str, default: Any = None, **settings: Any) -> Any:
     return field(default=default, metadata={"flags": flags, "settings": settings})
 
 
-def repeated(**settings: Any) -> Any:
+def repeated(*flags: str, **settings: Any) -> Any:
     """Make a field for an option that may be repeated."""
-    return field(default=(), metadata={"flags": (), "settings": settings | {"multiple": True}})
+    return field(default=(), metadata={"flags": flags, "settings": settings | {"multiple": True}})
 
 
 def codes() -> Any:
@@ -150,6 +150,14 @@ class Table:
             refuse(value is not None, f"--{name} needs --date COLUMN.")
 
 
+class Words(NamedTuple):
+    """What the reports of a command call a ranker, a ranking and several rankings."""
+
+    ranker: str = "ranker"
+    ranking: str = "ranking"
+    rankings: str = "rankings"
+
+
 @dataclass(frozen=True)
 class RankColumns(Table):
     """Columns of a table of rankings, in long form, in wide form or as ballots.
@@ -174,6 +182,9 @@ class RankColumns(Table):
     components: Find this number of groups of rankers (mixture components), each with its own
         ranking.
     """
+
+    words: ClassVar[Words] = Words()
+    most_opinions: ClassVar[int] = 5_000  # most rankers times items that have opinions by default
 
     ranker: str | None = option(metavar="COLUMN")
     item: str | None = option(metavar="COLUMN")
@@ -204,18 +215,7 @@ class RankColumns(Table):
             "--group names rankings that are not independent, and --no-opinions treats all as "
             "independent. Use one of them.",
         )
-        if self.components is not None:
-            self.leave_out(
-                "group opinions", "With --components all rankings of a ranker have one component"
-            )
-            refuse(
-                self.by is not None,
-                "--components finds unknown groups, --by names known ones. Use one of them.",
-            )
-            refuse(
-                self.date is not None,
-                "--components and --date are for different models. Use one of them.",
-            )
+        self._check_groups()
         refuse(
             self.coming is not None and bool(self.wide or self.ballot),
             "--next needs a table with one row per ranker and item (--ranker and --item).",
@@ -246,6 +246,22 @@ class RankColumns(Table):
             ranker = self.ranker is not None or self.ranking is not None
             require(ranker, "Missing option '--ranker'.")
 
+    def _check_groups(self) -> None:
+        """Refuse options that components exclude."""
+        if self.components is None:
+            return
+        who, _, rankings = self.words
+        one = f"With --components all {rankings} of a {who} have one component"
+        self.leave_out("group opinions", one)
+        refuse(
+            self.by is not None,
+            "--components finds unknown groups, --by names known ones. Use one of them.",
+        )
+        refuse(
+            self.date is not None,
+            "--components and --date are for different models. Use one of them.",
+        )
+
     @property
     def form(self) -> bool:
         """Whether the options say what form the table has."""
@@ -263,6 +279,87 @@ class RankColumns(Table):
     def of(self) -> str:
         """Name of the numbers in messages."""
         return "rating" if self.rating or self.wide == "ratings" else "rank"
+
+
+@dataclass(frozen=True)
+class ChoiceColumns(RankColumns):
+    """Columns of a table of tasks, with one row per item shown or one row per task.
+
+    ranker: Who answers.
+    ranking: Label of the task, if a respondent has several. [default: each respondent has one task,
+        or each row of a table with one row per task]
+    column: The item shown. If each row is a task, the columns of the items shown. Repeat the
+        option, or give a pattern such as 'item_*' or numbers such as 4-8.
+    best: Flag of the item chosen as best (1 or 0, x or empty). If each row is a task, the column
+        with that item.
+    worst: The same for the worst item. Without it, tasks ask only for the best.
+    choice: Instead of --best and --worst, codes of each item: best, worst or empty, or 1, -1 or 0.
+    positions: Each row is a task, and --best and --worst contain positions 1, 2, ... of the items.
+    several: A task may have several best or worst items.
+    threshold: Answer to a further question of the task: do all, some or none of these items matter?
+        If tasks ask only for the best: whether none of the items matters, such as "none of these".
+    matters: Flag of each item: whether it matters. If each row is a task, one column for each of
+        the items, as in --item.
+    weight: Number of times that the answer was given.
+    by: Group of respondents, such as a segment. An item may be better in some groups than in
+        others.
+    opinions: Whether each respondent has separate utilities. [default: yes if respondents have
+        several tasks]
+    components: Find this number of groups of respondents (latent classes), each with its own
+        utilities.
+    """
+
+    words: ClassVar[Words] = Words("respondent", "task", "tasks")
+    most_opinions: ClassVar[int] = 50_000
+
+    ranker: str | None = option("--respondent", metavar="COLUMN")
+    ranking: str | None = option("--task", metavar="COLUMN")
+    column: tuple[str, ...] = repeated("--item", metavar="COLUMN")
+    best: str | None = option(metavar="COLUMN")
+    worst: str | None = option(metavar="COLUMN")
+    choice: str | None = option(metavar="COLUMN")
+    positions: bool = option(default=False, is_flag=True)
+    several: bool = option(default=False, is_flag=True)
+    threshold: str | None = option(metavar="COLUMN")
+    matters: tuple[str, ...] = repeated(metavar="COLUMN")
+    weight: str | None = option(metavar="COLUMN")
+    by: str | None = option(metavar="COLUMN")
+    opinions: bool | None = option("--opinions/--no-opinions")
+    components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
+
+    def title(self, file: Path) -> str:
+        """Return the heading of the page."""
+        return f"Choices in {shown(file)}"
+
+    def check(self, file: Path) -> None:
+        """Refuse options that exclude each other, before the file is read."""
+        _ = self.conditions, self.renamed
+        refuse(
+            self.missing == "last",
+            "--missing last is for rankings. With --missing drop, tasks without an answer are left "
+            "out.",
+        )
+        self._check_groups()
+        refuse(
+            self.by is not None and "category" in self.names and self.by != "category",
+            "With --by, no other column may have the name 'category'. Rename it: --rename "
+            "category=NAME.",
+        )
+        require(self.ranker is not None, "Missing option '--respondent'.")
+        require(bool(self.column), "Missing option '--item'.")
+        require(any((self.best, self.worst, self.choice, self.matters)), "Missing option '--best'.")
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what form the table has."""
+        return bool(self.names)
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that the options name."""
+        named = [self.ranker, self.ranking, self.best, self.worst, self.choice, self.threshold]
+        named += [self.weight, self.by, *self.matters, *self.column]
+        return [name for name in named if name is not None]
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,11 @@ FILES = (
     "adherence.svg", "audit.csv", "best.svg", "categories.csv", "changes.csv", "checks.csv",
     "checks.svg", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
     "groups.csv", "history.csv", "history.svg", "judges.csv", "component_checks.csv",
-    "components.csv",
-    "leader.csv", "component_probabilities.csv", "component_probabilities.svg", "next.csv",
-    "pairs.csv", "places.svg", "posterior.nc", "predictions.csv", "ranks.csv", "ranks.svg",
-    "ranks_as_they_are.csv", "report.html", "ties.csv", "wins.svg",
+    "components.csv", "component_probabilities.csv", "component_probabilities.svg", "design.csv",
+    "leader.csv", "next.csv", "opinions.csv", "pairs.csv", "places.svg", "posterior.nc",
+    "predictions.csv", "ranks.csv", "ranks.svg",
+    "ranks_as_they_are.csv", "report.html", "respondents.csv", "shares.csv", "threshold.csv",
+    "ties.csv", "wins.svg",
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 UNFINISHED = ".unfinished-"  # prefix of hidden folders

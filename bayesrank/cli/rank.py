@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.job import Job, open_ranks, times_ranked
-from bayesrank.cli.options import Fit, RankColumns
+from bayesrank.cli.options import ChoiceColumns, Fit, RankColumns
 from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
 # Rankers have opinions by default if several can show how much they differ, and the number of
 # parameters (rankers times items) is small.
-LEAST_CLUSTERS, MOST_OPINIONS = 5, 5_000
+LEAST_CLUSTERS = 5
 
 
 class RankJob(Job):
@@ -59,9 +59,20 @@ class RankJob(Job):
             self.model += f"; opinions of each {self.cluster_name}"
 
     @property
+    def data_text(self) -> str:
+        """The data in words."""
+        rankings, words = self.rankings, self.columns.words
+        if words.ranking == "ranking":
+            return repr(rankings)
+        return (
+            f"{rankings.n_rankings:,} {words.rankings} of {rankings.n_items:,} items by "
+            f"{len(rankings.rankers):,} {words.ranker}s"
+        )
+
+    @property
     def cluster_name(self) -> str:
         """The name of the column of --group, or ranker."""
-        return self.columns.group or "ranker"
+        return self.columns.group or self.columns.words.ranker
 
     @cached_property
     def _clusters(self) -> "NDArray[Any]":
@@ -80,7 +91,7 @@ class RankJob(Job):
         if asked is not None:
             return asked and bool(several.any())
         few = several.sum() < LEAST_CLUSTERS and self.columns.group is None
-        many = len(several) * self.rankings.n_items > MOST_OPINIONS
+        many = len(several) * self.rankings.n_items > self.columns.most_opinions
         return bool(several.any()) and not few and not many
 
     @cached_property
@@ -116,7 +127,7 @@ class RankJob(Job):
 
     def seen(self) -> "pd.Series":
         """Count the rankings with each item."""
-        return times_ranked(self.rankings)
+        return times_ranked(self.rankings, self.columns.words.rankings)
 
     def cautions(self) -> list[str]:
         """Say what a reader should know about the data."""
@@ -129,16 +140,18 @@ class RankJob(Job):
             label = rankings.groups["category"].labels[0]
             out.append(sentence("one_category", label=label, option="--by"))
         if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
-            out.append(sentence("one_alone", who="ranker", name=rankings.rankers[0]))
+            who = self.columns.words.ranker
+            out.append(sentence("one_alone", who=who, name=rankings.rankers[0]))
         several = self._clusters > 1
         if self.columns.opinions and not self.opinions:
-            out.append(sentence("needless_opinions"))
+            out.append(sentence("needless_opinions", words=self.columns.words))
         unasked = self.has_opinions and self.columns.opinions is None
         if unasked and not self.opinions and several.any() and len(several) > 1:
             words: dict[str, Any] = {"labels": len(several), "rankings": self._clusters.sum()}
             few = several.sum() < LEAST_CLUSTERS
             words |= {"few": few, "least": LEAST_CLUSTERS, "items": rankings.n_items}
-            out.append(sentence("no_opinions", noun=self.cluster_name, **words))
+            words["noun"] = self.columns.words.rankings
+            out.append(sentence("no_opinions", cluster=self.cluster_name, **words))
         return out
 
     def moved(self, posterior: Any) -> Any:
@@ -184,19 +197,27 @@ class RankJob(Job):
         from bayesrank.cli import counted_sections, match_sections, sections
 
         rankings, posterior, summary = self.rankings, report.posterior, report.summary
+        words = self.columns.words
         out = []
+        if isinstance(self.columns, ChoiceColumns):
+            from bayesrank.cli.choice_sections import choice_parts
+
+            out += choice_parts(self, self.columns, report)
         if self.opinions:
             out.append(self._opinions_part(posterior))
         if self.category is not None:
             n = np.bincount(self.category.idx, rankings.weight, len(self.category.labels))
             labels = rankings.coords["category"]
-            out += match_sections.categories(posterior, labels, n, "Rankings", summary, self.fit)
+            out += match_sections.categories(
+                posterior, labels, n, words.rankings.capitalize(), summary, self.fit
+            )
         out += [
             # opinions predict a ranking from others of the same ranker
             sections.predictions(
                 report.predicted,
                 "ranking" if self.opinions else "ranker",
-                "ranking",
+                words.ranking,
+                words,
                 among=rankings.n_rankings,
             ),
             sections.checks(report.predicted, self.remedy, among=rankings.n_rankings),
@@ -218,7 +239,11 @@ class RankJob(Job):
         row = {"labels": n, "rankings_each": float(self._clusters.mean())}
         row |= {"spread": mean, "spread_sd": sd}
         table = pd.DataFrame(row, index=pd.Index([noun], name="group"))
-        text = [sentence("opinions", noun=noun, mean=mean, sd=sd, n=n)]
+        text = [
+            sentence(
+                "opinions", noun=noun, rankings=self.columns.words.rankings, mean=mean, sd=sd, n=n
+            )
+        ]
         file = "opinions.csv"
         return Part(
             f"Opinions by {noun}", text, file=file, files={file: table}, data={"opinions": table}

@@ -40,7 +40,7 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
             talk.stage(left)
     if sentence := find_cache():
         talk.stage(sentence)
-    talk.result(f"{job.data!r}")
+    talk.result(job.data_text)
     if fit.anchor is not None and fit.anchor not in job.data.coords["item"]:
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in job.cautions():

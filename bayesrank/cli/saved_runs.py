@@ -56,8 +56,8 @@ def saved_run(file: Path) -> Saved:
         raise ValueError(f"{file} is not a readable netCDF file: {error}") from error
     if "bayesrank" not in posterior.attrs or "posterior" not in posterior.children:
         raise ValueError(
-            f"{file} was not saved by `bayesrank rank`, `matches` or `quickstart`. For other "
-            "posteriors use bayesrank.rank_summary in Python."
+            f"{file} was not saved by `bayesrank rank`, `matches`, `choices` or `quickstart`. For "
+            "other posteriors use bayesrank.rank_summary in Python."
         )
     try:
         settings = json.loads(posterior.attrs["bayesrank"])

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.cli.options import Words
 from bayesrank.cli.parts import Part, formatted, marked_svg
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
@@ -34,6 +35,7 @@ SURPRISING = 15  # rows in the table of failed checks
 STATISTICS = {  # names of the checked statistics in the table
     "Kendall distance": "distance to the common order",
     "top item": "share of first places",
+    "last item": "share of last places",
     "pair order": "share of rankings in this order",
     "block size": "ties",
     "points": "share of points",
@@ -45,6 +47,7 @@ STATISTICS = {  # names of the checked statistics in the table
 }
 FAMILIES = {  # what the families of checks are about
     "winners": "who is first",
+    "losers": "who is last",
     "pairs": "which item is ahead of which",
     "distances": "how much rankings agree",
     "ties": "ties",
@@ -54,7 +57,8 @@ FAMILIES = {  # what the families of checks are about
     "groups": "how judges or categories differ",
     "shares": "how large the components are",
 }
-PLURALS = {"match": "matches", "ranking": "rankings"}
+PLURALS = {"match": "matches", "ranking": "rankings", "task": "tasks"}
+WORDS = Words()
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
@@ -93,7 +97,9 @@ def _figures_of(probability: pd.Series) -> str:
     return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
-def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Part:
+def predictions(
+    posterior: Any, group: str, noun: str, words: Words = WORDS, *, among: int = 0
+) -> Part:
     """Compare the model's predictions of new rankings or matches with random order.
 
     `among` is the number of all rankings, if only some were predicted.
@@ -111,6 +117,7 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
     gain, spread = _mean_gain(table, weight)
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     rows = table.head(WORST)
+    who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
     values = {
         "noun": noun,
         "gain": gain,
@@ -120,7 +127,7 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
         "predictions",
         **values,
         times=f"{np.exp(gain):.1f}" if gain < 7 else f"{np.exp(min(gain, 300)):.0e}",
-        group=group,
+        group=who,
         several=len(table) > 1,
         worse=float(weight[(table["gain"] < 0).to_numpy()].sum()),
         total=weight.sum(),
@@ -132,7 +139,7 @@ def predictions(posterior: Any, group: str, noun: str, *, among: int = 0) -> Par
     )
     columns = {PLURALS[noun].capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
     finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
-    shown = formatted(finite, group.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
+    shown = formatted(finite, who.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
     return Part(
         heading,
         text,
@@ -186,7 +193,8 @@ def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
     """
     table = ranking_checks(posterior, draws=None)
     picture = marked_svg(plot_ranking_checks(table), posterior)
-    what = sentence("checks", **_which_rankings(posterior, among))
+    losers = "losers" in table.index.get_level_values(0)
+    what = sentence("checks", losers=losers, **_which_rankings(posterior, among))
     return _checked(table, what, remedy, picture)
 
 

@@ -958,24 +958,14 @@ class Rankings(Frozen):
         """
         return connectivity(self.items, self.item, self.ranks)
 
-    def design(self, *, position: Hashable | None = None) -> Design:
+    def design(self) -> Design:
         """Count how often each item and each pair was presented.
-
-        Parameters
-        ----------
-        position : label, optional
-            The feature that contains the position of the item on the screen or page.
 
         Returns
         -------
         Design
             Tables of items and of pairs, and a message that names what cannot be compared.
             Rankings count with their weights.
-
-        Raises
-        ------
-        ValueError
-            If `position` is not a feature.
 
         Examples
         --------
@@ -986,15 +976,7 @@ class Rankings(Frozen):
         >>> found.message.split(". ")[1]
         "1 of 3 pairs was never shown together, such as 'a' and 'c'"
         """
-        shown = None
-        if position is not None:
-            names = [] if self.feature_names is None else self.feature_names.tolist()
-            if self.features is None or position not in names:
-                raise ValueError(f"`position` is {position!r}; it must be a feature: {names}.")
-            shown = self.features[:, :, names.index(position)]
-        return design(
-            self.connectivity(), self.item, self.mask, self.ranker_idx, self.weight, shown
-        )
+        return design(self.connectivity(), self.item, self.mask, self.ranker_idx, self.weight)
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
         """List all pairs of items presented together, one row per pair and ranking.

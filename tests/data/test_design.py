@@ -1,9 +1,5 @@
 """The balance of a design: counts that one checks by eye."""
 
-import numpy as np
-import pandas as pd
-import pytest
-
 import bayesrank as br
 
 
@@ -39,22 +35,3 @@ def test_it_names_what_is_not_compared():
     alone = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], items=list("abc")).design()
     assert alone.items["shown"].tolist() == [2, 2, 0]
     assert "2 of 3 pairs were never shown together, such as 'a' and 'c'." in alone.message
-
-
-def test_positions_are_a_feature():
-    table = pd.DataFrame(
-        {"who": [1, 1, 2, 2], "item": list("abab"), "rank": [1, 2, 2, 1], "place": [1, 2, 1, 4]}
-    )
-    rankings = br.Rankings.from_long_ranks(
-        table, ranker="who", item="item", rank="rank", features=["place"]
-    )
-    assert rankings.design(position="place").items["mean_position"].tolist() == [1, 3]
-    with pytest.raises(ValueError, match=r"^`position` is 'x'; it must be a feature: \['place'\]"):
-        rankings.design(position="x")
-    assert np.isnan(
-        br.Rankings.from_long_ranks(
-            table, ranker="who", item="item", rank="rank", features=["place"], items=list("abc")
-        )
-        .design(position="place")
-        .items.loc["c", "mean_position"]
-    )

@@ -59,6 +59,17 @@ def test_a_tie_of_two_items_is_half_an_order():
     assert column(table, "pair order") == pytest.approx(expected)
 
 
+def test_the_last_items_are_checked_if_the_middle_is_tied():
+    assert "last item" not in found(tree()).index.levels[0]
+    # a best, d worst; b best, a worst, in all draws but one
+    ranks, item = [[1, 2, 2, 3], [1, 2, 2, 3]], [[0, 1, 2, 3], [1, 2, 3, 0]]
+    drawn = [ranks, ranks, ranks, [[3, 2, 2, 1], ranks[1]]]
+    table = ranking_checks(tree(ranks, drawn, item, [1.0, 3.0]), consensus=list("abcd"))
+    assert column(table, "last item") == pytest.approx({"a": 3 / 4, "b": 0, "c": 0, "d": 1 / 4})
+    assert table.loc["last item", "mean"].to_numpy() == pytest.approx([13 / 16, 0, 0, 3 / 16])
+    assert "losers" in worst_checks(table).families.index
+
+
 def test_blocks_are_counted_by_their_size():
     # seven blocks of one item (3 + 2 + 2 x 1) and two of two; no list has or gets one of three
     table = column(found(tree()), "block size")

@@ -22,8 +22,7 @@ class Design:
     ----------
     items : DataFrame
         One row per item, with the columns shown (number of rankings that contain the item) and
-        rankers (number of rankers who saw it). If a feature of positions was named, there is also
-        mean_position.
+        rankers (number of rankers who saw it).
     together : sparse array, shape (n_items, n_items)
         Number of rankings that contain both items; zero on the diagonal.
     connectivity : Connectivity
@@ -43,6 +42,11 @@ class Design:
     @property
     def message(self) -> str:
         """The balance of the design, and what it cannot compare, in sentences."""
+        return " ".join([*self.balance, *self.connectivity.warnings()])
+
+    @property
+    def balance(self) -> list[str]:
+        """How often items and pairs were shown, in sentences."""
         shown, n = self.items["shown"].to_numpy(), len(self.items)
         sentences = [f"Each of {counted(n, 'item')} was shown in {_span(shown)}."]
         n_pairs, times = n * (n - 1) // 2, self.together.data
@@ -56,7 +60,7 @@ class Design:
             times = np.append(times, 0)
         if n_pairs:
             sentences.append(f"Each pair was shown in {_span(times)}.")
-        return " ".join([*sentences, *self.connectivity.warnings()])
+        return sentences
 
     def _never(self) -> tuple[str, str]:
         """Name the first pair that was never shown together."""
@@ -73,9 +77,8 @@ def design(
     mask: NDArray[np.bool_],
     ranker: NDArray[np.int32],
     weight: NDArray[np.float64],
-    position: NDArray[np.float64] | None,
 ) -> Design:
-    """Count items and pairs; the arrays are as in `Rankings`, `position` one number per slot."""
+    """Count items and pairs; the arrays are as in `Rankings`."""
     row, slot = np.nonzero(mask)
     who, n_items = item[row, slot], len(connectivity.items)
     presented = csr_array((np.ones(len(row)), (row, who)), shape=(len(item), n_items))
@@ -88,11 +91,6 @@ def design(
         {"shown": shown, "rankers": np.bincount(seen, minlength=n_items)},
         index=connectivity.items.rename("item"),
     )
-    if position is not None:
-        total = np.bincount(who, weight[row] * position[row, slot], minlength=n_items)
-        table["mean_position"] = np.divide(
-            total, shown, out=np.full(n_items, np.nan), where=shown > 0
-        )
     if (shown % 1 == 0).all():
         table["shown"], together = shown.astype(np.int64), csr_array(together, dtype=np.int64)
     return Design(table, together, connectivity)

@@ -49,7 +49,8 @@ _FLAGS = dict.fromkeys(("1", "x", "true", "t", "yes", "y"), 1)
 _FLAGS |= dict.fromkeys(("0", "", "false", "f", "no", "n"), 0)
 _CODES = dict.fromkeys(("1", "+1", "best", "b", "most"), 1)
 _CODES |= dict.fromkeys(("-1", "worst", "w", "least"), -1) | dict.fromkeys(("0", ""), 0)
-_ANCHORS = {"": 0, "all": 1, "none": 2, "true": 2, "1": 2, "some": 3, "false": 4, "0": 4}
+_ANCHORS = {word: 4 - 2 * flag for word, flag in _FLAGS.items()}
+_ANCHORS |= {"": 0, "all": 1, "none": 2, "some": 3, "false": 4}
 
 # The blocks of a task, from best to worst; the threshold is first, last or in the middle.
 FIRST, BEST, ABOVE, MIDDLE, BELOW, WORST, LAST, ABSENT = range(8)
@@ -180,7 +181,10 @@ def from_best_worst(
     judged = np.full(len(shown.frame), -1)
     if matters is not None:
         judged = _matters(shown, flags[0])
-    shown = _answered(shown, shown.best | shown.worst | (judged >= 0), asked.missing)
+    answers = shown.best | shown.worst | (judged >= 0)
+    if anchor is not None:  # "none of these" and "all" are answers
+        answers |= np.isin(_anchor_codes(shown, anchor), (_ANCHORS["all"], _ANCHORS["none"]))
+    shown = _answered(shown, answers, asked.missing)
     cost = np.where(shown.best, BEST, np.where(shown.worst, WORST, MIDDLE))
     coded = _coded(shown, features)
     if anchor is matters is None:
@@ -340,11 +344,15 @@ def _answered(shown: Shown, answers: NDArray[np.bool_], missing: Missing) -> Sho
 # Anchors
 
 
+def _anchor_codes(shown: Shown, column: str) -> NDArray[np.int64]:
+    """Read the answer to the further question in each row."""
+    must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
+    return _words(shown.frame, column, _ANCHORS, must, "Leave it empty if it was not asked.")
+
+
 def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
     """Return the place of the threshold in each task, from the answers all, some and none."""
-    must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
-    answer = _words(shown.frame, column, _ANCHORS, must, "Leave it empty if it was not asked.")
-    row = shown.named.row
+    answer, row = _anchor_codes(shown, column), shown.named.row
     by_task = np.zeros(len(shown.named.ranker_idx), dtype=np.int64)
     by_task[row] = answer
     has_best, has_worst = shown.counts(shown.best) > 0, shown.counts(shown.worst) > 0

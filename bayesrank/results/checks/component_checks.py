@@ -19,7 +19,7 @@ from bayesrank.results.checks.ranking_checks import (
     places,
     with_omnibus,
 )
-from bayesrank.results.checks.statistics import Found, KendallDistance, PairOrders, TopItem
+from bayesrank.results.checks.statistics import EndItem, Found, KendallDistance, PairOrders
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.schema import RANKER, TURNS, Kept
 
@@ -105,7 +105,7 @@ def component_checks(
     weights, components = _weights(probabilities, data, var_name, found)
     orders = _orders(data, probabilities, order, found, components)
     pairs = PairOrders(found, max_pairs)
-    statistics: list[Any] = [Share(found.weight.sum()), TopItem(found), pairs]
+    statistics: list[Any] = [Share(found.weight.sum()), EndItem(found), pairs]
     if orders is not None:
         statistics.append(KendallDistance(found, by_length=False))
 

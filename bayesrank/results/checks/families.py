@@ -45,6 +45,7 @@ CLOSE = 1e-9  # rounding error of sums of shares
 
 FAMILIES = {  # families by the statistics of their rows
     "top item": "winners",
+    "last item": "losers",
     "pair order": "pairs",
     "Kendall distance": "distances",
     "block size": "ties",

@@ -22,10 +22,10 @@ from bayesrank.results.checks.predicted import item_names, ranks_in
 from bayesrank.results.checks.statistics import (
     Between,
     BlockSizes,
+    EndItem,
     Found,
     KendallDistance,
     PairOrders,
-    TopItem,
 )
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.results.ranks.rank_table import rank_draws
@@ -71,6 +71,8 @@ def ranking_checks(
     ==================  ========================================================================
     top item            Share of the lists with the item that put it in the first block. If the
                         first block has k items, each counts 1/k.
+    last item           Share of the lists with the item that put it last, if every list has one
+                        last item and some have ties in the middle, as best-worst choices have.
     pair order          Share of the lists with both items that put i above j ("i > j"). A tie
                         counts one half.
     block size          Share of the blocks that have "1 item", "2 items", ... Also "blocks per
@@ -85,6 +87,7 @@ def ranking_checks(
     The last rows are omnibus checks, one or more for each family of these statistics:
 
     ===============  ===========================================================================
+    losers           All shares of last places at once.
     winners          All shares of first places at once ("all"), the number of different items
                      that are first in a list, and the largest share of all first places.
     pairs            All pair orders at once, the largest deviation, and the number of cyclic
@@ -174,8 +177,10 @@ def ranking_checks(
     pairs, distance = PairOrders(found, max_pairs), KendallDistance(found, by_length=True)
     order = np.arange(len(place))[:, None] if by_draw is None else by_draw[:, best_first].T
     weights = found.weight[:, None], found.weight[:, None]
-    top = TopItem(found)
+    top = EndItem(found)
     others: list[Any] = [top, pairs, BlockSizes(found)]
+    if _are_best_worst(found):
+        others.append(EndItem(found, last=True))
     columns = [compared(statistic, found, weights) for statistic in others]
     columns.append(compared(distance, found, weights, order))
     observed, predicted = (np.concatenate(x) for x in zip(*columns, strict=True))
@@ -184,7 +189,9 @@ def ranking_checks(
     given = np.array([found.sizes_given and key[0] == BlockSizes.name for key in keys])
     table = check_table(keys, observed, predicted, given, ci_prob)
     rows = [np.column_stack(column) for column in columns]
-    wholes = _wholes(top, pairs, rows, distance, sizes_given=found.sizes_given)
+    losers = whole_rows("losers", rows[3]) if len(others) > 3 else []
+    wholes = _wholes(top, pairs, [*rows[:3], rows[-1]], distance, sizes_given=found.sizes_given)
+    wholes += losers
     for family, group in _groups(data, var_name, found).items():
         values = np.column_stack(compared(Between(found, group), found, weights))
         wholes.append(Whole(family, "between", values[0]))
@@ -194,8 +201,16 @@ def ranking_checks(
     return table
 
 
+def _are_best_worst(found: Found) -> bool:
+    """Whether all lists have one item last, and some have ties between the first and the last."""
+    ranks = found.observed[found.compared]
+    last = ranks.max(axis=1, keepdims=True)
+    between = ((ranks > 1) & (ranks < last)).sum(axis=1)
+    return bool(((ranks == last).sum(axis=1) == 1).all() and (between > last[:, 0] - 2).any())
+
+
 def _wholes(
-    top: TopItem,
+    top: EndItem,
     pairs: PairOrders,
     rows: Sequence[Floats],
     distance: KendallDistance,

@@ -16,10 +16,10 @@ from scipy.sparse import csc_array, csr_array, triu
 __all__ = [
     "Between",
     "BlockSizes",
+    "EndItem",
     "Found",
     "KendallDistance",
     "PairOrders",
-    "TopItem",
 ]
 
 ALL = "all"  # lists of every length
@@ -62,12 +62,12 @@ class Found(NamedTuple):
         return csc_array((value[row, slot], (row, self.item[row, slot])), shape=shape)
 
 
-class TopItem:
-    """Share of the lists with an item that put it first; k tied first items count 1/k each."""
+class EndItem:
+    """Share of the lists with an item that put it first or last; k tied items count 1/k each."""
 
-    name = "top item"
-
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, *, last: bool = False) -> None:
+        self.name = "last item" if last else "top item"
+        self._last = last
         row, slot = np.nonzero(found.used & found.compared[:, None])
         entry, shape = row * found.item.shape[1] + slot, (found.item.size, len(found.items))
         sums = csc_array((np.ones(len(row)), (entry, found.item[row, slot])), shape=shape)
@@ -79,8 +79,8 @@ class TopItem:
 
     def __call__(self, ranks: Ranks, weight: Floats) -> Floats:
         """Return one row per label."""
-        first = ranks == 1
-        share = first * (weight[:, None] / first.sum(axis=1, keepdims=True))
+        end = ranks == (ranks.max(axis=1, keepdims=True) if self._last else 1)
+        share = end * (weight[:, None] / end.sum(axis=1, keepdims=True))
         return (self._sums @ share.reshape(-1, share.shape[2])) / (self._held @ weight)
 
 

@@ -33,6 +33,7 @@ READING = "in a ranking of two, an item beats another with probability 1 / (1 + 
 OPTIONAL = {
     "rankings": ("rankings", ",.0f"),
     "matches": ("matches", ",.0f"),
+    "tasks": ("tasks", ",.0f"),
     "last_seen": ("last seen", ""),
     "elo": ("elo", ".0f"),
     "lower": ("lower", ".2f"),

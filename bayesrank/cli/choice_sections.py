@@ -1,0 +1,167 @@
+"""Sections of ``bayesrank choices``: shares, the threshold, random answers, the design."""
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesrank.cli.fitting import PREDICTED, spaced
+from bayesrank.cli.options import ChoiceColumns
+from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table
+from bayesrank.cli.texts import paragraphs, some
+from bayesrank.results import ParetoKWarning, loo_by_ranker, share_of_preference
+
+if TYPE_CHECKING:
+    from bayesrank.cli.rank import RankJob
+    from bayesrank.cli.report import Report
+
+THRESHOLD = "threshold"  # the item that `Rankings.from_best_worst` adds
+MOST_NAMED, MOST_ROWS = 10, 20
+Utilities = Iterator[tuple[str, Any, xr.DataArray]]
+
+
+def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> list[Part]:
+    """Return the sections that only surveys have."""
+    posterior = spaced(report.posterior, PREDICTED)
+    anchored = columns.threshold is not None or bool(columns.matters)
+    items = [item for item in report.summary.index if not anchored or item != THRESHOLD]
+    draws = posterior["posterior"].dataset
+    utilities = list(_utilities(job, draws))
+    out = [_shares(utilities, items, job, anchored=anchored)]
+    if anchored:
+        out.append(_threshold(draws, utilities, items, job))
+    several = job.rankings.n_rankings > len(job.rankings.rankers)
+    if several:
+        out += _respondents(job, report.predicted)
+    return [*out, _design(job)]
+
+
+def _utilities(job: "RankJob", draws: xr.Dataset) -> Utilities:
+    """Return the name, the share and the utilities of each group, by respondent if they differ."""
+    if "component_utility" in draws:
+        for k in draws["component"].to_numpy():
+            share = draws["share"].sel(component=k, drop=True)
+            yield f"Component {k}", share, draws["component_utility"].sel(component=k, drop=True)
+        return
+    rankings, apart = job.rankings, draws["ranker_deviation"] if job.opinions else 0.0
+    if job.category is None:
+        yield "All", 1.0, draws["utility"] + apart
+        return
+    for k, label in enumerate(job.category.labels):
+        who = np.unique(rankings.ranker_idx[job.category.idx == k])
+        utility = draws["category_utility"].isel(category=k, drop=True)
+        if job.opinions:
+            utility = utility + draws["ranker_deviation"].isel(ranker=who)
+        yield str(label), len(who), utility
+
+
+def _average(values: list[tuple[str, Any, xr.DataArray]]) -> xr.DataArray:
+    """Average over groups by their shares."""
+    total: Any = sum(share for _, share, _ in values)
+    mean: Any = sum(share / total * found for _, share, found in values)
+    return mean
+
+
+def _of_groups(
+    values: list[tuple[str, Any, xr.DataArray]], prob: float, name: str
+) -> dict[str, pd.DataFrame]:
+    """Summarise draws by item, over all respondents and, if there are several groups, by group."""
+    tables = {"All": _average(values)}
+    tables |= {group: found for group, _, found in values} if len(values) > 1 else {}
+    return {
+        group: interval_table(found, prob).drop(columns="sd").rename(columns={"mean": name})
+        for group, found in tables.items()
+    }
+
+
+def _shares(utilities: Any, items: list[Any], job: "RankJob", *, anchored: bool) -> Part:
+    """Show the shares of preference of all items, overall and by group."""
+    found = [(g, n, share_of_preference(u, sets=items)) for g, n, u in utilities]
+    tables = _of_groups(found, job.fit.interval, "share")
+    form = {"": "{share:.0%} ({low:.0%}–{high:.0%})"}
+    shown = {group: formatted(table, "Item", form)[""] for group, table in tables.items()}
+    csv = pd.concat(tables, names=["group", "item"])
+    file = "shares.csv"
+    words = {"n": len(items), "prob": job.fit.interval, "threshold": anchored}
+    text = paragraphs("shares", persons=job.opinions, **words)
+    table = pd.DataFrame(shown).rename(columns={"All": "Share"} if len(tables) == 1 else {})
+    data = {"preference": csv}
+    return Part("Shares of preference", text, table, file=file, files={file: csv}, data=data)
+
+
+def _threshold(draws: xr.Dataset, utilities: Any, items: list[Any], job: "RankJob") -> Part:
+    """Show which items are above the threshold."""
+
+    def above(utility: xr.DataArray) -> xr.DataArray:
+        is_above = utility.sel(item=items) > utility.sel(item=THRESHOLD, drop=True)
+        return is_above.mean("ranker") if "ranker" in is_above.dims else is_above.astype(float)
+
+    csv = pd.DataFrame({"p_above": above(draws["utility"]).mean(SAMPLE).to_series()})
+    columns, persons = {"P(above)": "{p_above:.2f}"}, job.opinions or len(utilities) > 1
+    if persons:
+        found = [(group, share, above(u)) for group, share, u in utilities]
+        csv = csv.join(_of_groups(found, job.fit.interval, "respondents")["All"])
+        columns["Respondents"] = "{respondents:.0%} ({low:.0%}–{high:.0%})"
+    words = {"threshold": THRESHOLD, "n": len(items), "persons": persons}
+    text = paragraphs("threshold", above=int((csv["p_above"] > 0.5).sum()), **words)
+    table, file = formatted(csv, "Item", columns), "threshold.csv"
+    return Part("Items that matter", text, table, file=file, files={file: csv})
+
+
+def _respondents(job: "RankJob", predicted: Any) -> list[Part]:
+    """Find respondents whose answers the other answers do not predict."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParetoKWarning)  # predictions report it
+        try:
+            table = loo_by_ranker(predicted, group="ranking" if job.opinions else "ranker")
+        except ValueError:  # too few draws: the section on predictions says so
+            return []
+    rankings = job.rankings
+    if job.opinions:  # of each task, predicted from all others, also of the same respondent
+        labels = pd.Series(rankings.rankers[rankings.ranker_idx], rankings.labels)
+        table["ranker"] = labels[table.index]
+        table["gain"] *= table["n"]
+        table = table.groupby("ranker")[["n", "gain"]].sum()
+        table["gain"] /= table["n"]
+    table = table[["n", "gain"]].rename(columns={"n": "tasks"}).sort_values("gain", kind="stable")
+    table.index.name = "respondent"
+    names = table.index[table["gain"] < 0].tolist()
+    words = {"names": names, "some": some(names, MOST_NAMED), "n": len(table)}
+    words["column"] = job.columns.ranker
+    text, file = paragraphs("at_random", own=job.opinions, **words), "respondents.csv"
+    shown = formatted(
+        table.head(MOST_ROWS), "Respondent", {"Tasks": "{tasks:,.6g}", "Gain": "{gain:.2f}"}
+    )
+    part = Part(
+        "Respondents who answer at random",
+        text,
+        shown,
+        file=file,
+        files={file: table},
+        printed=False,
+        notes=text[:1] if names else (),
+        data={"respondents": table},
+    )
+    return [part]
+
+
+def _design(job: "RankJob") -> Part:
+    """Say what the design can tell: how often items and pairs were shown."""
+    design = job.rankings.design()
+    columns = {"Tasks": "{shown:,.6g}", "Respondents": "{rankers:,}", "Never with": "{never}"}
+    pairs = design.together.toarray() == 0
+    table = design.items.assign(never=pairs.sum(axis=1) - 1)
+    file = "design.csv"
+    text = [line.replace("ranking", "task") for line in design.balance]
+    return Part(
+        "What the design can tell",
+        text,
+        formatted(table, "Item", columns),
+        file=file,
+        files={file: table},
+        printed=False,
+        notes=text[1:2] if pairs.sum() > len(pairs) else (),
+    )

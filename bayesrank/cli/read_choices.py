@@ -1,0 +1,89 @@
+"""Read the tasks of ``bayesrank choices``: cells as the options say, tasks as `Rankings` does."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bayesrank.cli.options import ChoiceColumns, shown
+from bayesrank.cli.read_cells import refuse_rows, text_labels
+from bayesrank.cli.read_rankings import RankReader
+from bayesrank.data import Rankings
+
+# Words of Python in the errors of `Rankings.from_best_worst`, and the options that mean the same
+OPTIONS = {
+    r"missing='drop'( to leave such tasks out), or missing='keep'": r"--missing drop\1",
+    r"positions=False": "--positions only",
+    r"(several|positions)=True": r"--\1",
+    r"(best|worst|choice|matters)=": r"--\1",
+    r"`(best|worst|choice|matters|item)`": r"--\1",
+    r"`anchor`": "--threshold",
+}
+
+
+class ChoiceReader(RankReader):
+    """Read best-worst tasks, long or wide, and anchors."""
+
+    columns: ChoiceColumns
+
+    def rankings(self, file: Path) -> Rankings:
+        """Read the tasks of a file."""
+        single = [name for name in self.columns.names if name not in self.columns.column]
+        frame = self.cells(file, single, every=True)
+        frame = self._chosen(frame, single, shown(file))
+        c = self.columns
+        labels = [name for name in (c.ranker, c.ranking, c.by) if name is not None]
+        frame = frame.assign(**{name: text_labels(frame[name]) for name in labels})
+        cells = [*c.column, *c.matters]
+        cells += [name for name in (c.best, c.worst, c.choice, c.threshold) if name is not None]
+        frame = frame.assign(**{name: _text(frame[name]) for name in cells})
+        frame = self._one_spelling(frame)
+        if c.weight is not None:
+            weight = self.numbers(frame[c.weight], "weight")
+            refuse_rows(weight.isna(), weight, "no_weight")
+            frame = frame.assign(**{c.weight: weight})
+        by = {} if c.by is None else {"category": frame[c.by]}
+        try:
+            return Rankings.from_best_worst(
+                frame.assign(**by),
+                respondent=str(c.ranker),
+                task=c.ranking,
+                item=c.column[0] if len(c.column) == 1 else list(c.column),
+                best=c.best,
+                worst=c.worst,
+                choice=c.choice,
+                several=c.several,
+                missing="drop" if c.missing == "drop" else "raise",
+                positions=c.positions,
+                anchor=c.threshold,
+                matters=(c.matters[0] if len(c.matters) == 1 else list(c.matters)) or None,
+                weight=c.weight,
+                by=list(by),
+            )
+        except ValueError as error:
+            text = str(error)
+            for pattern, option in OPTIONS.items():
+                text = re.sub(pattern, option, text)
+            raise ValueError(text) from None
+
+    def _one_spelling(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Merge items and respondents that differ only in their spelling, or note them."""
+        c = self.columns
+        named = [] if c.positions or len(c.column) == 1 else [c.best, c.worst]
+        cells = [*c.column, *(name for name in named if name is not None)]
+        items = self.one_spelling(pd.concat([frame[name] for name in cells]).dropna(), "items")
+        rankers = self.one_spelling(frame[str(c.ranker)], "respondents")
+        merged = {name: frame[name].replace(items) for name in cells if items}
+        merged |= {str(c.ranker): frame[str(c.ranker)].replace(rankers)} if rankers else {}
+        return frame.assign(**merged)
+
+
+def _text(cells: pd.Series) -> pd.Series:
+    """Write cells as text without spaces around it; whole numbers have no decimals."""
+
+    def text(cell: Any) -> Any:
+        whole = isinstance(cell, float) and cell.is_integer()
+        return cell if pd.isna(cell) else str(int(cell) if whole else cell).strip()
+
+    return cells.map(text).astype(object)
