@@ -44,7 +44,6 @@ class Case:
     # what is wrong: message, and the arguments that it is about
     bad_parameters: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     backends: tuple[str, ...] = BACKENDS
-    in_jax: bool = True  # False: JAX, which compiles every case, in the slow set only
     largest: float = 1000.0  # utility that it must stand
     has_slots: bool = True  # of which any may be left out
 
@@ -195,7 +194,6 @@ PLACKETT_LUCE = [
         _of_sizes(1, 1, 3),
         {"where": np.ones(5, dtype=bool), "sizes": np.array([1, 1, 3])},
         bad_values={"the best three": [1, 2, 3, 4, 4], "the best two as a block": [1, 1, 2, 2, 2]},
-        in_jax=False,
     ),
     Case(
         "PlackettLuce: clicks on some slots",
@@ -260,7 +258,6 @@ PLACKETT_LUCE += [
             "the best one": [1, 0, 2, 2, 0, 2],
             "slots that are not in use": [0, 1, 2, 3, 3, 0],
         },
-        in_jax=False,
     ),
 ]
 
@@ -309,7 +306,6 @@ MAX_DIFF = [
             _of_sizes(1, 2, 1),
             bad_values=NO_RANKS | NO_CHOICES,
             bad_parameters=NOT_FINITE,
-            in_jax=method == "marley",
         ),
         Case(
             f"MaxDiff {method}: some slots",
@@ -326,7 +322,6 @@ MAX_DIFF = [
             bad_parameters={
                 "nan": (FINITE_UTILITY, {"utility": [0.3, -9.0, np.nan, -0.5, 20.0, 0.1]}),
             },
-            in_jax=False,
         ),
         Case(
             f"MaxDiff {method}: a set of two",
@@ -335,7 +330,6 @@ MAX_DIFF = [
             oracle,
             _full_rankings(2),
             bad_values={"one block": [1, 1], "only one": [1, 0]},
-            in_jax=False,
         ),
     )
 ]
@@ -389,7 +383,6 @@ def _pairs_tie(aggregate: str) -> Case:
             "nan prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.nan]}),
             "inf prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.inf]}),
         },
-        in_jax=aggregate == "mean",
     )
 
 
@@ -408,7 +401,6 @@ def _first_and_two(aggregate: str) -> Case:
             "slots that are not in use": [0, 1, 2, 2, 0],
         },
         backends=WITH_NUMBA if aggregate == "max" else BACKENDS,
-        in_jax=aggregate == "mean",
     )
 
 
@@ -422,7 +414,6 @@ def _given_sizes(aggregate: str) -> Case:
         more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
         bad_values=NO_RANKS,
         bad_parameters=NOT_FINITE,
-        in_jax=aggregate == "mean",
     )
 
 

@@ -3,12 +3,15 @@
 Numba keeps on disk what it compiled, but workers that meet a kernel at the same time compile it
 each: minutes of the suite's first run. So `TASKS`, small data by public names, are shared between a
 process for each worker, ``python -m tests.warm FOLDER``, and all wait for each other; `conftest.py`
-starts them. By itself, ``python -m tests.warm`` tells what each task takes.
+starts them. By itself, ``python -m tests.warm`` does all tasks, a process for each core, and prints
+what each takes.
 """
 
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +58,47 @@ def per_item() -> None:
     inference.objective(model)[0](np.zeros(4))
 
 
-def kinds() -> None:
-    """The sum over kinds of a mixture."""
-    from bayesrank.likelihoods.mixture import mixture_logp
+def matches() -> None:
+    """Pairs of each family, with ties, and their second derivatives."""
+    import pymc as pm
 
-    mixture_logp(np.zeros((1, 2))).eval()
+    import bayesrank as br
+    from bayesrank import inference
+
+    pairs = br.Pairs.from_matrix([[0, 2], [1, 0]], items=["a", "b"])
+    for family in (br.BradleyTerry, br.Davidson, br.RaoKupper, br.Thurstone):
+        ties = {"nu": 1.0} if family is br.Davidson else {}
+        ties = {"theta": 2.0} if family is br.RaoKupper else ties
+        with pm.Model(coords=pairs.coords) as model:
+            family("y", pm.Normal("utility", dims="item"), **ties, observed=pairs)
+        model.compile_logp(sum=False)({"utility": np.zeros(2)})
+        inference.objective(model)[0](np.zeros(2))
+        inference.fit_inla(draws=4, random_seed=1, model=model)
+
+
+def stage_curvature() -> None:
+    """Second derivatives of weak orders."""
+    import pymc as pm
+
+    import bayesrank as br
+    from bayesrank import inference
+
+    rankings = br.Rankings.from_orderings([["a", {"b", "c"}, "d"]])
+    with pm.Model(coords=rankings.coords) as model:
+        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
+    inference.fit_inla(draws=4, random_seed=1, model=model)
+
+
+def over_time() -> None:
+    """Strengths over time."""
+    import pandas as pd
+
+    import bayesrank as br
+
+    table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "a"], "won": ["first"] * 2})
+    table["day"] = ["2024-01-01", "2024-06-01"]
+    pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    br.fit_dynamic(pairs, time="day", random_seed=1)
 
 
 def partitions() -> None:
@@ -99,15 +138,6 @@ def count_tables() -> None:
         model.compile_logp(sum=False)(at)
         model.compile_dlogp()(at)
         inference.objective(model)[0](np.ones(5))
-
-
-def count_draws() -> None:
-    """Draws of tables of counts."""
-    import pymc as pm
-
-    import bayesrank as br
-
-    pm.draw(br.MPM.dist([0.0, 0.5, 1.0], total=[[0, 3, 3], [0, 0, 3], [0, 0, 0]]))
 
 
 def full_rankings() -> None:
@@ -150,7 +180,7 @@ TASKS: dict[str, Callable[[], None]] = {
     task.__name__: task
     for task in (
         partitions, count_tables, per_slot, full_rankings, partition_draws, learners, per_item,
-        count_draws, kinds,
+        matches, stage_curvature, over_time,
     )
 }  # fmt: skip
 
@@ -183,10 +213,16 @@ def wait(claims: Path) -> None:
         time.sleep(0.2)
 
 
+def _seconds(name: str) -> float:
+    """Do a task, and give the CPU seconds that it took."""
+    start = time.process_time()
+    TASKS[name]()
+    return time.process_time() - start
+
+
 if __name__ == "__main__" and len(sys.argv) > 1:
     take(Path(sys.argv[1]))
 elif __name__ == "__main__":
-    for name, task in TASKS.items():
-        start = time.process_time()
-        task()
-        print(f"{name}: {time.process_time() - start:.1f} s")
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+        for name, seconds in zip(TASKS, processes.map(_seconds, TASKS), strict=True):
+            print(f"{name}: {seconds:.1f} CPU s", flush=True)

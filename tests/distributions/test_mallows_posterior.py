@@ -47,6 +47,7 @@ def by_quadrature(rankings, distance, mean, sd):
     return found, np.sqrt(weight @ alpha**2 - found**2)
 
 
+@pytest.mark.slow
 @for_each("distance", POTATOES)
 def test_potatoes_have_the_published_posterior(potatoes, distance):
     mean, sd = POTATOES[distance]

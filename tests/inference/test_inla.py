@@ -55,7 +55,7 @@ def check_groups(posterior, y):
     np.testing.assert_allclose(found, means, atol=0.1)
 
 
-@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("centred", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
     y = np.random.default_rng(2).normal(0, 1.7, size=30)
     check_groups(
@@ -136,15 +136,14 @@ def always_won(scale):
 def test_of_few_data_a_skew_posterior_is_found():
     """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
     model, mean, sd = always_won(3.0)
-    out = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
+    out = fit_inla(draws=400, random_seed=1, model=model)["posterior"]
     assert out.attrs["approximation"] == "Laplace, with importance sampling"
     assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
     assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
-    again = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
-    xr.testing.assert_equal(out.to_dataset(), again.to_dataset())
-    some = fit_inla(draws=500, enough=lambda _: True, random_seed=1, model=model)["posterior"]
-    most = fit_inla(draws=500, enough=lambda _: False, random_seed=1, model=model)["posterior"]
+    some = fit_inla(draws=400, enough=lambda _: True, random_seed=1, model=model)["posterior"]
+    most = fit_inla(draws=400, enough=lambda _: False, random_seed=1, model=model)["posterior"]
+    xr.testing.assert_equal(out.to_dataset(), most.to_dataset())
     xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
 
 
@@ -184,6 +183,7 @@ def test_the_scales_of_a_leaderboard_are_its_spreads():
     assert learned_scales(leaderboard_model(alone, utility_scale=1.0)) == []
 
 
+@pytest.mark.slow
 def test_of_factors_that_meet_the_mean_is_found_and_not_the_mode():
     """Effects are seen as they are, and times a factor; given scale and factor they are summed out.
 
@@ -286,9 +286,9 @@ def test_counts_give_the_quick_posterior_of_the_leaderboard(ties, order_effect):
     frame = frame if ties else frame[frame["outcome"] != "tie"]
     pairs = br.Pairs.from_frame(frame, **columns)
     model = leaderboard_model(pairs, utility_scale=1.0, order_effect=order_effect)
-    n = 4 * 500
-    mine = fit_pairs(pairs, order_effect=order_effect, draws=500, random_seed=1)["posterior"]
-    general = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
+    n = 4 * 200
+    mine = fit_pairs(pairs, order_effect=order_effect, draws=200, random_seed=1)["posterior"]
+    general = fit_inla(draws=200, random_seed=1, model=model)["posterior"]
     assert set(mine.data_vars) == set(general.data_vars)
     assert list(mine["item"].values) == list(general["item"].values)
     for name in mine.data_vars:

@@ -84,6 +84,7 @@ def drawn_by(step, point, n_draws):
     return draws
 
 
+@pytest.mark.slow
 @for_each("alpha", [2.5, [3.0, 1.0, 0.5]])
 def test_steps_of_partial_rankings_have_theirs(alpha):
     orderings = [["a", "b", {"c", "d"}], list("dacb"), ["b", {"a", "c", "d"}]]
