@@ -145,6 +145,7 @@ def full_rankings() -> None:
     import pymc as pm
 
     import bayesrank as br
+    from bayesrank.likelihoods.mallows import marginal_logp, marginal_stages_logp
 
     rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
     for distance in ("footrule", "kendall"):
@@ -156,6 +157,8 @@ def full_rankings() -> None:
     pm.logp(first, [1, 2, 2]).eval(mode="FAST_COMPILE")
     stages = br.GeneralizedMallows.dist([1, 2, 3], [1.0])
     pm.logp(stages, pm.draw(stages)).eval(mode="FAST_COMPILE")
+    marginal_logp([[1, 2], [2, 1]], 1.0).eval(mode="FAST_COMPILE")
+    marginal_stages_logp([[1, 2], [2, 1]], [1.0]).eval(mode="FAST_COMPILE")
 
 
 def learners() -> None:
