@@ -367,17 +367,25 @@ def _answers(board: _Board) -> _Found:
     if len(judges) < 2:
         return _Found("There is one judge only.")
     sides = counts[:, :2].any(axis=0).all()  # else the table has the winner in one column
-    said = np.stack([np.bincount(board.pairs.judge_idx, c, len(judges)) for c in counts.T], axis=1)
-    same = np.flatnonzero((said > 0).sum(axis=1) == 1)
-    same = same[sides | (said[same, 2] > 0)]
+    answers = np.stack(
+        [np.bincount(board.pairs.judge_idx, c, len(judges)) for c in counts.T], axis=1
+    )
+    same = np.flatnonzero((answers > 0).sum(axis=1) == 1)
+    same = same[sides | (answers[same, 2] > 0)]
     if not len(same):
         return _Found("No judge gives one answer in all matches.", value=0.0, expected=CERTAIN - 1)
     log_p = np.log(np.maximum(board.fit.probabilities(board.lead), np.finfo(float).tiny))
-    each = np.bincount(board.pairs.judge_idx, (counts * log_p).sum(axis=1), len(judges))[same]
-    n = said[same].sum(axis=1)
-    k = int(np.where(n >= CERTAIN, each, 0.0).argmin()) if n.max() >= CERTAIN else int(n.argmax())
-    p = min(1.0, said.size * np.exp(each[k]))
-    answer = ["the first", "the second", "a tie"][int(said[same[k]].argmax())]
+    log_likelihood = np.bincount(board.pairs.judge_idx, (counts * log_p).sum(axis=1), len(judges))[
+        same
+    ]
+    n = answers[same].sum(axis=1)
+    k = (
+        int(np.where(n >= CERTAIN, log_likelihood, 0.0).argmin())
+        if n.max() >= CERTAIN
+        else int(n.argmax())
+    )
+    p = min(1.0, answers.size * np.exp(log_likelihood[k]))
+    answer = ["the first", "the second", "a tie"][int(answers[same[k]].argmax())]
     others = f", and {len(same) - 1} more give one answer each" if len(same) > 1 else ""
     return _found(
         f"Judge {judges[same[k]]} answers {answer!r} in all {n[k]:,.0f} matches{others}",
@@ -450,12 +458,12 @@ def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
     r_a = np.bincount(whose, size * (size - 1.0) ** 2, len(n))
 
     # ordered choices of two, three and four votes; where there are none, what they divide is 0
-    of_two, of_three, of_four = (
+    pairs_of_votes, triples_of_votes, quadruples_of_votes = (
         np.maximum(np.prod([n - j for j in range(k)], axis=0), 1.0) for k in (2, 3, 4)
     )
-    mean = s_a * s_b / of_two
-    square = 2 * t_a * t_b / of_two + 4 * (r_a - t_a) * (r_b - t_b) / of_three
-    square += (s_a**2 + 2 * t_a - 4 * r_a) * (s_b**2 + 2 * t_b - 4 * r_b) / of_four
+    mean = s_a * s_b / pairs_of_votes
+    square = 2 * t_a * t_b / pairs_of_votes + 4 * (r_a - t_a) * (r_b - t_b) / triples_of_votes
+    square += (s_a**2 + 2 * t_a - 4 * r_a) * (s_b**2 + 2 * t_b - 4 * r_b) / quadruples_of_votes
     return float(seen - mean.sum()), max(float((square - mean**2).sum()), 0.0)
 
 

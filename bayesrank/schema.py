@@ -1,17 +1,17 @@
 """Names of the data that a model and its results store.
 
-A variable ``y`` that observes data of bayesrank stores, in the group constant_data of its results,
-variables whose names are ``y_`` and a part:
+A variable ``y`` that observes data of bayesrank stores one table, ``y_data``, in the group
+constant_data of its results. Its rows are rankings, pairs or rankers, and `Kept` reads the parts
+from its columns. The only label of its last axis, ``y_contents``, is a JSON text. It has the
+outcome space, the columns of every part, the parts without rows, and the labels of all axes.
 
 =================  ====================  ======================================================
-part               dims                  content
+part               axes                  content
 =================  ====================  ======================================================
-outcome            y_outcome             a coord: label of the outcome space
-outcomes           y_outcome             number of outcomes
 weight             row                   evidence weights
 ranks, item        row, slot             of rankings: ranks and items of the slots
-sizes                                    of rankings: block sizes
-turns              row, turn, slot       of rankings: ranks by ranker, if a row is a ranker
+turn               row                   of rankings: number of earlier rankings by the ranker, if
+                                         all rankings of a ranker share one log-likelihood
 components         component             of a mixture: numbers of the components
 counts             row, result           of pairs: counts of the outcomes
 first, second      row                   of pairs: the items
@@ -28,8 +28,10 @@ item_rankings,     item                  numbers of rankings or matches of items
 item_matches
 =================  ====================  ======================================================
 
-where a row is a ranking, a pair or a ranker: one log-likelihood. An observed array has only outcome
-and outcomes. `Kept` reads the rest from observed_data.
+Results of earlier versions have a variable for every part, such as ``y_ranks``, and `Kept` reads
+those as well. A variable with the name of a part takes the place of the part in the table. An
+observed array has only the label of its outcome space and the number of outcomes, ``y_outcomes``.
+`Kept` reads the rest from observed_data.
 
 This file may import numpy, pandas and xarray, and no room.
 
@@ -39,8 +41,9 @@ This file may import numpy, pandas and xarray, and no room.
 {'judge': 'judge'}
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,8 +54,10 @@ __all__ = [
     "AT_RANDOM",
     "COMPONENTS",
     "CONTENT",
+    "CONTENTS",
     "COUNTED",
     "COUNTS",
+    "DATA",
     "EFFECT",
     "EFFECT_SIZE",
     "FEATURE",
@@ -69,23 +74,25 @@ __all__ = [
     "RANKINGS",
     "RANKS",
     "SECOND",
-    "SIZES",
     "TABLES",
-    "TURNS",
+    "TURN",
     "USER",
     "WEIGHT",
     "Kept",
+    "Stored",
     "are_numbers",
+    "columns_of",
     "counted",
     "groups_of",
     "joined",
     "label_text",
     "name_of",
+    "packed",
 ]
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
-RANKS, ITEM, SIZES, RANKER = "ranks", "item", "sizes", "ranker"  # of rankings
-TURNS, COMPONENTS = "turns", "components"  # of mixtures
+RANKS, ITEM, RANKER = "ranks", "item", "ranker"  # of rankings
+TURN, COMPONENTS = "turn", "components"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
 EFFECT, EFFECT_SIZE, FEATURE = "effect", "effect_size", "feature"
 NET, AT_RANDOM = "net", "at_random"  # of counts
@@ -97,6 +104,7 @@ OF_TWO = {  # outcomes of weak orders of two items, as outcomes of pairs
     "weak orders": "pair outcomes with ties given the pairs",
 }
 
+DATA, CONTENTS = "data", "contents"  # the table of all parts, and its description
 CONTENT = "content"  # stored with the predictions of K folds: `Kept.contents`
 
 RANKINGS, MATCHES = "rankings", "matches"
@@ -137,6 +145,89 @@ def groups_of(
     return found
 
 
+class Stored(NamedTuple):
+    """A part of the data, and the dims of its axes."""
+
+    value: NDArray[Any]
+    dims: tuple[str, ...]
+
+
+def columns_of(parts: Mapping[str, Stored], rows: str) -> dict[str, int | slice]:
+    """Place the parts whose first dim is `rows` in the columns of a table.
+
+    Parts with one column come first. Parts with the same second dim alternate, and the last of
+    these dims may change its length.
+    """
+    single = [part for part, x in parts.items() if x.dims == (rows,)]
+    columns: dict[str, int | slice] = {part: k for k, part in enumerate(single)}
+    start, along = len(single), {}
+    for part, x in parts.items():
+        if len(x.dims) == 2 and x.dims[0] == rows:
+            along.setdefault(x.dims[1], []).append(part)
+    for k, names in enumerate(along.values(), start=1):
+        stop = start + len(names) * parts[names[0]].value.shape[1]
+        for i, part in enumerate(names):
+            columns[part] = slice(start + i, None if k == len(along) else stop, len(names))
+        start = stop
+    return columns
+
+
+def packed(
+    parts: Mapping[str, Stored], rows: str, coords: Mapping[str, Any], outcome: str
+) -> tuple[NDArray[np.float64], list[str], str]:
+    """Return a table of the parts with the dim `rows`, the names of its columns, and contents."""
+    n = len(parts[WEIGHT].value)
+    columns = columns_of(parts, rows)
+    blocks = {part: parts[part].value.reshape(n, -1) for part in columns}
+    table = np.empty((n, sum(block.shape[1] for block in blocks.values()), 1))
+    names, about = np.empty(table.shape[1], dtype=object), {}
+    for part, x in parts.items():
+        about[part] = {"dims": x.dims, "dtype": str(x.value.dtype)}
+        if part not in columns:
+            about[part]["values"] = x.value.tolist()
+            continue
+        k = columns[part]
+        table[:, k, 0] = x.value
+        single = isinstance(k, int)
+        about[part]["columns"] = k if single else [k.start, k.stop, k.step]
+        names[k] = part if single else [f"{part} {label}" for label in coords[x.dims[1]]]
+    dims = {dim for x in parts.values() for dim in x.dims} - {rows}
+    labels = {dim: _listed(coords[dim]) for dim in sorted(dims)}
+    contents = {"outcome": outcome, "rows": rows, "parts": about, "labels": labels}
+    return table, names.tolist(), json.dumps(contents, default=str)
+
+
+def _listed(labels: Any) -> dict[str, Any]:
+    """Return labels as a list, with their type."""
+    x = np.asarray(labels)
+    if x.dtype.kind in "mM":
+        return {"dtype": str(x.dtype), "values": x.astype(np.int64).tolist()}
+    return {"dtype": "O" if x.dtype.kind == "O" else x.dtype.kind, "values": x.tolist()}
+
+
+def _unpacked(constant: xr.Dataset, var: str) -> xr.Dataset:
+    """Replace the table of a variable by its parts."""
+    table = constant[name_of(var, DATA)]
+    contents = json.loads(str(table[table.dims[2]].values[0]))
+    values = table.to_numpy()[:, :, 0]
+    found = {}
+    for part, x in contents["parts"].items():
+        k = x.get("columns")
+        if k is not None:
+            k = k if isinstance(k, int) else slice(*k)
+        value = np.array(x["values"]) if k is None else values[:, k]
+        if (name := name_of(var, part)) not in constant:
+            found[name] = (tuple(x["dims"]), value.astype(x["dtype"]))
+    labels = {
+        dim: np.array(x["values"]).astype(x["dtype"])
+        for dim, x in contents["labels"].items()
+        if dim not in constant.coords
+    }
+    rest = constant.drop_vars([str(table.name), *map(str, table.dims[1:])])
+    coords = {name_of(var, OUTCOME): [contents["outcome"]], **labels}
+    return rest.assign(found).assign_coords(coords)
+
+
 class Kept:
     """The data of one variable in the results of a model.
 
@@ -167,6 +258,8 @@ class Kept:
     def __init__(self, data: xr.DataTree, var: str, group: str = "constant_data") -> None:
         self.constant = data[group].to_dataset() if group in data.children else xr.Dataset()
         self.var = var
+        if DATA in self:
+            self.constant = _unpacked(self.constant, var)
         self._item_of_posterior = None
         if "posterior" in data.children and ITEM in data["posterior"].coords:
             self._item_of_posterior = pd.Index(data["posterior"][ITEM].to_numpy())
@@ -200,6 +293,11 @@ class Kept:
         name = name_of(self.var, OUTCOME)
         coords = self.constant.coords
         return str(coords[name].values[0]) if name in coords else None
+
+    @property
+    def is_by_ranker(self) -> bool:
+        """Whether all rankings of a ranker share one log-likelihood."""
+        return TURN in self or "turns" in self  # earlier versions stored the ranks by turn
 
     @property
     def outcome_of_two(self) -> str | None:

@@ -10,9 +10,11 @@ network.
 
 import ast
 import inspect
+import os
 import re
 import sys
 import urllib.request
+from html import escape, unescape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -256,6 +258,24 @@ html_theme_options = {
     "pygments_light_style": "tango",
 }
 html_show_sourcelink = False
+
+# Where the site is published: continuous integration and Read the Docs know its addresses.
+_repository = os.environ.get("GITHUB_REPOSITORY", "")
+if not _repository:
+    _clone = re.search(
+        r"github\.com[:/](.+?/.+?)(?:\.git)?$", os.environ.get("READTHEDOCS_GIT_CLONE_URL", "")
+    )
+    _repository = _clone[1] if _clone else ""
+if _repository:  # "edit this page"
+    _owner, _, _name = _repository.partition("/")
+    html_context = {
+        "github_user": _owner,
+        "github_repo": _name,
+        "github_version": "main",
+        "doc_path": "",
+    }
+    html_theme_options["use_edit_page_button"] = True
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_math_renderer = "mathml"
 
 
@@ -295,6 +315,23 @@ def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 text.parent.replace(text, parts[:-1])
 
 
+def _preview(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Describe a page to those who show a link to it, by its title and its first paragraph."""
+    if tree is None:
+        return
+    first = next(tree.findall(nodes.paragraph), None)
+    about = " ".join(first.astext().split())[:200] if first else project
+    title = re.sub(r"<[^>]+>", "", context.get("title", project))
+    image = f"{html_baseurl}_images/ranks.png" if html_baseurl else ""
+    found = {"og:title": title, "og:description": about, "og:type": "article", "og:image": image}
+    tags = [
+        f'<meta property="{name}" content="{escape(unescape(text), quote=True)}">'
+        for name, text in found.items()
+        if text
+    ]
+    context["metatags"] = context.get("metatags", "") + "\n".join(tags)
+
+
 def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
     """Have the list of the gallery lead to a page of each folder."""
     if docname == "models/README":
@@ -319,4 +356,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
     app.connect("doctree-resolved", _breaks)
+    app.connect("html-page-context", _preview)
     app.connect("build-finished", _has_docstrings)

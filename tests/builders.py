@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import xarray as xr
 
 import bayesrank as br
+from bayesrank.inference.approximation.modes import kept_of
 
 __all__ = [
     "GALLERY",
@@ -26,6 +28,7 @@ __all__ = [
     "modules",
     "outcomes",
     "results",
+    "stored",
 ]
 
 ROOT = Path(__file__).parents[1]
@@ -119,3 +122,8 @@ def _variable(group: str, dims: Any, values: Any) -> tuple[tuple[str, ...], Any]
 def _by_chain(values: Any, dims: tuple[str, ...]) -> np.ndarray:
     values = np.asarray(values)
     return values if values.ndim == len(dims) + 2 else values[None]
+
+
+def stored(model: pm.Model, part: str, var: str = "y") -> Any:
+    """Values of a part of the observed data of a model."""
+    return kept_of(model, model.name_for(var))[part].to_numpy()

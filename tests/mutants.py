@@ -91,8 +91,8 @@ MUTANTS = (
     Mutant(
         "generalised Mallows: what was chosen before is passed over, too",
         MALLOWS,
-        "out[r, j] += ranks[r, s] > j + 1 and consensus[r, s] < own",
-        "out[r, j] += ranks[r, s] != j + 1 and consensus[r, s] < own",
+        "out[r, j] += ranks[r, s] > j + 1 and consensus[r, s] < chosen_rank",
+        "out[r, j] += ranks[r, s] != j + 1 and consensus[r, s] < chosen_rank",
         ("tests/likelihoods/mallows/test_stages.py",),
     ),
     Mutant(

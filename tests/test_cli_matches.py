@@ -15,6 +15,7 @@ import bayesrank
 from bayesrank import leaderboard
 from bayesrank.audit import PROBES
 from bayesrank.cli import match_sections, next_matches, texts
+from tests.builders import stored
 from tests.commands import command, data_of, few, no_sampling, notes, run
 
 HEAD = "left,right,result,who,kind,times\n"
@@ -147,7 +148,7 @@ def test_counts_and_ties_reach_the_model(folder, sampler):
         "utility_scale", "utility_z", "order_effect", "nu"
     }  # fmt: skip
     # sorted by the two items: ale-bock, bock-ale, bock-cider, cider-ale, cider-bock
-    assert model["y_counts"].get_value().tolist() == [
+    assert stored(model, "counts").tolist() == [
         [3, 0, 0], [0, 0, 1], [2, 0, 0], [0, 2, 0], [1, 0, 0]
     ]  # fmt: skip
     assert sorted(path.name for path in OUT.iterdir()) == PLAIN_FILES
@@ -245,7 +246,7 @@ def test_features_are_held_equal_and_groups_go_together(folder, styled):
     said = data_of(result)
     model, without = (asked["model"] for asked in styled)
     assert "feature_effect" not in without.named_vars
-    pairs_of_first = model["y_effect_size"].get_value()[:, -1]
+    pairs_of_first = stored(model, "effect_size")[:, -1]
     assert sorted(pairs_of_first) == [-2.0, -1.5, 3.0, 3.0, 4.0]
     assert "len_l" not in said["described"]
     assert "adjusted for len by judge, deviations by prompt" in said["described"]
@@ -308,7 +309,7 @@ def test_an_item_that_does_not_move_is_not_said_to(ale, sentence):
 
 def test_without_an_order_features_turn_with_the_sides(folder, styled):
     run("matches", "m.csv", *COLUMNS, "--no-order", *HELD[:2], *QUICK)
-    size = styled[0]["model"]["y_effect_size"].get_value()[:, -1]
+    size = stored(styled[0]["model"], "effect_size")[:, -1]
     # ale - bock twice, ale - cider, bock - cider twice
     assert sorted(size) == [-4.0, -3.0, -2.0, 1.5, 3.0]
 

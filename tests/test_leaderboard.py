@@ -20,6 +20,7 @@ from bayesrank.leaderboard import (
     nuts_settings,
 )
 from bayesrank.priors import LEARNED
+from tests.builders import stored
 
 TABLE = pd.DataFrame(
     [
@@ -148,7 +149,7 @@ def test_judges_with_one_match_are_kept():
     lone = TABLE.assign(judge=["ann", "bob", "cy", "dee", "ann"], count=1)
     model = leaderboard_model(pairs_of(lone, **JUDGED))
     assert list(model.coords["judge"]) == ["ann", "bob", "cy", "dee"]
-    assert model["y_judge_matches"].get_value().tolist() == [2, 1, 1, 1]
+    assert stored(model, "judge_matches").tolist() == [2, 1, 1, 1]
 
 
 def test_priors_are_those_asked_for():

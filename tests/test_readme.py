@@ -119,6 +119,18 @@ def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws)
     assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
 
 
+def test_the_notebook_for_the_gallery_of_pymc_has_its_form_and_runs(few_draws):
+    text = (ROOT / "notebooks/plackett_luce.myst.md").read_text(encoding="utf-8")
+    assert text.startswith("---\njupytext:\n")
+    for part in (":::{post} ", ":::{bibliography}", "## Authors", "## Watermark", "page_footer.md"):
+        assert part in text
+    cells = re.findall(r"```\{code-cell\} ipython3\n(?:---\n.*?---\n)?(.*?)```", text, re.DOTALL)
+    code = "".join(re.sub(r"(?m)^%.*\n", "", cell) for cell in cells)
+    names = run(code.replace("pm.model_to_graphviz(model)", ""), {})
+    assert {*names["summary"].index[:2]} == {"Mark Martin", "Rusty Wallace"}
+    assert names["summary"]["tied_with_leader"].iloc[:3].all()
+
+
 @pytest.mark.parametrize("page", ["best_worst", "conjoint"])
 def test_the_tutorials_of_surveys_run_with_draws_that_are_not_sampled(monkeypatch, page):
     monkeypatch.setattr(pm, "sample", lambda **_: made_up())

@@ -64,7 +64,7 @@ def clusters(table: pd.DataFrame, others: pd.DataFrame) -> list[str]:
 
 
 def _labels(others: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Return the columns with enough labels that repeat, without rows that lack a label."""
+    """Return the columns whose labels repeat often enough, without rows that lack a label."""
     for name in others.columns[:MOST_COLUMNS]:
         codes, labels = pd.factorize(others[name])
         n = len(labels)

@@ -161,7 +161,7 @@ class Look:
     def __init__(self, frame: pd.DataFrame, numbers: list[int]) -> None:
         cells = [frame.iloc[:, n].reset_index(drop=True) for n in range(len(numbers))]
         names = [str(name) for name in frame.columns]
-        self.columns = [Column(*of_one) for of_one in zip(names, cells, numbers, strict=True)]
+        self.columns = [Column(*single) for single in zip(names, cells, numbers, strict=True)]
         self.once = [column for column in self.columns if names.count(column.name) == 1]
         self.rows = len(frame)
 
@@ -300,10 +300,10 @@ class Look:
         self, markers: tuple[tuple[str, str], ...]
     ) -> Iterable[tuple[Column, Column, frozenset[str]]]:
         """Find columns whose names differ in one pair of words, and the words that they share."""
-        of_words = {column.words: column for column in self.once}
+        by_words = {column.words: column for column in self.once}
         for one in self.once:
             for (first, second), (n, word) in product(markers, enumerate(one.words)):
-                other = of_words.get((*one.words[:n], second, *one.words[n + 1 :]))
+                other = by_words.get((*one.words[:n], second, *one.words[n + 1 :]))
                 if word == first and other is not None:
                     yield one, other, frozenset(one.words) - {first}
 
@@ -353,18 +353,18 @@ class Look:
 
     def _entries(self) -> Choice | None:
         """Find the columns of a table with one row per ranker and item."""
-        for kind in ("rank", "rating"):
-            named = [column for column in self.once if column.called(kind)]
+        for entries in ("rank", "rating"):
+            named = [column for column in self.once if column.called(entries)]
             found = [column for column in named if len(column.words) == 1] or named
             numbers = [column for column in found if "numbers" in column.type]
-            if choices := [c for column in numbers if (c := self._entries_of(column, kind))]:
+            if choices := [c for column in numbers if (c := self._entries_of(column, entries))]:
                 return only(choices)
-            if named and kind == "rank":
+            if named and entries == "rank":
                 return None
         numbers = [column for column in self.once if "numbers" in column.type][:MOST_UNNAMED]
         return only(c for column in numbers if (c := self._entries_of(column, "rank")))
 
-    def _entries_of(self, value: Column, kind: str) -> Choice | None:
+    def _entries_of(self, value: Column, entries: str) -> Choice | None:
         """Find the columns of rankers and items for a column of ranks or ratings."""
         labels = [c for c in self.once if c.is_label and c is not value]
         rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
@@ -377,21 +377,21 @@ class Look:
         for ranker, between, item in product(rankers, within, items):
             groups, named = [ranker, *between], ranker.called("ranker") + item.called("item")
             turned = item.called("ranker") or ranker.called("item") or item.type == "dates"
-            if turned or len({*groups, item}) < len(groups) + 1 or not (named or kind == "rank"):
+            if turned or len({*groups, item}) < len(groups) + 1 or not (named or entries == "rank"):
                 continue
             ranking = _coded(*groups)
             large = self.rows >= 2 * len(np.unique(ranking))
-            entries = np.unique(ranking * (1 + len(item.labels)) + _coded(item))
-            if not large or len(entries) < self.rows * (1 - MISTAKES):
+            distinct = np.unique(ranking * (1 + len(item.labels)) + _coded(item))
+            if not large or len(distinct) < self.rows * (1 - MISTAKES):
                 continue
-            if _are_ranks(value, ranking) == (kind == "rank"):
+            if _are_ranks(value, ranking) == (entries == "rank"):
                 alike = found.setdefault((len(groups), -named), {})
                 alike.setdefault(frozenset(groups), [*groups, item])
         columns = only(found[min(found)].values()) if found else None
         if columns is None:
             return None
         ranker, *inner, item = columns
-        options = ["--ranker", ranker.name, "--item", item.name, f"--{kind}", value.name]
+        options = ["--ranker", ranker.name, "--item", item.name, f"--{entries}", value.name]
         for column in inner:
             options += ["--ranking", column.name]
             options += ["--by", column.name] if column.called("by") else []
@@ -405,27 +405,27 @@ class Look:
         judged = [c for c in numbers if c.called("ranker")]
         texts = [c for c in rest if c.type == "text" and any(map(str.isdigit, c.words))]
         named = [c for c in self.once if c.type == "text" and c.names_rows]
-        kind, found = "", numbers
+        entries, found = "", numbers
         if len(texts) > 1 and {*texts[0].labels} & {*texts[1].labels}:
-            kind, found = "places", texts
+            entries, found = "places", texts
         elif len(judged) > 1 and len(named) == 1:
-            kind, found, known = "ratings", judged, ["--item", named[0].name]
+            entries, found, known = "ratings", judged, ["--item", named[0].name]
         elif len(numbers) > 1:
             table = np.column_stack([c.numbers for c in numbers])
             low, high = np.nanmin(table), np.nanmax(table)
             again = (np.diff(np.sort(table, axis=1)) == 0).any(axis=1)
             if low == 1 and high <= len(numbers) and again.mean() < 1 - FIT:
-                kind = "ranks"
+                entries = "ranks"
             elif low >= 0 and 3 <= high <= SCALE and not named and len(numbers) > 2:
-                kind = "ratings"
-        if not kind:
+                entries = "ratings"
+        if not entries:
             return None
         chosen = _columns(found, "--column")
         labels = dict.fromkeys(label for column in found for label in column.labels)
         if empty := [label for label in labels if label.casefold() in NOTHING]:
             chosen += ["--empty", ",".join(empty)]
         left_out = sentence("omitted") if empty or any(c.n_empty for c in found) else ""
-        return Choice("rank", ["--wide", kind, *known, *chosen], left_out)
+        return Choice("rank", ["--wide", entries, *known, *chosen], left_out)
 
 
 def _columns(found: list[Column], option: str) -> list[str]:

@@ -30,8 +30,10 @@ from bayesrank.schema import (
     RANKER,
     RANKS,
     SECOND,
+    TURN,
     WEIGHT,
     Kept,
+    name_of,
 )
 
 HUGE = 1e100  # larger draws are damaged, and their squares overflow
@@ -140,9 +142,16 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
         for dim in dims:
             if not _same(draws[dim].to_numpy(), np.asarray(model.coords[dim])):
                 refuse(dim, "has other labels in the posterior than in the data")
-    for group, expected in data_groups(model).items():
-        found = _group(saved.posterior, group)
+    groups = data_groups(model)
+    expected_data = Kept(xr.DataTree.from_dict({"posterior": xr.Dataset(), **groups}), "y").constant
+    pairs = {
+        group: (_group(saved.posterior, group), expected) for group, expected in groups.items()
+    }
+    pairs["constant_data"] = Kept(saved.posterior, "y").constant, expected_data
+    for found, expected in pairs.values():
         for name, values in expected.variables.items():
+            if name == name_of("y", TURN):  # earlier versions did not save it
+                continue
             if (
                 name not in found.variables
                 or found[name].dims != values.dims

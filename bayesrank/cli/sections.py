@@ -48,7 +48,7 @@ STATISTICS = {  # names of the checked statistics in the table
 FAMILIES = {  # what the families of checks are about
     "winners": "who is first",
     "losers": "who is last",
-    "pairs": "which item is ahead of which",
+    "pairs": "the order of pairs of items",
     "distances": "how much rankings agree",
     "ties": "ties",
     "rankers": "how much rankers differ",
@@ -178,7 +178,7 @@ def _counted_once(data: Any) -> tuple[Any, pd.Series | None]:
     out["constant_data"] = xr.DataTree(constant.assign({name_of("y", WEIGHT): once}))
     by_row = xr.DataArray(weight, dims=found["y"].dims[-1])
     out["log_likelihood"] = xr.DataTree(found.assign(y=found["y"] / by_row))
-    return out, pd.Series(weight, constant["ranker"].to_numpy()[ranker])
+    return out, pd.Series(weight, kept.labels(RANKER)[ranker])
 
 
 def _which_rankings(posterior: Any, among: int) -> dict[str, int]:

@@ -106,10 +106,9 @@ class BPR(Discrete):
         Evidence weight of each triple, >= 0, which multiplies its log-probability; 1 by default.
         With interactions, one number for all pairs.
     observed : Interactions or array_like of int, optional
-        Use interactions for small data, because all pairs are stored. They are registered as
-        ``{name}_user``, ``{name}_positive`` and ``{name}_negative``: positions on the axes of
-        `utility`. An array holds one zero per triple. Rankings of two blocks are interactions if
-        they hold all items (`Interactions.from_rankings`). For others use `PlackettLuce`.
+        Use interactions for small data, because all pairs are stored, in ``{name}_data``. An array
+        holds one zero per triple. Rankings of two blocks are interactions if they hold all items
+        (`Interactions.from_rankings`). For others use `PlackettLuce`.
     dims : str, optional
         Name of the axis of pairs, "triple" by default.
     total_size : float, optional
@@ -139,8 +138,8 @@ class BPR(Discrete):
     >>> with pm.Model(coords=have.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims=("user", "item"))
     ...     y = br.BPR("y", utility, observed=have, weight=len(have) / have.n_triples)
-    >>> model["y_positive"].eval().tolist()
-    [0, 0, 1, 1, 1, 1, 1]
+    >>> int(model.dim_lengths["triple"].eval())
+    7
 
     For large data, sample triples and give each step of `pm.fit` a minibatch. Set `total_size` and
     cast the triples to 32 bits:

@@ -33,6 +33,7 @@ from bayesrank.distributions.observed import (
     Options,
     Part,
     Record,
+    data_dims,
     is_observed,
     observe,
     observed_options,
@@ -43,12 +44,12 @@ from bayesrank.distributions.observed import (
 from bayesrank.distributions.orders import ObservedRankingsRV, WeakOrderRV
 from bayesrank.likelihoods.mixture import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
-from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, groups_of, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, Stored, groups_of, name_of
 
 __all__ = ["Mixture"]
 
 UNITS = ("ranking", "ranker")
-RANKING, TURN = "ranking", "turn"
+RANKING = "ranking"
 DATA = {
     "weights": COMPONENT,
     "where": "slot",
@@ -96,9 +97,8 @@ class Mixture:
         component, also in draws, and `logp` returns one number per ranker. The variable then has
         the dims ranker, turn (the rankings of each ranker, in their order) and slot.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as `PlackettLuce` does, and the components as
-        ``{name}_components``. Anything else gives a `pymc.Mixture` of the components, with one
-        utility per slot.
+        A `Rankings` registers its data as `PlackettLuce` does. Anything else gives a `pymc.Mixture`
+        of the components, with one utility per slot.
 
     Returns
     -------
@@ -175,7 +175,7 @@ class Mixture:
         found = _components(name, components, observed, options.get("dims"))
         component = _mixture_of(found.families, unit)
         by_name, dim, labels = _weights_by_name(name, weights, observed, unit, found)
-        variable = observe(
+        return observe(
             component,
             name,
             observed,
@@ -183,10 +183,9 @@ class Mixture:
             lambda data: _with_data(by_name, data, unit),
             outcome=found.outcome,
             items_known=True,
+            more={COMPONENTS: _numbered(name, dim or COMPONENT, labels, found.n)},
             **options,
         )
-        _register_components(name, dim or COMPONENT, labels, found.n)
-        return variable
 
     @classmethod
     def dist(cls, weights: Any, components: Any, **kwargs: Unpack[DistOptions]) -> TensorVariable:
@@ -239,7 +238,8 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
         for family, parameters in cls.components(p):
             family.check(name, parameters, data)
             derived |= family.derive(data)
-        return super().record(name, data, p)._replace(derived=derived)
+        record = super().record(name, data, p)
+        return record._replace(derived={**record.derived, **derived})
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
@@ -247,12 +247,12 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
         if p.weights.ndim == 1:
             return [ITEM]
         graph = set(ancestors([p.weights]))
-        rows = model.named_vars_to_dims[name_of(name, RANKER)][0]
-        found = groups_of(name, model.named_vars_to_dims, rows)
+        dims, named = data_dims(model, name), {x.name for x in graph}
+        (rows,) = dims[name_of(name, RANKER)]
         groups = [
-            g for g in found if g != RANKER and model.named_vars.get(name_of(name, g)) in graph
+            g for g in groups_of(name, dims, rows) if name_of(name, g) in named and g != RANKER
         ]
-        if cls.by_ranker or model[name_of(name, RANKER)] in graph:
+        if cls.by_ranker or name_of(name, RANKER) in named:
             return [ITEM, RANKER, *groups]
         if not groups and graph.isdisjoint([*model.data_vars, *model.dim_lengths.values()]):
             raise ValueError(
@@ -320,8 +320,8 @@ class RankerMixtureRV(MixtureRV):
         parts = {x: Part(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()}
         return record._replace(
             labels={**record.labels, TURN: np.arange(1, 1 + turns.shape[1])},
-            parts=parts | {TURNS: Part(turns, cls.axes)},
-            derived={**record.derived, "turn": turn},
+            parts=parts | {TURN: Part(turn, (RANKING,))},
+            derived={**record.derived, "turns": turns.astype(np.int64)},
         )
 
     @classmethod
@@ -474,18 +474,15 @@ def _check_of_rankers(name: str, group: str, rankings: Rankings) -> None:
 
 
 def _with_data(weights: Named, data: SimpleNamespace, unit: str) -> Mapping[str, TensorVariable]:
-    # pm.Data stores 32 bits, whose cumulative sums PyTensor 3.3 cannot fold
-    ranks = pt.cast(data.ranks, "int64")
     found = {
         "weights": _weights_of_units(weights, data, unit),
-        "where": ranks > 0,
-        "sizes": pt.cast(data.sizes, "int64"),
-        "ranks": ranks,
+        "where": data.ranks > 0,
+        "ranks": data.ranks,
         "weight": data.weight,
         "item": data.item,
         "ranker": data.ranker,
     }
-    return found | ({TURNS: pt.cast(data.turns, "int64")} if unit == RANKER else {})
+    return found | ({TURN: data.turn} if unit == RANKER else {})
 
 
 def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> TensorVariable:
@@ -494,22 +491,22 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
         return in_rows(weights, vars(data)) if unit == RANKING else weights.value
     none = pt.zeros_like(data.turns[:, 0, 0], dtype="int64")
     codes = {  # codes of rankers: all rankings of a ranker are in one group
-        axis: none[data.ranker].set(pt.cast(getattr(data, axis), "int64"))
+        axis: none[data.ranker].set(getattr(data, axis))
         for axis in weights.axes
         if axis != COMPONENT
     }
     return weights.value[tuple(codes.values())]
 
 
-def _register_components(name: str, dim: str, labels: Any, n_components: int) -> None:
-    """Store the number of components and their dim for the results."""
+def _numbered(name: str, dim: str, labels: Any, n_components: int) -> Stored:
+    """Return the numbers of the components, and their dim, for the results."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
     if present is not None and len(present) != n_components:
         dim = name_of(name, dim)
     if dim not in model.coords:
         model.add_coord(dim, np.arange(n_components) if labels is None else labels)
-    pm.Data(name_of(name, COMPONENTS), np.arange(n_components), dims=dim)
+    return Stored(np.arange(n_components), (dim,))
 
 
 def _refuse_unit(observed: Any, unit: str | None) -> None:

@@ -592,7 +592,7 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
         name,
         counts,
         given,
-        lambda data: {"net": pt.cast(data.net, "int64"), "weight": data.weight},
+        lambda data: {"net": data.net, "weight": data.weight},
         **options,
     )
     for axis in axes_of.labelled():  # to check the labels of new data

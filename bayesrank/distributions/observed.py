@@ -8,8 +8,8 @@ A family is a subclass of `ObservedRV`:
 `axes`              axes of the variable, and their dims by default
 `parameters`        names of the parameters, with the axes of each
 `value`             name of the observed parameter
-`record`            a pure function of the data that returns a `Record`: data to register as
-                    `pm.Data`, *derived* data to keep in shared variables, and the outcome space
+`record`            a pure function of the data that returns a `Record`: parts to register in one
+                    table, *derived* data to keep in shared variables, and the outcome space
 `check_new`         raises for data that cannot replace the observed data
 `on_axes`           puts new data on the axes of the model
 `derives_weights`   whether derived data depend on the weights
@@ -17,8 +17,9 @@ A family is a subclass of `ObservedRV`:
 ==================  ==========================================================================
 
 Structure that is not numeric, such as the axes of parameters, is a class attribute of a subclass
-that `ObservedRV.structured` returns. `observe` registers the data, and `set_observed` replaces them
-and all derived data. `pm.set_data` on one part cannot do that.
+that `ObservedRV.structured` returns. `observe` registers one `pm.Data`, a table whose columns are
+the parts (`bayesrank.schema`), so that a model shows one node of data. `set_observed` replaces the
+table and all derived data. `pm.set_data` cannot do that.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,13 +43,24 @@ from pytensor.tensor import TensorVariable
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.sharedvar import TensorSharedVariable
+from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
 from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.outcomes import SCALED, write_outcome
-from bayesrank.schema import ITEM, OUTCOME, OUTCOMES, WEIGHT, groups_of, name_of
+from bayesrank.distributions.outcomes import SCALED, contents_of, outcome_label
+from bayesrank.schema import (
+    CONTENTS,
+    DATA,
+    ITEM,
+    WEIGHT,
+    Stored,
+    columns_of,
+    groups_of,
+    name_of,
+    packed,
+)
 
 __all__ = [
     "DistOptions",
@@ -61,6 +73,7 @@ __all__ = [
     "check_length",
     "check_numbers",
     "check_rows",
+    "data_dims",
     "given_numbers",
     "in_order",
     "is_labelled",
@@ -115,13 +128,13 @@ class Record(NamedTuple):
     """The data that a model stores."""
 
     labels: Mapping[str, Any]  # labels of every axis
-    parts: Mapping[str, Part]  # registered as `pm.Data`
+    parts: Mapping[str, Part]  # in the table; the weights have only the axis of its rows
     derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
     outcome: str | None = None  # label of the outcome space, if the data determine it
 
 
-class PartOfObserved(TensorSharedVariable):
-    """A part of observed data, which can be replaced only with all other parts."""
+class ObservedTable(TensorSharedVariable):
+    """Observed data, or a part of them, which can be replaced only with all derived data."""
 
     replaceable = False
 
@@ -129,8 +142,8 @@ class PartOfObserved(TensorSharedVariable):
         same = np.array_equal(new_value, self.get_value(borrow=True))
         if not same and not self.replaceable:
             raise ValueError(
-                f"{self.name!r} is one part of the observed data, and pm.set_data cannot replace "
-                "one part only. Replace all of the data with br.set_observed."
+                f"{self.name!r} holds observed data, and pm.set_data cannot replace all that is "
+                "derived from them. Replace the data with br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
 
@@ -189,13 +202,13 @@ class ObservedRV(DrawnRV):
 
 @cache
 def _structured(rv_type: Any, parameters: tuple[Any, ...], structure: tuple[Any, ...]) -> Any:
-    members = dict(structure) | {
+    attributes = dict(structure) | {
         "__props__": tuple(dict(structure)),
         "__module__": rv_type.__module__,
     }
     if parameters:
-        members["parameters"] = {**rv_type.parameters, **dict(parameters)}
-    return type(rv_type.__name__, (rv_type,), members)
+        attributes["parameters"] = {**rv_type.parameters, **dict(parameters)}
+    return type(rv_type.__name__, (rv_type,), attributes)
 
 
 def _is_random(x: Variable) -> bool:
@@ -217,6 +230,7 @@ def observe(
     outcome: str | None = None,
     items_known: bool = False,
     without: Collection[str] = (),
+    more: Mapping[str, Stored] = MappingProxyType({}),
     dims: Sequence[str] | str | None = None,
     total_size: Any = None,
 ) -> TensorVariable:
@@ -238,6 +252,8 @@ def observe(
         Whether each item has a utility, so that an equal number of other items is an error.
     without : collection of str
         Parts to leave out.
+    more : mapping
+        Parts without rows that the data do not determine, with dims of the model.
     dims, total_size
         As in PyMC.
     """
@@ -247,7 +263,7 @@ def observe(
     for axis, dim in dim_of.items():
         _add_coord(rv_type, model, name, dim, record.labels[axis])
 
-    parts = {}
+    stored = {}
     for part, (value, axes) in record.parts.items():
         if part in without:
             continue
@@ -256,18 +272,22 @@ def observe(
                 known = items_known and axis == ITEM
                 labels = record.labels[axis]
                 dim_of[axis] = label_axis(rv_type, model, name, axis, labels, known=known)
-        parts[part] = _data(model, name, part, value, tuple(dim_of[axis] for axis in axes), rv_type)
-        replaceable = part == WEIGHT and not (record.derived and rv_type.derives_weights)
-        if isinstance(parts[part], TensorSharedVariable) and not replaceable:
-            parts[part].__class__ = PartOfObserved
+        stored[part] = Stored(np.asarray(value), tuple(dim_of[axis] for axis in axes))
     n = len(record.labels[rv_type.axes[0]])
-    write_outcome(name, outcome or record.outcome or "", n, total_size=total_size)
+    label = outcome_label(outcome or record.outcome or "", n, total_size)
+    coords = {dim: record.labels[axis] for axis, dim in dim_of.items()}
+    coords |= {dim: model.coords[dim] for x in more.values() for dim in x.dims}
+    parts = _register(rv_type, name, {**stored, **more}, coords, label)
+    for part, x in parts.items():
+        replaceable = part == WEIGHT and not (record.derived and rv_type.derives_weights)
+        if isinstance(x, TensorSharedVariable) and not replaceable:
+            x.__class__ = ObservedTable
 
     derived = {
         field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in record.derived.items()
     }
-    p = {**given, **with_data(SimpleNamespace(**parts)), **derived}
+    p = {**given, **derived, **with_data(SimpleNamespace(**parts, **derived))}
     rv = rv_type.rv_op(*(p[field] for field in rv_type.parameters))
     variable_dims = tuple(dim_of[axis] for axis in rv_type.axes)
     return model.register_rv(
@@ -325,28 +345,59 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     with model:
         record = rv_type.record(name, data, p)
 
-    parts = {name_of(name, part): values for part, values in record.parts.items()}
-    for group in groups_of(name, model.named_vars_to_dims):
-        if name_of(name, group) not in parts:  # otherwise the old group would remain
+    contents = contents_of(model, name)
+    assert contents is not None  # for the type checker
+    for group in groups_of(name, data_dims(model, name)):
+        if group not in record.parts:  # otherwise the old group would remain
             raise ValueError(
                 f"The model stores the {group} of the data of {name!r}, but the new data have no "
                 f"{group}. Read them with it, as the original data were."
             )
-    for full_name, (value, axes) in parts.items():
-        if full_name in model.named_vars:
+    labels = dict(zip(model.named_vars_to_dims[name], rv_type.axes, strict=True))
+    stored = {}
+    for part, x in contents["parts"].items():
+        dims = tuple(x["dims"])
+        if part in record.parts:
+            value, axes = record.parts[part]
+            labels |= dict(zip(dims, axes, strict=True))
+            stored[part] = Stored(np.asarray(value), dims)
+        else:
+            stored[part] = Stored(np.asarray(x["values"], dtype=x["dtype"]), dims)
+    coords = {dim: model.coords[dim] for x in stored.values() for dim in x.dims}
+    coords |= {dim: record.labels[axis] for dim, axis in labels.items()}
+    outcome = contents["outcome"]
+    if record.outcome is not None and outcome != SCALED:  # total_size still applies
+        outcome = record.outcome
+    full_name = name_of(name, DATA)
+    rows, *others = model.named_vars_to_dims[full_name]
+    table, *names = packed(stored, rows, coords, outcome)
+    new = dict(zip(others, (names[0], [names[1]]), strict=True)) | {rows: coords[rows]}
+    _replace(model, full_name, table, new)
+    for part, x in stored.items():
+        if (full_name := name_of(name, part)) in model.named_vars:
             dims = model.named_vars_to_dims.get(full_name, ())
-            coords = {dim: record.labels[axis] for dim, axis in zip(dims, axes, strict=True)}
-            part = model[full_name]
-            part.replaceable = True
-            model.set_data(full_name, value, coords=coords)
-            part.replaceable = False
-    label = None if record.outcome is None else {name_of(name, OUTCOME): [record.outcome]}
-    if model.coords.get(name_of(name, OUTCOME)) == (SCALED,):  # total_size still applies
-        label = None
-    n = len(record.labels[rv_type.axes[0]])
-    model.set_data(name_of(name, OUTCOMES), [n], coords=label)
+            _replace(model, full_name, x.value, {dim: coords[dim] for dim in dims})
+    for dim, values in coords.items():
+        if not np.array_equal(model.coords[dim], values):
+            model.set_dim(dim, len(values), values)
     for field, value in record.derived.items():
-        getattr(p, field).set_value(value, borrow=True)
+        shared = uncast(getattr(p, field))
+        if isinstance(shared, SharedVariable):  # otherwise the model does not use it
+            shared.set_value(value, borrow=True)
+
+
+def _replace(model: pm.Model, name: str, value: Any, coords: Mapping[str, Any]) -> None:
+    """Replace registered data."""
+    part = model[name]
+    part.replaceable = True
+    model.set_data(name, value, coords=dict(coords))
+    part.replaceable = False
+
+
+def data_dims(model: pm.Model, name: str) -> dict[str, tuple[str, ...]]:
+    """Return the dims of the parts of a variable's data, by their full names."""
+    parts = (contents_of(model, name) or {"parts": {}})["parts"]
+    return {name_of(name, part): tuple(x["dims"]) for part, x in parts.items()}
 
 
 def outcome_of(rv_type: Any, weight: NDArray[np.floating]) -> str:
@@ -372,19 +423,43 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
     )
 
 
-def _data(
-    model: pm.Model, name: str, part: str, value: Any, dims: tuple[str, ...], rv_type: Any
-) -> TensorVariable:
-    """Register data, or find them in the model."""
-    present = model.named_vars.get(model.name_for(name_of(name, part)))
-    if present is None:
-        return pm.Data(name_of(name, part), value, dims=dims or None)
-    if same_value(present, pt.as_tensor_variable(value)):
-        return present
-    raise ValueError(
-        f"The model has a variable {present.name!r}, but the {rv_type.data_name} of {name!r} "
-        "register other data under this name. Give it their values, or another name."
-    )
+def _register(
+    rv_type: type[ObservedRV],
+    name: str,
+    stored: Mapping[str, Stored],
+    coords: Mapping[str, Any],
+    outcome: str,
+) -> dict[str, Any]:
+    """Register the table of all parts, and return the parts by row as its columns.
+
+    A variable that the model has under the name of a part takes the place of the columns.
+    """
+    model = pm.modelcontext(None)
+    (rows,) = stored[WEIGHT].dims
+    table, names, contents = packed(stored, rows, coords, outcome)
+    dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
+    for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
+        model.add_coord(dim, labels)
+    data = pm.Data(name_of(name, DATA), table, dims=dims)
+    data.__class__ = ObservedTable
+    found: dict[str, Any] = {}
+    for part, columns in columns_of(stored, rows).items():
+        value = stored[part].value
+        present = model.named_vars.get(model.name_for(name_of(name, part)))
+        if present is None:
+            found[part] = data[:, columns, 0]
+            if value.dtype.kind in "iub":
+                found[part] = pt.cast(found[part], "int64")
+            found[part].name = model.name_for(name_of(name, part))
+        elif same_value(present, pt.as_tensor_variable(value)):
+            found[part] = present
+        else:
+            raise ValueError(
+                f"The model has a variable {present.name!r}, but the {rv_type.data_name} of "
+                f"{name!r} register other data under this name. Give it their values, or another "
+                "name."
+            )
+    return found
 
 
 # ---------------------------------------------------------------------------------------------
@@ -662,8 +737,15 @@ def refuse_single_precision() -> None:
 
 
 def known_value(x: Any) -> NDArray[Any] | None:
-    """Return the value of a shared variable or constant; None for computed variables."""
-    x = uncast(x)
+    """Return the value of a shared variable, a constant, or columns of these; otherwise None."""
+    dtype, x = x.type.dtype, uncast(x)
+    if x.owner is not None and isinstance(x.owner.op, Subtensor):
+        table, *index = x.owner.inputs
+        value = known_value(table)
+        if value is None or not all(isinstance(i, Constant) for i in index):
+            return None
+        places = indices_from_subtensor([int(i.data) for i in index], x.owner.op.idx_list)
+        return value[places].astype(dtype, copy=False)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
     return None if value is None else np.asarray(value)
 

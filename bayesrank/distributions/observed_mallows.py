@@ -266,7 +266,7 @@ class MarginalOnCurveRV(MarginalMallowsRV):
         found = super().record(name, data, p)
         by_item = _by_item(data.item, data.ranks)
         cost, curve = consensus_curve(by_item, data.weight, name_of_distance(p.distance))
-        return found._replace(derived={"cost": cost, **curve._asdict()})
+        return found._replace(derived={**found.derived, "cost": cost, **curve._asdict()})
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -359,10 +359,9 @@ def _observe_around(
             "consensus": pt.cast(in_slots(by_name, vars(data)), "int64"),
             "alpha": in_rows(alpha, vars(data)),
             "where": data.ranks > 0,
-            "sizes": pt.cast(data.sizes, "int64"),
             "n_items": rankings.n_items,
             "is_ranking": is_ranking,
-            "ranks": pt.cast(data.ranks, "int64"),
+            "ranks": data.ranks,
             "weight": data.weight,
         }
 
@@ -397,10 +396,10 @@ def _observe_jointly(
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         return {
-            "sizes": pt.cast(data.sizes, "int64") if has_blocks else np.zeros((1, 0), np.int64),
+            "sizes": data.sizes if has_blocks else np.zeros((1, 0), np.int64),
             "alpha": pt.atleast_1d(in_rows(alpha, vars(data))),
             "item": with_n_slots(data.item, n),
-            "ranks": pt.cast(data.ranks, "int64"),
+            "ranks": data.ranks,
             "weight": data.weight,
         }
 

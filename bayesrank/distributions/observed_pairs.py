@@ -35,6 +35,7 @@ from bayesrank.distributions.observed import (
     Part,
     Record,
     check_length,
+    data_dims,
     in_order,
     is_observed,
     known_value,
@@ -57,7 +58,9 @@ from bayesrank.distributions.pair_variables import (
 from bayesrank.likelihoods.ops import every_row, with_sum
 from bayesrank.likelihoods.pairs import outcome_counts_logp, times_odds
 from bayesrank.schema import (
+    CONTENTS,
     COUNTS,
+    DATA,
     EFFECT,
     EFFECT_SIZE,
     FEATURE,
@@ -65,8 +68,6 @@ from bayesrank.schema import (
     ITEM,
     JUDGE,
     MATCHES,
-    OUTCOME,
-    OUTCOMES,
     SECOND,
     WEIGHT,
     counted,
@@ -100,7 +101,8 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, OUTCOME, OUTCOMES, "result", TERM, *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column", "result", TERM,
+    *DERIVED,
 )  # fmt: skip
 
 
@@ -420,15 +422,14 @@ class Parameters(NamedTuple):
         by_pair = PAIR in layout.utility
         utilities = pt.stack([first, second], axis=1) if by_pair else self.utility.value
         by_group = partial(_by_group, data=data, by_pair=PAIR in layout.group)
-        counts = pt.cast(data.counts, "int64")
         return {
             "lead": _gather(self.adherence, data) * gap + effect,
             "tie": tie,
-            "total": pt.sum(counts, axis=-1),
+            "total": pt.sum(data.counts, axis=-1),
             "first": data.first,
             "second": data.second,
             "weight": data.weight,
-            "counts": counts,
+            "counts": data.counts,
             "effect": which,
             "effect_size": size,
             "effects": effects,
@@ -645,7 +646,7 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> No
             )
     if layout.slope is not None:
         _, names = _features(name, pairs)
-        dim = model.named_vars_to_dims[name_of(model.name_for(name), EFFECT)][1]
+        dim = data_dims(model, name)[name_of(name, EFFECT)][1]
         known = [*model.coords[dim]][sum(layout.n_terms) :]
         if names != known:
             raise ValueError(
@@ -656,7 +657,7 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> No
 
 def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
     """Raise for pairs with other groups than the observed ones."""
-    known, groups = groups_of(name, model.named_vars_to_dims), _group_names(name, pairs)
+    known, groups = groups_of(name, data_dims(model, name)), _group_names(name, pairs)
     if set(known) != set(groups):
         raise ValueError(
             f"The pairs of {name!r} are grouped by {sorted(known)}, but the new pairs by "
@@ -666,21 +667,17 @@ def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
 
 def _dims_of_axes(model: pm.Model, name: str) -> dict[str, str]:
     """Return the dims of the items and groups of observed pairs, by axis."""
-    dims = model.named_vars_to_dims
+    dims = data_dims(model, name)
     (item,) = dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
     return {ITEM: item} | groups_of(name, dims)
 
 
 def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str]) -> None:
     """Raise for labels that differ from those of parameters or other variables."""
-    dims_of, axis_of = model.named_vars_to_dims, _dims_of_axes(model, name)
-    own_data = {name} | {
-        name_of(name, part)
-        for axis in (*axis_of, FIRST, SECOND, WEIGHT, COUNTS)
-        for part in (axis, counted(axis, MATCHES))
-    }
-    used = {dim for x, dims in dims_of.items() if x not in own_data for dim in dims}
-    if name_of(name, counted(ITEM, MATCHES)) in dims_of:
+    stored, axis_of = data_dims(model, name), _dims_of_axes(model, name)
+    data = {name, name_of(name, DATA), *stored}
+    used = {dim for x, dims in model.named_vars_to_dims.items() if x not in data for dim in dims}
+    if name_of(name, counted(ITEM, MATCHES)) in stored:
         present = np.asarray(model.coords[axis_of[ITEM]])
         whose = f"the model's coord {axis_of[ITEM]!r}"
         same_labels(whose, name, present, pairs.coords[ITEM], "pairs")

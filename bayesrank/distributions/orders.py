@@ -25,6 +25,7 @@ from bayesrank.distributions.observed import (
     Record,
     as_double,
     check_rows,
+    data_dims,
     observed_options,
     refuse_other_data,
     refuse_single_precision,
@@ -35,7 +36,6 @@ from bayesrank.schema import (
     RANKER,
     RANKINGS,
     RANKS,
-    SIZES,
     WEIGHT,
     are_numbers,
     counted,
@@ -329,14 +329,13 @@ class ObservedRankingsRV(ObservedRV):
             parts={
                 RANKS: Part(data.ranks, cls.axes),
                 ITEM: Part(data.item, cls.axes),
-                SIZES: Part(data.block_sizes),
                 WEIGHT: Part(data.weight, ("ranking",)),
                 RANKER: Part(data.ranker_idx, ("ranking",)),
                 counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
                 counted(ITEM, RANKINGS): Part(by_item, ("item",)),
             }
             | groups,
-            derived={},
+            derived={"sizes": data.block_sizes.astype(np.int64)},
         )
 
     @classmethod
@@ -374,42 +373,39 @@ class ObservedRankingsRV(ObservedRV):
         parameter = cls.gathered[0]
         graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         rows, _ = model.named_vars_to_dims[name]
-        groups = groups_of(name, model.named_vars_to_dims, rows)
-        gathering = [g for g in (ITEM, *groups) if model.named_vars.get(name_of(name, g)) in graph]
+        groups, named = groups_of(name, data_dims(model, name), rows), {x.name for x in graph}
+        gathering = [g for g in (ITEM, *groups) if name_of(name, g) in named]
         main = set(ancestors([getattr(p, x) for x in cls.gathered if x not in cls.called]))
         if not main.isdisjoint([*model.data_vars, model.dim_lengths[rows]]):
             return gathering
         raise ValueError(
             f"The {parameter} of {name!r} has one entry per slot of the original rankings, and "
-            "does not depend on the new data. Give one per item, or gather it by "
-            f"model[{name_of(name, ITEM)!r}], which set_observed replaces."
+            "does not depend on the new data. Give one per item, or gather it by a pm.Data named "
+            f"{name_of(name, ITEM)!r}, which set_observed replaces."
         )
 
     @classmethod
     def _follower(cls, model: pm.Model, name: str, p: SimpleNamespace, part: str) -> str:
         """Name the first parameter that a part of the data gathers."""
-        codes = model.named_vars.get(name_of(name, part))
-        by = [x for x in cls.gathered if hasattr(p, x) and codes in ancestors([getattr(p, x)])]
+        codes, known = name_of(name, part), [x for x in cls.gathered if hasattr(p, x)]
+        by = [x for x in known if codes in {y.name for y in ancestors([getattr(p, x)])}]
         field = (*by, cls.gathered[0])[0]
         return cls.called.get(field, field)
 
     @classmethod
     def slot_values(cls, utility: Named, data: SimpleNamespace) -> dict[str, TensorVariable]:
         """Return the parameters that all distributions of rankings share."""
-        # pm.Data stores 32 bits, whose cumulative sums PyTensor 3.3 cannot fold
-        ranks = pt.cast(data.ranks, "int64")
         return {
             "utility": in_slots(utility, vars(data)),
-            "where": ranks > 0,
-            "sizes": pt.cast(data.sizes, "int64"),
-            "ranks": ranks,
+            "where": data.ranks > 0,
+            "ranks": data.ranks,
             "weight": data.weight,
         }
 
 
 def _labels_of(model: pm.Model, name: str, part: str) -> Any:
     """Return the labels of the axis of stored data."""
-    (dim,) = model.named_vars_to_dims[name_of(name, part)]
+    (dim,) = data_dims(model, name)[name_of(name, part)]
     return model.coords[dim]
 
 

@@ -5,6 +5,7 @@ the label of variables that `pm.Mixture`, `pm.CustomDist` or `pm.observe` make f
 distributions.
 """
 
+import json
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,31 @@ from pymc.distributions.mixture import MixtureRV
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.schema import OUTCOME, OUTCOMES, name_of
+from bayesrank.schema import DATA, OUTCOME, OUTCOMES, name_of
 
-__all__ = ["declare_outcomes", "labelled", "write_outcome"]
+__all__ = ["SCALED", "contents_of", "declare_outcomes", "labelled", "outcome_label"]
 
 
 SCALED = "nothing: total_size multiplies every log-likelihood"
 
 
-def write_outcome(name: str, outcome: str, n: int, *, total_size: Any = None) -> None:
-    """Write the label of a variable's outcome space into the model in context.
-
-    `n` is the number of log-probabilities, and `total_size` is the option of PyMC.
-    """
+def outcome_label(outcome: str, n: int, total_size: Any = None) -> str:
+    """Return the label of the outcome space of `n` log-probabilities; `total_size` is PyMC's."""
     total = total_size[0] if isinstance(total_size, list | tuple) else total_size
-    if total not in (None, ..., n) and not outcome.startswith("nothing"):
-        outcome = SCALED
+    scaled = total not in (None, ..., n) and not outcome.startswith("nothing")
+    return SCALED if scaled else outcome
+
+
+def _write_outcome(name: str, outcome: str, n: int) -> None:
+    """Write the label of an array's outcome space into the model in context."""
     pm.modelcontext(None).add_coord(name_of(name, OUTCOME), [outcome])
     pm.Data(name_of(name, OUTCOMES), [n], dims=name_of(name, OUTCOME))
+
+
+def contents_of(model: pm.Model, name: str) -> dict[str, Any] | None:
+    """Return what the table of a variable's data contains; None if it observes an array."""
+    dims = model.named_vars_to_dims.get(name_of(name, DATA))
+    return None if dims is None else json.loads(model.coords[dims[2]][0])
 
 
 def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
@@ -85,12 +93,15 @@ def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
             "unknown. Use arviz.compare, and make sure that the models describe the same outcomes."
         )
     (outcome,) = found
+    if (contents := contents_of(model, rv.name)) is not None:
+        return str(contents["outcome"])
     if name_of(rv.name, OUTCOMES) not in model.named_vars:
         base = _base(rv)
         n = _n_rows(model.rvs_to_values[rv], rv.ndim - base.owner.op.ndim_supp)
         total = None if base is rv else getattr(rv.owner.inputs[1], "data", None)
         with model:
-            write_outcome(name, outcome, n, total_size=None if total is None else int(total))
+            label = outcome_label(outcome, n, None if total is None else int(total))
+            _write_outcome(name, label, n)
     return str(model.coords[name_of(name, OUTCOME)][0])
 
 

@@ -182,9 +182,8 @@ class BradleyTerry(_PairOutcomes):
         Matches of each pair, for draws. By default, `logp` uses the total of the value and draws
         have one match. Observed data bring their own.
     observed : Pairs or array_like of int, (..., 2), optional
-        Counts. A `Pairs` registers its data as ``{name}_counts``, ``{name}_first``,
-        ``{name}_second`` and ``{name}_weight``, and its judges and groups as ``{name}_judge`` etc.
-        The dims are (pair, result), or `dims`.
+        Counts. A `Pairs` registers its data, judges and groups as one table, ``{name}_data``. The
+        dims are (pair, result), or `dims`.
 
     Returns
     -------

@@ -173,9 +173,9 @@ class PlackettLuce(WeakOrders):
         probability of a larger block is not a Plackett-Luce sum. With a `Rankings`, dims are
         ``"stage"`` and those of rankings, as in `GeneralizedMallows`.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as ``{name}_ranks``, ``{name}_weight``, ``{name}_item`` and
-        ``{name}_sizes``. Utilities by item are gathered into slots. The dims are (ranking, slot),
-        or `dims`. An array holds ranks aligned with `utility`.
+        A `Rankings` registers its data as one table, ``{name}_data``. Utilities by item are
+        gathered into slots. The dims are (ranking, slot), or `dims`. An array holds ranks aligned
+        with `utility`.
 
     Returns
     -------
@@ -323,8 +323,9 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
             lengths = [*map(len, labels), data.n_items]
             place = _places(lengths, codes, data.item)
             stages = stage_table(place, data.ranks, data.weight, int(np.prod(lengths)))
-        derived = stages._asdict() | {"lengths": np.array(lengths)}
-        return super().record(name, data, p)._replace(derived=derived)
+        record = super().record(name, data, p)
+        derived = {**record.derived, **stages._asdict(), "lengths": np.array(lengths)}
+        return record._replace(derived=derived)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:

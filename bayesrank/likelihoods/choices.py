@@ -138,8 +138,8 @@ def stage_scores(utility: TensorVariable, scale: TensorVariable) -> TensorVariab
     """
     stage = pt.cumsum(pt.ones_like(utility, dtype="int64"), axis=-1)[..., None, :]
     number = pt.cumsum(pt.ones_like(scale, dtype="int64"), axis=-1)[..., :, None]
-    of_stage = pt.sum(pt.switch(pt.eq(number, stage), scale[..., :, None], 0.0), axis=-2)
-    return of_stage[..., :, None] * utility[..., None, :]
+    stage_scales = pt.sum(pt.switch(pt.eq(number, stage), scale[..., :, None], 0.0), axis=-2)
+    return stage_scales[..., :, None] * utility[..., None, :]
 
 
 def stages_logp(utility: TensorLike, ranks: TensorLike, scale: TensorLike) -> TensorVariable:

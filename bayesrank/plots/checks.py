@@ -1,6 +1,7 @@
 """Plots of predictive checks: observed compared with predicted statistics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from textwrap import fill
 from typing import Any
 
@@ -8,15 +9,26 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
-from arviz import PlotCollection
+from arviz import PlotCollection, rcParams
+from arviz_base.validate import validate_dict_argument
+from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import legend_above, short_name
-from bayesrank.plots.rows import DARK, LEADING, OTHER, WARNING, frame_rows, handle, without_box
+from bayesrank.plots.panels import legend_above, models_of, short_name
+from bayesrank.plots.rows import (
+    COLOURS,
+    DARK,
+    LEADING,
+    OTHER,
+    WARNING,
+    frame_rows,
+    handle,
+    without_box,
+)
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
@@ -46,6 +58,7 @@ WIDE = {"Kendall distance", "outcome", "block size"}  # panels that span the fig
 # panels of points, observed against predicted
 BY_PAIR = {"pair order", "pair", "group outcome", "group points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
+VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
 MOST = 20  # most items in their panel, without surprising items
 EXTRA = 5  # most further surprising items
 NAMED = 6  # most surprising pairs with a name
@@ -57,7 +70,14 @@ PAIRS = 2.9  # least inches of the panel of pairs
 
 
 def plot_ranking_checks(
-    data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+    data: Any,
+    *,
+    coords: Mapping[str, Any] | None = None,
+    plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
+    figure_kwargs: dict[str, Any] | None = None,
+    **options: Any,
 ) -> PlotCollection:
     """Plot `ranking_checks`: Kendall distances, top items, pair orders and block sizes.
 
@@ -71,7 +91,17 @@ def plot_ranking_checks(
     Parameters
     ----------
     data : DataTree or DataFrame
-        As in `ranking_checks`, or the table that it returned.
+        As in `ranking_checks`, or the table that it returned. A dict of these by the name of the
+        model draws the predictions of each model in one colour, side by side.
+    coords : mapping, optional
+        The statistics to show, such as ``{"statistic": ["top item"]}``.
+    plot_collection : PlotCollection, optional
+        Draw on these panels, by the dim "statistic"; by default on a new figure.
+    backend : str, optional
+        Backend of ArviZ, by default ``rcParams["plot.backend"]``. Only matplotlib has a legend.
+    visuals : mapping, optional
+        Options of the visuals twig (interval), mean, point_estimate (the observed statistic),
+        ticklabels, title and legend; False omits a visual.
     figure_kwargs : dict, optional
         Passed to the figure, such as ``{"figsize": (10, 8)}`` in inches.
     **options
@@ -93,11 +123,20 @@ def plot_ranking_checks(
     >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
     >>> pc.savefig("checks.png")  # doctest: +SKIP
     """
-    return _draw(_table(ranking_checks, data, options), figure_kwargs)
+    models = models_of(data)
+    tables = {name: _table(ranking_checks, x, options) for name, x in models.items()}
+    return _draw(tables, coords, plot_collection, backend, visuals, figure_kwargs or {})
 
 
 def plot_match_checks(
-    data: xr.DataTree | pd.DataFrame, *, figure_kwargs: dict[str, Any] | None = None, **options: Any
+    data: Any,
+    *,
+    coords: Mapping[str, Any] | None = None,
+    plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
+    figure_kwargs: dict[str, Any] | None = None,
+    **options: Any,
 ) -> PlotCollection:
     """Plot `match_checks`: outcomes, points of the items, pairs, and groups.
 
@@ -105,7 +144,7 @@ def plot_match_checks(
 
     Parameters
     ----------
-    data, figure_kwargs, **options
+    data, coords, plot_collection, backend, visuals, figure_kwargs, **options
         As in `plot_ranking_checks`, but for `match_checks`.
 
     Returns
@@ -117,7 +156,9 @@ def plot_match_checks(
     --------
     >>> pc = plot_match_checks(idata)  # doctest: +SKIP
     """
-    return _draw(_table(match_checks, data, options), figure_kwargs)
+    models = models_of(data)
+    tables = {name: _table(match_checks, x, options) for name, x in models.items()}
+    return _draw(tables, coords, plot_collection, backend, visuals, figure_kwargs or {})
 
 
 def _table(
@@ -134,29 +175,83 @@ def _table(
     return data
 
 
-def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotCollection:
-    """Draw a table of checks: wide panels, and the others two in a row."""
-    statistics = {*table.index.get_level_values("statistic")}
-    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in statistics}
+def _draw(
+    tables: Mapping[Any, pd.DataFrame],
+    coords: Mapping[str, Any] | None,
+    given: PlotCollection | None,
+    backend: str | None,
+    visuals: Mapping[str, Any] | None,
+    figure_kwargs: dict[str, Any],
+) -> PlotCollection:
+    """Draw tables of checks, one per model: wide panels, and the others two in a row."""
+    visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
+    looks = {name: get_visual_kwargs(visuals, name) for name in VISUALS}
+    table = next(iter(tables.values()))
+    known = {*table.index.get_level_values("statistic")}
+    known = [name for name in PANELS if name in known]
+    parts = {name: pd.DataFrame(table.loc[name]) for name in known}
     parts = {name: part for name, part in parts.items() if _is_informative(name, part)}
+    if (wanted := (coords or {}).get("statistic")) is not None:
+        wanted = [wanted] if isinstance(wanted, str) else [*wanted]
+        if unknown := [name for name in wanted if name not in parts]:
+            raise ValueError(f"There is no statistic {unknown[0]!r}; there are {[*parts]}.")
+        parts = {name: parts[name] for name in wanted}
     rows = {name: _rows(name, part) for name, part in parts.items() if name not in BY_PAIR}
-    figure, axes = _panels(parts, rows, figure_kwargs or {})
-    for name, ax in axes.items():
+    pc = given or _collection(parts, rows, backend, figure_kwargs)
+    draw = import_module(f"arviz_plots.backend.{pc.backend}")
+    is_matplotlib = pc.backend == "matplotlib"
+    # a single model has the colours of what is surprising
+    colours = dict(zip(tables, [OTHER] if len(tables) == 1 else COLOURS, strict=False))
+    for name in parts:
+        target = pc.get_target("observed", {"statistic": name})
         title, axis_label = PANELS[name]
+        shown = rows.get(name, parts[name])
+        for k, (model, one) in enumerate(tables.items()):
+            found = pd.DataFrame(one.loc[name]).reindex(shown.index)
+            shift = 0.0 if len(tables) == 1 else 0.4 * k / (len(tables) - 1) - 0.2
+            if name in rows:
+                _draw_rows(draw, target, found, shift, colours[model], looks, first=k == 0)
+            else:
+                _draw_pairs(draw, target, found, colours[model], looks, first=k == 0)
         if name in rows:
-            _draw_rows(ax, rows[name])
-        else:
-            _draw_pairs(ax, parts[name])
-            axis_label = "\n".join(filter(None, [axis_label, _number(ax, parts[name])]))
-        note = _note(name, len(rows.get(name, parts[name])), len(parts[name]), table)
-        ax.set_title(title, fontsize=10, fontweight="bold", loc="left", pad=18 if note else 6)
+            _set_up(draw, target, shown["name"].tolist(), looks["ticklabels"])
+        elif is_matplotlib and len(tables) == 1:
+            axis_label = "\n".join(filter(None, [axis_label, _number(target, parts[name])]))
+        note = _note(name, len(shown), len(parts[name]), table)
+        draw.xlabel(axis_label, target, size=9)
+        if looks["title"] is False:
+            continue
+        if not is_matplotlib:
+            draw.title(f"{title} ({note})" if note else title, target, **looks["title"])
+            continue
+        style = {"size": 10, "fontweight": "bold", "loc": "left", "pad": 18 if note else 6}
+        draw.title(title, target, **style | looks["title"])
         look: dict[str, Any] = {"textcoords": "offset points", "xycoords": "axes fraction"}
-        ax.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
-        ax.set_xlabel(axis_label, fontsize=9, parse_math=False)
-        ax.tick_params(labelsize=8.5)
-    message = worst_checks(table).message(table.attrs["ci_prob"])
-    artists = {"figure": figure, "legend": legend_above(figure, _handles(table), message, 4)}
-    viz = {name: xr.DataArray(np.array(artist, dtype=object)) for name, artist in artists.items()}
+        target.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
+        target.tick_params(labelsize=8.5)
+    if given is None and is_matplotlib and looks["legend"] is not False:
+        message = worst_checks(table).message(table.attrs["ci_prob"]) if len(tables) == 1 else ""
+        legend = legend_above(pc.viz["figure"].item(), _handles(tables, colours), message, 4)
+        pc.viz["legend"] = xr.DataArray(np.array(legend, dtype=object))
+    return pc
+
+
+def _collection(
+    parts: dict[str, pd.DataFrame],
+    rows: dict[str, pd.DataFrame],
+    backend: str | None,
+    figure_kwargs: dict[str, Any],
+) -> PlotCollection:
+    """Create a figure with one panel per statistic; in matplotlib with room for its rows."""
+    backend = backend or rcParams["plot.backend"]
+    if backend != "matplotlib":
+        data = xr.Dataset({"observed": ("statistic", np.zeros(len(parts)))})
+        data = data.assign_coords(statistic=[*parts])
+        return PlotCollection.wrap(
+            data, cols=["statistic"], col_wrap=2, backend=backend, figure_kwargs=figure_kwargs
+        )
+    figure, axes = _panels(parts, rows, figure_kwargs)
+    viz = {"figure": xr.DataArray(np.array(figure, dtype=object))}
     viz["plot"] = xr.DataArray([*axes.values()], {"statistic": [*axes]}, "statistic")
     return PlotCollection(xr.Dataset(), xr.DataTree(xr.Dataset(viz)), backend="matplotlib")
 
@@ -164,7 +259,7 @@ def _draw(table: pd.DataFrame, figure_kwargs: dict[str, Any] | None) -> PlotColl
 def _panels(
     parts: dict[str, pd.DataFrame], rows: dict[str, pd.DataFrame], figure_kwargs: dict[str, Any]
 ) -> tuple[Figure, dict[str, Axes]]:
-    """Create a figure with one panel per statistic, with room for its rows."""
+    """Create a figure of matplotlib with one panel per statistic, with room for its rows."""
     lines: list[list[str]] = []  # panels side by side
     for name in parts:
         if lines and len(lines[-1]) == 1 and not WIDE.intersection([name, *lines[-1]]):
@@ -218,54 +313,120 @@ def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:
     return part.iloc[np.argsort(-(beyond / width).to_numpy(), kind="stable")[:most]]
 
 
-def _draw_rows(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw intervals, means and observed values under each other."""
-    y = np.arange(len(rows))
-    odd, given = rows["surprising"].to_numpy(), (rows["note"] == GIVEN).to_numpy()
-    drawn = ~given
-    colour = np.where(odd, WARNING, OTHER)
-    ax.hlines(y[drawn], rows["low"][drawn], rows["high"][drawn], color=colour[drawn], linewidth=4)
-    ax.scatter(rows["mean"][drawn], y[drawn], marker="|", s=70, c=DARK, linewidths=1.4, zorder=3)
-    _draw_observed(ax, rows["observed"].to_numpy(), y, odd)
-    ax.set_yticks(y, rows["name"].tolist(), fontsize=9, parse_math=False)
-    ax.set_ylim(y.max() + 0.6, -0.6)
-    frame_rows(ax, foot=True)
-    ax.tick_params(top=False, labeltop=False)
-    ax.xaxis.set_label_position("bottom")
-    ax.margins(x=0.04)
+def _draw_rows(
+    draw: Any,
+    target: Any,
+    rows: pd.DataFrame,
+    shift: float,
+    colour: str,
+    looks: Mapping[str, Any],
+    *,
+    first: bool,
+) -> None:
+    """Draw intervals and means of one model under each other, and once the observed values."""
+    y = np.arange(len(rows)) + shift
+    odd = rows["surprising"].eq(True).to_numpy() & (colour == OTHER)
+    drawn = (rows["note"] != GIVEN).to_numpy() & rows["low"].notna().to_numpy()
+    for some, tone in ((~odd, colour), (odd, WARNING)):
+        _draw_lines(draw, target, rows[drawn & some], y[drawn & some], tone, looks, width=4)
+    if looks["mean"] is not False and drawn.any():
+        style = {"marker": "|", "size": 70, "color": DARK, "width": 1.4} | _above(draw, 3)
+        draw.scatter(rows["mean"][drawn].to_numpy(), y[drawn], target, **style | looks["mean"])
+    if first:
+        _draw_observed(draw, target, rows["observed"].to_numpy(), np.arange(len(rows)), odd, looks)
 
 
-def _draw_observed(ax: Axes, x: Any, y: Any, odd: NDArray[np.bool_], small: bool = False) -> None:
+def _draw_lines(
+    draw: Any,
+    target: Any,
+    rows: pd.DataFrame,
+    y: Any,
+    colour: str,
+    looks: Mapping[str, Any],
+    **style: Any,
+) -> None:
+    """Draw the intervals of rows as one line with gaps."""
+    if looks["twig"] is False or not len(rows):
+        return
+    nothing = np.full(len(rows), np.nan)
+    x = np.column_stack([rows["low"], rows["high"], nothing]).ravel()
+    if draw.__name__.endswith("matplotlib"):
+        style["solid_capstyle"] = "butt"
+    draw.line(x, np.repeat(y, 3), target, **{"color": colour, **style, **looks["twig"]})
+
+
+def _above(draw: Any, order: int) -> dict[str, int]:
+    """Return the order of drawing, which only matplotlib has."""
+    return {"zorder": order} if draw.__name__.endswith("matplotlib") else {}
+
+
+def _set_up(draw: Any, target: Any, names: list[str], look: Any) -> None:
+    """Write the names of rows."""
+    y = np.arange(len(names))
+    is_matplotlib = draw.__name__.endswith("matplotlib")
+    style: dict[str, Any] = {"size": 9} | ({"parse_math": False} if is_matplotlib else {})
+    draw.yticks(y, [""] * len(names) if look is False else names, target, **style | (look or {}))
+    draw.ylim((y.max() + 0.6, -0.6), target)
+    if is_matplotlib:
+        frame_rows(target, foot=True)
+        target.tick_params(top=False, labeltop=False)
+        target.xaxis.set_label_position("bottom")
+        target.margins(x=0.04)
+
+
+def _draw_observed(
+    draw: Any,
+    target: Any,
+    x: Any,
+    y: Any,
+    odd: NDArray[np.bool_],
+    looks: Mapping[str, Any],
+    small: bool = False,
+) -> None:
     """Draw observed values as circles, or as triangles if they are surprising."""
+    if looks["point_estimate"] is False:
+        return
     share = 0.4 if small else 1.0
     for some, marker, colour, size in ((~odd, "o", LEADING, 26), (odd, "^", WARNING, 46)):
-        look: dict[str, Any] = {"c": "white", "edgecolors": colour, "zorder": 4}
-        look["linewidths"] = 0.9 + 0.6 * share
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": colour} | _above(draw, 4)
+        look |= {"width": 0.9 + 0.6 * share, "size": share * size, "marker": marker}
         if some.any():
-            ax.scatter(x[some], y[some], s=share * size, marker=marker, **look)
+            draw.scatter(x[some], y[some], target, **look | looks["point_estimate"])
 
 
-def _draw_pairs(ax: Axes, pairs: pd.DataFrame) -> None:
+def _draw_pairs(
+    draw: Any,
+    target: Any,
+    pairs: pd.DataFrame,
+    colour: str,
+    looks: Mapping[str, Any],
+    *,
+    first: bool,
+) -> None:
     """Draw every pair, observed against predicted."""
+    pairs = pairs.dropna(subset=["low", "high", "observed"])
+    odd = pairs["surprising"].to_numpy(bool) & (colour == OTHER)
+    faint = 0.25 if len(pairs) > 60 else 0.6
+    for some, tone, alpha in ((~odd, colour, faint), (odd, WARNING, 0.8)):
+        y = pairs["observed"].to_numpy()[some]
+        _draw_lines(draw, target, pairs[some], y, tone, looks, alpha=alpha, width=1.5)
+    x, y = pairs["mean"].to_numpy(), pairs["observed"].to_numpy()
+    _draw_observed(draw, target, x, y, odd, looks, small=len(pairs) > 60)
+    if not first:
+        return
     shares = pairs[["low", "high", "observed"]].to_numpy()
     ends = np.array([shares.min(), shares.max()])
     ends += np.array([-0.04, 0.04]) * max(ends[1] - ends[0], 0.1)
-    ax.plot(ends, ends, color=DARK, linewidth=0.9, linestyle="--", zorder=1)
-    odd = pairs["surprising"].to_numpy()
-    x, y = pairs["mean"].to_numpy(), pairs["observed"].to_numpy()
-    faint = 0.25 if len(pairs) > 60 else 0.6
-    for some, colour, alpha in ((~odd, OTHER, faint), (odd, WARNING, 0.8)):
-        part = pairs[some]
-        ax.hlines(part["observed"], part["low"], part["high"], color=colour, alpha=alpha, lw=1.5)
-    _draw_observed(ax, x, y, odd, small=len(pairs) > 60)
-    ax.set_xlim(*ends)
-    ax.set_ylim(*ends)
-    ax.set_aspect("equal")
-    ax.set_anchor("N")
-    ax.set_ylabel("Observed share", fontsize=9)
-    ax.grid(color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
-    without_box(ax)
+    draw.line(ends, ends, target, color=DARK, width=0.9, linestyle="--", **_above(draw, 1))
+    draw.xlim(tuple(ends), target)
+    draw.ylim(tuple(ends), target)
+    draw.ylabel("Observed share", target, size=9)
+    if draw.__name__.endswith("matplotlib"):
+        target.set_aspect("equal")
+        target.set_anchor("N")
+        target.grid(color="#dddddd", linewidth=0.6)
+        target.set_axisbelow(True)
+        without_box(target)
 
 
 def _note(name: str, n_shown: int, n_checks: int, table: pd.DataFrame) -> str:
@@ -305,13 +466,17 @@ def _number(ax: Axes, pairs: pd.DataFrame) -> str:
     return fill("; ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in names), 48)
 
 
-def _handles(table: pd.DataFrame) -> list[Line2D]:
+def _handles(tables: Mapping[Any, pd.DataFrame], colours: Mapping[Any, str]) -> list[Line2D]:
     """Return the legend of all panels."""
+    table = next(iter(tables.values()))
     handles = [handle("observed", LEADING, marker="o", mew=1.5)]
+    interval = f"{100 * table.attrs['ci_prob']:g}% interval"
+    if len(tables) > 1:
+        return handles + [handle(f"{name}, {interval}", colours[name]) for name in tables]
     if table["surprising"].any():
         handles.append(handle("outside its interval", WARNING, marker="^", markersize=8, mew=1.5))
     return [
         *handles,
-        handle(f"predicted, {100 * table.attrs['ci_prob']:g}% interval", OTHER),
+        handle(f"predicted, {interval}", OTHER),
         handle("predicted, mean", DARK, marker="|", markersize=9, mew=1.4),
     ]

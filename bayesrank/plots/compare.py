@@ -99,9 +99,9 @@ def plot_compare(
     if "diag_elpd" in table:
         doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
 
-    kinds = [(NEAR if x else WORSE)[k] for x, k in zip(near, doubtful.astype(int), strict=True)]
+    statuses = [(NEAR if x else WORSE)[k] for x, k in zip(near, doubtful.astype(int), strict=True)]
     everyone = xr.DataArray(diff, dims="model", name="elpd_diff")
-    status = xr.DataArray(kinds, dims="model")
+    status = xr.DataArray(statuses, dims="model")
     on_scale = everyone.where(~far)
     ends = {
         name: xr.concat([on_scale - k * dse, on_scale + k * dse], "ci_bound")

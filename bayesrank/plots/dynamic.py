@@ -1,19 +1,22 @@
 """Plot of dynamic strengths: utilities, ranks or probabilities to be best over time."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from arviz import PlotCollection
+from arviz_base.validate import validate_dict_argument
+from arviz_plots.plot_collection import backend_from_object
+from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import Panels, chosen, labels_of, short_name
+from bayesrank.plots.panels import Panels, chosen, labels_of, models_of, short_name, side_by_side
 from bayesrank.plots.rows import without_box
 from bayesrank.results.draws import SAMPLE, check_probability, find_variable, ranks_of
 
@@ -24,6 +27,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--", ":")  # of lines, when colours repeat
 HATCHES = ("", "//", "..")  # of areas, when colours repeat
 OTHERS = "#c8c8c8"
+REST = "all others"
+VISUALS = ("line", "band", "area", "title", "legend")
 
 SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability to be best"}
 
@@ -38,6 +43,9 @@ def plot_dynamic(
     max_items: int = 7,
     ci_prob: float = 0.94,
     plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    aes_by_visuals: Mapping[str, Sequence[str]] | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot items over time.
@@ -49,7 +57,8 @@ def plot_dynamic(
     ----------
     data : DataTree, Dataset or DataArray
         Draws with the dims chain, draw, `dim` and the time, such as from
-        ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is absent.
+        ``br.fit_dynamic(...).draws(at=[...])``. NaN where an item is absent. A dict of draws by the
+        name of the model gives one panel per model.
     var_name, dim : str
         The variable, and the dim of the items.
     show : {"utility", "rank", "best"}
@@ -62,13 +71,17 @@ def plot_dynamic(
         ``show="best"``, those with the highest probability to be best at any time.
     ci_prob : float
         Probability of the bands, in (0, 1).
-    plot_collection, **pc_kwargs
+    plot_collection, backend, **pc_kwargs
         As in `plot_ranks`.
+    aes_by_visuals : mapping, optional
+        Aesthetics of each visual, by default colour, and dashes of lines when colours repeat.
+    visuals : mapping, optional
+        Options of the visuals line, band, area, title (of a panel) and legend; False omits one.
 
     Returns
     -------
     PlotCollection
-        The visuals lines and bands, or areas, are in ``viz``. A new figure also has the legend.
+        The visuals line and band, or area, are in ``viz``. A new figure also has the legend.
 
     Raises
     ------
@@ -90,41 +103,149 @@ def plot_dynamic(
     check_probability("ci_prob", ci_prob, 0)
     if show not in SHOWN:
         raise ValueError(f"`show` is {show!r}; it must be 'utility', 'rank' or 'best'.")
-    utility, time = _draws(data, var_name, dim, coords)
-    values = utility.to_numpy()  # (draws, times, items)
+    visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
+    aes_by_visuals = validate_dict_argument(aes_by_visuals, valid_keys=VISUALS[:3])
+    models = models_of(data)
+    found = [_draws(one, var_name, dim, coords) for one in models.values()]
+    utility, time = found[0]
+    tables = [_summary(draws, time, show, ci_prob) for draws, _ in found]
     labels = labels_of(utility, dim)
-    ranks = _ranks(values)
-    with np.errstate(invalid="ignore"):
-        mean_rank = ranks.mean(axis=0)
-        best = np.where(np.isnan(mean_rank), 0.0, (ranks == 1).mean(axis=0))
-    last = np.where(np.isnan(mean_rank[-1]), np.inf, mean_rank[-1])
+    best, last = tables[0]["share"].to_numpy(), tables[0]["place"].isel({time: -1}).to_numpy()
+    last = np.where(np.isnan(last), np.inf, last)
     order = np.argsort(-best.max(axis=0) if show == "best" else last, kind="stable")
-    wanted = (coords or {}).get(dim)
-    names = chosen(labels[order], wanted, max_items, dim)
-    where = labels.get_indexer(names)
+    names = chosen(labels[order], (coords or {}).get(dim), max_items, dim)
 
-    panel = utility.isel({"sample": 0, time: 0, dim: 0}, drop=True).rename(var_name)
-    panels = Panels(panel, [], plot_collection, pc_kwargs, width=8.2, height=4.15)
-    ((ax, _),) = panels
-    x = utility[time].to_numpy()
-    ax.set(xlabel=str(time), ylabel=SHOWN[show], xlim=(x[0], x[-1]))
-    ax.grid(color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
-    without_box(ax)
-    if show == "best":
-        handles = _areas(panels, ax, x, best[:, where], names)
-    else:
-        drawn = values if show == "utility" else ranks
-        handles = _lines(panels, ax, x, drawn[:, :, where], names, ci_prob)
-    if show == "rank":
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        ax.invert_yaxis()
+    drawn = side_by_side([_shown(one, names, dim, show) for one in tables], [*models])
+    facets = [] if [*models] == [None] else ["model"]
+    panel = drawn["low"].isel({time: 0, dim: 0}, drop=True).rename(var_name)
+    used = drawn[dim].to_numpy()
+    colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+    colours += [OTHERS] * (len(used) - len(names))
+    dashes = [DASHES[k // len(COLOURS) % len(DASHES)] for k in range(len(used))]
+    data = drawn.rename(high=var_name)[[var_name]]
+    panels = Panels(
+        panel, facets, plot_collection, pc_kwargs, data=data, backend=backend, col_wrap=1,
+        aes={"color": [dim], "linestyle": [dim]}, cycles={"color": colours, "linestyle": dashes},
+        width=8.2, height=4.15,
+    )  # fmt: skip
+    x = drawn[time].to_numpy()
+    for target, _ in panels:
+        panels.backend.xlabel(str(time), target)
+        panels.backend.ylabel(SHOWN[show], target)
+        if panels.is_matplotlib:
+            target.set_xlim(x[0], x[-1])
+            target.grid(color="#dddddd", linewidth=0.6)
+            target.set_axisbelow(True)
+            without_box(target)
+    looks: dict[str, dict[str, Any]] = {"area": {"edgecolor": "white", "linewidth": 0.5}}
+    if show != "best":
+        looks = {"band": {"alpha": 0.15}, "line": {"width": 1.8}}
+    if not panels.is_matplotlib:
+        looks |= {"area": {}} if show == "best" else {}
+    for visual, style in looks.items():
+        if (given := get_visual_kwargs(visuals, visual)) is False:
+            continue
+        aes = panels.drawn.aes_set
+        mapped = aes.intersection(
+            aes_by_visuals.get(visual, aes if visual == "line" else {"color"})
+        )
+        values = xr.concat([drawn["low"], drawn["mean"], drawn["high"]], "end").rename(var_name)
+        panels.drawn.map(
+            _line if visual == "line" else _band, visual, data=values.to_dataset(), x=x,
+            ignore_aes=aes - mapped,
+            **{key: value for key, value in (style | given).items() if key not in mapped},
+        )  # fmt: skip
+    for target, _ in panels:
+        if show == "best":
+            panels.backend.ylim((0, 1), target)
+        elif show == "rank":
+            low, high = float(drawn["low"].min()), float(drawn["high"].max())
+            panels.backend.ylim((high + 0.2, low - 0.2), target)
+            if panels.is_matplotlib:
+                target.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if show == "best" and panels.is_matplotlib and "area" in panels.drawn.viz:
+        for k, name in enumerate(names):  # repeated colours are hatched
+            for area in np.ravel(panels.drawn.viz["area"][var_name].sel({dim: name}).to_numpy()):
+                area.set_hatch(HATCHES[min(k // len(COLOURS), len(HATCHES) - 1)])
+    if (look := get_visual_kwargs(visuals, "title")) is not False:
+        panels.title(**look)
+    if visuals.get("legend", True) is False:
+        return panels.pc
+    handles = _handles(panels, used, show)
     notes = [] if show == "best" else [f"mean and {100 * ci_prob:g}% interval"]
     notes += [f"{len(names)} of {len(labels)} {dim}s"] if len(names) < len(labels) else []
     panels.legend(handles, "; ".join(notes), ncols=4)
-    if not panels.is_new:
-        ax.legend(handles=handles, title="; ".join(notes), fontsize=8, frameon=False)
+    if not panels.is_new and panels.is_matplotlib:
+        for target, _ in panels:
+            target.legend(handles=handles, title="; ".join(notes), fontsize=8, frameon=False)
     return panels.pc
+
+
+def _summary(draws: xr.DataArray, time: Hashable, show: str, ci_prob: float) -> xr.Dataset:
+    """Summarise draws (sample, time, item): mean place, share of first places, and an interval.
+
+    Absent items have NaN, and no share.
+    """
+    values = draws.to_numpy()
+    ranks = _ranks(values)
+    with np.errstate(invalid="ignore"):
+        place = ranks.mean(axis=0)
+        best = np.where(np.isnan(place), 0.0, (ranks == 1).mean(axis=0))
+    shown = values if show == "utility" else ranks
+    ends = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    low, high = np.quantile(shown, ends, axis=0)
+    found = {"place": place, "share": best, "low": low, "mean": shown.mean(axis=0), "high": high}
+    dims = draws.dims[1:]
+    labels = {d: draws[d].to_numpy() for d in dims}
+    return xr.Dataset({name: (dims, x) for name, x in found.items()}, labels)
+
+
+def _shown(table: xr.Dataset, names: pd.Index, dim: str, show: str) -> xr.Dataset:
+    """Return the ends and the mean of the items to draw; of shares, the ends of stacked areas."""
+    some = table.sel({dim: names})
+    if show != "best":
+        return some[["low", "mean", "high"]]
+    share = some["share"]
+    rest = (1 - share.sum(dim)).clip(0, 1)
+    if float(rest.max()) > 0.005:
+        share = xr.concat([share.astype(float), rest.assign_coords({dim: REST})], dim)
+    top = share.cumsum(dim).assign_coords({dim: share[dim]})
+    return xr.Dataset({"low": top - share, "mean": top, "high": top})
+
+
+def _line(da: xr.DataArray, target: Any, x: Any, **look: Any) -> Any:
+    """Draw the mean of one item where it is present."""
+    mean = da.isel(end=1).to_numpy()
+    present = ~np.isnan(mean)
+    return backend_from_object(target).line(x[present], mean[present], target, **look)
+
+
+def _band(da: xr.DataArray, target: Any, x: Any, **look: Any) -> Any:
+    """Fill between the ends of one item where it is present."""
+    low, high = da.isel(end=0).to_numpy(), da.isel(end=2).to_numpy()
+    present = ~np.isnan(low)
+    draw = backend_from_object(target).fill_between_y
+    return draw(x[present], low[present], high[present], target, **look)
+
+
+def _handles(panels: Panels, names: Any, show: str) -> list[Artist]:
+    """Return the legend: the colours and dashes of the items."""
+    aes = panels.drawn.aes
+    found = {
+        name: aes[name].dataset["mapping"].to_series().to_dict()
+        for name in ("color", "linestyle")
+        if name in aes.children
+    }
+    handles: list[Artist] = []
+    for k, name in enumerate(names):
+        text, colour = short_name(name, 24), found.get("color", {}).get(name, "black")
+        if show == "best":
+            hatch = HATCHES[min(k // len(COLOURS), len(HATCHES) - 1)] if name != REST else ""
+            handles.append(Patch(facecolor=colour, edgecolor="white", hatch=hatch, label=text))
+        else:
+            dash = found.get("linestyle", {}).get(name, "-")
+            handles.append(Line2D([], [], linewidth=2.5, label=text, color=colour, linestyle=dash))
+    return handles
 
 
 def _draws(
@@ -157,40 +278,3 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
         if present.any():
             ranks[:, t, present] = ranks_of(np.ascontiguousarray(values[:, t, present]))
     return ranks
-
-
-def _lines(
-    panels: Panels, ax: Axes, x: Any, drawn: Any, names: pd.Index, ci_prob: float
-) -> list[Artist]:
-    """Draw means and bands of the items (draws, times, items); return the legend."""
-    lines, bands = [], []
-    handles: list[Artist] = []
-    for k, name in enumerate(names):
-        colour, dash = COLOURS[k % len(COLOURS)], DASHES[k // len(COLOURS) % len(DASHES)]
-        present = ~np.isnan(drawn[0, :, k])
-        some = drawn[:, present, k]
-        low, high = np.quantile(some, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
-        look: dict[str, Any] = {"color": colour, "linestyle": dash}
-        bands.append(ax.fill_between(x[present], low, high, color=colour, alpha=0.15, linewidth=0))
-        lines += ax.plot(x[present], some.mean(axis=0), linewidth=1.8, **look)
-        handles.append(Line2D([], [], linewidth=2.5, label=short_name(name, 24), **look))
-    panels.keep("lines", lines)
-    panels.keep("bands", bands)
-    return handles
-
-
-def _areas(panels: Panels, ax: Axes, x: Any, shares: Any, names: pd.Index) -> list[Artist]:
-    """Stack the shares (times, items) and the remaining share; return the legend."""
-    texts = [short_name(name, 24) for name in names]
-    colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
-    rest = np.clip(1 - shares.sum(axis=1), 0, 1)
-    if rest.max() > 0.005:
-        shares = np.column_stack([shares, rest])
-        texts, colours = [*texts, "all others"], [*colours, OTHERS]
-    look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5}
-    areas = ax.stackplot(x, shares.T, colors=colours, labels=texts, **look)
-    for k, area in enumerate(areas[: len(names)]):  # repeated colours are hatched
-        area.set_hatch(HATCHES[min(k // len(COLOURS), len(HATCHES) - 1)])
-    ax.set_ylim(0, 1)
-    panels.keep("areas", areas)
-    return [*areas]

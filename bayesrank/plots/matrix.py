@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from arviz import PlotCollection
+from arviz_base.validate import validate_dict_argument
+from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_hex
 from matplotlib.image import AxesImage
 
-from bayesrank.plots.panels import Panels, items_shown, short_name
+from bayesrank.plots.panels import Panels, items_shown, models_of, short_name, side_by_side
 from bayesrank.plots.rows import rank_ticks
 from bayesrank.results import place_probability, win_probability
 
@@ -38,6 +40,8 @@ def plot_places(
     coords: Mapping[str, Any] | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the probability of every place for every item, best mean rank on top.
@@ -48,8 +52,12 @@ def plot_places(
 
     Parameters
     ----------
-    data, var_name, dim, coords, max_items, plot_collection, **pc_kwargs
-        As in `plot_ranks`. The columns end with the last place of any item shown.
+    data, var_name, dim, coords, max_items, plot_collection, backend, **pc_kwargs
+        As in `plot_ranks`. The columns end with the last place of any item shown. Results of
+        several models get one panel per model. Only matplotlib has a colour bar.
+    visuals : mapping, optional
+        Options of the visuals places (the cells), numbers, ticklabels, title and colour_bar; False
+        omits a visual.
 
     Returns
     -------
@@ -71,8 +79,12 @@ def plot_places(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
-    found = place_probability(utility, var_name, dim=dim).rename(var_name).sel({dim: shown})
+    models = models_of(data)
+    given = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
+    _, facets, shown = given[0]
+    tables = [place_probability(u, var_name, dim=dim).sel({dim: shown}) for u, *_ in given]
+    found = side_by_side(tables, [*models]).rename(var_name).fillna(0.0)
+    facets = [d for d in found.dims if d not in (dim, "place")]
     found = found.transpose(*facets, dim, "place")
     possible = (found > 0).any([*facets, dim]).values
     found = found.isel(place=slice(int(np.flatnonzero(possible)[-1]) + 1))
@@ -83,15 +95,17 @@ def plot_places(
         "width": max(_inches(min(n_places, 25)), 2.6),
         "height": _inches(len(shown)) + 0.7,
     }
-    panels = Panels(
-        utility, facets, plot_collection, pc_kwargs, names=names, head=1.0, col_wrap=2, **size
-    )
+    size |= {"names": names, "head": 1.0, "col_wrap": 2, "backend": backend}
+    panels = Panels(found, facets, plot_collection, pc_kwargs, **size)
     colours = ScalarMappable(Normalize(0, _top(found)), PLACES)
     label = "Probability of the place (blank: in no draw)"
-    _draw(panels, "places", found.where(found > 0), names, colours, label, utility.sizes[dim])
-    for ax, _ in panels:
-        ax.set_xticks(rank_ticks(n_places, 5 if facets else 9))
-        ax.set_xlabel("Place (1 = best)")
+    ticks = rank_ticks(n_places, 5 if facets else 9)
+    columns = ticks, [*map(str, ticks)], {}
+    n_items = given[0][0].sizes[dim]
+    cells = found.where(found > 0)
+    _draw(panels, "places", cells, names, columns, colours, label, n_items, visuals)
+    for target, _ in panels:
+        panels.backend.xlabel("Place (1 = best)", target)
     return panels.pc
 
 
@@ -103,6 +117,8 @@ def plot_wins(
     coords: Mapping[str, Any] | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
+    backend: str | None = None,
+    visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
     """Plot the probability that the row's item beats the column's item, for every pair.
@@ -112,8 +128,8 @@ def plot_wins(
 
     Parameters
     ----------
-    data, var_name, dim, coords, max_items, plot_collection, **pc_kwargs
-        As in `plot_ranks`.
+    data, var_name, dim, coords, max_items, plot_collection, backend, visuals, **pc_kwargs
+        As in `plot_places`, with the visual wins.
 
     Returns
     -------
@@ -135,9 +151,14 @@ def plot_wins(
     ['a', 'b', 'c']
     >>> plt.close()
     """
-    utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
-    found = win_probability(utility.sel({dim: shown}), var_name, dim=dim).rename(var_name)
-    found = found.where(found[dim] != found[found.dims[-1]])
+    models = models_of(data)
+    given = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
+    _, facets, shown = given[0]
+    tables = [win_probability(u.sel({dim: shown}), var_name, dim=dim) for u, *_ in given]
+    other = tables[0].dims[-1]
+    found = side_by_side(tables, [*models]).rename(var_name)
+    facets = [d for d in found.dims if d not in (dim, other)]
+    found = found.where(found[dim] != found[other]).transpose(*facets, dim, other)
 
     names = [short_name(name) for name in shown]
     above = [short_name(name, LONGEST_ABOVE) for name in shown]
@@ -146,17 +167,13 @@ def plot_wins(
         "width": max(inches, 2.6),
         "height": inches + 0.08 * max(map(len, above)) + 0.4,
     }
-    panels = Panels(
-        utility, facets, plot_collection, pc_kwargs, names=names, head=1.0, col_wrap=2, **size
-    )
+    size |= {"names": names, "head": 1.0, "col_wrap": 2, "backend": backend}
+    panels = Panels(found, facets, plot_collection, pc_kwargs, **size)
     step = _step(len(shown))
-    for ax, _ in panels:
-        places = range(1, len(shown) + 1, step)
-        ax.set_xticks(places, above[::step], fontsize=9, rotation=90, parse_math=False)
-        ax.tick_params(axis="x", length=0)
+    columns = [*range(1, len(shown) + 1, step)], above[::step], {"rotation": 90}
     colours = ScalarMappable(Normalize(0, 1), WINS)
     label = "Probability that the row is better than the column"
-    _draw(panels, "wins", found, names, colours, label, utility.sizes[dim])
+    _draw(panels, "wins", found, names, columns, colours, label, given[0][0].sizes[dim], visuals)
     return panels.pc
 
 
@@ -187,44 +204,94 @@ def _draw(
     visual: str,
     values: xr.DataArray,
     names: Sequence[str],
+    columns: tuple[Sequence[int], Sequence[str], Mapping[str, Any]],
     colours: ScalarMappable,
     label: str,
     n_items: int,
+    visuals: Mapping[str, Any] | None,
 ) -> None:
-    """Draw a matrix in every panel, with rows from the top and columns from 1."""
+    """Draw a matrix in every panel, with rows from the top and columns from 1.
+
+    `columns` holds the places of the names above, these names, and their look.
+    """
+    known = (visual, "numbers", "ticklabels", "title", "colour_bar")
+    given = validate_dict_argument(visuals, valid_keys=known)
+    look = {name: get_visual_kwargs(given, name) for name in known}
     step, images = _step(len(names)), []
-    for where, (ax, first) in zip(panels.selections, panels, strict=True):
-        images.append(_image(ax, values.sel(where), colours))
-        # A "$" in a name does not start mathematics.
-        ax.set_yticks(range(0, len(names), step), names[::step], fontsize=9, parse_math=False)
-        ax.tick_params(axis="y", length=0, labelleft=first)
-        ax.xaxis.set_label_position("top")
-        ax.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
-    panels.keep(visual, images, panels.facets)
-    panels.title()
+    rows, (places, above, turned) = range(0, len(names), step), columns
+    ticks: dict[str, Any] = {"size": 9}
+    if panels.is_matplotlib:  # a "$" in a name does not start mathematics
+        ticks["parse_math"] = False
+    for where, (target, first) in zip(panels.selections, panels, strict=True):
+        cells = values.sel(where)
+        if look[visual] is not False:
+            draw = _image if panels.is_matplotlib else _cells
+            images.append(draw(panels, target, cells, colours, look[visual]))
+        panels.backend.xlim((0.5, cells.shape[1] + 0.5), target)
+        panels.backend.ylim((len(names) - 0.5, -0.5), target)
+        if look["ticklabels"] is False:
+            panels.backend.xticks([], [], target)
+            panels.backend.yticks([], [], target)
+        else:
+            style = ticks | look["ticklabels"]
+            shown = names[::step] if first or panels.is_matplotlib else [""] * len(rows)
+            panels.backend.yticks([*rows], shown, target, **style)
+            panels.backend.xticks(places, above, target, **style | turned)
+        if panels.is_matplotlib:
+            target.tick_params(axis="y", length=0, labelleft=first)
+            target.xaxis.set_label_position("top")
+            target.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False)
+            if turned:
+                target.tick_params(axis="x", length=0)
+    if images:
+        panels.keep(visual, images, panels.facets)
+    if look["title"] is not False:
+        panels.title(**look["title"])
 
     notes = [f"{len(names)} of {n_items} items"] if len(names) < n_items else []
     notes += [f"one in {step} has a name"] if step > 1 else []
-    beyond = "max" if float(values.max()) > colours.get_clim()[1] else "neither"
-    air = 0.2 / panels.figure.get_size_inches()[1]
-    look: dict[str, Any] = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": air}
-    bar = panels.figure.colorbar(colours, ax=[ax for ax, _ in panels], extend=beyond, **look)
-    bar.set_label("\n".join([label, "; ".join(notes)]).strip(), fontsize=10)
-    bar.outline.set_visible(False)
-    panels.keep("colour_bar", bar)
-    if max(values.shape[-2:]) <= NUMBERED:
-        panels.figure.draw_without_rendering()  # to compute the sizes of the cells
-        for where, (ax, _) in zip(panels.selections, panels, strict=True):
-            _write_numbers(ax, values.sel(where), colours)
+    text = "\n".join([label, "; ".join(notes)]).strip()
+    if panels.is_matplotlib and look["colour_bar"] is not False:
+        beyond = "max" if float(values.max()) > colours.get_clim()[1] else "neither"
+        air = 0.2 / panels.figure.get_size_inches()[1]
+        style = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": air, **look["colour_bar"]}
+        axes = [ax for ax, _ in panels]
+        bar = panels.figure.colorbar(colours, ax=axes, extend=beyond, **style)
+        bar.set_label(text, fontsize=10)
+        bar.outline.set_visible(False)
+        panels.keep("colour_bar", bar)
+    elif not panels.is_matplotlib:
+        for target, _ in panels:
+            panels.backend.ylabel(text, target)
+    if max(values.shape[-2:]) <= NUMBERED and look["numbers"] is not False:
+        if panels.is_matplotlib:
+            panels.figure.draw_without_rendering()  # to compute the sizes of the cells
+        for where, (target, _) in zip(panels.selections, panels, strict=True):
+            _write_numbers(panels, target, values.sel(where), colours, look["numbers"])
 
 
-def _image(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> AxesImage:
+def _cells(
+    panels: Panels, target: Any, values: xr.DataArray, colours: ScalarMappable, look: Any
+) -> Any:
+    """Draw one rectangle per cell, for backends without images."""
+    found = values.to_numpy()
+    return [
+        panels.backend.fill_between_y(
+            [j + 0.5, j + 1.5], [i - 0.5] * 2, [i + 0.5] * 2, target,
+            color=to_hex(colours.to_rgba(found[i, j])), **look,
+        )
+        for i, j in np.argwhere(np.isfinite(found)).tolist()
+    ]  # fmt: skip
+
+
+def _image(
+    panels: Panels, ax: Axes, values: xr.DataArray, colours: ScalarMappable, look: Any
+) -> AxesImage:
     """Draw the cells of one panel, and lines between them."""
     n_rows, n_columns = values.shape
     image = ax.imshow(
         np.ma.masked_invalid(values.values),
-        cmap=colours.cmap,
-        norm=Normalize(*colours.get_clim()),
+        **{"cmap": colours.cmap, "norm": Normalize(*colours.get_clim()), **look},
         aspect="auto",
         extent=(0.5, n_columns + 0.5, n_rows - 0.5, -0.5),
     )
@@ -238,17 +305,24 @@ def _image(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> AxesImage
     return image
 
 
-def _write_numbers(ax: Axes, values: xr.DataArray, colours: ScalarMappable) -> None:
+def _write_numbers(
+    panels: Panels, target: Any, values: xr.DataArray, colours: ScalarMappable, given: Any
+) -> None:
     """Write the probability into every cell, dark on light or light on dark."""
-    cell = ax.get_window_extent().width / ax.figure.dpi / values.shape[1]
-    size = min(9.0, 72 * cell / 3)  # room for four characters
+    size = 9.0
+    if panels.is_matplotlib:
+        cell = target.get_window_extent().width / target.figure.dpi / values.shape[1]
+        size = min(size, 72 * cell / 3)  # room for four characters
     if size < SMALLEST:
         return
     for i, j in np.argwhere(np.isfinite(values.values)).tolist():
         p = float(values[i, j])
         bright = colours.to_rgba(np.array([p]))[0, :3] @ [0.299, 0.587, 0.114]
-        look: dict[str, Any] = {"color": "black" if bright > 0.5 else "white", "fontsize": size}
-        ax.text(1 + j, i, _cell_text(p), ha="center", va="center", **look)
+        look = {"color": "black" if bright > 0.5 else "white", "size": size, **given}
+        align = {"horizontal_align": "center", "vertical_align": "center"}
+        if not panels.is_matplotlib:
+            align["vertical_align"] = "middle"
+        panels.backend.text(1 + j, i, _cell_text(p), target, **align, **look)
 
 
 def _cell_text(p: float) -> str:

@@ -24,9 +24,11 @@ __all__ = [
     "items_shown",
     "labels_of",
     "legend_above",
+    "models_of",
     "selected",
     "selections",
     "short_name",
+    "side_by_side",
 ]
 
 LONGEST_NAME = 48  # most characters of a name; the middle of longer names is omitted
@@ -94,13 +96,10 @@ class Panels:
         across = min(n, settings["col_wrap"] or ceil(sqrt(n)))
         margin = 0.08 * max(map(len, names), default=0) + 0.3
         inches = max(7.5, margin + max(5.0, width * across)), head + height * ceil(n / across)
-        backend = settings.pop("backend", backend)
-        backend = backend or (rcParams["plot.backend"] if aes else "matplotlib")
+        backend = settings.pop("backend", backend) or rcParams["plot.backend"]
         look = {"figsize": inches, **settings.pop("figure_kwargs", {})}
         if backend == "matplotlib":
             look.setdefault("layout", "constrained")
-        elif not aes:
-            raise ValueError(f"`backend` is {backend!r}; only 'matplotlib' is supported.")
         mapped = settings.pop("aes", {})
         aes |= mapped
         cycles = {name: values for name, values in cycles.items() if name not in mapped}
@@ -168,7 +167,7 @@ def _fitting(
             f"`plot_collection` is given together with options for a new one "
             f"({', '.join(options)}). Give only one of them."
         )
-    needed = backend or "matplotlib"
+    needed = backend or given.backend
     if given.backend != needed or set(given.facet_dims) != set(facets):
         raise ValueError(
             f"`plot_collection` has the backend {given.backend!r} and panels by "
@@ -202,6 +201,18 @@ def labels_of(values: xr.DataArray, dim: Hashable) -> pd.Index:
         twice = labels[labels.duplicated()][0]
         raise ValueError(f"{dim!r} has the label {twice!r} twice; rename one of them.")
     return labels
+
+
+def models_of(data: Any) -> dict[Any, Any]:
+    """Return results by model; the name of a single model is None."""
+    return data if isinstance(data, dict) else {None: data}
+
+
+def side_by_side(found: Sequence[Any], models: Sequence[Any]) -> Any:
+    """Return arrays or tables with the dim "model"; a single one without a name stays as it is."""
+    if models == [None]:
+        return found[0]
+    return xr.concat(found, pd.Index(models, name="model"), join="outer")
 
 
 def facets_of(values: xr.DataArray, dim: str) -> list[Hashable]:

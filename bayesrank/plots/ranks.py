@@ -14,7 +14,7 @@ from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import Panels, items_shown, short_name
+from bayesrank.plots.panels import Panels, items_shown, models_of, short_name, side_by_side
 from bayesrank.plots.rows import (
     COLOURS,
     INTERVALS,
@@ -141,13 +141,13 @@ def plot_ranks(
     stats = validate_dict_argument(stats, valid_keys=INTERVALS)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
     options |= {"dim": dim, "top": 1, "prior_sd": prior_sd}
-    models = data if isinstance(data, dict) else {None: data}
+    models = models_of(data)
     found = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
     utility, facets, shown = found[0]
 
     tables = [rank_summary(u, ci_prob=ci_prob, **options).to_xarray() for u, *_ in found]
     halves = [rank_summary(u, ci_prob=0.5, **options).to_xarray() for u, *_ in found]
-    everyone, half = (_side_by_side(one, [*models]) for one in (tables, halves))
+    everyone, half = (side_by_side(one, [*models]) for one in (tables, halves))
     everyone["status"] = _status(everyone, dim)
     thin, thick = everyone.sel({dim: shown}), half.sel({dim: shown})
     # An interval of one rank has no length; extend it on either side so that it is visible.
@@ -211,13 +211,6 @@ def plot_ranks(
     lines_text = f"mean, 50% and {100 * ci_prob:g}% interval{at_once}"
     explain(panels, "Rank (1 = best)", lines_text, handles, count)
     return panels.pc
-
-
-def _side_by_side(tables: Sequence[xr.Dataset], models: Sequence[Any]) -> xr.Dataset:
-    """Return the tables with the dim "model"; a single table without a name stays as it is."""
-    if models == [None]:
-        return tables[0]
-    return xr.concat(tables, pd.Index(models, name="model"), join="outer")
 
 
 def _status(summary: xr.Dataset, dim: str) -> xr.DataArray:

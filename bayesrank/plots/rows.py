@@ -118,10 +118,10 @@ def draw_intervals(
         kwargs = get_visual_kwargs(visuals, name)
         if kwargs is False:
             continue
-        of_markers = (
+        marker_aes = (
             set() if name == "point_estimate" else {"marker", "size", "facecolor", "edgecolor"}
         )
-        mapped = pc.aes_set.intersection(aes_by_visuals.get(name, pc.aes_set - of_markers))
+        mapped = pc.aes_set.intersection(aes_by_visuals.get(name, pc.aes_set - marker_aes))
         if "color" not in mapped:
             look["color"] = OTHER
         draw = scatter_x if name == "point_estimate" else _lines

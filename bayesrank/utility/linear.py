@@ -103,7 +103,7 @@ def part_worths(
             worth = pm.Normal(var_name, 0, scale / unit, dims="feature")
             return px.as_xtensor(x @ worth, dims=("ranking", "slot"))
         mean = pm.Normal(f"{var_name}_mean", 0, scale / unit, dims="feature")
-        own = pm.Normal(f"{var_name}_offset", 0, 1, dims=("ranker", "feature"))
+        offset = pm.Normal(f"{var_name}_offset", 0, 1, dims=("ranker", "feature"))
         if correlated:
             prior = pm.HalfNormal.dist(spread / unit, shape=len(unit))
             root, correlation, spreads = pm.LKJCholeskyCov(
@@ -114,10 +114,10 @@ def part_worths(
             pm.Deterministic(
                 f"{var_name}_correlation", correlation, dims=("feature", "other_feature")
             )
-            own = own @ root.T
+            offset = offset @ root.T
         else:
-            own *= pm.HalfNormal(f"{var_name}_spread", spread / unit, dims="feature")
-        worth = pm.Deterministic(var_name, mean + own, dims=("ranker", "feature"))
+            offset *= pm.HalfNormal(f"{var_name}_spread", spread / unit, dims="feature")
+        worth = pm.Deterministic(var_name, mean + offset, dims=("ranker", "feature"))
         ranker = pm.Data(f"{var_name}_ranker", rankings.ranker_idx, dims="ranking")
         utility = pt.sum(x * worth[ranker][:, None, :], axis=-1)
         return px.as_xtensor(utility, dims=("ranking", "slot"))

@@ -94,7 +94,7 @@ def plain_ballots(n_items: int, places: int, n_rankers: int, each: int = 1) -> C
 
 
 def few_winners(rng: Rng) -> Any:
-    """Check 24 races of 20 drivers, three of whom win nearly all."""
+    """Check 24 races of 20 drivers; three drivers win nearly all of them."""
     utility = np.linspace(1.5, -1.5, 20)
     ballots = ballots_of(utility, 20, 20, 24, 1, rng)
     best = np.arange(3)

@@ -79,6 +79,7 @@ def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **mo
     """Observe the rankings; their weights carry beta, which minibatches then keep."""
     kind = more.pop("kind")
     more["utility_dims"] = ("ranking", "slot")
+    pm.Data("y_weight", rankings.weight, dims="ranking")  # takes the place of the weights of y
     kind("y", utility, observed=rankings, total_size=rankings.n_rankings, **more)
     pm.set_data({"y_weight": float(beta.get_value()) * rankings.weight})
 

@@ -11,6 +11,7 @@ import pytest
 from pymc.logprob.utils import ParameterValueError
 
 import bayesrank as br
+from tests.builders import stored
 from tests.cases import BACKENDS
 from tests.oracles import gradient
 
@@ -53,8 +54,7 @@ def test_interactions_have_one_number_per_pair_and_the_sum_of_the_composite(rng)
     numeric = gradient(total, x)
     np.testing.assert_allclose(slope, numeric, atol=1e-8)
     assert model.named_vars_to_dims["y"] == ("triple",)
-    names = ("y_user", "y_positive", "y_negative")
-    triples = np.stack([model[n].get_value() for n in names])
+    triples = np.stack([stored(model, part) for part in ("user", "positive", "negative")])
     np.testing.assert_array_equal(triples[:, np.lexsort(triples[::-1])], [u, i, j])
 
 

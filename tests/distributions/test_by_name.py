@@ -13,6 +13,7 @@ import pytest
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
 from bayesrank.distributions import observed
+from tests.builders import stored
 from tests.oracles import partition_logp
 from tests.oracles import weak_order_logp as sum_over_orderings
 
@@ -196,7 +197,7 @@ def test_new_rankings_of_other_items_or_rankers_are_refused_and_nothing_is_chang
     with pytest.raises(ValueError, match=r"have no rankers. Read them with rankers= of"):
         br.set_observed("y", nobody, model=model)
     assert list(model.coords["item"]) == ["a", "b", "c"]
-    np.testing.assert_array_equal(model["y_ranks"].get_value(), TWO.ranks)
+    np.testing.assert_array_equal(stored(model, "ranks"), TWO.ranks)
 
 
 def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
@@ -206,7 +207,7 @@ def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
     with pytest.raises(ValueError, match=r"^The model stores the season of the data of 'y', but "):
         br.set_observed("y", TWO.subset([1]), model=model)
     br.set_observed("y", grouped.subset([1]), model=model)
-    np.testing.assert_array_equal(model["y_season"].get_value(), [1])
+    np.testing.assert_array_equal(stored(model, "season"), [1])
 
 
 def test_what_seasons_share_is_evaluated_once_and_seasons_apart():
@@ -229,7 +230,7 @@ def test_utilities_gathered_outside_of_the_model_cannot_follow():
     message = (
         r"^The utility of 'y' has one entry per slot of the original rankings, and does not "
         r"depend on the new data\. Give one per item, or gather it by "
-        r"model\['y_item'\], which set_observed "
+        r"a pm\.Data named 'y_item', which set_observed "
     )
     for new in (TWO, TWO.subset([0])):
         with pytest.raises(ValueError, match=message):

@@ -282,8 +282,8 @@ def test_new_rankings_take_the_place_of_the_observed_ones(unit):
     br.set_observed("y", others, model=model)
     same = others.reindex({"item": BY_RANKER.items})
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(unit, rankings=same), atol=1e-9)
-    with pytest.raises(ValueError, match="is one part of the observed data"):
-        model.set_data("y_ranks", others.ranks[::-1])
+    with pytest.raises(ValueError, match=r"^'y_data' holds observed data"):
+        model.set_data("y_data", model["y_data"].get_value() + 1)
 
 
 def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():

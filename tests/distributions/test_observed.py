@@ -8,10 +8,13 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pymc.model.transform.optimization import freeze_dims_and_data
+from pymc.model_graph import ModelGraph, NodeType
 
 import bayesrank as br
+from bayesrank.inference.approximation.modes import kept_of
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
+from tests.builders import stored
 from tests.cases import RANKINGS
 from tests.oracles import each_ranking, gradient
 from tests.oracles import weak_order_logp as sum_over_orderings
@@ -110,7 +113,7 @@ def test_a_model_in_a_model_prefixes_the_names():
     with pm.Model(name="season") as model:
         utility = pm.Flat("utility", shape=6)
         br.PlackettLuce("y", utility, observed=RANKINGS)
-    assert {"season::y", "season::y_ranks", "season::y_item"} <= set(model.named_vars)
+    assert set(model.named_vars) == {"season::utility", "season::y", "season::y_data"}
     slope = model.compile_dlogp()
     assert StageTotal in ops(slope)
     np.testing.assert_allclose(
@@ -142,23 +145,22 @@ def test_new_rankings_are_used_by_what_is_compiled():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_no_family_lets_a_part_of_its_data_be_replaced_alone(name):
+def test_a_model_shows_one_node_of_data_for_each_likelihood(name):
     family = FAMILIES[name]()
     model = family.observed(family.data)
-    others = {"y_weight", "y_outcomes", "y_components"}  # weights may change, the rest is no data
-    parts = [x for x in model.data_vars if x.name.startswith("y_") and x.name not in others]
-    assert parts
-    for part in parts:
-        other = part.get_value() + 1
-        message = f"^'{part.name}' is one part of the observed data, and pm.set_data cannot"
-        if other.size:
-            with pytest.raises(ValueError, match=message):
-                pm.set_data({part.name: other}, model=model)
+    shown = [line.split(" = ")[0].strip() for line in model.str_repr().splitlines() if "=" in line]
+    nodes = [x.var.name for x in ModelGraph(model).nodes() if x.node_type == NodeType.DATA]
+    assert shown == nodes == ["y_data"]
+    other = model["y_data"].get_value() + 1
+    with pytest.raises(ValueError, match=r"^'y_data' holds observed data, and pm\.set_data"):
+        pm.set_data({"y_data": other}, model=model)
 
 
 def test_weights_of_slots_set_by_hand_are_used():
-    model = model_of("slot")
-    with model:
+    with pm.Model(coords=RANKINGS.coords) as model:
+        pm.Data("y_weight", RANKINGS.weight, dims="ranking")
+        utility = pm.Flat("utility", dims="item")
+        br.PlackettLuce("y", utility[RANKINGS.item], observed=RANKINGS)
         pm.set_data({"y_weight": np.ones(6)})
     logp = model.compile_logp(sum=False)
     np.testing.assert_allclose(
@@ -194,7 +196,7 @@ def test_a_total_size_does_not_hide_what_is_observed():
     br.set_observed("y", other, model=model)
     exact = 18 / 3 * exact_logp(UTILITY, other).sum()
     assert float(logp(at(UTILITY))) == pytest.approx(exact, abs=1e-7)
-    assert model["y_outcomes"].get_value().tolist() == [3]
+    assert stored(model, "weight").tolist() == other.weight.tolist()
 
 
 def test_data_that_stand_in_the_model_are_used_and_follow():
@@ -232,9 +234,10 @@ BY_RANKER = br.Rankings.from_orderings(
 
 
 def data_of(model, part):
-    dims = model.named_vars_to_dims[part]
-    values = model[part].get_value().tolist()
-    return dict(zip(model.coords[dims[0]], values, strict=True))
+    found = kept_of(model, part[0]).constant[part]
+    return dict(
+        zip(found[found.dims[0]].to_numpy().tolist(), found.to_numpy().tolist(), strict=True)
+    )
 
 
 def test_results_know_who_ranked_and_what():

@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from tests.builders import stored
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,
@@ -113,7 +114,7 @@ def test_what_random_counts_are_worth_is_known_to_the_results():
         br.set_observed("y", counts, model=model)
         at_random = POINT | {"adherence": np.zeros_like(POINT["adherence"])}
         expected = model.compile_logp(sum=False)(at_random)[-1]
-        np.testing.assert_allclose(model["y_at_random"].get_value(), expected, rtol=1e-12)
+        np.testing.assert_allclose(stored(model, "at_random"), expected, rtol=1e-12)
 
 
 def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
@@ -131,18 +132,19 @@ def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
     with pytest.raises(ValueError, match="'y' has 4 adherences, but the new counts have 2 rankers"):
         br.set_observed("y", fewer, model=model)
     assert logp(POINT) == before
-    np.testing.assert_array_equal(model["y_net"].get_value(), PAIRS.net())
+    np.testing.assert_array_equal(stored(model, "net"), PAIRS.net())
 
 
 def test_what_the_outcomes_are_follows_the_counts():
     model = model_of()
     label = "counts of ordered pairs given their sum"
-    assert list(model.coords["y_outcome"]) == [label]
+    assert br.declare_outcomes("y", model=model) == label
     br.set_observed("y", PAIRS.weighted(0.5), model=model)
-    assert list(model.coords["y_outcome"]) == ["nothing: evidence weights make a pseudo-likelihood"]
+    pseudo = "nothing: evidence weights make a pseudo-likelihood"
+    assert br.declare_outcomes("y", model=model) == pseudo
     br.set_observed("y", PAIRS.subset(rankers=["w", "z"]), model=model)
-    assert list(model.coords["y_outcome"]) == [label]
-    assert model["y_outcomes"].get_value().tolist() == [2]
+    assert br.declare_outcomes("y", model=model) == label
+    assert len(stored(model, "weight")) == 2
 
 
 def test_net_counts_that_are_not_the_observed_have_no_probability():

@@ -8,7 +8,9 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
+from bayesrank.distributions.observed import data_dims
 from bayesrank.likelihoods.ops.with_sum import WithSum
+from tests.builders import stored
 from tests.distributions.pair_examples import (
     FAMILIES,
     MATCHES,
@@ -357,16 +359,16 @@ def test_judges_and_groups_are_data_with_their_labels_and_matches():
     pairs = pairs_of()
     model = pairs_model("Davidson", pairs)
     for group, labels in {"judge": ["u", "v"], "kind": ["x", "y"]}.items():
-        assert model.named_vars_to_dims[f"y_{group}"] == ("pair",)
-        np.testing.assert_array_equal(model[f"y_{group}"].get_value(), pairs.group_idx(group))
-        assert model.named_vars_to_dims[f"y_{group}_matches"] == (group,)
+        assert data_dims(model, "y")[f"y_{group}"] == ("pair",)
+        np.testing.assert_array_equal(stored(model, group), pairs.group_idx(group))
+        assert data_dims(model, "y")[f"y_{group}_matches"] == (group,)
         assert list(model.coords[group]) == labels
     column = {"judge": "who", "kind": "kind"}
     for group, name in column.items():
         played = MATCHES.groupby(name)[["first", "second", "tie"]].sum().sum(axis=1)
-        assert model[f"y_{group}_matches"].get_value().tolist() == played.tolist()
-    assert model["y_item_matches"].get_value().tolist() == [26, 20, 15, 9]
-    assert model.named_vars_to_dims["y_item_matches"] == ("item",)
+        assert stored(model, f"{group}_matches").tolist() == played.tolist()
+    assert stored(model, "item_matches").tolist() == [26, 20, 15, 9]
+    assert data_dims(model, "y")["y_item_matches"] == ("item",)
 
 
 # What is refused
@@ -427,7 +429,7 @@ def test_groups_have_any_other_name(group):
         br.BradleyTerry("y", utility, adherence=own, observed=pairs)
     lead = adherence[pairs.group_idx(group)] * (utility[pairs.first] - utility[pairs.second])
     np.testing.assert_allclose(pointwise(model, {}), -np.log1p(np.exp(-lead)), rtol=1e-12)
-    (dim,) = model.named_vars_to_dims[f"y_{group}_matches"]
+    (dim,) = data_dims(model, "y")[f"y_{group}_matches"]
     assert [*model.coords[dim]] == ["x", "y", "z"]
 
 
@@ -461,8 +463,8 @@ def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
     np.testing.assert_allclose(slope(point), fresh.compile_dlogp()(point), atol=1e-12)
     assert list(model.coords["pair"]) == list(pairs.labels)
     assert list(model.coords["judge"]) == list(pairs.judges)
-    for name in ("y_judge", "y_judge_matches", "y_kind", "y_item_matches", "y_outcomes"):
-        np.testing.assert_array_equal(model[name].get_value(), fresh[name].get_value())
+    np.testing.assert_array_equal(model["y_data"].get_value(), fresh["y_data"].get_value())
+    assert model.coords["y_contents"] == fresh.coords["y_contents"]
     drawn = pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK)
     np.testing.assert_array_equal(drawn.sum(axis=1), pairs.counts.sum(axis=1))
 
@@ -483,7 +485,7 @@ def test_new_pairs_are_put_in_the_order_of_the_model():
 
 def test_new_pairs_that_do_not_fit_are_refused_before_anything_changes():
     model = pairs_model("BradleyTerry", order_effect="each")
-    before = model["y_counts"].get_value()
+    before = stored(model, "counts")
     plain = br.Pairs.from_matrix(np.ones((4, 4)) - np.eye(4), items=list("abcd"))
     cases = [
         (pairs_of(), "The pairs of 'y' have 9 ties"),
@@ -492,7 +494,7 @@ def test_new_pairs_that_do_not_fit_are_refused_before_anything_changes():
     for pairs, message in cases:
         with pytest.raises(ValueError, match=message):
             br.set_observed("y", pairs, model=model)
-    np.testing.assert_array_equal(model["y_counts"].get_value(), before)
+    np.testing.assert_array_equal(stored(model, "counts"), before)
 
 
 def test_new_pairs_of_other_items_or_numbers_are_refused():
@@ -514,7 +516,7 @@ def test_new_pairs_of_other_items_or_numbers_are_refused():
     for pairs, message in cases:
         with pytest.raises(ValueError, match=message):
             br.set_observed("y", pairs, model=model)
-    np.testing.assert_array_equal(model["y_counts"].get_value(), one.counts[:, :2])
+    np.testing.assert_array_equal(stored(model, "counts"), one.counts[:, :2])
 
 
 def test_values_that_are_not_the_observed_have_their_probability_too():

@@ -14,6 +14,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.inference import FitWarning, climb, find_MAP_many, objective
 from bayesrank.inference.validation import workers
+from tests.builders import stored
 
 N_ITEMS = 5
 
@@ -63,7 +64,7 @@ def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
 
 
 def test_the_model_is_not_changed(model, problems, fits):
-    assert model["y_item"].get_value().shape[0] == problems["query 0"].n_rankings
+    assert stored(model, "item").shape[0] == problems["query 0"].n_rankings
 
 
 def test_it_compiles_once(model, problems, fits, monkeypatch):

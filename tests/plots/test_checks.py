@@ -67,8 +67,9 @@ def test_lines_are_intervals_and_markers_what_was_observed():
     ax = axes_of(plot_ranking_checks(tree()), "top item")
     table = ranking_checks(tree()).loc["top item"]
     table = table.sort_values("observed", ascending=False, kind="stable")
-    lines, means, observed = ax.collections
-    ends = [path.vertices[:, 0].tolist() for path in lines.get_paths()]
+    means, observed = ax.collections
+    (line,) = ax.lines
+    ends = np.reshape(line.get_xdata(), (-1, 3))[:, :2]
     np.testing.assert_allclose(ends, table[["low", "high"]])
     np.testing.assert_allclose(means.get_offsets()[:, 0], table["mean"])
     np.testing.assert_allclose(observed.get_offsets()[:, 0], table["observed"])

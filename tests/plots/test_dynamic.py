@@ -23,7 +23,7 @@ def draws():
 
 def test_lines_are_means_from_where_an_item_comes_in(draws):
     pc = br.plot_dynamic(draws.to_dataset())
-    lines = pc.viz["lines"].item() if pc.viz["lines"].ndim == 0 else list(pc.viz["lines"].values)
+    lines = list(pc.viz["line"]["utility"].values)
     of = {line.get_color(): line for line in lines}
     assert [len(line.get_xdata()) for line in lines] == [4, 4, 2]
     assert len(of) == 3
@@ -34,7 +34,7 @@ def test_lines_are_means_from_where_an_item_comes_in(draws):
 
 def test_ranks_are_among_those_that_are_there(draws):
     pc = br.plot_dynamic(draws, show="rank", coords={"item": ["a", "b"]})
-    a, b = pc.viz["lines"].values
+    a, b = pc.viz["line"]["utility"].values
     assert (b.get_ydata() >= 1).all()
     assert a.get_ydata()[0] < 1.1
     assert a.get_ydata()[3] >= 2
@@ -47,7 +47,7 @@ def test_areas_are_probabilities_to_be_best(draws):
     texts = [text.get_text() for text in pc.viz["legend"].item().get_texts()]
     assert texts[:1] == ["a"]
     assert set(texts) <= {"a", "c", "all others"}
-    top = pc.viz["areas"].values[-1].get_paths()[0].vertices[:, 1].max()
+    top = pc.viz["area"]["utility"].values[-1].get_paths()[0].vertices[:, 1].max()
     assert top == pytest.approx(1.0)
 
 

@@ -1,5 +1,7 @@
 """What every picture must do: names can be read, panels given are used, nothing else is changed."""
 
+import inspect
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -64,6 +66,13 @@ PLOTS = {
     "history": (plot_dynamic, histories),
 }
 MATRICES = ("places", "wins")
+SIDE_BY_SIDE = (*MATRICES, "membership", "history")  # one panel per model
+OMITTED = {
+    "places": ["places", "colour_bar"],
+    "wins": ["wins"],
+    "membership": ["probability", "legend"],
+    "history": ["line", "band", "legend"],
+}
 POSTERIORS = ("ranks", *MATRICES, "adherence")  # of which panels and items may be chosen
 ROWS = ("ranks", "adherence", "compare")
 
@@ -174,6 +183,23 @@ def test_panels_have_names_at_the_left_only_and_nothing_overlaps(name):
     assert plot(by_category(2, 3, of=data), plot_collection=given) is given
 
 
+@each_plot
+def test_it_follows_the_contract_of_arviz(name):
+    plot, data = PLOTS[name]
+    assert {"plot_collection", "backend", "visuals"} <= {*inspect.signature(plot).parameters}
+    assert plot(data(3), backend="none").backend == "none"
+    with pytest.raises(ValueError, match="stripes"):
+        plot(data(3), visuals={"stripes": False})
+    if name in SIDE_BY_SIDE:
+        pc = plot({"one": data(3), "two": data(3)}, visuals={"title": {"color": "red"}})
+        assert [ax.get_title(loc="left") for ax in pc.viz["plot"].values] == [
+            "model: one", "model: two",
+        ]  # fmt: skip
+    for visual in OMITTED.get(name, []):
+        pc = plot(data(3), visuals={visual: False})
+        assert visual not in pc.viz
+
+
 @each_posterior
 def test_bad_choices_raise_and_leave_no_figure(name):
     plot, data = PLOTS[name]
@@ -185,7 +211,6 @@ def test_bad_choices_raise_and_leave_no_figure(name):
         ({"coords": {what: ["b", "b"]}}, rf"^`coords\['{what}'\]` contains 'b' twice; name each"),
         ({"coords": {what: []}}, rf"^`coords\['{what}'\]` is empty; name each {what} to show once"),
         ({f"max_{what}s": 0}, rf"^`max_{what}s` is 0; it must be 1 or more\.$"),
-        *([({"backend": "plotly"}, "only 'matplotlib' is supported")] if name in MATRICES else []),
     ]:
         with pytest.raises(ValueError, match=message):
             plot(u, **options)

@@ -26,12 +26,12 @@ def memberships(p=P, names=("ann", "bob", "cy", "dan"), components=("sweet", "so
 def test_bars_are_probabilities_by_component_the_surest_first_and_the_own_component_at_the_bottom():
     pc = plot_components(memberships())
     assert names_of(axes_of(pc), "x") == ["bob", "cy", "dan", "ann"]
-    sweet, sour = pc.viz["probability"].to_numpy()
-    tops = {"sweet": sweet.get_data(), "sour": sour.get_data()}
-    np.testing.assert_allclose(tops["sweet"].values, [0.9, 0.6, 1.0, 1.0])
-    np.testing.assert_allclose(tops["sweet"].baseline, [0.0, 0.0, 1.0, 0.8])
-    np.testing.assert_allclose(tops["sour"].values, [1.0, 1.0, 1.0, 0.8])
-    np.testing.assert_allclose(tops["sour"].baseline, [0.9, 0.6, 0.0, 0.0])
+    bars = plot_components(memberships(), backend="none").viz["probability"]["probability"]
+    sweet, sour = bars.to_numpy()
+    np.testing.assert_allclose(sweet["y_top"][::2], [0.9, 0.6, 1.0, 1.0])
+    np.testing.assert_allclose(sweet["y_bottom"][::2], [0.0, 0.0, 1.0, 0.8])
+    np.testing.assert_allclose(sour["y_top"][::2], [1.0, 1.0, 1.0, 0.8])
+    np.testing.assert_allclose(sour["y_bottom"][::2], [0.9, 0.6, 0.0, 0.0])
 
 
 def test_the_legend_counts_who_is_most_probably_of_each_component():

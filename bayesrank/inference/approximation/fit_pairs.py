@@ -224,10 +224,10 @@ class _Counts:
         out[: self.n_items] = (utility - utility.mean()) * np.sqrt(1 + np.pi / 8 * utility.var())
         return out
 
-    def by_item(self, of_pairs: Floats) -> Floats:
+    def by_item(self, per_pair: Floats) -> Floats:
         """Sum over the pairs of each item: plus as the first item, minus as the second."""
         K = self.n_items
-        return np.bincount(self.first, of_pairs, K) - np.bincount(self.second, of_pairs, K)
+        return np.bincount(self.first, per_pair, K) - np.bincount(self.second, per_pair, K)
 
     def at(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Log density, gradient, and minus the Hessian."""

@@ -44,6 +44,8 @@ from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from bayesrank.schema import ITEM, Kept
+
 __all__ = [
     "Point",
     "adam",
@@ -56,6 +58,7 @@ __all__ = [
     "fixed_seed",
     "gradient_change",
     "join_inputs",
+    "kept_of",
     "newton",
     "objective",
     "one_blas_thread",
@@ -406,6 +409,14 @@ def data_groups(model: pm.Model) -> dict[str, xr.Dataset]:
     groups = {name: group for name, group in groups.items() if group}
     tree = az.from_dict(groups, coords=coords, dims=dims, sample_dims=[])
     return {str(name): group.to_dataset() for name, group in tree.children.items()}
+
+
+def kept_of(model: pm.Model, name: str) -> Kept:
+    """Read the data of a variable, in the form that its results will have."""
+    coords, _ = coords_and_dims_for_inferencedata(model)
+    items = {ITEM: coords[ITEM]} if ITEM in coords else {}
+    posterior = {"posterior": xr.Dataset(coords=items)}
+    return Kept(xr.DataTree.from_dict({**posterior, **data_groups(model)}), name)
 
 
 def compile_values(model: pm.Model, **options: Any) -> Callable[[Any], dict[str, NDArray[Any]]]:

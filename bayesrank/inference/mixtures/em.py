@@ -32,12 +32,12 @@ from pymc.blocking import DictToArrayBijection
 from pymc.pytensorf import join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
 
-from bayesrank.inference.approximation.modes import Point, climb, constrained
+from bayesrank.inference.approximation.modes import Point, climb, constrained, kept_of
 from bayesrank.inference.mixtures.conditionals import MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.likelihoods.mixture import component_probs, joint_logp
 from bayesrank.likelihoods.ops import stop_gradient
-from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURNS, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS
 
 __all__ = ["MixtureFit", "MixtureWarning", "component_probabilities", "fit_mixture"]
 
@@ -193,11 +193,11 @@ def fit_mixture(
     em = _compile(model, var_name, mode)
     rng = np.random.default_rng(random_seed)
     starts = [_memberships(mixture.scores, n_components, rng) for _ in range(n_starts)]
-    ends = [em.climb(members, mixture.scores) for members in starts]
+    ends = [em.climb(responsibilities, mixture.scores) for responsibilities in starts]
     heights = np.array([em.e_step(x)[0] for x in ends])
     order = np.argsort(-heights, kind="stable")
     x, heights = ends[order[0]], heights[order]
-    _, _, log_likelihood, members = em.e_step(x)
+    _, _, log_likelihood, responsibilities = em.e_step(x)
 
     point = DictToArrayBijection.rmap(em.start._replace(data=x))
     tree = constrained(model, em.start, x[None])
@@ -207,10 +207,10 @@ def fit_mixture(
         point=point,
         log_posterior=heights,
         n_reached=int((heights > heights[0] - SAME).sum()),
-        share=mixture.components.copy(data=members.sum(axis=0) / members.sum()),
+        share=mixture.components.copy(data=responsibilities.sum(axis=0) / responsibilities.sum()),
         log_likelihood=float(log_likelihood),
         n_parameters=x.size - sum(orders.n_redundant for orders in em.orders),
-        n_units=float(members.sum()),
+        n_units=float(responsibilities.sum()),
     )
     for doubt in _doubts(found, mixture, var_name, em.missing(x)):
         warnings.warn(doubt, MixtureWarning, stacklevel=2)
@@ -326,30 +326,28 @@ class _Mixture(NamedTuple):
 def _mixture(model: pm.Model, var_name: str) -> _Mixture:
     """Find a mixture, and the mean places of the items by unit."""
     name = model.name_for(var_name)
-    if name_of(name, COMPONENTS) not in model.named_vars:
+    kept = kept_of(model, name)
+    if COMPONENTS not in kept:
         known = sorted(rv.name for rv in model.observed_RVs)
         raise ValueError(
             f"The model has no Mixture named {var_name!r} that observes Rankings; it observes "
             f"{known}. Name the mixture in `var_name`."
         )
-    (dim,) = model.named_vars_to_dims[name_of(name, COMPONENTS)]
-    labels = np.asarray(model.coords[dim])
-    components = xr.DataArray(np.zeros(len(labels)), dims=dim, coords={dim: labels}, name="share")
+    share = xr.zeros_like(kept[COMPONENTS], dtype=float).rename("share")
     rows = model.named_vars_to_dims[name][0]
 
-    item, ranks = (model[name_of(name, part)].get_value() for part in (ITEM, RANKS))
+    item, ranks = (kept[part].to_numpy() for part in (ITEM, RANKS))
     used, n = ranks > 0, (ranks > 0).sum(axis=1, keepdims=True)
     # number of items above minus number of items below, without ties
     above = (ranks[:, :, None] > ranks[:, None, :]) & used[:, None, :]
     below = (ranks[:, :, None] < ranks[:, None, :]) & used[:, None, :]
     score = (below.sum(axis=2) - above.sum(axis=2)) / np.maximum(n - 1, 1)
-    by_ranker = name_of(name, TURNS) in model.named_vars
-    unit = model[name_of(name, RANKER)].get_value() if by_ranker else np.arange(len(ranks))
+    unit = kept[RANKER].to_numpy() if kept.is_by_ranker else np.arange(len(ranks))
     n_units = len(model.coords[rows])
     total = np.zeros((n_units, int(item.max()) + 1))
     np.add.at(total, (np.broadcast_to(unit[:, None], item.shape)[used], item[used]), score[used])
     often = np.bincount(unit, minlength=n_units)
-    return _Mixture(rows, components, total / np.maximum(often, 1)[:, None])
+    return _Mixture(rows, share, total / np.maximum(often, 1)[:, None])
 
 
 def _memberships(scores: Floats, n_components: int, rng: np.random.Generator) -> Floats:
@@ -386,19 +384,19 @@ class _Orders(NamedTuple):
         """Number of entries fixed by constraints: all but one per row."""
         return (self.where.stop - self.where.start) // self.shape[-1] * (self.shape[-1] - 1)
 
-    def start(self, x: Floats, members: Floats, scores: Floats) -> None:
+    def start(self, x: Floats, responsibilities: Floats, scores: Floats) -> None:
         """Start with the items in the order of their mean places in each component."""
         ranks = self._ranks(x)
         for row, component, *_ in self.components.rows:
             score = np.zeros(self.shape[-1])  # includes items after the last ranked one
-            score[: scores.shape[1]] = members[:, component] @ scores
+            score[: scores.shape[1]] = responsibilities[:, component] @ scores
             ranks[row, np.argsort(-score, kind="stable")] = np.arange(1, len(score) + 1)
         x[self.where] = ranks.ravel()
 
-    def climb(self, x: Floats, members: Floats) -> None:
+    def climb(self, x: Floats, responsibilities: Floats) -> None:
         """Replace each consensus by the best order for the members of its component."""
         ranks = self._ranks(x)
-        for conditional in self.components.weighted(members, np.asarray(self.alpha(x))):
+        for conditional in self.components.weighted(responsibilities, np.asarray(self.alpha(x))):
             conditional.climb(ranks[conditional.row])
         x[self.where] = ranks.ravel()
 
@@ -437,31 +435,31 @@ class _EM(NamedTuple):
 
     def e_step(self, x: Floats) -> tuple[Any, Floats, Any, Floats]:
         """Return the log posterior, its gradient, the log-likelihood and weighted memberships."""
-        height, _, slope, log_likelihood, members = self.both(self.nobody, True, x)
-        return height, slope, log_likelihood, members
+        height, _, slope, log_likelihood, responsibilities = self.both(self.nobody, True, x)
+        return height, slope, log_likelihood, responsibilities
 
-    def m_step(self, members: Floats, x: Floats) -> tuple[Any, Floats]:
+    def m_step(self, responsibilities: Floats, x: Floats) -> tuple[Any, Floats]:
         """Return Q of these memberships, and its gradient."""
-        _, q, slope, _, _ = self.both(members, False, x)
+        _, q, slope, _, _ = self.both(responsibilities, False, x)
         return q, slope
 
-    def climb(self, members: Floats, scores: Floats) -> Floats:
+    def climb(self, responsibilities: Floats, scores: Floats) -> Floats:
         """Climb to a mode from memberships and the items' mean places."""
         x = self.start.data.copy()
         for orders in self.orders:
-            orders.start(x, members, scores)
-        x = self.from_memberships(x, members, 10 * M_STEPS)
+            orders.start(x, responsibilities, scores)
+        x = self.from_memberships(x, responsibilities, 10 * M_STEPS)
         height = -np.inf
         for _ in range(EM_STEPS):
             before = height
-            height, _, _, members = self.e_step(x)
-            if not height - before > GAIN * len(members):
+            height, _, _, responsibilities = self.e_step(x)
+            if not height - before > GAIN * len(responsibilities):
                 break
-            x = self.from_memberships(x, members, M_STEPS)
+            x = self.from_memberships(x, responsibilities, M_STEPS)
         for _ in range(EM_STEPS if self.orders else RESTARTS):
-            before, _, _, members = self.e_step(x)
+            before, _, _, responsibilities = self.e_step(x)
             for orders in self.orders:
-                orders.climb(x, members)
+                orders.climb(x, responsibilities)
             x = climb(self.height, x, least_gain=1e-11, tolerance=np.inf)
             exchanged = [
                 orders.exchange(x, lambda x: float(self.height(x)[0])) for orders in self.orders
@@ -470,11 +468,11 @@ class _EM(NamedTuple):
                 break
         return x
 
-    def from_memberships(self, x: Floats, members: Floats, n_steps: int) -> Floats:
+    def from_memberships(self, x: Floats, responsibilities: Floats, n_steps: int) -> Floats:
         """Take an M-step."""
         for orders in self.orders:
-            orders.climb(x, members)
-        step = functools.partial(self.m_step, members)
+            orders.climb(x, responsibilities)
+        step = functools.partial(self.m_step, responsibilities)
         return climb(step, x, max_iterations=n_steps, tolerance=np.inf)
 
     def height(self, x: Floats) -> tuple[Any, Floats]:
@@ -505,11 +503,11 @@ def _compile(model: pm.Model, var_name: str, mode: str | None) -> _EM:
     log_likelihood = pt.sum(terms)
     weighted = pytensor.grad(log_likelihood, joint)  # memberships, times evidence weights
     # with the memberships at x, the gradients of Q and of the log posterior are equal
-    members = stop_gradient(pt.switch(at_x, weighted, given))
+    responsibilities = stop_gradient(pt.switch(at_x, weighted, given))
 
     point = model.initial_point()
     alphas = [pt.concatenate([x.ravel() for x in data.graphs[1:]]) for _, data in dependent]
-    outputs = [prior + log_likelihood, prior + _expected(members, joint)]
+    outputs = [prior + log_likelihood, prior + _expected(responsibilities, joint)]
     outputs += [log_likelihood, weighted, *model.replace_rvs_by_values(alphas)]
     outputs, joined = join_nonshared_inputs(point, outputs, model.value_vars)
     x = pt.dvector("x")  # float, also if all variables are ranks
@@ -528,10 +526,9 @@ def _compile(model: pm.Model, var_name: str, mode: str | None) -> _EM:
                 found = pytensor.function([x], alpha, mode=SMALL, on_unused_input="ignore")
                 orders.append(_Orders(slice(first, first + size), shape, data, found))
         first += size
-    components, rows = (
-        model.named_vars_to_dims[x][0] for x in (name_of(y.name, COMPONENTS), y.name)
-    )
-    nobody = np.zeros((len(model.coords[rows]), len(model.coords[components])))
+    rows = model.named_vars_to_dims[y.name][0]
+    n_components = kept_of(model, y.name)[COMPONENTS].size
+    nobody = np.zeros((len(model.coords[rows]), n_components))
     return _EM(start._replace(data=start.data.astype(np.float64)), both, orders, nobody)
 
 
@@ -547,10 +544,10 @@ def _consensus_data(model: pm.Model, rv: Any, y: Any) -> MixtureData:
     )
 
 
-def _expected(members: Any, joint: Any) -> Any:
+def _expected(responsibilities: Any, joint: Any) -> Any:
     """Sum the log-likelihood weighted by memberships; memberships of zero contribute nothing."""
-    positive = members > 0
-    return pt.sum(pt.switch(positive, members * pt.switch(positive, joint, 0.0), 0.0))
+    positive = responsibilities > 0
+    return pt.sum(pt.switch(positive, responsibilities * pt.switch(positive, joint, 0.0), 0.0))
 
 
 def _doubts(found: MixtureFit, mixture: _Mixture, var_name: str, missing: float) -> Iterator[str]:

@@ -25,23 +25,20 @@ import pytensor.tensor as pt
 import xarray as xr
 from arviz import ELPDDataLOOKFold
 from numpy.typing import ArrayLike, NDArray
-from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
 from bayesrank.data.read import per_row
-from bayesrank.inference.approximation.modes import data_groups, fixed_seed
+from bayesrank.inference.approximation.modes import fixed_seed, kept_of
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.inference.validation.workers import on_workers
 from bayesrank.schema import (
     COMPONENTS,
     CONTENT,
+    DATA,
     FIRST,
-    ITEM,
     OUTCOMES,
-    Kept,
     are_numbers,
-    groups_of,
     joined,
     label_text,
     name_of,
@@ -222,13 +219,13 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
     observed = [rv.name for rv in model.observed_RVs]
     if name not in observed:
         raise ValueError(f"The model observes no {name!r}; it observes {sorted(observed)}.")
-    if name_of(name, OUTCOMES) not in model.named_vars:
+    if {name_of(name, DATA), name_of(name, OUTCOMES)}.isdisjoint(model.named_vars):
         raise ValueError(
             f"{name!r} does not observe rankings, pairs or counts by a distribution of bayesrank, "
             "so kfold does not know what to leave out. If it is a pm.Mixture of our distributions, "
             f"call br.declare_outcomes({var_name!r}) first."
         )
-    kept = _kept(model, name)
+    kept = kept_of(model, name)
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
 
@@ -237,7 +234,7 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
         return _Units(labels, unit_of_row, dim, outcome, content)
 
     by = None if by == rows else by
-    axes = groups_of(name, model.named_vars_to_dims, rows)
+    axes = kept.groups
     dim = str(model.named_vars_to_dims.get(name, (rows,))[0])
     if dim != rows and dim in axes.values() and by in (None, dim):
         # in a mixture, all rankings of a ranker have one log-likelihood
@@ -256,15 +253,6 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
         raise ValueError(f"{name!r} is not grouped by {by!r}; {known}.")
     present, unit_of_row = np.unique(kept.codes(by), return_inverse=True)
     return of_group(kept.labels(by)[present], unit_of_row, unit_of_row, rows)
-
-
-def _kept(model: pm.Model, name: str) -> Kept:
-    """Read the data that the model keeps, in the form that its results will have."""
-    coords, _ = coords_and_dims_for_inferencedata(model)
-    items = {ITEM: coords[ITEM]} if ITEM in coords else {}
-    return Kept(
-        xr.DataTree.from_dict({"posterior": xr.Dataset(coords=items), **data_groups(model)}), name
-    )
 
 
 def _folds(
@@ -333,7 +321,7 @@ class _Folds:
             freeze_model=False,
             initial_points=initvals,
         )
-        self.are_components = name_of(model.name_for(var_name), COMPONENTS) in model.named_vars
+        self.are_components = COMPONENTS in kept_of(model, model.name_for(var_name))
         self.log_likelihood = at_draws(model, var_name)
 
     def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:

@@ -154,17 +154,17 @@ def _footrule_of_block(t, place, first):  # type: ignore[no-untyped-def]
     sums, slopes = np.full(b + 2, -np.inf), np.zeros(b + 2)  # by u
     sums[0] = 0.0
     n_items = n_places = 0
-    here = min(items[0], first)
+    position = min(items[0], first)
     end = max(items[-1], first + b - 1)
-    while here <= end:
-        if n_items < b and items[n_items] == here:
+    while position <= end:
+        if n_items < b and items[n_items] == position:
             _meet_item(sums, slopes, n_items, n_places)
             n_items += 1
-        if first <= here < first + b:
+        if first <= position < first + b:
             for u in range(n_items):  # the place stays open, or goes to one of u + 1 open items
                 _add(sums, slopes, u, sums[u + 1] + math.log(u + 1.0), slopes[u + 1])
             n_places += 1
-        after = here + 1
+        after = position + 1
         if n_places == 0 and n_items < b:  # nothing but open items until the first place
             after = min(items[n_items], first)
         for u in range(n_items + 1):
@@ -172,9 +172,9 @@ def _footrule_of_block(t, place, first):  # type: ignore[no-untyped-def]
             if v < 0:
                 sums[u] = -np.inf
             else:
-                sums[u] -= t * (u + v) * (after - here)
-                slopes[u] -= (u + v) * (after - here)
-        here = after
+                sums[u] -= t * (u + v) * (after - position)
+                slopes[u] -= (u + v) * (after - position)
+        position = after
     return sums[0], slopes[0]
 
 
@@ -207,31 +207,31 @@ def _footrule_without_ties(t, place, n):  # type: ignore[no-untyped-def]
     new_sums, new_slopes = sums.copy(), slopes.copy()
     sums[0, 0] = 0.0
     n_items = 0  # left out, so far
-    for here in range(1, n + 1):
+    for position in range(1, n + 1):
         new_sums[:] = -np.inf
-        for a in range(min(s, here - 1) + 1):
+        for a in range(min(s, position - 1) + 1):
             for u in range(n_items + 1):
-                v = u + here - 1 - a - n_items
+                v = u + position - 1 - a - n_items
                 if v < 0 or sums[a, u] == -np.inf:
                     continue
                 f, g = sums[a, u] - t * (u + v), slopes[a, u] - (u + v)
-                if is_ranked[here]:
-                    _give_place(t, place, here, a, u, f, g, new_sums, new_slopes)
+                if is_ranked[position]:
+                    _give_place(t, place, position, a, u, f, g, new_sums, new_slopes)
                 else:
-                    _give_place(t, place, here, a, u + 1, f, g, new_sums, new_slopes)
+                    _give_place(t, place, position, a, u + 1, f, g, new_sums, new_slopes)
                     if v > 0:
                         f += math.log(v)
-                        _give_place(t, place, here, a, u, f, g, new_sums, new_slopes)
-        n_items += not is_ranked[here]
+                        _give_place(t, place, position, a, u, f, g, new_sums, new_slopes)
+        n_items += not is_ranked[position]
         sums, slopes, new_sums, new_slopes = new_sums, new_slopes, sums, slopes
     return sums[s, 0], slopes[s, 0]
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _give_place(t, place, here, a, u, f, g, sums, slopes):  # type: ignore[no-untyped-def]
+def _give_place(t, place, position, a, u, f, g, sums, slopes):  # type: ignore[no-untyped-def]
     """Give a place to the next ranked item, to one of u open ones, or leave it open."""
     if a < place.size:
-        step = abs(here - place[a])
+        step = abs(position - place[a])
         _add(sums, slopes, (a + 1, u), f - t * step, g - step)
     _add(sums, slopes, (a, u), f, g)
     if u > 0:
@@ -264,19 +264,21 @@ def _over_ideals(t, place, start, n, distance):  # type: ignore[no-untyped-def]
         while block < n_blocks and state > base[block + 1]:
             block += 1
         before = place[: start[block]]
-        own = place[start[block] : start[block + 1]] if block < n_blocks else place[:0]
+        block_places = place[start[block] : start[block + 1]] if block < n_blocks else place[:0]
         chosen = state - base[block] if block < n_blocks else 0  # a subset of this block
         for free in range(n_sets):
             ideal = state * n_sets + free
             size = before.size + _size(chosen) + _size(free)
             for i in range(out.size):
                 if free >> i & 1:
-                    d = _cost(out[i], size, before, own, chosen, out, free, distance)
+                    d = _cost(out[i], size, before, block_places, chosen, out, free, distance)
                     last = ideal ^ (1 << i)
                     _add(sums, slopes, ideal, sums[last] - t * d, slopes[last] - d)
-            for i in range(own.size):
+            for i in range(block_places.size):
                 if chosen >> i & 1:
-                    d = _cost(own[i], size, before, own, chosen, out, free, distance)
+                    d = _cost(
+                        block_places[i], size, before, block_places, chosen, out, free, distance
+                    )
                     last = ideal - (n_sets << i)
                     _add(sums, slopes, ideal, sums[last] - t * d, slopes[last] - d)
     return sums[-1], slopes[-1]
@@ -291,16 +293,16 @@ def _left_out(place, n):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _size(members):  # type: ignore[no-untyped-def]
+def _size(subset):  # type: ignore[no-untyped-def]
     size = 0
-    while members:
-        members &= members - 1
+    while subset:
+        subset &= subset - 1
         size += 1
     return size
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _cost(item, size, before, own, chosen, out, free, distance):  # type: ignore[no-untyped-def]
+def _cost(item, size, before, block_places, chosen, out, free, distance):  # type: ignore[no-untyped-def]
     """Distance that an item adds as the last item of an ideal of `size` items."""
     if distance == FOOTRULE:
         return abs(item - size)
@@ -309,8 +311,8 @@ def _cost(item, size, before, own, chosen, out, free, distance):  # type: ignore
     d = 0
     for other in before:
         d += other > item
-    for i in range(own.size):
-        d += (chosen >> i & 1) and own[i] > item
+    for i in range(block_places.size):
+        d += (chosen >> i & 1) and block_places[i] > item
     for i in range(out.size):
         d += (free >> i & 1) and out[i] > item
     return d
@@ -334,11 +336,13 @@ def _blocks(ranks, consensus, n):  # type: ignore[no-untyped-def]
     seen = np.zeros(n + 1, np.bool_)
     n_blocks = 0
     for i in range(order.size):
-        rank, own = ranks[order[i]], place[i]
-        out_of_range = own < 1 or own > n or ranks.min() < 0 or ranks[order[0]] != 1
-        if out_of_range or seen[own] or rank > n_blocks + 1:
+        rank, item_place = ranks[order[i]], place[i]
+        out_of_range = (
+            item_place < 1 or item_place > n or ranks.min() < 0 or ranks[order[0]] != 1
+        )
+        if out_of_range or seen[item_place] or rank > n_blocks + 1:
             return place, start[:0]
-        seen[own] = True
+        seen[item_place] = True
         n_blocks = rank
         start[n_blocks] = i + 1
     return place, start[: n_blocks + 1]

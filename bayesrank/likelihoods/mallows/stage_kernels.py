@@ -33,9 +33,9 @@ def passed_over_kernel(t, ranks, consensus):  # type: ignore[no-untyped-def]
     slots = np.zeros(n, np.int64)
     for r in range(n_rows):
         for j in range(min(_choices(ranks[r], slots), t.size)):
-            own = consensus[r, slots[j]]
+            chosen_rank = consensus[r, slots[j]]
             for s in range(n):
-                out[r, j] += ranks[r, s] > j + 1 and consensus[r, s] < own
+                out[r, j] += ranks[r, s] > j + 1 and consensus[r, s] < chosen_rank
     return out
 
 

@@ -21,7 +21,7 @@ from bayesrank.results.checks.ranking_checks import (
 )
 from bayesrank.results.checks.statistics import EndItem, Found, KendallDistance, PairOrders
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
-from bayesrank.schema import RANKER, TURNS, Kept
+from bayesrank.schema import RANKER, Kept
 
 __all__ = ["component_checks"]
 
@@ -173,7 +173,7 @@ def _weights(
     values = [probabilities[x].to_numpy() for x in ("observed", "predicted")]
     flat = [x.reshape(-1, *x.shape[2:]) for x in values]
     kept = Kept(data, var_name)
-    if TURNS in kept:  # from rankers to rankings
+    if kept.is_by_ranker:  # from rankers to rankings
         flat = [x[:, kept[RANKER].to_numpy()] for x in flat]
     weights = [x.swapaxes(0, 1) * found.weight[:, None, None] for x in flat]
     return weights, probabilities[component].to_numpy().tolist()

@@ -29,7 +29,7 @@ from bayesrank.results.checks.statistics import (
 )
 from bayesrank.results.draws import SAMPLE, check_probability, check_whole
 from bayesrank.results.ranks.rank_table import rank_draws
-from bayesrank.schema import ITEM, RANKER, TURNS, WEIGHT, Kept
+from bayesrank.schema import ITEM, RANKER, WEIGHT, Kept
 
 __all__ = [
     "GIVEN",
@@ -430,7 +430,7 @@ def found_rankings(data: xr.DataTree, var_name: str, draws: int | None) -> Found
             f"The predictions of {var_name!r} have the sizes {dict(y.sizes)}, but the observed "
             f"rankings have {dict(rankings.sizes)}. Predict the rankings that were observed."
         )
-    if TURNS in kept:
+    if kept.is_by_ranker:
         y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
     values = y.transpose(*SAMPLE, *rankings.dims).values.reshape(-1, *rankings.shape)
     if not len(values):

@@ -60,8 +60,10 @@ def in_parts(
     function: Callable[[xr.DataArray], xr.DataArray], draws: xr.DataArray, n_values: int
 ) -> xr.DataArray:
     """Apply a function to some draws at a time; it makes `n_values` of each value of a ranker."""
-    each = draws.isel(dict.fromkeys(SAMPLE, 0)).size * draws.sizes["chain"] * max(n_values, 1)
-    step, n_draws = max(1, CHUNK // each), draws.sizes["draw"]
+    values_per_draw = (
+        draws.isel(dict.fromkeys(SAMPLE, 0)).size * draws.sizes["chain"] * max(n_values, 1)
+    )
+    step, n_draws = max(1, CHUNK // values_per_draw), draws.sizes["draw"]
     if step >= n_draws:
         found = function(draws)
     else:

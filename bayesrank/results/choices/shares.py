@@ -104,12 +104,12 @@ def share_of_preference(
             "`sets` must be lists of items only, or tables of profiles only; it "
             f"{'has both' if tables else 'is empty'}."
         )
-    of_profiles = tables.pop()
-    dim = dim or ("feature" if of_profiles else "item")
+    are_profiles = tables.pop()
+    dim = dim or ("feature" if are_profiles else "item")
     utility = posterior_utilities(data, var_name, dim)
     utility = utility.assign_coords({dim: utility[dim].to_numpy()})
     across = dim
-    if of_profiles:
+    if are_profiles:
         across = next((str(x.index.name) for x in offers.values() if x.index.name), "profile")
     for new in {across, "set"} - {dim} if several else {across} - {dim}:
         if new in utility.dims:
@@ -118,7 +118,7 @@ def share_of_preference(
     chosen = {}
     for name, offer in offers.items():
         what = f"The set {name!r}" if several else "`sets`"
-        read = _profiles if of_profiles else _items
+        read = _profiles if are_profiles else _items
         chosen[name] = read(utility[dim].to_numpy() if offer is None else offer, utility, dim, what)
     union = list(dict.fromkeys(x for offer in chosen.values() for x in offer.labels))
 

@@ -205,8 +205,8 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     """
     majority = above > above.T
     n_components, component = connected_components(majority, connection="strong")
-    members = [np.flatnonzero(component == c) for c in range(n_components)]
-    longest = max(map(len, members))
+    cycles = [np.flatnonzero(component == c) for c in range(n_components)]
+    longest = max(map(len, cycles))
     if longest > LONGEST_CYCLE:
         raise ValueError(
             f'{longest} items form a cycle of majorities; method="kendall" can order at most '
@@ -220,12 +220,12 @@ def kemeny_ordering(above: Counts) -> NDArray[np.intp]:
     # number of draws that putting i before j costs, compared with putting it after j
     cost = above.T - above
     waits_for, ordering = beats.sum(0), []
-    left = sorted(range(n_components), key=lambda c: members[c][0])
+    left = sorted(range(n_components), key=lambda c: cycles[c][0])
     while left:
         c = next(c for c in left if not waits_for[c])
         left.remove(c)
         waits_for -= beats[c]
-        ordering.append(members[c][cheapest_order(cost[np.ix_(members[c], members[c])])])
+        ordering.append(cycles[c][cheapest_order(cost[np.ix_(cycles[c], cycles[c])])])
     return np.concatenate(ordering)
 
 
