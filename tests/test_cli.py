@@ -779,7 +779,6 @@ def drop(group, *names):
         (lambda: put("posterior", "utility", (0, 0, 0), 1e200), "utility has invalid draws"),
         (lambda: put("posterior", "item", 0, "stout"), "item does not agree with the other"),
         (lambda: put("constant_data", "y_data", (0, -2, 0), 99), "ValueError: "),
-        (lambda: put("constant_data", "y_data", (0, 0, 0), 9), "y_weight does not agree with the"),
         (lambda: put("constant_data", "y_contents", 0, "{}"), "KeyError: "),
         (lambda: drop("posterior", "utility_scale"), "utility_scale has no draws with"),
         (lambda: drop("constant_data"), "KeyError: "),

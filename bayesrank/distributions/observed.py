@@ -81,6 +81,7 @@ __all__ = [
     "known_value",
     "label_axis",
     "names_of_axes",
+    "new_table",
     "observe",
     "observed_counts",
     "observed_options",
@@ -345,6 +346,29 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     with model:
         record = rv_type.record(name, data, p)
 
+    stored, coords, outcome = _stored_anew(model, name, rv_type, record)
+    full_name = name_of(name, DATA)
+    rows, *others = model.named_vars_to_dims[full_name]
+    table, names, contents = packed(stored, rows, coords, outcome)
+    new = {rows: coords[rows], others[0]: names, others[1]: [contents]}
+    _replace(model, full_name, table, new)
+    for part, x in stored.items():
+        if (full_name := name_of(name, part)) in model.named_vars:
+            dims = model.named_vars_to_dims.get(full_name, ())
+            _replace(model, full_name, x.value, {dim: coords[dim] for dim in dims})
+    for dim, values in coords.items():
+        if not np.array_equal(model.coords[dim], values):
+            model.set_dim(dim, len(values), values)
+    for field, value in record.derived.items():
+        shared = uncast(getattr(p, field))
+        if isinstance(shared, SharedVariable):  # otherwise the model does not use it
+            shared.set_value(value, borrow=True)
+
+
+def _stored_anew(
+    model: pm.Model, name: str, rv_type: type[ObservedRV], record: Record
+) -> tuple[dict[str, Stored], dict[str, Any], str]:
+    """Return new parts for a table of the model, the labels of their dims, and the outcome."""
     contents = contents_of(model, name)
     assert contents is not None  # for the type checker
     for group in groups_of(name, data_dims(model, name)):
@@ -368,22 +392,16 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     outcome = contents["outcome"]
     if record.outcome is not None and outcome != SCALED:  # total_size still applies
         outcome = record.outcome
-    full_name = name_of(name, DATA)
-    rows, *others = model.named_vars_to_dims[full_name]
-    table, *names = packed(stored, rows, coords, outcome)
-    new = dict(zip(others, (names[0], [names[1]]), strict=True)) | {rows: coords[rows]}
-    _replace(model, full_name, table, new)
-    for part, x in stored.items():
-        if (full_name := name_of(name, part)) in model.named_vars:
-            dims = model.named_vars_to_dims.get(full_name, ())
-            _replace(model, full_name, x.value, {dim: coords[dim] for dim in dims})
-    for dim, values in coords.items():
-        if not np.array_equal(model.coords[dim], values):
-            model.set_dim(dim, len(values), values)
-    for field, value in record.derived.items():
-        shared = uncast(getattr(p, field))
-        if isinstance(shared, SharedVariable):  # otherwise the model does not use it
-            shared.set_value(value, borrow=True)
+    return stored, coords, outcome
+
+
+def new_table(
+    model: pm.Model, name: str, rv_type: type[ObservedRV], record: Record
+) -> NDArray[np.float64]:
+    """Return the table of new data for a variable of the model, without a change of the model."""
+    stored, coords, outcome = _stored_anew(model, name, rv_type, record)
+    rows, *_ = model.named_vars_to_dims[name_of(name, DATA)]
+    return packed(stored, rows, coords, outcome)[0]
 
 
 def _replace(model: pm.Model, name: str, value: Any, coords: Mapping[str, Any]) -> None:
@@ -745,7 +763,8 @@ def known_value(x: Any) -> NDArray[Any] | None:
         if value is None or not all(isinstance(i, Constant) for i in index):
             return None
         places = indices_from_subtensor([int(i.data) for i in index], x.owner.op.idx_list)
-        return value[places].astype(dtype, copy=False)
+        # contiguous, as the data were when numbers were derived from them: sums round alike
+        return np.ascontiguousarray(value[places], dtype=dtype)
     value = x.get_value(borrow=True) if isinstance(x, SharedVariable) else getattr(x, "data", None)
     return None if value is None else np.asarray(value)
 

@@ -34,9 +34,9 @@ from pytensor.raise_op import Assert
 from pytensor.tensor import TensorConstant
 from pytensor.tensor.random.type import RandomType
 
-from bayesrank.distributions.observed import ObservedRV, uncast
+from bayesrank.distributions.observed import ObservedRV, new_table, uncast
 from bayesrank.inference.approximation.modes import compile_values
-from bayesrank.schema import name_of
+from bayesrank.schema import DATA, name_of
 
 __all__ = ["LogDensity", "compile"]
 
@@ -216,6 +216,7 @@ class LogDensity:
         rv_type.check_new(self.model, name, value, p)
         record = rv_type.record(name, value, p)
         parts = {name_of(name, part): x.value for part, x in record.parts.items()}
+        parts[name_of(name, DATA)] = new_table(self.model, name, rv_type, record)
         parts |= {f"{name}_{field}": x for field, x in record.derived.items()}
         dtypes = {part: x.type.dtype for part, x in self._axis.items() if part in parts}
         return {part: np.asarray(parts[part], dtype=dtype) for part, dtype in dtypes.items()}

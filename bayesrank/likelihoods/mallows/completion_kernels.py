@@ -337,9 +337,7 @@ def _blocks(ranks, consensus, n):  # type: ignore[no-untyped-def]
     n_blocks = 0
     for i in range(order.size):
         rank, item_place = ranks[order[i]], place[i]
-        out_of_range = (
-            item_place < 1 or item_place > n or ranks.min() < 0 or ranks[order[0]] != 1
-        )
+        out_of_range = item_place < 1 or item_place > n or ranks.min() < 0 or ranks[order[0]] != 1
         if out_of_range or seen[item_place] or rank > n_blocks + 1:
             return place, start[:0]
         seen[item_place] = True
