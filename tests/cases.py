@@ -612,9 +612,11 @@ SHARES = np.array([0.3, 0.7])
 
 
 def _opposite(utility: Any, **options: Any) -> Any:
-    """Two kinds, one the other's contrary."""
-    kinds = pt.stack([pt.as_tensor_variable(utility), -pt.as_tensor_variable(utility)], axis=-2)
-    return br.Mixture.dist(SHARES, br.PlackettLuce.dist(kinds), **options)
+    """Two components, one the other's contrary."""
+    components = pt.stack(
+        [pt.as_tensor_variable(utility), -pt.as_tensor_variable(utility)], axis=-2
+    )
+    return br.Mixture.dist(SHARES, br.PlackettLuce.dist(components), **options)
 
 
 def _opposite_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
@@ -624,13 +626,13 @@ def _opposite_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
 
 MIXTURE = [
     Case(
-        "Mixture: two kinds of full rankings",
+        "Mixture: two components of full rankings",
         _opposite,
         np.array([0.3, 1.2, -0.5, 0.1]),
         _opposite_logp,
         _full_rankings(4),
         more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
-        # no bad values: the gradient of PyMC's mixture is no number where all kinds are impossible
+        # no bad values: if all components are impossible, the gradient of PyMC's mixture is NaN
         bad_parameters=NOT_FINITE,
         backends=("FAST_COMPILE",),
         has_slots=False,

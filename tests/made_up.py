@@ -32,7 +32,7 @@ def made_up(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
         values = rng.normal(mean, 1.0, (chains, draws, *shape))
         if name.endswith(POSITIVE):
             values = np.exp(values)
-        if name == "share":  # of kinds
+        if name == "share":  # of components
             values = np.full(values.shape, 1 / shape[-1])
         coords = {dim: list(model.coords[dim]) for dim in dims}
         found[name] = xr.DataArray(values, dims=("chain", "draw", *dims), coords=coords)

@@ -182,8 +182,8 @@ def _of_kinds(unit: str) -> Family:
         with pm.Model(coords={**rankings.coords, "kind": ["one", "other"]}) as model:
             share = pm.Normal("share", 0, 1, dims="kind")
             utility = pm.Normal("utility", 0, 1, dims=("kind", "item"))
-            kinds = br.PlackettLuce.dist(utility)
-            br.Mixture("y", pm.math.softmax(share), kinds, unit=unit, observed=rankings)
+            component = br.PlackettLuce.dist(utility)
+            br.Mixture("y", pm.math.softmax(share), component, unit=unit, observed=rankings)
         return model
 
     def latent() -> pm.Model:
@@ -486,8 +486,8 @@ def _is_a_sentence(error: BaseException) -> bool:
     if isinstance(error, NotInstalledError):
         return True
     where = traceback.extract_tb(error.__traceback__)[-1].filename
-    kinds = ValueError, TypeError, NotImplementedError
-    return isinstance(error, kinds) and Path(where).is_relative_to(Path(br.__file__).parent)
+    expected = ValueError, TypeError, NotImplementedError
+    return isinstance(error, expected) and Path(where).is_relative_to(Path(br.__file__).parent)
 
 
 def is_not_installed(text: str) -> bool:

@@ -112,7 +112,7 @@ def learn_bpr(
     Parameters
     ----------
     interactions : Interactions
-        Who has what.
+        The items of every user.
     n_factors : int
         Number of factors; 0 with biases learns what everybody likes.
     n_epochs : float
@@ -204,7 +204,7 @@ def prior_penalties(
     Parameters
     ----------
     interactions : Interactions
-        Who has what.
+        The items of every user.
     user_scale, item_scale, bias_scale : float
         Standard deviations of the user factors, the item factors and the item biases.
     evidence : float, optional
@@ -285,7 +285,7 @@ def learn_bpr_neighbours(
     Parameters
     ----------
     interactions : Interactions
-        Who has what.
+        The items of every user.
     n_epochs : float
         How many triples are drawn, in units of the number of interactions.
     learning_rate : float

@@ -68,7 +68,7 @@ def build(
     Parameters
     ----------
     interactions : Interactions
-        Who has what.
+        The items of every user.
     n_factors : int
         Number of factors, 1 or more.
     user_scale, item_scale, bias_scale : float

@@ -151,7 +151,7 @@ def cross_validate(
     rates: Sequence[float] = RATES,
     **training: Any,
 ) -> pd.DataFrame:
-    """Judge a row on all folds, with settings that the rankings held back in each choose.
+    """Judge a row on all folds, with settings that the rankings held out in each choose.
 
     Returns
     -------

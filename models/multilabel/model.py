@@ -18,7 +18,7 @@ symbol             variable                                                dims
 :math:`x`          ``features``                                            ranking, feature
 =================  ======================================================  =================
 
-Differs from the paper in that weights have a prior, samples held back say when to stop, and the
+Differs from the paper in that weights have a prior, samples held out say when to stop, and the
 likelihood is the integral itself to 1e-11 and not its sum over 10,000 intervals. Beside it the
 lower bound PL-LB, RankNet and RankSVM (all pairs of a label that a sample has and one it has not),
 as `pm.Potential`. ``RESULTS.md`` has figures of `models.multilabel.study`.

@@ -4,7 +4,7 @@
 default ``BAYESRANK_DATA``, writes its tables into ``RESULTS.md``. ``--row Bibtex`` computes the
 figures of one data set alone.
 
-Every tenth training sample is held back. They say when a fit stops, by its own objective, and,
+Every tenth training sample is held out. They say when a fit stops, by its own objective, and,
 for each objective and data set, which learning rate and width of the priors are taken, by the
 precision of the first five labels. That the same samples do both makes their precision a little too
 good, for all settings alike; none of the figures comes from them. The test part is read for the
@@ -77,7 +77,7 @@ def held_back(data: Multilabel) -> NDArray[np.int64]:
 
 
 def precision_of_held_back(train: Multilabel, **settings: Any) -> Row:
-    """Fit, and give the precision of the first five labels of the samples held back."""
+    """Fit, and give the precision of the first five labels of the samples held out."""
     fitted, row = _fit(train, **settings)
     rows = held_back(train)
     means = multilabel_metrics(predict(fitted, train.features[rows]), train.labels[rows], k=[5])
@@ -119,7 +119,7 @@ def choose(
     Parameters
     ----------
     precision : callable
-        From rate and width to the precision of what is held back.
+        From rate and width to the precision of what is held out.
     rates, widths : list of float
         What is tried. While the best width is at an end, the next beyond it, half or twice it, is
         tried too.
@@ -145,7 +145,7 @@ def _best(scores: dict[float, float]) -> float:
 
 
 def settings_of(how: Run, name: str, objective: str) -> Row:
-    """Choose the rate and the width for a data set and an objective, by what is held back.
+    """Choose the rate and the width for a data set and an objective, by what is held out.
 
     Beside them its precision in percent, with these, with the lowest rate, and with the worst of
     all that were tried.

@@ -90,9 +90,9 @@ MATCHES = pd.DataFrame(
 
 def pairs_of(matches: pd.DataFrame = MATCHES, *, ties: bool = True, **options: Any) -> br.Pairs:
     """Read matches; without ties, as models without them need."""
-    kinds = ["first", "second", "tie"][: 3 if ties else 2]
+    outcomes = ["first", "second", "tie"][: 3 if ties else 2]
     keys = [name for name in matches.columns if name not in ("first", "second", "tie")]
-    long = matches.melt(keys, kinds, var_name="outcome", value_name="n")
+    long = matches.melt(keys, outcomes, var_name="outcome", value_name="n")
     return br.Pairs.from_frame(
         long, first="one", second="two", outcome="outcome", count="n", judge="who", by=["kind"],
         items=list("abcd"), **options,

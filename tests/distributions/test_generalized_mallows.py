@@ -111,13 +111,13 @@ BY_KIND = np.array([[3.0, 1.0], [0.5, 4.0]])
 def kinds_of(alpha, rankings=R, sizes=None):
     with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
         consensus = br.PlackettLuce("consensus", np.zeros((2, 4)), dims=("kind", "item"))
-        kinds = br.GeneralizedMallows.dist(consensus, alpha, sizes=sizes)
-        br.Mixture("y", WEIGHTS, kinds, observed=rankings)
+        component = br.GeneralizedMallows.dist(consensus, alpha, sizes=sizes)
+        br.Mixture("y", WEIGHTS, component, observed=rankings)
     return model
 
 
 def of_kinds(orders, alpha):
-    """Log-probability of every ranking if its kind is not known."""
+    """Log-probability of every ranking if its component is not known."""
     each = [[staged_logp(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
     return R.weight * logsumexp(np.log(WEIGHTS) + each, axis=1)
 

@@ -330,13 +330,15 @@ def test_arrays_of_other_families_have_the_outcomes_of_their_data():
 
 
 def mixture(*components, weights=(0.4, 0.6), values=None):
-    """A mixture of two kinds of rankers."""
+    """A mixture of two components."""
     data = rankings(orders=FULL)
     with pm.Model(coords=data.coords | {"kind": [0, 1]}) as model:
         utility = pm.Normal("utility", dims=("kind", "item"))
-        kinds = [make(utility[i][data.item], data.mask) for i, make in enumerate(components)]
+        distributions = [
+            make(utility[i][data.item], data.mask) for i, make in enumerate(components)
+        ]
         values = data.ranks if values is None else values
-        pm.Mixture("y", weights, kinds, observed=values, dims=("ranking", "slot"))
+        pm.Mixture("y", weights, distributions, observed=values, dims=("ranking", "slot"))
     return model
 
 
@@ -364,8 +366,8 @@ def test_what_a_mixture_is_a_model_of_must_be_one_thing():
     with pytest.raises(ValueError, match=r"^The components of 'y' have different outcomes: weak"):
         br.declare_outcomes("y", model=free)
     with pm.Model() as model:
-        kinds = [pm.Normal.dist(0, 1), pm.Normal.dist(1, 1)]
-        pm.Mixture("y", [0.5, 0.5], kinds, observed=[0.1, 0.2])
+        distributions = [pm.Normal.dist(0, 1), pm.Normal.dist(1, 1)]
+        pm.Mixture("y", [0.5, 0.5], distributions, observed=[0.1, 0.2])
     with pytest.raises(ValueError, match=r"^'y' has distributions from outside bayesrank, "):
         br.declare_outcomes("y", model=model)
     with pytest.raises(ValueError, match=r"no observed variable 'z'; it observes \['y'\]\.$"):
