@@ -412,7 +412,7 @@ def _clusters(board: _Board) -> _Found:
 
 
 def _together(board: _Board, name: str, idx: Ints, n_labels: int, tests: int) -> _Found:
-    """Compare the agreement of votes inside a group with that of votes of anybody."""
+    """Compare the agreement of votes inside a group with the agreement of all votes."""
     row, ended = board.single_matches(once=board.duplicates.fires)
     mean, _ = board.moments(board.p)
     value = board.sign[row] * (np.array([0.5, -0.5, 0.0])[ended] - mean[row])

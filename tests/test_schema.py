@@ -42,6 +42,15 @@ def test_what_is_written_of_pairs_and_counts_is_read():
     assert counts.groups == {}
 
 
+def test_results_of_earlier_versions_with_a_variable_for_every_part_are_read():
+    kept = kept_of(br.PlackettLuce, RANKINGS)
+    assert "y_ranks" in kept.constant
+    assert "y_data" not in kept.constant
+    again = Kept(xr.DataTree.from_dict({"constant_data": kept.constant}), "y")
+    assert again.constant.equals(kept.constant)
+    assert (again.outcome, again.groups) == (kept.outcome, kept.groups)
+
+
 def test_results_without_data_keep_nothing():
     kept = Kept(xr.DataTree(), "y")
     assert (kept.outcome, kept.groups, kept.item_axis, kept.items) == (None, {}, None, None)

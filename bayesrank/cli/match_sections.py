@@ -82,7 +82,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     csv = adherence_summary(posterior, dim="judge", ci_prob=fit.interval)[::-1]
     plot = plot_adherence(posterior, dim="judge", ci_prob=fit.interval, max_rankers=most)
     axes = plot.get_target("adherence", {})
-    axes.set_xlabel("Adherence (0 = nothing to do with the utilities)")
+    axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
     n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
