@@ -160,7 +160,8 @@ def columns_of(parts: Mapping[str, Stored], rows: str) -> dict[str, int | slice]
     """
     single = [part for part, x in parts.items() if x.dims == (rows,)]
     columns: dict[str, int | slice] = {part: k for k, part in enumerate(single)}
-    start, along = len(single), {}
+    start = len(single)
+    along: dict[str, list[str]] = {}
     for part, x in parts.items():
         if len(x.dims) == 2 and x.dims[0] == rows:
             along.setdefault(x.dims[1], []).append(part)
@@ -180,7 +181,8 @@ def packed(
     columns = columns_of(parts, rows)
     blocks = {part: parts[part].value.reshape(n, -1) for part in columns}
     table = np.empty((n, sum(block.shape[1] for block in blocks.values()), 1))
-    names, about = np.empty(table.shape[1], dtype=object), {}
+    names = np.empty(table.shape[1], dtype=object)
+    about: dict[str, dict[str, Any]] = {}
     for part, x in parts.items():
         about[part] = {"dims": x.dims, "dtype": str(x.value.dtype)}
         if part not in columns:
@@ -188,9 +190,11 @@ def packed(
             continue
         k = columns[part]
         table[:, k, 0] = x.value
-        single = isinstance(k, int)
-        about[part]["columns"] = k if single else [k.start, k.stop, k.step]
-        names[k] = part if single else [f"{part} {label}" for label in coords[x.dims[1]]]
+        if isinstance(k, int):
+            about[part]["columns"], names[k] = k, part
+        else:
+            about[part]["columns"] = [k.start, k.stop, k.step]
+            names[k] = [f"{part} {label}" for label in coords[x.dims[1]]]
     dims = {dim for x in parts.values() for dim in x.dims} - {rows}
     labels = {dim: _listed(coords[dim]) for dim in sorted(dims)}
     contents = {"outcome": outcome, "rows": rows, "parts": about, "labels": labels}

@@ -188,8 +188,7 @@ def _draw(
     looks = {name: get_visual_kwargs(visuals, name) for name in VISUALS}
     table = next(iter(tables.values()))
     known = {*table.index.get_level_values("statistic")}
-    known = [name for name in PANELS if name in known]
-    parts = {name: pd.DataFrame(table.loc[name]) for name in known}
+    parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in known}
     parts = {name: part for name, part in parts.items() if _is_informative(name, part)}
     if (wanted := (coords or {}).get("statistic")) is not None:
         wanted = [wanted] if isinstance(wanted, str) else [*wanted]

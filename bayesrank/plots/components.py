@@ -114,14 +114,15 @@ def plot_components(
             text = f"{len(one):,} {units}s, by component, the most certain first"
             panels.backend.xlabel(text, target)
         else:
-            style = {"parse_math": False} if panels.is_matplotlib else {}
+            style: dict[str, Any] = {"parse_math": False} if panels.is_matplotlib else {}
             style |= {"size": 9, "rotation": 90, **ticks}
             panels.backend.xticks([*range(len(one))], one, target, **style)
     if (look := get_visual_kwargs(visuals, "title")) is not False:
         panels.title(**look)
     if visuals.get("legend", True) is False:
         return panels.pc
-    counts = sum(np.bincount(one.argmax(dim), minlength=one.sizes[dim]) for one in found)
+    most_probable = [one.argmax(dim) for one in found]
+    counts = np.sum([np.bincount(k, minlength=values.sizes[dim]) for k in most_probable], axis=0)
     aes = panels.drawn.aes
     colours = dict(aes["color"].dataset["mapping"].to_series().items())
     handles = [

@@ -100,7 +100,7 @@ def plot_places(
     colours = ScalarMappable(Normalize(0, _top(found)), PLACES)
     label = "Probability of the place (blank: in no draw)"
     ticks = rank_ticks(n_places, 5 if facets else 9)
-    columns = ticks, [*map(str, ticks)], {}
+    columns: tuple[Any, Any, Any] = ticks, [*map(str, ticks)], {}
     n_items = given[0][0].sizes[dim]
     cells = found.where(found > 0)
     _draw(panels, "places", cells, names, columns, colours, label, n_items, visuals)
@@ -278,7 +278,7 @@ def _cells(
     return [
         panels.backend.fill_between_y(
             [j + 0.5, j + 1.5], [i - 0.5] * 2, [i + 0.5] * 2, target,
-            color=to_hex(colours.to_rgba(found[i, j])), **look,
+            color=to_hex(tuple(colours.to_rgba(found[i, j]))), **look,
         )
         for i, j in np.argwhere(np.isfinite(found)).tolist()
     ]  # fmt: skip
