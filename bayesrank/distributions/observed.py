@@ -360,9 +360,9 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         if not np.array_equal(model.coords[dim], values):
             model.set_dim(dim, len(values), values)
     for field, value in record.derived.items():
-        shared = uncast(getattr(p, field))
-        if isinstance(shared, SharedVariable):  # otherwise the model does not use it
-            shared.set_value(value, borrow=True)
+        x = getattr(p, field, None)  # not every family has the sizes of blocks
+        if x is not None and isinstance(uncast(x), SharedVariable):
+            uncast(x).set_value(value, borrow=True)
 
 
 def _stored_anew(
