@@ -267,7 +267,7 @@ def test_the_quickstart_ranks_the_bundled_drivers(folder, sampler):
     assert "... and 67 more\n" in result.stdout
     # four drivers were last in all their races; nothing else is to be noted
     notes = [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
-    assert ["are never ahead" in notes[0], notes[1].startswith("Note: The prior")] == [True, True]
+    assert ["were never ahead" in notes[0], notes[1].startswith("Note: The prior")] == [True, True]
     assert len(notes) == 2
 
 

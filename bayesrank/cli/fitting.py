@@ -12,6 +12,7 @@ from typing import Any
 
 from bayesrank.cli.caches import compiling_said
 from bayesrank.cli.console import Talk
+from bayesrank.cli.estimate import check_run
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
 
@@ -31,6 +32,7 @@ SURELY_SHORT = 120_000_000
 
 def fitted(job: Job, talk: Talk) -> Any:
     """Draw from the posterior of a job."""
+    check_run(job, talk, quick=bool(job.fit.quick))
     if job.drawn:
         talk.stage("Fitting ...")
         return job.draw()
@@ -110,6 +112,7 @@ def _settings(job: Job, model: Any, talk: Talk) -> tuple[bool, dict[str, Any]]:
             f"Sampling would take up to {_time(seconds)}, so this is the quick answer. To sample: "
             f"{fit.command} --full"
         )
+        check_run(job, talk, quick=True)
         return True, settings
     return False, settings
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bayesrank.cli.estimate import Size
 from bayesrank.cli.options import Fit
 from bayesrank.cli.texts import paragraphs, some
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from bayesrank.data import Connectivity, Pairs, Rankings
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
+
+NAMED = 3  # most items to name in a note
 
 
 class Job(ABC):
@@ -36,6 +39,8 @@ class Job(ABC):
         If no sampler is used: how accurate the draws are, in words. Then `draw` returns them.
     entries : int
         Number of values in the observed variable.
+    groups : sequence of str
+        Columns whose labels have deviations.
     finds_start : bool
         Whether `start` gives the initial values; then there is no quick answer.
     readings : mapping of str to Rankings
@@ -49,6 +54,7 @@ class Job(ABC):
     checked: Sequence[tuple[str, str]] = (("utility", "item"),)
     drawn: str = ""
     entries: int = 0
+    groups: Sequence[str] = ()
     finds_start: bool = False
 
     def __init__(self, title: str, fit: Fit) -> None:
@@ -71,6 +77,11 @@ class Job(ABC):
     def data_text(self) -> str:
         """The data in words."""
         return repr(self.data)
+
+    def size(self) -> Size:
+        """Count the parameters, for an estimate of the memory."""
+        n = len(self.data.coords["item"])
+        return Size(self.entries, n + 1, 2 * n + 1)
 
     def draw(self) -> Any:
         """Return draws from the posterior, if `drawn` is set."""
@@ -133,16 +144,27 @@ def times_played(pairs: "Pairs") -> "pd.Series":
 
 def open_ranks(found: "Connectivity", fit: Fit | None = None) -> list[str]:
     """Say which ranks the comparisons leave open, and describe the prior that decides them."""
+    rest = found.components[1:]  # the first is the largest
     return paragraphs(
         "open_ranks",
-        apart=[] if found.is_connected else found.components,
+        apart=sum(map(len, rest)),
+        total=len(found.items),
+        rankings=found.source == "rankings",
         never_behind=found.never_loses,
         never_ahead=found.never_wins,
         one_way=[] if found.is_strongly_connected else found.strong_components,
         groups=_groups,
-        items=lambda items: some([repr(str(item)) for item in items], 5),
+        items=_named,
         fit=fit,
     )
+
+
+def _named(items: "pd.Index") -> str:
+    """Name a few items, or count them."""
+    names = [repr(str(item)) for item in items[: NAMED + 1]]
+    if len(names) > NAMED:
+        return f"{len(items):,} items"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _groups(components: Sequence["pd.Index"]) -> str:

@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bayesrank.cli.estimate import Size
 from bayesrank.cli.job import Job, open_ranks, times_played
 from bayesrank.cli.options import Fit, MatchColumns
 from bayesrank.cli.texts import sentence
@@ -118,6 +119,28 @@ class MatchJob(Job):
         from bayesrank.leaderboard import nuts_settings
 
         return nuts_settings(model)
+
+    def size(self) -> Size:
+        """Count the parameters, for an estimate of the memory."""
+        import numpy as np
+
+        pairs, n = self.pairs, self.pairs.n_items
+        rest, apart = n, [(0, 0)]
+        if self.categories:
+            rest += n * len(pairs.group_labels("category"))
+        if self.judges:
+            each = 1 + self.order + self.ties
+            if pairs.feature_names is not None:
+                rest += len(pairs.judges) * len(pairs.feature_names)
+            apart.append((each * len(pairs.judges), each))
+        for group in dict.fromkeys([*self.groups, *(["judge"] if self.opinions else [])]):
+            codes = pairs.group_idx(group).astype(np.int64) * n
+            seen = np.unique(np.concatenate([codes + pairs.first, codes + pairs.second])) // n
+            each = np.bincount(seen)
+            ties = self.ties and group != "judge"
+            apart.append((len(seen) + ties * len(each), each.max() + ties))
+        free = rest + sum(number for number, _ in apart)
+        return Size(self.entries, free, 2 * free, *max(apart))
 
     def seen(self) -> "pd.Series":
         """Count the matches with each item."""

@@ -15,6 +15,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 
+from bayesrank.cli.estimate import Size
 from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.options import Fit, RankColumns, Words
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
@@ -89,6 +90,11 @@ class MixtureJob(RankJob):
     def nuts(self, model: Any) -> dict[str, Any]:
         """Keep the default settings of NUTS."""
         return {}
+
+    def size(self) -> Size:
+        """Count the parameters, for an estimate of the memory."""
+        n = self.n_components * (self.rankings.n_items + 1)
+        return Size(self.entries, n, 2 * n + self.rankings.n_items)
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Start at the best mode."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bayesrank.cli.estimate import Size
 from bayesrank.cli.job import Job, open_ranks, times_ranked
 from bayesrank.cli.options import ChoiceColumns, Fit, RankColumns
 from bayesrank.cli.texts import sentence
@@ -57,6 +58,7 @@ class RankJob(Job):
         self.opinions = self.has_opinions and self._opinions()
         if self.opinions:
             self.model += f"; opinions of each {self.cluster_name}"
+            self.groups = (self.cluster_name,)
 
     @property
     def data_text(self) -> str:
@@ -124,6 +126,16 @@ class RankJob(Job):
         if self.opinions:  # the spread is learned from few rankers
             return {"target_accept": 0.95}
         return {"target_accept": 0.95} if few and self.fit.prior_scale is None else {}
+
+    def size(self) -> Size:
+        """Count the parameters, for an estimate of the memory."""
+        n, blocks = self.rankings.n_items, 0
+        kept = 2 * n
+        if self.category is not None:
+            kept += 2 * n * len(self.category.labels)
+        if self.opinions:
+            blocks = n * len(self._clusters)
+        return Size(self.entries, kept // 2 + blocks, kept + 2 * blocks, blocks, n)
 
     def seen(self) -> "pd.Series":
         """Count the rankings with each item."""

@@ -15,6 +15,7 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
     LINE,
     TABLES,
+    counted,
     label_repr,
     label_times,
     quoted,
@@ -105,6 +106,8 @@ class Reader[C: Table]:
             found = table_with_findings(file, columns=wanted, **settings)
             if found.findings:
                 self.note(f"{shown(file)} is read with {', '.join(found.findings)}.")
+            if found.spaces:
+                self.note(f"Removed spaces around {counted(found.spaces, 'cell')}.")
             return found.frame, found.names
         paths = sorted(path for path in file.iterdir() if suffix_of(path) in TABLES)
         if not paths:

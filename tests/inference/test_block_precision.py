@@ -3,36 +3,40 @@
 import numpy as np
 import pytest
 
-from bayesrank.inference.approximation import inner_gaussian
+from bayesrank.inference.approximation import inner_gaussian, nested
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.modes import gradient_change, objective
 from bayesrank.inference.approximation.nested import _by_blocks, _joint, learned_scales
 from bayesrank.leaderboard import leaderboard_model
+from bayesrank.likelihoods.pairs import total
 from tests.builders import matches
 
-N_BLOCKS, SIZE, N_REST = 7, 3, 4
-N = N_BLOCKS * SIZE + N_REST
+SHAPES, N_REST = ((7, 3), (4, 2)), 4  # numbers of blocks, and their sizes
+N = sum(n * size for n, size in SHAPES) + N_REST
 
 
 @pytest.fixture
 def given(rng):
     """An arrow, the same as a matrix, and a basis of what its sums leave."""
     order = rng.permutation(N)
-    places, rest = order[:-N_REST].reshape(N_BLOCKS, SIZE), np.sort(order[-N_REST:])
+    ends = np.cumsum([n * size for n, size in SHAPES])
+    *parts, rest = np.split(order, ends)
+    places = [part.reshape(shape) for part, shape in zip(parts, SHAPES, strict=True)]
+    rest = np.sort(rest)
     full = np.zeros((N, N))
-    for mine in places:
-        factor = rng.normal(size=(SIZE, SIZE))
-        full[np.ix_(mine, mine)] = factor @ factor.T + np.eye(SIZE)
-        full[np.ix_(mine, rest)] = rng.normal(size=(SIZE, N_REST))
+    for mine in (row for part in places for row in part):
+        factor = rng.normal(size=(len(mine), len(mine)))
+        full[np.ix_(mine, mine)] = factor @ factor.T + np.eye(len(mine))
+        full[np.ix_(mine, rest)] = rng.normal(size=(len(mine), N_REST))
         full[np.ix_(rest, mine)] = full[np.ix_(mine, rest)].T
     full[np.ix_(rest, rest)] = 50 * np.eye(N_REST)
-    sums = np.array([True, False, True])
+    sums = [np.concatenate([part[:, which] for part in places]) for which in (0, 1)]
     rows = np.zeros((2, N))
-    for row, which in zip(rows, np.flatnonzero(sums), strict=True):
-        row[places[:, which]] = N_BLOCKS**-0.5
+    for row, where in zip(rows, sums, strict=True):
+        row[where] = len(where) ** -0.5
     basis = np.linalg.svd(rows)[2][2:].T
-    blocks = np.array([full[np.ix_(mine, mine)] for mine in places])
-    across = list(np.array([full[np.ix_(mine, rest)] for mine in places]).transpose(1, 2, 0))
+    blocks = [np.array([full[np.ix_(mine, mine)] for mine in part]) for part in places]
+    across = [np.array([full[np.ix_(mine, rest)] for mine in part]) for part in places]
     arrow = Arrow(blocks, across, full[np.ix_(rest, rest)], places, rest, sums)
     return arrow, full, basis
 
@@ -58,11 +62,11 @@ def test_draws_have_its_covariance(given):
 
 
 def test_a_block_that_bends_upwards_is_refused():
-    places, none = np.arange(2)[:, None], [np.zeros((0, 2))]
+    places, none = np.arange(2)[:, None], np.zeros((2, 1, 0))
     with pytest.raises(ValueError, match=r"not an isolated mode.*curvature -1 within a block"):
         Arrow(
-            np.array([[[1.0]], [[-1.0]]]), none, np.zeros((0, 0)),
-            places, np.zeros(0, dtype=int), np.array([False]),
+            [np.array([[[1.0]], [[-1.0]]])], [none], np.zeros((0, 0)),
+            [places], np.zeros(0, dtype=int), [],
         )  # fmt: skip
 
 
@@ -96,6 +100,43 @@ def test_judges_are_the_blocks_of_a_leaderboard_and_change_nothing(rng, monkeypa
             exact = [gradient_change(lambda x, f=logp: f(x)[1], first.x, v) for v in along]
             np.testing.assert_allclose(joint.products(first.x)(along), exact, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(known[0], known[1], atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def prompts():
+    """Votes of four items on forty prompts, the pairs, the model and its density."""
+    rng = np.random.default_rng(5)
+    n = 130
+    prompt, first = rng.integers(0, 40, n), rng.integers(0, 4, n)
+    second = (first + rng.integers(1, 4, n)) % 4
+    outcome = rng.choice(["first", "second", "tie"], n, p=[0.5, 0.3, 0.2])
+    pairs = matches(first, second, outcome, prompt=prompt)
+    model = leaderboard_model(pairs, groups=["prompt"])
+    return pairs, model, *objective(model)
+
+
+def test_prompts_are_the_blocks_of_their_deviations_and_change_nothing(prompts, monkeypatch):
+    monkeypatch.setattr(inner_gaussian, "ENOUGH", 1e-11)
+    pairs, model, logp, start = prompts
+    scales, known = learned_scales(model), []
+    for small, dense in ((10**6, 10**6), (0, 0)):  # dense, and sparse with blocks
+        monkeypatch.setattr(nested, "SMALL", small)
+        monkeypatch.setattr(total, "MOST_DENSE", dense)
+        monkeypatch.setattr(total, "SPARSER", dense)
+        joint = _joint(model, logp, start, scales, [])
+        if small == 0:
+            n = len(pairs.group_labels("prompt"))
+            assert sum(x.size for x in joint.blocks.places) == len(pairs.seen("prompt").labels) + n
+            assert sum(len(x) for x in joint.blocks.places) == n
+            # the utilities and the order effect; the tie parameter multiplies effects of prompts
+            assert joint.outside.size == 3 + 1 + 1
+        hyper = np.log(np.linspace(0.4, 1.0, len(scales)))
+        given = joint.gaussian(hyper)
+        moved = joint.averaged(given)
+        right = np.random.default_rng(1).normal(size=joint.latent.size)
+        known.append([given.log_marginal, *given.precision.solve(right)])
+        assert np.isfinite(moved.log_marginal)
+    np.testing.assert_allclose(known[0], known[1], atol=1e-5)
 
 
 def test_a_leaderboard_of_one_judge_has_no_blocks(rng):

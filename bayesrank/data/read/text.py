@@ -76,6 +76,7 @@ class TextTable(NamedTuple):
     frame: pd.DataFrame
     names: pd.Index  # of all columns, including those that are not read
     findings: list[str]  # unusual properties of the file
+    spaces: int = 0  # cells around which spaces were removed
 
 
 def one_line(error: Exception) -> str:
@@ -369,6 +370,4 @@ def text_table(
     found_cells = cells(text, by, columns, header)
     if (n := found_cells.header_lines) > 1:
         findings.append(f"names from the first {n} lines, as of a survey export")
-    if spaces := found_cells.spaces:
-        findings.append(f"the spaces around {counted(spaces, 'cell')} removed")
-    return TextTable(found_cells.frame, found_cells.names, findings)
+    return TextTable(found_cells.frame, found_cells.names, findings, found_cells.spaces)

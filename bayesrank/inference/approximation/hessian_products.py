@@ -14,6 +14,7 @@ where the slopes in the brackets are constants. The rest is the Hessian of the p
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,14 @@ from pytensor.gradient import pushforward
 from pytensor.graph.basic import Apply
 from pytensor.graph.replace import graph_replace, vectorize_graph
 from pytensor.graph.traversal import ancestors
+from scipy.sparse import block_diag, csr_array
 
 from bayesrank.inference.approximation.modes import gradient_change, join_inputs
 
-__all__ = ["likelihoods_of", "many_products"]
+__all__ = ["Links", "likelihoods_of", "many_products"]
 
 Floats = NDArray[np.float64]
+Links = Callable[[Floats, NDArray[np.int64]], csr_array | None]
 _IGNORED: Any = {"disconnected_inputs": "ignore"}
 
 
@@ -47,7 +50,7 @@ AT_ONCE = 32  # directions per call, which bounds memory
 
 def many_products(
     model: pm.Model, density: Callable[[Floats], tuple[Any, Floats]]
-) -> Callable[[Floats], Callable[[Floats], Floats]]:
+) -> tuple[Callable[[Floats], Callable[[Floats], Floats]], Links | None]:
     """Compile products with the Hessian of the log posterior.
 
     Parameters
@@ -61,6 +64,10 @@ def many_products(
     callable
         From the ravelled free variables, (n,), to a function from directions, (n_directions, n), to
         the Hessian times each, (n_directions, n).
+    callable or None
+        If there are compiled likelihoods: from the variables, and positions of some, (m,), to a
+        matrix, (m, m), with an entry where a term of the likelihood links two of them. It returns
+        None if an input of a likelihood depends on several of them.
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)
@@ -71,7 +78,7 @@ def many_products(
                 [gradient_change(lambda x: density(x)[1], x, v) for v in directions]
             )
 
-        return by_differences
+        return by_differences, None
 
     inputs = [node.inputs[i] for node in nodes for i in node.op.wrt]
     slopes = [x.type() for x in inputs]
@@ -110,7 +117,8 @@ def many_products(
     forward = compile_pytensor([at, many[0], *slopes], forwards, **options)
     backward = compile_pytensor([at, *many[1:]], backwards, **options)
 
-    def at_point(x: Floats) -> Callable[[Floats], Floats]:
+    def known_at(x: Floats) -> tuple[list[Floats], list[Any]]:
+        """Return the slopes by the inputs, and the second derivatives."""
         values = values_at(x)
         slopes_at_x, hessians = [], []
         for node in nodes:
@@ -118,6 +126,36 @@ def many_products(
             mine = [np.array(value, order="C") for value in mine]
             slopes_at_x += node.op.call(*mine)[1:]
             hessians.append(node.op.hessian(*mine))
+        return slopes_at_x, hessians
+
+    def links(x: Floats, places: NDArray[np.int64]) -> csr_array | None:
+        slopes_at_x, hessians = known_at(x)
+        number = np.arange(1.0, places.size + 1)
+        directions = np.zeros((3, x.size))
+        directions[:, places] = number ** np.arange(3)[:, None]
+        _, *pushed = forward(x, directions, *slopes_at_x)
+        moved = np.concatenate(
+            [np.broadcast_to(v, (3, g.size)) for v, g in zip(pushed, slopes_at_x, strict=True)], 1
+        )
+        # an input that depends on one variable moves in proportion to its number
+        rows = np.flatnonzero(moved.any(axis=0))
+        once, by_number, by_square = moved[:, rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            which = by_number / once
+            several = ~(abs(by_square / once - which**2) <= 1e-6 * which**2)
+        if several.any():
+            return None
+        columns = np.rint(which).astype(np.int64) - 1
+        shape = (moved.shape[1], places.size)
+        to_inputs = csr_array((np.ones(rows.size), (rows, columns)), shape)
+        sizes = [[g.size for g in slopes_at_x[a:b]] for a, b in pairwise(ends)]
+        together = block_diag(
+            [hessian.links(size) for hessian, size in zip(hessians, sizes, strict=True)], "csr"
+        )
+        return csr_array(to_inputs.T @ together @ to_inputs)
+
+    def at_point(x: Floats) -> Callable[[Floats], Floats]:
+        slopes_at_x, hessians = known_at(x)
 
         def products(directions: Floats) -> Floats:
             out = np.empty(directions.shape)
@@ -139,7 +177,7 @@ def many_products(
 
         return products
 
-    return at_point
+    return at_point, links
 
 
 def _inner(one: Sequence[Any], other: Sequence[Any]) -> Any:

@@ -11,8 +11,8 @@ therefore separates the hyperparameters (logarithms of scales) from the latent v
   small models.
 
 With more than eight hyperparameters, nodes lie along the eight most uncertain directions. If the
-data determine the hyperparameters, their mode is the only node. If each judge has parameters, time
-is linear in the number of judges (`block_precision`).
+data determine the hyperparameters, their mode is the only node. If each judge or prompt has
+parameters, time and memory are linear in their number (`block_precision`).
 
 >>> import pymc as pm
 >>> with pm.Model() as model:
@@ -40,8 +40,13 @@ from pytensor.scalar.basic import Mul, TrueDiv
 from pytensor.tensor.blas import BatchedDot, Dot22
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
+from scipy.sparse.csgraph import connected_components
 
-from bayesrank.inference.approximation.hessian_products import likelihoods_of, many_products
+from bayesrank.inference.approximation.hessian_products import (
+    Links,
+    likelihoods_of,
+    many_products,
+)
 from bayesrank.inference.approximation.hyper_marginal import hyper_nodes
 from bayesrank.inference.approximation.inner_gaussian import Blocks, BlocksMeetError, Joint
 from bayesrank.inference.approximation.modes import (
@@ -57,6 +62,7 @@ __all__ = ["fit_inla", "learned_scales"]
 Floats = NDArray[np.float64]
 
 MOST_HYPER = 12  # hyperparameters: the cost of differences at their mode is quadratic in the number
+SMALL = 300  # variables below which a dense precision is as fast
 FIRST_LOOK = 250  # draws per chain before the first call of `enough`
 
 
@@ -135,12 +141,13 @@ def fit_inla(
         try:
             return _approximate(*_by_blocks(model, names), names, **settings)
         except BlocksMeetError:  # the graph did not reveal the link
-            return _approximate(model, [], names, **settings)
+            return _approximate(model, [], names, find=False, **settings)
 
 
 def _joint(
-    model: pm.Model, logp: Any, start: Any, names: Sequence[str], blocks: Sequence[str]
-) -> Joint:
+    model: pm.Model, logp: Any, start: Any, names: Sequence[str], blocks: Sequence[str],
+    *, find: bool = True,
+) -> Joint:  # fmt: skip
     """Make the joint log density, with hyperparameters and blocks given by variable names."""
     hyper = _places(start, names)
     if hyper.size > MOST_HYPER:
@@ -149,12 +156,51 @@ def _joint(
             f"({', '.join(names)}). Name the most important ones in `scales`, or sample with "
             "pm.sample."
         )
-    products = many_products(model, logp)
-    if not blocks:
-        return Joint(logp, products, start.data, hyper)
-    places = np.stack([_places(start, [name]) for name in blocks], axis=1)
-    sums = np.array([_sums_to_zero(model[name]) for name in blocks])
-    return Joint(logp, products, start.data, hyper, Blocks(places, sums))
+    products, links = many_products(model, logp)
+    sums = [_places(start, [name]) for name in blocks if _sums_to_zero(model[name])]
+    places = [] if links is None or not find else _apart(model, links, start, names, blocks)
+    return Joint(logp, products, start.data, hyper, Blocks(places, sums) if places else None)
+
+
+def _apart(
+    model: pm.Model, links: Links, start: Any, names: Sequence[str], blocks: Sequence[str]
+) -> list[NDArray[np.int64]]:
+    """Find blocks of variables such that no term of a likelihood links two blocks.
+
+    The labels of the variables `blocks` are in different blocks. Other variables join them, those
+    with most blocks first, unless they link most blocks. Returns the positions of the variables,
+    (n_blocks, size), for each size of a block. There are no blocks in small models, or if they
+    would hold less than half of all variables.
+    """
+    # at the start, second derivatives may be zero by symmetry
+    x = start.data + 0.1 * np.random.default_rng(0).normal(size=start.data.size)
+    found = _places(start, blocks)
+
+    def block_of(places: NDArray[np.int64]) -> tuple[int, NDArray[Any]]:
+        linked = links(x, places)
+        if linked is None:
+            return 0, places[:0]
+        n, labels = connected_components(linked, directed=False)
+        return int(n), labels
+
+    if not blocks and x.size < SMALL:
+        return []
+    free = [rv for rv in model.free_RVs if rv.name not in (*names, *blocks) and _plain(model, rv)]
+    more = {rv.name: _places(start, [rv.name]) for rv in free}
+    number = {name: block_of(places)[0] for name, places in more.items()}
+    least = block_of(found)[0] if blocks else 2
+    for name in sorted(more, key=lambda name: -number[name]):
+        joined = np.concatenate([found, more[name]])
+        n, _ = block_of(joined)
+        if 2 * n >= least:
+            found, least = joined, n
+    if 2 * found.size < x.size:
+        return []
+    n, labels = block_of(found)
+    size = np.bincount(labels, minlength=n)
+    order = np.argsort(labels, kind="stable")
+    found, size_of = found[order], size[labels[order]]
+    return [found[size_of == s].reshape(-1, s) for s in np.unique(size)]
 
 
 def _approximate(
@@ -166,10 +212,11 @@ def _approximate(
     chains: int,
     random_seed: int | None,
     enough: Callable[[xr.Dataset], bool] | None,
+    find: bool = True,
 ) -> xr.DataTree:
     """Approximate the posterior; no term links two labels of `blocks`, variables with one dim."""
     logp, start = objective(model)
-    joint = _joint(model, logp, start, names, blocks)
+    joint = _joint(model, logp, start, names, blocks, find=find)
     nodes = hyper_nodes(joint, names)
     rng, convert = np.random.default_rng(random_seed), converter(model, start, chains, draws)
     resampled = resampled_draws(nodes, joint, chains * draws, rng.spawn(1)[0])
@@ -247,6 +294,11 @@ def _bounded(model: pm.Model, rv: Variable) -> bool:
     return transform is not None and getattr(transform, "ndim_supp", 1) == 0
 
 
+def _plain(model: pm.Model, rv: Variable) -> bool:
+    """Return whether each free number is one number of the variable."""
+    return model.rvs_to_transforms.get(rv) is None or _bounded(model, rv)
+
+
 def _multiplies(op: Any) -> bool:
     if isinstance(op, Elemwise):
         return isinstance(op.scalar_op, Mul | TrueDiv)
@@ -294,7 +346,7 @@ def _by_blocks(model: pm.Model, scales: Sequence[str]) -> tuple[pm.Model, list[s
     point, size = model.initial_point(), dict[str, int]()
     for rv in model.free_RVs:
         dims, value = model.named_vars_to_dims.get(rv.name, ()), model.rvs_to_values[rv]
-        plain = model.rvs_to_transforms.get(rv) is None or _bounded(model, rv)
+        plain = _plain(model, rv)
         fits = len(dims) == 1 and rv.name not in scales and (plain or _sums_to_zero(rv))
         if fits and value in apart and value not in together:
             found.setdefault(str(dims[0]), []).append(rv.name)

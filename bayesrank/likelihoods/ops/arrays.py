@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 __all__ = [
     "NOTHING",
@@ -137,13 +137,17 @@ def valid_ranks(ranks: TensorVariable) -> TensorVariable:
     )
 
 
-def rows_times(rows: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ``rows @ matrix``, fast if most entries of the rows are 0.
+def rows_times(
+    rows: NDArray[np.float64], matrix: NDArray[np.float64] | csr_array
+) -> NDArray[np.float64]:
+    """Return ``rows @ matrix``, fast if most entries of the rows or of the matrix are 0.
 
     Examples
     --------
     >>> rows_times(np.eye(20)[:1], np.arange(40.0).reshape(20, 2))
     array([[0., 1.]])
     """
+    if issparse(matrix):
+        return np.asarray(rows @ matrix)
     sparse = np.count_nonzero(rows) * SPARSE <= rows.size  # such as directions of single variables
     return np.asarray((csr_array(rows) if sparse else rows) @ matrix)

@@ -28,9 +28,11 @@ _kernel = numba.njit(cache=True, error_model="numpy", fastmath=False)
 @_kernel
 def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, adherence, order_effect, tie, effects,
-    first, second, group, which, size, counts, family, within, tying,
+    first, second, group, which, size, counts, family, within, tying, sparse,
 ):  # fmt: skip
     """Second derivatives of `pair_total_kernel`, with the same parameters.
+
+    If `sparse`, the first four arrays are empty, and `cells` holds the numbers that they would sum.
 
     Returns
     -------
@@ -41,6 +43,10 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     by_group : ndarray, (6, n_groups)
         By two parameters of a group: adherence twice, with order effect, with tie; order effect
         twice, with tie; tie twice. For a parameter that all groups share, sum over the groups.
+    cells : tuple of ndarray
+        Positions of the utilities and effects of each cell, (n_cells, m), and their second
+        derivatives, (n_cells, m, m). Those by a parameter, and a utility or effect, (3, n_cells,
+        m), and the positions of the parameters, three of (n_cells,).
     """
     n_terms, n_utilities = which.shape[0], utility.size
     n = n_utilities + effects.size
@@ -51,9 +57,15 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
     least = 1.0 if family == RAO_KUPPER else 0.0
     gap_slope[0], gap_slope[1] = 1.0, -1.0
     n_groups = max(adherence.size, order_effect.size, tie.size)
-    among, by_group = np.zeros((n, n)), np.zeros((6, n_groups))
-    across_adherence = np.zeros((adherence.size, n))
-    across_order, across_tie = np.zeros((order_effect.size, n)), np.zeros((tie.size, n))
+    by_group = np.zeros((6, n_groups))
+    n_dense, n_sparse = (0, first.size) if sparse else (n, 0)
+    among = np.zeros((n_dense, n_dense))
+    across_adherence = np.zeros((adherence.size, n_dense))
+    across_order = np.zeros((order_effect.size, n_dense))
+    across_tie = np.zeros((tie.size, n_dense))
+    places = np.zeros((n_sparse, 2 + n_terms), dtype=np.int64)
+    bends = np.zeros((n_sparse, 2 + n_terms, 2 + n_terms))
+    across = np.zeros((3, n_sparse, 2 + n_terms))
     groups = np.minimum(group, n_groups - 1)
     by_adherence, by_order, by_tie = (
         np.minimum(groups, adherence.size - 1),
@@ -101,19 +113,27 @@ def pair_hessian_kernel(  # type: ignore[no-untyped-def]
             for q in range(2 + n_terms):
                 bend = x * lead_slope[q] * f_dd + tie_slope[p] * tie_slope[q] * f_ss
                 bend += (x * tie_slope[q] + tie_slope[p] * lead_slope[q]) * f_ds
-                among[at, place[q]] += bend
-            across_adherence[ga, at] += (
-                x * gap * f_dd + gap_slope[p] * f_d + tie_slope[p] * gap * f_ds
-            )
-            across_order[go, at] += x * f_dd + tie_slope[p] * f_ds
-            across_tie[gt, at] += x * f_dt + tie_slope[p] * f_ts
+                if sparse:
+                    bends[k, p, q] = bend
+                else:
+                    among[at, place[q]] += bend
+            by_a = x * gap * f_dd + gap_slope[p] * f_d + tie_slope[p] * gap * f_ds
+            by_o, by_level = x * f_dd + tie_slope[p] * f_ds, x * f_dt + tie_slope[p] * f_ts
+            if sparse:
+                places[k, p] = at
+                across[0, k, p], across[1, k, p], across[2, k, p] = by_a, by_o, by_level
+            else:
+                across_adherence[ga, at] += by_a
+                across_order[go, at] += by_o
+                across_tie[gt, at] += by_level
         by_group[0, g] += gap * gap * f_dd
         by_group[1, g] += gap * f_dd
         by_group[2, g] += gap * f_dt
         by_group[3, g] += f_dd
         by_group[4, g] += f_dt
         by_group[5, g] += f_tt
-    return among, across_adherence, across_order, across_tie, by_group
+    cells = places, bends, across, (by_adherence, by_order, by_tie)
+    return among, across_adherence, across_order, across_tie, by_group, cells
 
 
 @_kernel

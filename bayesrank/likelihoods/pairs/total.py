@@ -11,6 +11,7 @@ import numpy as np
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
+from scipy.sparse import block_array, csr_array
 
 from bayesrank.likelihoods.ops.arrays import rows_times
 from bayesrank.likelihoods.ops.compiled import CompiledOp
@@ -31,6 +32,11 @@ from bayesrank.likelihoods.pairs.total_kernel import (
 )
 
 __all__ = ["DavidsonTotal", "PairTotal", "RaoKupperTotal", "ThurstoneTotal"]
+
+Matrix = NDArray[np.float64] | csr_array
+
+MOST_DENSE = 1_000_000  # numbers in second derivatives that always fit a dense matrix
+SPARSER = 4  # dense numbers per sparse one below which a dense matrix is faster
 
 
 class PairTotal(CompiledOp):
@@ -65,7 +71,25 @@ class PairTotal(CompiledOp):
 
     def hessian(self, *inputs: NDArray[Any]) -> "PairHessian":
         """Compute all second derivatives at values of the inputs."""
-        return PairHessian(*pair_hessian_kernel(*inputs, *self.constants))
+        utility, *parameters, effects = inputs[:5]
+        (n_terms, n_cells), n = inputs[8].shape, utility.size + effects.size
+        dense = n * (n + sum(parameter.size for parameter in parameters))
+        m = 2 + n_terms
+        sparse = dense > max(MOST_DENSE, SPARSER * n_cells * m * (m + 3))
+        *matrices, cells = pair_hessian_kernel(*inputs, *self.constants, sparse)
+        if sparse:
+            place, bends, across, rows = cells
+            column = place.ravel()
+            at = np.repeat(column, m), np.repeat(place, m, axis=0).ravel()
+            matrices[0] = csr_array((bends.ravel(), at), shape=(n, n))
+            for p, parameter in enumerate(parameters):
+                row, values, size = np.repeat(rows[p], m), across[p].ravel(), parameter.size
+                if size * n <= MOST_DENSE:
+                    summed = np.bincount(row * n + column, values, size * n)
+                    matrices[1 + p] = summed.reshape(size, n)
+                else:
+                    matrices[1 + p] = csr_array((values, (row, column)), shape=(size, n))
+        return PairHessian(*matrices)
 
     def log_probabilities(self, lead: Any, tie: Any) -> LogProbabilities:
         """Log-probabilities of the outcomes of one match."""
@@ -118,12 +142,12 @@ class ThurstoneTotal(PairTotal):
 
 
 class PairHessian(NamedTuple):
-    """Second derivatives, as `pair_hessian_kernel` returns them."""
+    """Second derivatives, as `pair_hessian_kernel` returns them, or as sparse matrices."""
 
-    among: NDArray[np.float64]
-    across_adherence: NDArray[np.float64]
-    across_order: NDArray[np.float64]
-    across_tie: NDArray[np.float64]
+    among: Matrix
+    across_adherence: Matrix
+    across_order: Matrix
+    across_tie: Matrix
     by_group: NDArray[np.float64]
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
@@ -145,6 +169,21 @@ class PairHessian(NamedTuple):
                 found[to][move] += change.sum(axis=1, keepdims=True) if shared else change
         n_utilities = utility.shape[1]
         return [out[:, :n_utilities], *found, out[:, n_utilities:]]
+
+    def links(self, sizes: Sequence[int]) -> csr_array:
+        """Return a matrix with an entry where a term links two of the inputs, of these sizes."""
+        n_utilities, *n_parameters, n_effects = sizes
+        among, *across = map(csr_array, self[:4])
+        n_groups = self.by_group.shape[1]
+        at = [np.minimum(np.arange(n_groups), n - 1) for n in n_parameters]
+        cells = [[among, *(x.T for x in across)]]
+        for n, i, x in zip(n_parameters, at, across, strict=True):
+            pairs = zip(n_parameters, at, strict=True)
+            row = [csr_array((np.ones(n_groups), (i, j)), shape=(n, k)) for k, j in pairs]
+            cells.append([x, *row])
+        n_linear, n_all = n_utilities + n_effects, sum(sizes)
+        order = np.r_[:n_utilities, n_linear:n_all, n_utilities:n_linear]
+        return csr_array(block_array(cells, format="csr")[order][:, order])
 
 
 def _group_parameter(x: Any, group: Any) -> TensorVariable:

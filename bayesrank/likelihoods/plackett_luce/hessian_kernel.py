@@ -23,7 +23,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     utility, item_weight, node_weight, block_weight,
     entry, start, child, b_item, b_start, b_below, b_entry, slot_item, slot_rank, node_slot,
 ):  # fmt: skip
-    r"""All second derivatives of the weighted sum of stages, (n_items, n_items).
+    r"""All second derivatives of the weighted sum of stages.
 
     With the shares p of a remainder, the Hessian of its log total is diag(p) - p p'. A block stage
     f(w - log T) with h = H_f 1 and slopes g has the Hessian
@@ -33,11 +33,23 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     Coefficients of diag(p) and p p' are passed down to smaller remainders. Therefore two items meet
     only once, in the smallest remainder that contains both. The time is proportional to the number
     of pairs of an item and another item that is ranked with or below it.
+
+    Returns
+    -------
+    half : ndarray, (n_items, width)
+        Half of the symmetric matrix; the matrix is the sum of this half and its transpose. Items
+        are in blocks, such as those of one ranker, that no remainder links. `width` is the size of
+        the largest block, or the number of items if a block has half of them.
+    start : ndarray, (n_items,)
+        Column of the matrix at which each row of `half` begins.
     """
     table = Table(entry, start, child, b_item, b_start, b_below)
     n_items, n_nodes = utility.size, child.size
+    since, width = _blocks(table, n_items)
+    if 2 * width > n_items:
+        since[:], width = 0, n_items
     # each pair is written once, in one of its two cells, because random access takes most time
-    half = np.zeros((n_items, n_items))
+    half = np.zeros((n_items, width))
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, table)
     share_weight, product_weight = node_weight.copy(), -node_weight
@@ -63,29 +75,58 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
                 h[i] += among[i, j]
             slopes += gamma[i]
             curved += h[i]
-            half[b_item[first + i], b_item[first + i]] += 0.5 * weight * among[i, i]
+            row, at = half[b_item[first + i]], since[b_item[first + i]]
+            row[b_item[first + i] - at] += 0.5 * weight * among[i, i]
             for j in range(i):
-                half[b_item[first + i], b_item[first + j]] += weight * among[i, j]
+                row[b_item[first + j] - at] += weight * among[i, j]
         share_weight[below] -= weight * slopes
         product_weight[below] += weight * (slopes + curved)
         n_inside = _shares(inside, share, below, utility, log_total, table)
         for i in range(size):
             row, by = half[b_item[first + i]], weight * h[i]
+            at = since[b_item[first + i]]
             for k in range(n_inside):
-                row[inside[k]] -= by * share[k]
+                row[inside[k] - at] -= by * share[k]
 
     for n in range(n_nodes - 1, -1, -1):
         n_inside = _shares(inside, share, n, utility, log_total, table)
         for e in range(start[n + 1] - start[n]):  # items outside smaller remainders come first
             row, by = half[inside[e]], product_weight[n] * share[e]
-            row[inside[e]] += 0.5 * share[e] * (by + share_weight[n])
+            at = since[inside[e]]
+            row[inside[e] - at] += 0.5 * share[e] * (by + share_weight[n])
             for k in range(e + 1, n_inside):
-                row[inside[k]] += by * share[k]
+                row[inside[k] - at] += by * share[k]
         if child[n] >= 0:
             below = math.exp(log_total[child[n]] - log_total[n])
             share_weight[child[n]] += share_weight[n] * below
             product_weight[child[n]] += product_weight[n] * below * below
-    return half + half.T
+    return half, since
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _blocks(table, n_items):  # type: ignore[no-untyped-def]
+    """First item of the block of every item, and the size of the largest block."""
+    n_nodes = table.node_child.size
+    lowest, highest = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    ends = np.zeros(n_items + 1, dtype=np.int64)  # changes in the number of nodes across a gap
+    for n in range(n_nodes):
+        low, high, below = n_items, -1, table.node_child[n]
+        if below >= 0:
+            low, high = lowest[below], highest[below]
+        for e in range(table.node_start[n], table.node_start[n + 1]):
+            low, high = min(low, table.entry_item[e]), max(high, table.entry_item[e])
+        lowest[n], highest[n] = low, high
+        if low < high:
+            ends[low] += 1
+            ends[high] -= 1
+    since, width, start, across = np.zeros(n_items, dtype=np.int64), 0, 0, 0
+    for i in range(n_items):
+        since[i] = start
+        width = max(width, i + 1 - start)
+        across += ends[i]
+        if across == 0:
+            start = i + 1
+    return since, width
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -19,6 +19,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
+from scipy.sparse import csr_array
 
 from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp
@@ -55,7 +56,14 @@ class StageTotal(CompiledOp):
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Compute all second derivatives at values of the inputs."""
-        return StageHessian(stage_total_hessian_kernel(*inputs))
+        half, start = stage_total_hessian_kernel(*inputs)
+        n, width = half.shape
+        if width < n:
+            ends, column = width * np.arange(n + 1), start[:, None] + np.arange(width)
+            # beyond the last item of a block there are only zeros
+            column = np.minimum(column, n - 1).ravel()
+            half = csr_array((half.ravel(), column, ends), shape=(n, n))
+        return StageHessian(half + half.T)
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
@@ -70,11 +78,17 @@ class StageTotal(CompiledOp):
 class StageHessian(NamedTuple):
     """Second derivatives by the utilities."""
 
-    matrix: NDArray[np.float64]
+    matrix: NDArray[np.float64] | csr_array
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Multiply by directions of the utilities, (n_directions, n_items)."""
         return [rows_times(directions[0], self.matrix)]
+
+    def links(self, sizes: Sequence[int]) -> csr_array:
+        """Return a matrix with an entry where a stage links two utilities."""
+        out = csr_array(self.matrix)
+        out.eliminate_zeros()
+        return out
 
 
 class RankingLogp(CompiledOp):

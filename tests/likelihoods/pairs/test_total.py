@@ -7,8 +7,9 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from scipy import stats
+from scipy.sparse import issparse
 
-from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
+from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal, total
 
 # An Op, and the least tie parameter
 OPS = {"Davidson": (DavidsonTotal, 0.0), "Rao-Kupper": (RaoKupperTotal, 1.0)}
@@ -153,6 +154,26 @@ def test_sparse_directions_have_the_products_of_their_sum(rng, family):
     at_once = hessian.dot([weight @ each for each in every])
     for one, other in zip(hessian.dot(every), at_once, strict=True):
         np.testing.assert_allclose(weight @ one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
+def test_second_derivatives_as_sparse_matrices_are_the_same(rng, own, monkeypatch):
+    parameters, data = cells(rng, "Davidson", 300, own, n_terms=4)
+    op = OPS["Davidson"][0](1, 2)
+    n = [x.size for x in parameters]
+    every = np.split(np.eye(sum(n)), np.cumsum(n)[:-1], axis=1)
+    dense = op.hessian(*parameters, *data)
+    monkeypatch.setattr(total, "MOST_DENSE", 0)
+    monkeypatch.setattr(total, "SPARSER", 0)
+    sparse = op.hessian(*parameters, *data)
+    assert all(issparse(x) for x in sparse[:4])
+    whole = np.concatenate(dense.dot(every), axis=1)
+    found = np.concatenate(sparse.dot(every), axis=1)
+    np.testing.assert_allclose(found, whole, rtol=1e-10, atol=1e-10)
+    for hessian in (dense, sparse):  # a link wherever a second derivative is not zero
+        links = hessian.links(n).toarray() != 0
+        assert links[whole != 0].all()
+        np.testing.assert_array_equal(links, links.T)
 
 
 @each_family

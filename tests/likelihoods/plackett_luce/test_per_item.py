@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
+from scipy.sparse import issparse
 
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.likelihoods.plackett_luce.per_item import (
@@ -87,6 +88,24 @@ def test_the_whole_hessian_is_the_change_of_the_gradient(scale):
     slope = functools.partial(slope_of_total, inputs)
     np.testing.assert_allclose(found, gradient(slope, scale * UTILITY, step=1e-4), atol=1e-6)
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_the_hessian_of_blocks_of_items_is_sparse():
+    """Two copies of the rankings, of other items: no second derivative links the copies."""
+    n = RANKINGS.n_items
+    item = np.concatenate([RANKINGS.item, RANKINGS.item + n])
+    ranks, weight = np.tile(RANKINGS.ranks, (2, 1)), np.tile(RANKINGS.weight, 2)
+    stages = stage_table(item, ranks, weight, 2 * n)
+    weights = (stages.item_weight, stages.node_weight, stages.block_weight)
+    inputs = (*weights, *(getattr(stages, name) for name in TABLE))
+    utility = np.concatenate([UTILITY, -UTILITY])
+    hessian = StageTotal().hessian(utility, *inputs)
+    assert issparse(hessian.matrix)
+    found = hessian.matrix.toarray()
+    slope = functools.partial(slope_of_total, inputs)
+    np.testing.assert_allclose(found, gradient(slope, utility, step=1e-4), atol=1e-6)
+    assert not found[:n, n:].any()
+    np.testing.assert_array_equal(hessian.links([2 * n]).toarray() != 0, found != 0)
 
 
 def slope_of_total(inputs, utility):

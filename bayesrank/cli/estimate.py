@@ -1,0 +1,161 @@
+"""Memory and time of a run, estimated from the shapes of its largest arrays.
+
+The estimate is made before PyMC is loaded. It is printed only if the run is large. A run that needs
+more memory than is free is refused, with a way out.
+"""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bayesrank.cli.texts import sentence
+
+if TYPE_CHECKING:
+    from bayesrank.cli.console import Talk
+    from bayesrank.cli.job import Job
+    from bayesrank.cli.options import Fit
+
+__all__ = ["Size", "arrays_of", "bytes_of", "check_memory", "check_run", "free_memory"]
+
+PYTHON = 0.7e9  # bytes of Python with PyMC and compiled code
+LARGE, LONG = 2e9, 120.0  # bytes and seconds of a run from which the estimate is printed
+SPARE = 0.9  # share of the free memory that a run may use
+FEWEST = 100  # fewest draws per chain to recommend
+PREDICTED, MOST_PREDICTED = 1000, 30_000_000  # predicted data sets, and most numbers in them
+NODES = 16  # approximations that are in memory, one for each node of the hyperparameters
+SMALL = 300  # parameters up to which `fit_inla` does not look for blocks
+FITS = 400  # precisions that an approximation computes
+FLOPS = 1e9  # floating-point operations per second in small matrices
+
+
+class Size(NamedTuple):
+    """What the sizes of arrays depend on.
+
+    Attributes
+    ----------
+    entries : int
+        Values of the observed variable.
+    free, kept : int
+        Numbers per draw: free parameters, and all that the posterior keeps.
+    blocks, block : int
+        Free parameters in blocks that no match or ranking links, and those in the largest block.
+    """
+
+    entries: int
+    free: int
+    kept: int
+    blocks: int = 0
+    block: int = 0
+
+
+def arrays_of(size: Size, fit: "Fit", *, quick: bool) -> dict[str, Sequence[float]]:
+    """Return the shapes of the largest arrays of a run, by what they hold.
+
+    >>> from bayesrank.cli.options import Fit
+    >>> arrays_of(Size(100, 10, 20), Fit(), quick=True)["draws"]
+    (2, 4000, 20)
+    """
+    n = size.free
+    predicted = min(PREDICTED * size.entries, MOST_PREDICTED)
+    arrays: dict[str, Sequence[float]] = {
+        "draws": (2, fit.chains * fit.draws, size.kept),
+        "predictions": (2, predicted),
+    }
+    if quick:
+        rest = n - size.blocks
+        apart = n > SMALL and 2 * size.blocks >= n
+        # directions with their products, and the precisions at the nodes
+        width = (3 + NODES) * rest + 4 * size.block + NODES * size.block if apart else 5 + NODES
+        arrays["approximation"] = (n, width) if apart else (n, n, width)
+    return arrays
+
+
+def bytes_of(arrays: Mapping[str, Sequence[float]]) -> float:
+    """Add up the memory of arrays of eight-byte numbers, and of Python.
+
+    >>> bytes_of({"draws": (1000, 1000, 100)}) / 1e9
+    1.5
+    """
+    return PYTHON + 8 * sum(map(math.prod, arrays.values()))
+
+
+def seconds_of(size: Size) -> float:
+    """Estimate the time of an approximation; `nuts_seconds` estimates that of sampling."""
+    n, rest = size.free, size.free - size.blocks
+    if n > SMALL and 2 * size.blocks >= n:
+        steps = n * (rest + size.block) ** 2
+    else:
+        steps = n**3 / 3 + n * n * 20
+    return FITS * (steps / FLOPS + 1e-6 * size.entries)
+
+
+def free_memory() -> float | None:
+    """Return the free memory of the machine or container in bytes, or None if it is unknown.
+
+    >>> free_memory() > 0
+    True
+    """
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        known = dict(line.split(":", 1) for line in lines)
+        found = [1024.0 * int(known["MemAvailable"].split()[0])]
+    except (OSError, KeyError, ValueError):
+        try:  # other systems tell only how much there is
+            found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+        except (AttributeError, OSError, ValueError):
+            return None
+    try:
+        group = Path("/sys/fs/cgroup")
+        most = (group / "memory.max").read_text("ascii")
+        found.append(float(most) - float((group / "memory.current").read_text("ascii")))
+    except (OSError, ValueError):  # no container, or no limit
+        pass
+    return min(found)
+
+
+def check_memory(
+    arrays: Mapping[str, Sequence[float]], talk: "Talk", *, seconds: float = 0.0, way_out: str = ""
+) -> None:
+    """Print the memory and time of a large run, and refuse one that does not fit into memory.
+
+    Parameters
+    ----------
+    arrays : mapping of str to sequence of int
+        Shapes of the largest arrays, by what they hold, in words.
+    talk : Talk
+    seconds : float
+        Estimated time, 0 if it is unknown.
+    way_out : str
+        What to do if the memory does not suffice, as a sentence.
+    """
+    needed, free = bytes_of(arrays), free_memory()
+    if free is not None and needed > SPARE * free:
+        largest = max(arrays, key=lambda name: math.prod(arrays[name]))
+        words = {"memory": _memory(needed), "free": _memory(free), "largest": largest}
+        raise ValueError(sentence("too_large", **words, way_out=way_out))
+    if needed > LARGE or seconds > LONG:
+        minutes = max(round(seconds / 60), 1) if seconds else 0
+        talk.stage(sentence("size", memory=_memory(needed), minutes=minutes))
+
+
+def check_run(job: "Job", talk: "Talk", *, quick: bool) -> None:
+    """Check the memory of a run; if it is too large, recommend what makes it fit."""
+    size, fit = job.size(), job.fit
+    quick = quick and not job.drawn
+    arrays, most = arrays_of(size, fit, quick=quick), SPARE * (free_memory() or math.inf)
+    way_out = ""
+    if bytes_of(arrays) > most:
+        rest = bytes_of(arrays | {"draws": (0,)})
+        share = (most - rest) / (bytes_of(arrays) - rest)
+        draws = int(fit.draws * share / FEWEST) * FEWEST
+        full = quick and bytes_of(arrays_of(size, fit, quick=False)) <= most
+        words = {"draws": max(draws, 0), "full": full, "groups": job.groups}
+        way_out = sentence("way_out", **words)
+    check_memory(arrays, talk, seconds=seconds_of(size) if quick else 0.0, way_out=way_out)
+
+
+def _memory(n: float) -> str:
+    """Write a number of bytes."""
+    return f"{n / 1e9:.0f} GB" if n > 9.5e9 else f"{n / 1e9:.1f} GB"

@@ -1,0 +1,115 @@
+"""The memory of a run, estimated before it: against the memory that it takes, and refusals."""
+
+import shlex
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesrank.cli import estimate, fitting
+from bayesrank.cli.console import Talk
+from bayesrank.cli.matches import MatchJob
+from bayesrank.cli.options import Fit, MatchColumns, RankColumns
+from bayesrank.cli.rank import RankJob
+from tests.builders import matches
+from tests.commands import few, no_sampling, run
+from tests.test_cli_opinions import ballots
+
+VOTES = "matches votes.csv --first a --second b --outcome won --group prompt"
+
+
+def votes(n_prompts, n_items, n, seed=1):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, n_items, n)
+    second = (first + rng.integers(1, n_items, n)) % n_items
+    won = rng.choice(["first", "second", "tie"], n, p=[0.45, 0.45, 0.1])
+    return first, second, won, rng.integers(0, n_prompts, n)
+
+
+def job_of(pairs, *groups, **settings):
+    columns = MatchColumns(first="a", second="b", outcome="won", group=groups)
+    return MatchJob(pairs, "title", Fit(seed=1, **settings), columns)
+
+
+@pytest.mark.parametrize("groups", [(), ("prompt",)])
+def test_the_size_counts_the_parameters_of_the_model(groups):
+    first, second, won, prompt = votes(30, 4, 100)
+    job = job_of(matches(first, second, won, prompt=prompt), *groups)
+    point = job.pymc_model.initial_point()
+    assert job.size().free == pytest.approx(sum(map(np.size, point.values())), abs=6)
+    if groups:
+        assert 0.8 * job.size().free < job.size().blocks < job.size().free
+        assert job.size().block <= 4 + 1
+
+
+def test_the_size_counts_the_opinions_of_rankers():
+    job = RankJob(ballots(30, 2), "title", Fit(seed=1), RankColumns())
+    point = job.pymc_model.initial_point()
+    assert job.size().free == pytest.approx(sum(map(np.size, point.values())), abs=6)
+    assert job.size()[3:] == (30 * 3, 3)
+
+
+def test_the_estimate_is_the_memory_that_a_quick_answer_takes():
+    """Within a factor of two: 1,400 deviations in blocks, of which each draw keeps two numbers."""
+    first, second, won, prompt = votes(350, 4, 1400)
+    job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=500)
+    tracemalloc.start()
+    fitting.sampled(job, Talk(quiet=True))
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    arrays = estimate.arrays_of(job.size(), job.fit, quick=True)
+    expected = estimate.bytes_of(arrays | {"predictions": (0,)}) - estimate.PYTHON
+    assert used / 2 < expected < 2 * used
+
+
+def test_eight_hundred_prompts_need_less_than_two_gigabytes():
+    size = estimate.Size(3 * 11_266, 12_900, 25_800, 12_880, 16)
+    needed = estimate.bytes_of(estimate.arrays_of(size, Fit(), quick=True))
+    assert 1e9 < needed < 3e9
+    without = estimate.bytes_of(estimate.arrays_of(size._replace(blocks=0), Fit(), quick=True))
+    assert without > 20e9
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    no_sampling(monkeypatch, few)
+    first, second, won, prompt = votes(20, 3, 60)
+    table = pd.DataFrame({"a": first, "b": second, "won": won, "prompt": prompt})
+    table.to_csv("votes.csv", index=False)
+
+
+def test_only_a_large_run_prints_its_size(table, monkeypatch):
+    assert "of memory" not in run(*shlex.split(VOTES)).stderr
+    monkeypatch.setattr(estimate, "LARGE", 1e8)
+    assert "This run needs about 0.7 GB of memory." in run(*shlex.split(VOTES), "--force").stderr
+
+
+def test_a_run_that_does_not_fit_is_refused_and_its_advice_works(table, monkeypatch):
+    monkeypatch.setattr(estimate, "free_memory", lambda: 0.82e9)
+    many = [*shlex.split(VOTES), "--draws", "9000"]
+    found = run(*many)
+    assert found.exit_code == 1
+    assert "most of it for the draws, but only 0.8 GB are free. Use --draws" in found.stderr
+    fewer = found.stderr.rstrip().rstrip(".").split()[-1]
+    assert 100 <= int(fewer) < 9000
+    found = run(*many[:-1], fewer)
+    assert found.exit_code == 0, found.stderr
+    monkeypatch.setattr(estimate, "free_memory", lambda: 0.1e9)
+    assert "Use a machine with more memory." in run(*many).stderr
+
+
+def test_where_only_the_approximation_is_too_large_sampling_is_recommended(monkeypatch):
+    monkeypatch.setattr(estimate, "free_memory", lambda: 4e9)
+    pairs = matches([0, 1], [1, 0], ["first", "second"])
+    job = job_of(pairs, quick=True)
+    job.size = lambda: estimate.Size(10, 9000, 9000)
+    with pytest.raises(ValueError, match=r"for the approximation, .* Use --full, which takes"):
+        estimate.check_run(job, Talk(quiet=True), quick=True)
+    estimate.check_run(job, Talk(quiet=True), quick=False)
+
+
+def test_unknown_memory_refuses_nothing(monkeypatch):
+    monkeypatch.setattr(estimate, "free_memory", lambda: None)
+    estimate.check_memory({"draws": (10**12,)}, Talk(quiet=True))
