@@ -325,8 +325,8 @@ def test_names_of_any_kind_are_shown(folder, sampler):
         assert not any(cell.startswith("=") for cell in cells)
         assert any(cell.startswith("'=\ufffd[31mx") for cell in cells)
     page = (folder / "odd-ranks" / "report.html").read_text(encoding="utf-8")
-    assert "<td>&lt;b&gt;&amp; $5 or $6</td>" in page
-    assert "<td>寿\ufffd</td>" in page
+    assert '<th scope="row">&lt;b&gt;&amp; $5 or $6</th>' in page
+    assert '<th scope="row">寿\ufffd</th>' in page
 
 
 # Options

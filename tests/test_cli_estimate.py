@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.cli import estimate, fitting
+from bayesrank import inference
+from bayesrank.cli import estimate
 from bayesrank.cli.console import Talk
 from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.rank import RankJob
+from bayesrank.inference.approximation import nested
 from tests.builders import matches
 from tests.commands import few, no_sampling, run
 from tests.test_cli_opinions import ballots
@@ -50,17 +52,27 @@ def test_the_size_counts_the_opinions_of_rankers():
     assert job.size()[3:] == (30 * 3, 3)
 
 
-def test_the_estimate_is_the_memory_that_a_quick_answer_takes():
-    """Within a factor of two: 1,400 deviations in blocks, of which each draw keeps two numbers."""
-    first, second, won, prompt = votes(350, 4, 1400)
-    job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=500)
-    tracemalloc.start()
-    fitting.sampled(job, Talk(quiet=True))
-    used = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
+    """Within a factor of two: 600 deviations in blocks, of which each draw keeps two numbers."""
+    first, second, won, prompt = votes(150, 4, 800)
+    job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=50)
+    find, used = nested.hyper_nodes, []
+
+    def traced(*args):
+        tracemalloc.start()  # not before, because compilation would take minutes
+        found = find(*args)
+        used.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        return found
+
+    monkeypatch.setattr(nested, "hyper_nodes", traced)
+    with job.pymc_model as model:
+        posterior = inference.fit_inla(draws=50, random_seed=1, model=model)["posterior"]
     arrays = estimate.arrays_of(job.size(), job.fit, quick=True)
-    expected = estimate.bytes_of(arrays | {"predictions": (0,)}) - estimate.PYTHON
-    assert used / 2 < expected < 2 * used
+    expected = 8 * np.prod(arrays["approximation"])
+    assert used[0] / 2 < expected < 2 * used[0]
+    kept = sum(x.nbytes for x in posterior.data_vars.values())
+    assert kept < 8 * np.prod(arrays["draws"]) < 3 * kept
 
 
 def test_eight_hundred_prompts_need_less_than_two_gigabytes():

@@ -203,7 +203,7 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     assert notes(run("matches", "m.csv", *COUNTED, "--judge", "who")) == []
     page = (OUT / "report.html").read_text(encoding="utf-8")
     assert "The table shows the 100 least adherent of 130 judges; see the file." in page
-    assert page.count("<td>judge ") == 100
+    assert page.count('<th scope="row">judge ') == 100
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
     assert sampler[-1]["nuts"] == {}
 

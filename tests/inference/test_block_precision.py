@@ -129,7 +129,7 @@ def test_prompts_are_the_blocks_of_their_deviations_and_change_nothing(prompts, 
             assert sum(x.size for x in joint.blocks.places) == len(pairs.seen("prompt").labels) + n
             assert sum(len(x) for x in joint.blocks.places) == n
             # the utilities and the order effect; the tie parameter multiplies effects of prompts
-            assert joint.outside.size == 3 + 1 + 1
+            assert joint.outside.size == 3 + 1
         hyper = np.log(np.linspace(0.4, 1.0, len(scales)))
         given = joint.gaussian(hyper)
         moved = joint.averaged(given)

@@ -402,7 +402,7 @@ def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFr
         table[heading] = [format(value, form) for value in shown[name]]
     table["standing"] = words.head(rows).array
     table["utility"] = [
-        f"{mean:.2f}" if np.isnan(sd) else f"{mean:.2f} ± {sd:.2f}"
+        f"{mean:z.2f}" if np.isnan(sd) else f"{mean:z.2f} ± {sd:.2f}"
         for mean, sd in zip(shown["mean"], shown["sd"], strict=True)
     ]
     return table
