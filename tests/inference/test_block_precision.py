@@ -134,7 +134,7 @@ def test_prompts_are_the_blocks_of_their_deviations_and_change_nothing(prompts, 
         given = joint.gaussian(hyper)
         moved = joint.averaged(given)
         right = np.random.default_rng(1).normal(size=joint.latent.size)
-        known.append([given.log_marginal, *given.precision.solve(right)])
+        known.append([given.precision.log_det, *given.x, *given.precision.solve(right)])
         assert np.isfinite(moved.log_marginal)
     np.testing.assert_allclose(known[0], known[1], atol=1e-5)
 

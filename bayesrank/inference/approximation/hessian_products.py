@@ -61,13 +61,12 @@ def many_products(
 
     Returns
     -------
-    callable
+    (callable, callable or None)
         From the ravelled free variables, (n,), to a function from directions, (n_directions, n), to
-        the Hessian times each, (n_directions, n).
-    callable or None
-        If there are compiled likelihoods: from the variables, and positions of some, (m,), to a
-        matrix, (m, m), with an entry where a term of the likelihood links two of them. It returns
-        None if an input of a likelihood depends on several of them.
+        the Hessian times each, (n_directions, n). Then a function that finds linked variables, or
+        None without compiled likelihoods. From the variables, and positions of some, (m,), it
+        returns a matrix, (m, m), with an entry where a term of the likelihood links two of them.
+        It returns None if an input of a likelihood depends on several of them.
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)

@@ -176,7 +176,7 @@ class PairHessian(NamedTuple):
         among, *across = map(csr_array, self[:4])
         n_groups = self.by_group.shape[1]
         at = [np.minimum(np.arange(n_groups), n - 1) for n in n_parameters]
-        cells = [[among, *(x.T for x in across)]]
+        cells: list[list[Any]] = [[among, *(x.T for x in across)]]
         for n, i, x in zip(n_parameters, at, across, strict=True):
             pairs = zip(n_parameters, at, strict=True)
             row = [csr_array((np.ones(n_groups), (i, j)), shape=(n, k)) for k, j in pairs]
