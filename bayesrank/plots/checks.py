@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,7 +14,6 @@ from arviz_plots.plots.utils import get_visual_kwargs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from bayesrank.plots.panels import legend_above, models_of, short_name
@@ -27,7 +25,6 @@ from bayesrank.plots.rows import (
     WARNING,
     frame_rows,
     handle,
-    without_box,
 )
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
@@ -36,37 +33,36 @@ __all__ = ["plot_match_checks", "plot_ranking_checks"]
 
 # statistic -> title and label of the axis; in the order of the panels
 PANELS = {
-    "Kendall distance": ("Distance to the common order", "Share of reversed pairs "
-                         "(0 = same order, ½ = random)"),
-    "outcome": ("Outcomes", "Share of all matches"),
-    "top item": ("Top item", "Share of the lists with the item that put it first"),
-    "points": ("Points", "Share of its matches that the item won (a tie counts one half)"),
-    "pair order": ("Pair orders", "Predicted share of the lists with i above j"),
-    "pair": ("Pairs", "Predicted share of their matches that i won against j"),
-    "group outcome": ("Outcomes by group", "Predicted share of the matches of a judge or category"),
-    "group points": ("Points by group", "Predicted share of the points of an item in the group"),
-    "block size": ("Ties", "Share of the blocks of tied items; blocks per item of a list"),
+    "Kendall distance": ("How far rankings are from the common order", "Share of pairs in the "
+                         "reverse order (0 = same order, ½ = random)"),
+    "outcome": ("How often the first item wins", "Share of all matches"),
+    "top item": ("Who comes first", "Share of its rankings that put it first"),
+    "points": ("Who wins how often", "Share of its matches that the item won"),
+    "pair order": ("Who is ahead of whom", "Share of rankings with the first ahead"),
+    "pair": ("Who beats whom", "Share of their matches that the first won"),
+    "group outcome": ("Outcomes for each judge or category", "Share of the matches"),
+    "group points": ("Wins of an item for each judge or category", "Share of its matches there"),
+    "block size": ("How many ties there are", "Share of the blocks of tied items; blocks per item"),
 }  # fmt: skip
-# panels that may be too large: description of the rows shown
+# what the rows of a panel are, if there are more than it shows
 FIRST = {
-    "top item": "most often on top",
-    "points": "with the most points",
-    "pair order": "most often presented together",
-    "pair": "most often matched",
+    "top item": "most often first",
+    "points": "with the most wins",
+    "pair order": "farthest off",
+    "pair": "farthest off",
+    "group outcome": "farthest off",
+    "group points": "farthest off",
 }
 WIDE = {"Kendall distance", "outcome", "block size"}  # panels that span the figure
-# panels of points, observed against predicted
-BY_PAIR = {"pair order", "pair", "group outcome", "group points"}
+BY_ITEM = {"top item", "points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
 MOST = 20  # most items in their panel, without surprising items
 EXTRA = 5  # most further surprising items
-NAMED = 6  # most surprising pairs with a name
 NAME = 30  # most characters of the name of a row
 ROW = 0.24  # inches of a row
 WIDE_ROW = 0.36  # inches of a row of a wide panel
 AROUND = 1.2  # inches for the title and the scale of a panel
-PAIRS = 2.9  # least inches of the panel of pairs
 
 
 def plot_ranking_checks(
@@ -82,11 +78,11 @@ def plot_ranking_checks(
     """Plot `ranking_checks`: Kendall distances, top items, pair orders and block sizes.
 
     A line is the interval of the predicted statistic, with a bar at its mean. The marker is the
-    observed statistic, a coloured triangle if it lies outside the interval. Pairs are points,
-    observed against predicted; the two are equal on the diagonal.
+    observed statistic, a coloured triangle if it lies outside the interval.
 
-    At most 20 items are shown, those most often on top, and up to five other surprising items.
-    Block sizes have a panel if the model predicts them and there is a tie.
+    At most 20 items are shown, those most often on top, and up to five other surprising items. Of
+    pairs, the 20 farthest off are shown. Block sizes have a panel if the model predicts them and
+    there is a tie.
 
     Parameters
     ----------
@@ -195,7 +191,7 @@ def _draw(
         if unknown := [name for name in wanted if name not in parts]:
             raise ValueError(f"There is no statistic {unknown[0]!r}; there are {[*parts]}.")
         parts = {name: parts[name] for name in wanted}
-    rows = {name: _rows(name, part) for name, part in parts.items() if name not in BY_PAIR}
+    rows = {name: _rows(name, part) for name, part in parts.items()}
     pc = given or _collection(parts, rows, backend, figure_kwargs)
     draw = import_module(f"arviz_plots.backend.{pc.backend}")
     is_matplotlib = pc.backend == "matplotlib"
@@ -204,18 +200,12 @@ def _draw(
     for name in parts:
         target = pc.get_target("observed", {"statistic": name})
         title, axis_label = PANELS[name]
-        shown = rows.get(name, parts[name])
+        shown = rows[name]
         for k, (model, one) in enumerate(tables.items()):
             found = pd.DataFrame(one.loc[name]).reindex(shown.index)
             shift = 0.0 if len(tables) == 1 else 0.4 * k / (len(tables) - 1) - 0.2
-            if name in rows:
-                _draw_rows(draw, target, found, shift, colours[model], looks, first=k == 0)
-            else:
-                _draw_pairs(draw, target, found, colours[model], looks, first=k == 0)
-        if name in rows:
-            _set_up(draw, target, shown["name"].tolist(), looks["ticklabels"])
-        elif is_matplotlib and len(tables) == 1:
-            axis_label = "\n".join(filter(None, [axis_label, _number(target, parts[name])]))
+            _draw_rows(draw, target, found, shift, colours[model], looks, first=k == 0)
+        _set_up(draw, target, shown["name"].tolist(), looks["ticklabels"])
         note = _note(name, len(shown), len(parts[name]), table)
         draw.xlabel(axis_label, target, size=9)
         if looks["title"] is False:
@@ -265,7 +255,7 @@ def _panels(
             lines[-1].append(name)
         else:
             lines.append([name])
-    inches = dict.fromkeys(parts, PAIRS) | {
+    inches = {
         name: (WIDE_ROW if name in WIDE else ROW) * (len(shown) + 0.2)
         for name, shown in rows.items()
     }
@@ -286,9 +276,12 @@ def _is_informative(name: str, part: pd.DataFrame) -> bool:
 
 def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
     """Return the rows to show of a statistic, from top to bottom, with the column name."""
-    if name in ("top item", "points"):
+    if name in BY_ITEM:
         part = part.sort_values("observed", ascending=False, kind="stable")
-        part = pd.concat([part.iloc[:MOST], _farthest(part.iloc[MOST:], EXTRA)])
+        rest = part.iloc[MOST:]
+        part = pd.concat([part.iloc[:MOST], _farthest(rest[rest["surprising"]], EXTRA)])
+    elif name in FIRST:
+        part = _farthest(part, MOST)
     if name == "Kendall distance":
         spread = part.index.get_level_values("label") == "spread"
         part = part.iloc[np.argsort(spread, kind="stable")]
@@ -297,16 +290,23 @@ def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
         names = [OUTCOMES[label] for label in names]
     if name == "Kendall distance":
         names = [f"{label}, {_length_name(n)}" for label, n in part.index]
-    return part.assign(name=[short_name(text, NAME) for text in names])
+    return part.assign(name=[_short_names(text) for text in names])
+
+
+def _short_names(text: str) -> str:
+    """Shorten a name, or both names of a pair."""
+    one, sign, other = text.partition(" > ")
+    if not sign:
+        return short_name(text, NAME)
+    return f"{short_name(one, NAME // 2 - 2)}{sign}{short_name(other, NAME // 2 - 2)}"
 
 
 def _length_name(n_items: Any) -> str:
-    return "all lists" if n_items == "all" else f"lists of {n_items}"
+    return "all rankings" if n_items == "all" else f"rankings of {n_items}"
 
 
 def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Return surprising rows, those farthest outside their intervals first."""
-    part = part[part["surprising"]]
+    """Return the rows farthest outside their intervals, or nearest to an end."""
     beyond = np.maximum(part["low"] - part["observed"], part["observed"] - part["high"])
     width = part["high"] - part["low"] + 0.01  # an interval may have no length
     return part.iloc[np.argsort(-(beyond / width).to_numpy(), kind="stable")[:most]]
@@ -380,89 +380,26 @@ def _draw_observed(
     y: Any,
     odd: NDArray[np.bool_],
     looks: Mapping[str, Any],
-    small: bool = False,
 ) -> None:
     """Draw observed values as circles, or as triangles if they are surprising."""
     if looks["point_estimate"] is False:
         return
-    share = 0.4 if small else 1.0
     for some, marker, colour, size in ((~odd, "o", LEADING, 26), (odd, "^", WARNING, 46)):
         look: dict[str, Any] = {"facecolor": "white", "edgecolor": colour} | _above(draw, 4)
-        look |= {"width": 0.9 + 0.6 * share, "size": share * size, "marker": marker}
+        look |= {"width": 1.5, "size": size, "marker": marker}
         if some.any():
             draw.scatter(x[some], y[some], target, **look | looks["point_estimate"])
 
 
-def _draw_pairs(
-    draw: Any,
-    target: Any,
-    pairs: pd.DataFrame,
-    colour: str,
-    looks: Mapping[str, Any],
-    *,
-    first: bool,
-) -> None:
-    """Draw every pair, observed against predicted."""
-    pairs = pairs.dropna(subset=["low", "high", "observed"])
-    odd = pairs["surprising"].to_numpy(bool) & (colour == OTHER)
-    faint = 0.25 if len(pairs) > 60 else 0.6
-    for some, tone, alpha in ((~odd, colour, faint), (odd, WARNING, 0.8)):
-        y = pairs["observed"].to_numpy()[some]
-        _draw_lines(draw, target, pairs[some], y, tone, looks, alpha=alpha, width=1.5)
-    x, y = pairs["mean"].to_numpy(), pairs["observed"].to_numpy()
-    _draw_observed(draw, target, x, y, odd, looks, small=len(pairs) > 60)
-    if not first:
-        return
-    shares = pairs[["low", "high", "observed"]].to_numpy()
-    ends = np.array([shares.min(), shares.max()])
-    ends += np.array([-0.04, 0.04]) * max(ends[1] - ends[0], 0.1)
-    draw.line(ends, ends, target, color=DARK, width=0.9, linestyle="--", **_above(draw, 1))
-    draw.xlim(tuple(ends), target)
-    draw.ylim(tuple(ends), target)
-    draw.ylabel("Observed share", target, size=9)
-    if draw.__name__.endswith("matplotlib"):
-        target.set_aspect("equal")
-        target.set_anchor("N")
-        target.grid(color="#dddddd", linewidth=0.6)
-        target.set_axisbelow(True)
-        without_box(target)
-
-
 def _note(name: str, n_shown: int, n_checks: int, table: pd.DataFrame) -> str:
     """Return a note on the rows that a panel leaves out."""
-    n = n_checks if name in ("top item", "points") else table.attrs["n_pairs"]
+    n = table.attrs["n_pairs"] if name in ("pair order", "pair") else n_checks
     if name not in FIRST or n_shown >= n:
         return ""
-    if name in BY_PAIR:
+    if name not in BY_ITEM:
         return f"the {n_shown} of {n:,} {FIRST[name]}"
     more = f", and {n_shown - MOST} other surprising items" if n_shown > MOST else ""
     return f"the {MOST} of {n} {FIRST[name]}{more}"
-
-
-def _number(ax: Axes, pairs: pd.DataFrame) -> str:
-    """Write numbers next to the most surprising pairs; return the key to the numbers."""
-    found = _farthest(pairs, len(pairs))
-    apart = 0.06 * (ax.get_xlim()[1] - ax.get_xlim()[0])
-    taken: list[tuple[float, float]] = []
-    names = []
-    for (label, _), x, y in zip(found.index, found["mean"], found["observed"], strict=True):
-        # adjacent numbers would read as one
-        if any(max(abs(x - x0), abs(y - y0)) < apart for x0, y0 in taken):
-            continue
-        taken.append((x, y))
-        names.append(f"{len(taken)}: {short_name(label, 2 * NAME)}")
-        side = 8 if y < x else -8  # away from the diagonal
-        outline = [withStroke(linewidth=2.5, foreground="white")]
-        look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "color": DARK, "zorder": 5}
-        look |= {"ha": "center", "va": "center", "path_effects": outline}
-        offset = (side, -side)
-        ax.annotate(str(len(taken)), (x, y), offset, textcoords="offset points", **look)
-        if len(taken) == NAMED:
-            break
-    more = len(found) - len(taken)
-    names += [f"{more} more"] if more else []
-    # break lines only between names
-    return fill("; ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in names), 48)
 
 
 def _handles(tables: Mapping[Any, pd.DataFrame], colours: Mapping[Any, str]) -> list[Line2D]:

@@ -55,7 +55,8 @@ def test_there_is_one_panel_per_statistic_with_a_row_per_check():
     assert pc.viz["plot"].sizes == {"statistic": 3}
     top = ranking_checks(tree()).loc["top item", "observed"].sort_values(ascending=False)
     assert names_of(axes_of(pc, "top item")) == [label for label, _ in top.index]
-    assert {"mean, all lists", "spread, all lists"} <= {*names_of(axes_of(pc, "Kendall distance"))}
+    distances = {*names_of(axes_of(pc, "Kendall distance"))}
+    assert {"mean, all rankings", "spread, all rankings"} <= distances
     for statistic in ("Kendall distance", "top item", "pair order"):
         title, axis = PANELS[statistic]
         ax = axes_of(pc, statistic)
@@ -75,7 +76,7 @@ def test_lines_are_intervals_and_markers_what_was_observed():
     np.testing.assert_allclose(observed.get_offsets()[:, 0], table["observed"])
 
 
-def test_surprising_checks_are_triangles_in_another_colour_and_pairs_are_named():
+def test_surprising_checks_are_triangles_in_another_colour_and_come_first_among_pairs():
     data = tree(odd=8)
     pc = plot_ranking_checks(data)
     pairs = ranking_checks(data).loc["pair order"]
@@ -84,11 +85,13 @@ def test_surprising_checks_are_triangles_in_another_colour_and_pairs_are_named()
     ax = axes_of(pc, "pair order")
     circles, triangles = ax.collections[-2:]
     assert [to_hex(c.get_edgecolor()[0]) for c in (circles, triangles)] == ["#0072b2", "#d55e00"]
-    np.testing.assert_allclose(triangles.get_offsets(), odd[["mean", "observed"]])
+    shown = triangles.get_offsets()
+    np.testing.assert_array_equal(shown[:, 1], np.arange(len(shown)))
+    assert len(shown) == len(odd)
     assert len(circles.get_paths()[0].vertices) != len(triangles.get_paths()[0].vertices)
-    named = ax.get_xlabel().replace("\N{NO-BREAK SPACE}", " ")
-    beyond = (odd["low"] - odd["observed"]) / (odd["high"] - odd["low"] + 0.01)
-    assert f"1: {beyond.idxmax()[0]}" in named
+    beyond = np.maximum(odd["low"] - odd["observed"], odd["observed"] - odd["high"])
+    beyond /= odd["high"] - odd["low"] + 0.01
+    assert names_of(ax)[0] == beyond.idxmax()[0]
     legend = [text.get_text() for text in pc.viz["legend"].item().get_texts()]
     assert legend == [
         "observed",
@@ -185,10 +188,11 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
     else:
         assert 20 <= rows <= 25
         assert any(
-            note.startswith(f"the 20 of {n_items} most often on top") for note in notes_of(top)
+            note.startswith(f"the 20 of {n_items} most often first") for note in notes_of(top)
         )
         notes = "".join(notes_of(axes_of(pc, "pair order")))
-        assert "the 50 of " in notes
+        assert "the 20 of " in notes
+        assert "farthest off" in notes
 
 
 def test_long_names_and_names_with_dollars_are_drawn_as_they_are(tmp_path):

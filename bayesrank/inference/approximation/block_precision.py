@@ -1,8 +1,8 @@
 r"""Precision matrices with many small blocks, and a few variables that are linked to all of them.
 
 No term of the log posterior links the parameters of two judges, or the deviations at two prompts.
-Its Hessian is an arrow. The blocks D of the judges or prompts are on its diagonal, and C and R of the
-other variables at its edge,
+Its Hessian is an arrow. The blocks D of the judges or prompts are on its diagonal, and C and R of
+the other variables at its edge,
 
 .. math:: Q = \begin{pmatrix} D & C \\ C^\top & R \end{pmatrix}
             = L L^\top, \qquad
