@@ -52,15 +52,17 @@ def test_the_size_counts_the_opinions_of_rankers():
     assert job.size()[3:] == (30 * 3, 3)
 
 
+@pytest.mark.slow
 def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
     """Within a factor of two: 600 deviations in blocks, of which each draw keeps two numbers."""
     first, second, won, prompt = votes(150, 4, 800)
     job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=50)
     find, used = nested.hyper_nodes, []
 
-    def traced(*args):
-        tracemalloc.start()  # not before, because compilation would take minutes
-        found = find(*args)
+    def traced(joint, names):
+        joint.gaussian(joint.start[joint.hyper])  # compiles, which would take minutes if traced
+        tracemalloc.start()
+        found = find(joint, names)
         used.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         return found
