@@ -65,7 +65,7 @@ def many_products(
         From the ravelled free variables, (n,), to a function from directions, (n_directions, n), to
         the Hessian times each, (n_directions, n). Then a function that finds linked variables, or
         None without compiled likelihoods. From the variables, and positions of some, (m,), it
-        returns a matrix, (m, m), with an entry where a term of the likelihood links two of them.
+        returns a matrix, (m, m). An entry means that a term of the likelihood links two of them.
         It returns None if an input of a likelihood depends on several of them.
     """
     logp = rewrite_pregrad(model.logp())
