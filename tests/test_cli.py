@@ -21,6 +21,8 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,7 +39,7 @@ import xarray as xr
 import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import sections
-from bayesrank.cli.console import Talk, errors_as_sentences, stopping
+from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
 from bayesrank.cli.fitting import predictions
 from bayesrank.cli.parts import Part
 from tests.builders import PACKAGE
@@ -777,7 +779,7 @@ def drop(group, *names):
     [
         (lambda: put("posterior", "utility", (0, 0, 0), np.nan), "utility has invalid draws"),
         (lambda: put("posterior", "utility", (0, 0, 0), 1e200), "utility has invalid draws"),
-        (lambda: put("posterior", "item", 0, "stout"), "item does not agree with the other"),
+        (lambda: put("posterior", "item", 0, "stout"), "item has other labels in the post"),
         (lambda: put("constant_data", "y_data", (0, -2, 0), 99), "ValueError: "),
         (lambda: put("constant_data", "y_contents", 0, "{}"), "KeyError: "),
         (lambda: drop("posterior", "utility_scale"), "utility_scale has no draws with"),
@@ -982,6 +984,94 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
         said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
         said.append(re.search(r"([\d]+ of 11) rankers worse", page)[1])
     assert said[:2] == said[2:]
+
+
+# Tables in other formats, narrow terminals, predictions, tables elsewhere
+
+
+def test_tables_may_be_markdown_or_excel(folder, light, monkeypatch):
+    assert run(*SMALL, "--tables", "md", "--seed", 1).exit_code == 0
+    names = {path.name for path in (folder / "beers-ranks").iterdir()}
+    assert {"ranks.md", "counts.md", "pairs.md"} < names
+    assert {"ranks.csv", "counts.csv", "pairs.csv"}.isdisjoint(names)
+    head, line, first, *_ = Path("beers-ranks/ranks.md").read_text("utf-8").splitlines()
+    assert head.startswith("| item | mean_rank | rank_low |")
+    assert line.startswith("| :--- | ---: | ---: |")
+    assert first.endswith(" | leads |")
+    page = Path("beers-ranks/report.html").read_text("utf-8")
+    assert "ranks.md" in page
+    assert "ranks.csv" not in page
+    monkeypatch.setattr("bayesrank.cli.run.find_spec", lambda _: None)
+    refuses(run(*SMALL, "--tables", "xlsx"), "Install it with pip install 'bayesrank[excel]'")
+
+
+def test_a_table_in_excel_is_the_table(folder, light):
+    pytest.importorskip("openpyxl")
+    assert run(*SMALL, "--tables", "xlsx", "--seed", 1).exit_code == 0
+    sheet = pd.read_excel("beers-ranks/ranks.xlsx")
+    assert run(*SMALL, "--seed", 1).exit_code == 0
+    pd.testing.assert_frame_equal(sheet, pd.read_csv("beers-ranks/ranks.csv"), check_dtype=False)
+
+
+def test_a_narrow_terminal_breaks_lines_at_spaces(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("COLUMNS", "60")
+    text = "item    mean rank\n" + "a note of some length, " * 8 + "x" * 70
+    out = wrapped(text, Terminal()).split("\n")
+    assert out[0] == "item    mean rank"
+    assert max(map(len, out[:-1])) <= 60
+    assert out[-1].strip() == "x" * 70
+    assert " ".join(" ".join(out[1:]).split()) == " ".join(text.split("\n")[1].split())
+    assert wrapped(text, io.StringIO()) == text  # a file gets whole lines
+
+
+def test_the_next_ranking_is_predicted_from_a_saved_run(told, folder):
+    with xr.open_datatree("strange.nc", engine="netcdf4") as tree:
+        draws = tree["posterior"]["utility"].load()
+    wanted = 1 / (1 + np.exp(draws.sel(item="cider") - draws.sel(item="ale")))
+    result = run("predict", "strange.nc", "cider", "ale", "--json")
+    assert result.exit_code == 0, result.output
+    found = {row["item"]: row for row in json.loads(result.stdout)["predictions"]}
+    assert found["ale"]["p_first"] == pytest.approx(float(wanted.mean()), abs=1e-6)
+    low, high = wanted.quantile([0.03, 0.97]).values
+    assert found["ale"]["p_first_low"] == pytest.approx(low, abs=1e-6)
+    assert found["ale"]["p_first_high"] == pytest.approx(high, abs=1e-6)
+    assert found["ale"]["mean_rank"] == pytest.approx(2 - found["ale"]["p_first"], abs=1e-5)
+    text = run("predict", "strange.nc", "ale", "bock", "cider").stdout
+    assert re.search(r"^(bock|ale|cider) is first with probability 0\.\d\d \(0", text, re.M)
+    refuses(run("predict", "strange.nc", "ale", "bok"), "no item 'bok' in the posterior. Did you")
+    refuses(run("predict", "strange.nc", "ale"), "Name two or more different items.")
+
+
+def test_a_folder_of_files_is_one_table(folder, light):
+    lines = BEERS.splitlines(keepends=True)
+    Path("judges").mkdir()
+    for k in range(3):
+        rows = "".join([lines[0], *lines[1 + 3 * k : 4 + 3 * k]])
+        Path("judges", f"part{k}.csv").write_text(rows, encoding="utf-8")
+    result = run("rank", "judges", *COLUMNS, "--rank", "place", "--seed", 1)
+    assert "3 tables of the folder judges are read as one." in notes(result)
+    assert run(*SMALL, "--seed", 1).exit_code == 0
+    for name in ("counts.csv", "pairs.csv", "ranks.csv"):
+        assert Path("judges-ranks", name).read_bytes() == Path("beers-ranks", name).read_bytes()
+
+
+def test_a_table_may_be_at_an_address(folder, light):
+    options = (*COLUMNS, "--rank", "place", "--seed", 1)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        result = run("rank", f"{address}/beers.csv", *options, "--output-dir", "there")
+        refuses(run("rank", f"{address}/none.csv", *options), "/none.csv cannot be read: ")
+        server.shutdown()
+    assert result.exit_code == 0, result.output
+    assert run(*SMALL, "--seed", 1).exit_code == 0
+    for name in ("counts.csv", "pairs.csv", "ranks.csv"):
+        assert Path("there", name).read_bytes() == Path("beers-ranks", name).read_bytes()
 
 
 # Quick answers

@@ -95,7 +95,7 @@ def test_a_whole_run_finds_the_better_ones(folder):
 def test_the_files_read_back(whole):
     folder, _ = whole
     assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(
-        ["adherence.svg", "categories.csv", "judges.csv", *PLAIN_FILES]
+        ["adherence.svg", "categories.csv", "differences.csv", "judges.csv", *PLAIN_FILES]
     )  # fmt: skip
     leader = pd.read_csv(folder / "out" / "leader.csv", index_col="item")
     np.testing.assert_allclose(leader[["p_win", "p_tie", "p_loss"]].sum(axis=1), 1)

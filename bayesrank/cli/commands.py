@@ -1,5 +1,6 @@
 """The commands."""
 
+import json
 import os
 import secrets
 import shlex
@@ -338,19 +339,47 @@ def report(file: Path, **options: Any) -> None:
 
         saved = saved_run(file)
         columns, title, settings = _asked(file, saved.command)
-        if columns.date is not None:
-            raise ValueError(
-                f"{file} contains only the last date of a run with --date, so its report cannot be "
-                f"written again. Run the command again: {saved.command}"
-            )
         fit = Fit(**{**settings, **saved.settings, "output_dir": folder_of(file), **given})
         for note in saved.notes:
             talk.note(note)
         job = _job(saved_data(file, saved, columns), title, fit, columns)
-        check_saved(file, job.pymc_model, saved)
+        check_saved(file, job, saved)
         talk.kept = file  # it stays, whatever happens
         run(job, talk, saved.posterior)
         tidy(file)
+
+
+@main.command(
+    params=[
+        click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"),
+        click.Argument(["items"], nargs=-1, required=True, metavar="ITEM ITEM ..."),
+        *(one for one in parameters(Output) if one.name in ("interval", "data")),
+    ],
+    short_help="Predict the next match or ranking from a saved run.",
+)
+def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
+    """Say which of these items wins, and how sure that is.
+
+    If POSTERIOR.nc comes from matches, each two items meet. If it comes from rankings, the items
+    are ranked together.
+    """
+    output = taken(Output, options)
+    with errors_as_sentences(output) as talk:
+        readable(file)
+        from bayesrank.cli.predict import check_items, next_match, next_ranking
+        from bayesrank.cli.report import records
+        from bayesrank.cli.saved_runs import saved_run
+
+        saved = saved_run(file)
+        columns, _, _ = _asked(file, saved.command)
+        draws = saved.posterior["posterior"].to_dataset()
+        check_items(items, list(map(str, draws["item"].values)))
+        predicted = next_match if isinstance(columns, MatchColumns) else next_ranking
+        part = predicted(draws, items, output.interval)
+        talk.result(part.text())
+        if output.data:
+            tables = {name: records(table) for name, table in part.data.items()}
+            talk.document(json.dumps({"text": part.paragraphs, **tables}, indent=1))
 
 
 def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, dict[str, Any]]:

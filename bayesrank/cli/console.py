@@ -5,8 +5,10 @@ Names come from files that others wrote, so control characters are removed from 
 
 import io
 import math
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
 import warnings
@@ -28,6 +30,7 @@ from bayesrank.cli.options import Output
 
 GLANCE = 0.2  # seconds between updates of the progress bar
 LINE = 30.0  # seconds between lines of progress without a terminal
+NARROWEST = 20  # columns of a terminal below which text is not wrapped further
 AGAIN = 0.02  # seconds until an ignored interrupt is raised again
 
 
@@ -81,7 +84,8 @@ class Talk:
         self.heed()
         self.end_bar()
         if not self.quiet:
-            click.echo(f"[{time.perf_counter() - self.start:5.1f} s] {text}", err=True)
+            text = f"[{time.perf_counter() - self.start:5.1f} s] {text}"
+            click.echo(wrapped(text, sys.stderr), err=True)
 
     def compiling(self) -> None:
         """Print once that this run compiles code for later runs."""
@@ -115,18 +119,18 @@ class Talk:
             self.notes.append(sentence)
             self.end_bar()
             if not self.quiet:
-                click.echo(f"Note: {_plain(sentence)}", err=True)
+                click.echo(wrapped(f"Note: {_plain(sentence)}", sys.stderr), err=True)
 
     def print_failures(self) -> None:
         """Print the errors that did not end the run."""
         for sentence in self.failed:
-            click.echo(f"Error: {_plain(sentence)}", err=True)
+            click.echo(wrapped(f"Error: {_plain(sentence)}", sys.stderr), err=True)
 
     def _write(self, text: str) -> None:
         """Print to stdout; if its reader has gone, as after `| head`, print nothing more."""
         self.end_bar()
         try:
-            click.echo(_plain(text))
+            click.echo(wrapped(_plain(text), sys.stdout))
         except BrokenPipeError:
             # Python would report the text that is still in the buffer at the end
             sys.stdout = io.StringIO()
@@ -166,7 +170,8 @@ class Bar:
         rate = done / (now - self.began) if done else 0.0
         if rate:
             left = timedelta(seconds=math.ceil((most - done) / rate))
-            text += f", {rate:,.0f} a second, at most {left} left"
+            pace = f"{rate:,.0f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"
+            text += f", {pace}, at most {left} left"
         passed = f"[{now - self.start:5.1f} s]"
         if self.rich:
             self.rich.update(
@@ -179,6 +184,22 @@ class Bar:
         """Remove the bar from the terminal."""
         if self.rich:
             self.rich.stop()
+
+
+def wrapped(text: str, stream: Any) -> str:
+    """Break lines at spaces if they are longer than those of a terminal."""
+    if not stream.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, NARROWEST)
+    return "\n".join(
+        textwrap.fill(
+            line, width, subsequent_indent="  ", replace_whitespace=False,
+            break_long_words=False, break_on_hyphens=False,
+        )
+        if len(line) > width
+        else line
+        for line in text.split("\n")
+    )  # fmt: skip
 
 
 def _plain(text: str) -> str:
@@ -244,7 +265,7 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
         else:
             _say_where(talk)  # printed with the traceback of an unexpected error
             raise
-        click.echo(end, err=True)
+        click.echo(wrapped(end, sys.stderr), err=True)
         _say_where(talk)
     else:
         talk.print_failures()

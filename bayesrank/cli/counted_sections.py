@@ -8,14 +8,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.cli.job import times_ranked
-from bayesrank.cli.parts import Part, formatted
+from bayesrank.cli.parts import Part, counted, formatted
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
-from bayesrank.results import PairWins, borda, condorcet, csv_bytes, first_places, pair_wins
+from bayesrank.results import PairWins, borda, condorcet, first_places, pair_wins
 
 MOST_ITEMS = 2_000  # most items for which pairs are counted
 MOST_PAIRS = 300_000_000  # most pairs in all rankings
 SHOWN = 15  # items in the table of pairs
+
+
+def countable(data: Rankings | Pairs) -> bool:
+    """Whether the pairs of items are few enough to count."""
+    if isinstance(data, Pairs):
+        return data.n_items <= MOST_ITEMS
+    pairs = float((data.mask.sum(axis=1).astype(float) ** 2).sum() / 2)
+    return data.n_items <= MOST_ITEMS and pairs <= MOST_PAIRS
 
 
 def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
@@ -25,8 +33,7 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
     columns = {"rankings": times_ranked(rankings).to_numpy(), "first": first, "borda": score}
     table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
     pairs = None
-    entries = float((rankings.mask.sum(axis=1).astype(float) ** 2).sum() / 2)
-    if rankings.n_items <= MOST_ITEMS and entries <= MOST_PAIRS:
+    if countable(rankings):
         pairs = pair_wins(rankings)
         table["ahead"] = _share(
             pairs.wins.sum(axis=1) + pairs.ties.sum(axis=1) / 2, pairs.met.sum(axis=1)
@@ -50,7 +57,7 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
 
 def counted_matches(matches: Pairs, summary: pd.DataFrame) -> list[Part]:
     """Count the wins of each item, in all and against each other item."""
-    if matches.n_items > MOST_ITEMS:
+    if not countable(matches):
         return []
     labels = matches.coords["item"]
     pairs = pair_wins(matches)
@@ -86,7 +93,7 @@ def _counts(
 ) -> list[Part]:
     """Write the counts of items, in the order of the table of ranks, and of pairs."""
     shown = formatted(table.assign(**more).loc[summary.index], "Item", headings)
-    file, content = "counts.csv", csv_bytes(table.loc[summary.index])
+    file, content = "counts.csv", counted(table.loc[summary.index])
     part = Part("Simple counts", text, shown, file=file, files={file: content}, printed=False)
     return [part] if pairs is None else [part, *_pairs(pairs, summary)]
 
@@ -114,7 +121,7 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
     }
     csv = pd.DataFrame(columns, index=pd.Index(summary.index[one], name="item"))
     text = paragraphs("pairs", level=level, n=n, total=len(order))
-    file, files = "pairs.csv", {"pairs.csv": csv_bytes(csv)}
+    file, files = "pairs.csv", {"pairs.csv": counted(csv)}
     return [Part("Head to head", text, table, file=file, files=files, printed=False)]
 
 

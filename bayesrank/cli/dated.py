@@ -1,5 +1,6 @@
 """The commands with ``--date``: strengths that change over time, and who is best today."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from bayesrank.cli import match_sections, sections
-from bayesrank.cli.job import Job, open_ranks, times_played, times_ranked
+from bayesrank.cli.fitting import MOST_NUMBERS, SIMULATED
+from bayesrank.cli.job import Job, confounded, open_ranks, times_played, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
 from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
+from bayesrank.cli.read_cells import time_text
+from bayesrank.cli.saved_runs import are_draws
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import are_instants, label_times, time_coordinates
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 MOMENTS = 60  # most times in the picture
 NUMBERS = 20_000_000  # most numbers in its draws
 DRAWS = 100  # most draws per chain for it
+DRAWN = 25_000_000  # nodes (items at times) by draws per chain, from which there are fewer draws
+LEAST_CHECKED = 100  # least number of draws for the checks
+LEAST_DRAWS = 250  # draws per chain that there always are; they are independent
 LATELY = 0.25  # share of the time over which changes are reported (for dates at most a year)
 AWAY = 0.1  # share of the time in which items enter at first, or after which they have left
 CERTAIN = 0.95
@@ -67,10 +74,20 @@ class DatedJob(Job):
         self.data, self.since, self.coming = data, columns.since, coming
         self.order = isinstance(columns, MatchColumns) and columns.ordered
         self.items: list[Any] = []  # items in the table of ranks
+        self.nodes: pd.DataFrame | None = None  # hyperparameters of a saved run
+        self.watch: Callable[[int, int], None] | None = None
+        self.effects: dict[str, Any] = {"order_effect": self.order}
+        if self.order and "neutral" in data.groups:
+            group = data.groups["neutral"]
+            advantage = _has_advantage(group.labels.take(group.idx))
+            self.effects = {"order_effect": False, "covariates": {"order_effect": advantage}}
         pairs = isinstance(data, Pairs)
         self.reading = READING if pairs else None
         ties = isinstance(data, Pairs) and bool(data.counts[:, 2].any())
-        self.model = sentence("dated_model", pairs=pairs, ties=ties, order=self.order)
+        neutral = "covariates" in self.effects
+        self.model = sentence(
+            "dated_model", pairs=pairs, ties=ties, order=self.order, neutral=neutral
+        )
 
     @property
     def _labels(self) -> pd.Index:
@@ -84,19 +101,28 @@ class DatedJob(Job):
     def dynamic_fit(self) -> DynamicFit:
         """Posterior of the strengths over time."""
         scale = self.fit.prior_scale
+        given = None if scale is None else {"scale": scale}
         return fit_dynamic(
             self.data,
             time="date",
-            hyperparameters=None if scale is None else {"scale": scale},
-            order_effect=self.order,
+            hyperparameters=given if self.nodes is None else self.nodes,
+            watch=self.watch,
             random_seed=self.fit.seed,
+            **self.effects,
         )
 
-    def draw(self) -> Any:
+    @property
+    def _n_draws(self) -> int:
+        """Draws per chain."""
+        n_nodes = self.dynamic_fit.observations.nodes.item.size
+        return min(self.fit.draws, max(LEAST_DRAWS, DRAWN // n_nodes))
+
+    def draw(self, watch: Callable[[int, int], None]) -> Any:
         """Draw the strengths at the last date."""
+        self.watch = watch
         fit, found = self.fit, self.dynamic_fit
         out = found.draws(
-            since=self.since, draws=fit.draws, chains=fit.chains, random_seed=fit.seed
+            since=self.since, draws=self._n_draws, chains=fit.chains, random_seed=fit.seed
         )
         # prior standard deviation of a strength today
         scale, drift = found.nodes["scale"].to_numpy(), found.nodes["drift"].to_numpy()
@@ -106,8 +132,29 @@ class DatedJob(Job):
         # There is no full answer to this model, so this one is not marked as quick.
         posterior.attrs["method"] = posterior.attrs.pop("approximation")
         out["posterior"] = posterior
+        if self.coming is not None and len(self.coming):
+            out["coming"] = xr.DataTree(self.coming.astype(object).to_xarray())
         self.items[:] = posterior["item"].to_numpy().tolist()
         return out
+
+    def resume(self, posterior: Any) -> None:
+        """Take hyperparameters, items and future matches or rankings of a saved posterior."""
+        draws = posterior["posterior"].to_dataset()
+        for name, dims in {"utility": ("item",), "utility_scale": ()}.items():
+            if draws[name].dims != ("chain", "draw", *dims) or not are_draws(draws[name].values):
+                raise ValueError(f"{name} has invalid draws")
+        self.items[:] = draws["item"].to_numpy().tolist()
+        known = self.data.coords["item"]
+        self.nodes = posterior["hyperparameters"].to_dataset().to_dataframe()
+        if "coming" in posterior.children:
+            self.coming = posterior["coming"].to_dataset().to_dataframe()
+            names = ("first", "second") if isinstance(self.data, Pairs) else ("item",)
+            coming = self.coming[list(names)].to_numpy().ravel()
+        else:
+            coming = np.array([], dtype=object)
+        if not {*self.items, *coming} <= {*known}:
+            raise ValueError("it names items that the data do not have")
+        _ = self.dynamic_fit
 
     def seen(self) -> pd.Series:
         """Count the matches or rankings with each item of the table."""
@@ -165,6 +212,8 @@ class DatedJob(Job):
                 "No item is compared with another, so the data say nothing about ranks."
             )
         out = open_ranks(found)
+        if isinstance(self.data, Pairs) and self.order and (text := confounded(self.data)):
+            out.append(text)
         gone, since = self._gone
         if len(gone):
             items = some(gone, COMPARED)
@@ -178,12 +227,13 @@ class DatedJob(Job):
         posterior, summary = report.posterior, report.summary
         several = len(self._labels) > 1
         pairs = isinstance(self.data, Pairs)
-        out = self._forecasts()
+        out = [*self._forecasts(), self._checks()]
         if several:
             out += [*self._changes(), *self._over_time(posterior)]
         if pairs and len(summary) > 1:
             out.append(match_sections.leader(posterior, summary, COMPARED))
         if several:
+            self.watch = report.talk.progress
             out.append(self._tested())
         if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED:
             out.append(match_sections.audit_of_dated(self.data, order=self.order))
@@ -197,6 +247,20 @@ class DatedJob(Job):
         )
         return found["posterior"].to_dataset()["utility"]
 
+    def _checks(self) -> Part:
+        """Compare simulated with observed matches or rankings."""
+        data, n_nodes = self.data, self.dynamic_fit.observations.nodes.item.size
+        entries = data.counts.size if isinstance(data, Pairs) else data.item.size
+        n = min(SIMULATED, max(LEAST_CHECKED, MOST_NUMBERS // max(entries, n_nodes)))
+        tree = self.dynamic_fit.draws(
+            draws=n, chains=1, random_seed=self.fit.seed, predictions=True
+        )
+        # utilities today are no order for rankings of the past
+        tree["posterior"] = xr.DataTree(tree["posterior"].to_dataset().drop_vars("utility"))
+        if isinstance(data, Pairs):
+            return sections.checks_of_matches(tree, remedy="dated")
+        return sections.checks(tree, "dated", among=data.n_rankings)
+
     def _forecasts(self) -> list[Part]:
         """Forecast future matches or rankings."""
         coming = self.coming
@@ -204,16 +268,23 @@ class DatedJob(Job):
             return []
         if isinstance(self.data, Rankings):
             return [self._forecast_rankings(coming)]
+        neutral, more = "covariates" in self.effects, {}
+        if neutral:
+            more["covariates"] = {"order_effect": _has_advantage(coming["neutral"])}
         found = self.dynamic_fit.predict(
-            coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist()
+            coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist(), **more
         )
         csv = found.set_index("date")
         columns = {"First": "{first}", "Second": "{second}", "First wins": "{p_first:.2f}"}
+        if neutral:
+            csv.insert(2, "neutral", coming["neutral"].to_numpy())
+            columns = {"First": "{first}", "Second": "{second}", "Neutral": "{neutral}"}
+            columns["First wins"] = "{p_first:.2f}"
         if "p_tie" in found:
             columns["Tie"] = "{p_tie:.2f}"
         columns["Second wins"] = "{p_second:.2f}"
-        table = formatted(csv.set_axis(csv.index.astype(str)), "Date", columns)
-        text, file = paragraphs("forecasts", order=self.order), "forecasts.csv"
+        table = formatted(csv, "Date", columns)
+        text, file = paragraphs("forecasts", order=self.order, neutral=neutral), "forecasts.csv"
         return [Part("The next matches", text, table, file=file, files={file: csv})]
 
     def _forecast_rankings(self, coming: pd.DataFrame) -> Part:
@@ -242,7 +313,7 @@ class DatedJob(Job):
     def _changes(self) -> list[Part]:
         """Say which items are rising and falling."""
         then, now = self._lately()
-        drawn = self._drawn([then, now], self.fit.draws, self.since)
+        drawn = self._drawn([then, now], min(self.fit.draws, LEAST_DRAWS), self.since)
         values = drawn.to_numpy().reshape(-1, 2, drawn.sizes["item"])
         both = ~np.isnan(values[0, 0])
         if both.sum() < 2:
@@ -271,7 +342,7 @@ class DatedJob(Job):
         falling = csv.index[csv["p_rising"] <= 1 - CERTAIN][::-1]
         text = paragraphs(
             "changes",
-            then=_text(then),
+            then=time_text(then),
             certain=CERTAIN,
             rising=some(rising, COMPARED) or "nobody",
             falling=some(falling, COMPARED) or "nobody",
@@ -327,7 +398,7 @@ class DatedJob(Job):
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
         best_names = ", ".join(
-            f"{row.item} from {_text(row.date)}" for row in leaders.tail(COMPARED).itertuples()
+            f"{row.item} from {time_text(row.date)}" for row in leaders.tail(COMPARED).itertuples()
         )
         omitted = max(len(leaders) - COMPARED, 0)
         file = "history.csv"
@@ -397,9 +468,15 @@ class DatedJob(Job):
             start=1 - TESTED,
             dynamics=dynamics,
             step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS,
-            order_effect=self.order,
+            watch=self.watch,
             random_seed=self.fit.seed,
+            **self.effects,
         ).predictions
+
+
+def _has_advantage(neutral: Any) -> NDArray[np.float64]:
+    """Return 0 for matches on neutral ground, 1 for others."""
+    return np.asarray(neutral != "yes", dtype=float)
 
 
 def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, float]:
@@ -421,11 +498,3 @@ def _at_last(csv: pd.DataFrame) -> str:
     """Name the best items at the last date with their utilities, for the alternative text."""
     last = csv[csv["date"] == csv["date"].max()].nlargest(3, "mean")
     return ", ".join(f"{row.item} {row.mean:.2f}" for row in last.itertuples())
-
-
-def _text(moment: Any) -> str:
-    """Write a time as a day, a time of day or a number."""
-    if isinstance(moment, np.datetime64 | pd.Timestamp):
-        stamp = pd.Timestamp(moment)
-        return stamp.date().isoformat() if stamp == stamp.normalize() else str(stamp)
-    return f"{moment:g}"

@@ -41,7 +41,7 @@ def local_file(file: Path) -> Iterator[Path]:
 
 def _opened(url: str) -> Any:
     """Open an address for reading."""
-    from urllib.error import URLError
+    from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
     import fsspec
@@ -52,6 +52,8 @@ def _opened(url: str) -> Any:
         return fsspec.open(url, "rb").open()
     except (URLError, OSError, ImportError, ValueError) as error:
         reason = getattr(error, "reason", None) or error
+        if isinstance(error, HTTPError):
+            error.close()
         raise ValueError(f"{url} cannot be read: {str(reason).rstrip('.')}.") from error
 
 

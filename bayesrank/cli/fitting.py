@@ -35,7 +35,7 @@ def fitted(job: Job, talk: Talk) -> Any:
     check_run(job, talk, quick=bool(job.fit.quick))
     if job.drawn:
         talk.stage("Fitting ...")
-        return job.draw()
+        return job.draw(talk.progress)
     talk.stage("Loading PyMC ...")
     _load()
     with compiling_said(talk.compiling):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.estimate import Size
 from bayesrank.cli.options import Fit
-from bayesrank.cli.texts import paragraphs, some
+from bayesrank.cli.texts import paragraphs, sentence, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 NAMED = 3  # most items to name in a note
+
+
+LEVEL = 1e-6  # largest error of levels that explain the order of all matches
 
 
 class Job(ABC):
@@ -43,6 +46,8 @@ class Job(ABC):
         Columns whose labels have deviations.
     finds_start : bool
         Whether `start` gives the initial values; then there is no quick answer.
+    simple : bool
+        For matches: whether `fit_pairs` has the same model.
     readings : mapping of str to Rankings
         The same table with another meaning of omitted items or codes.
     """
@@ -56,6 +61,7 @@ class Job(ABC):
     entries: int = 0
     groups: Sequence[str] = ()
     finds_start: bool = False
+    simple: bool = False
 
     def __init__(self, title: str, fit: Fit) -> None:
         self.title, self.fit = title, fit
@@ -83,9 +89,12 @@ class Job(ABC):
         n = len(self.data.coords["item"])
         return Size(self.entries, n + 1, 2 * n + 1)
 
-    def draw(self) -> Any:
-        """Return draws from the posterior, if `drawn` is set."""
+    def draw(self, watch: Callable[[int, int], None]) -> Any:
+        """Return draws from the posterior, if `drawn` is set; report the progress of the fit."""
         return None
+
+    def resume(self, posterior: Any) -> None:  # noqa: B027
+        """Take what else a saved posterior contains, if `drawn` is set; refuse what is wrong."""
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Find initial values for the chains."""
@@ -140,6 +149,43 @@ def times_played(pairs: "Pairs") -> "pd.Series":
     n = pairs.counts.sum(axis=1)
     times = sum(np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
     return pd.Series(times, pairs.coords["item"], name="matches")
+
+
+def confounded(pairs: "Pairs") -> str:
+    """Say which items are always first or always second, so that the order effect is unknown.
+
+    The effect is unknown if there are levels of the items such that the first item of each match is
+    one level above the second, or on its level on neutral ground.
+    """
+    import numpy as np
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import lsqr
+
+    played = pairs.counts.sum(axis=1)
+    used = played > 0
+    neutral = np.zeros(len(played), dtype=bool)
+    if "neutral" in pairs.groups:
+        neutral = np.asarray(pairs.group_labels("neutral") == "yes")[pairs.group_idx("neutral")]
+    rows = np.stack([pairs.first, pairs.second, neutral], axis=1)[used].astype(np.int64)
+    rows = np.unique(rows, axis=0)
+    home = rows[rows[:, 2] == 0, :2]
+    both = {*map(tuple, home.tolist())}
+    if not both or any((j, i) in both for i, j in both):
+        return ""
+    n = len(rows)
+    sides = (np.tile(np.arange(n), 2), rows[:, :2].T.ravel())
+    ahead = csr_array((np.repeat([1.0, -1.0], n), sides), shape=(n, pairs.n_items))
+    level = lsqr(ahead, 1.0 - rows[:, 2], atol=1e-10, btol=1e-10)[0]
+    if abs(ahead @ level + rows[:, 2] - 1).max() > LEVEL:
+        return ""
+    # The side with fewer items is named.
+    sides_of = {"first": np.unique(home[:, 0]), "second": np.unique(home[:, 1])}
+    side = min(sides_of, key=lambda name: len(sides_of[name]))
+    names = pairs.coords["item"][sides_of[side]]
+    items = some([repr(str(name)) for name in names], 3)
+    apart = not {*sides_of["first"].tolist()} & {*sides_of["second"].tolist()}
+    n_names, n_rows = len(names) if apart else 0, int(played[~neutral].sum())
+    return sentence("confounded", n=n_names, apart=apart, items=items, side=side, rows=n_rows)
 
 
 def open_ranks(found: "Connectivity", fit: Fit | None = None) -> list[str]:

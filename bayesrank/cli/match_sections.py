@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,13 +12,12 @@ import pandas as pd
 
 from bayesrank.audit import audit
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
+from bayesrank.cli.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
 from bayesrank.cli.texts import paragraphs, some
 from bayesrank.data.read import Group, label_times
 from bayesrank.plots import plot_adherence
 from bayesrank.results import (
     adherence_summary,
-    csv_bytes,
     effective_judges,
     match_probability,
     matches_needed,
@@ -28,6 +28,9 @@ from bayesrank.results import (
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
 
+SURE = 0.95  # probability from which an item differs between two categories
+SHOWN = 10  # differences in the table
+MOST_DIFFERENCES = 100_000  # most differences of items between categories
 OPEN = 0.05  # probability that the leader is not better than all items that are not close
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
@@ -319,7 +322,7 @@ def _audited(found: pd.DataFrame) -> Part:
         paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
         table,
         file="audit.csv",
-        files={"audit.csv": csv_bytes(found)},
+        files={"audit.csv": counted(found)},
         printed=False,
         notes=looked["says"][looked["fires"] & ~looked["in_model"]].tolist(),
         data={"audit": found},
@@ -345,12 +348,6 @@ def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
     return pd.Series(found)
 
 
-BY_GROUP = {  # heading and file name of the section
-    "category": ("Categories", "categories"),
-    "component": ("Components", "components"),
-}
-
-
 def by_group(
     posterior: Any,
     group: Literal["category", "component"],
@@ -358,23 +355,28 @@ def by_group(
     summary: pd.DataFrame,
     fit: Fit,
     text: Sequence[str],
+    column: str = "component",
 ) -> list[Part]:
     """Name the leader of each group, and show all ranks; `sizes` has labels and sizes."""
-    heading, name = BY_GROUP[group]
+    name = "categories" if group == "category" else "components"
+    heading = f"Leaders by {column}" if group == "category" else "Components"
     file = f"{name}.csv"
     csv = rank_summary(posterior, f"{group}_utility", top=fit.top, ci_prob=fit.interval)
     rows, ranks = [], {}
     for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
         ranks_here = csv.loc[label]
         rows.append({str(sizes.name): size, **_leader_of(ranks_here)})
-        column = str(label) if group == "category" else f"Component {label}"
-        ranks[column] = formatted(ranks_here.loc[summary.index], "Item", {"": RANKS})[""]
-    leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=group.capitalize()))
+        label = str(label) if group == "category" else f"Component {label}"
+        ranks[label] = formatted(ranks_here.loc[summary.index], "Item", {"": RANKS})[""]
+    title = column if group == "category" else group.capitalize()
+    leaders = pd.DataFrame(rows, index=pd.Index(list(sizes.index), name=title))
     table = pd.DataFrame(ranks, index=pd.Index(summary.index, name="Item"))
     whole = ["Mean rank and interval."]
     return [
-        Part(heading, text, leaders, file=file, files={file: csv}, data={name: csv}),
-        Part(f"Ranks by {group}", whole, table, file=file, printed=False),
+        Part(
+            heading, text, leaders, file=file, files={file: _named(csv, column)}, data={name: csv}
+        ),
+        Part(f"Ranks by {column}", whole, table, file=file, printed=False),
     ]
 
 
@@ -388,14 +390,61 @@ def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
     }
 
 
+def _named(csv: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Give the groups of a table the name of their column, unless another column has it."""
+    taken = {*csv.columns, *csv.index.names[1:]}
+    return csv if column in taken else csv.rename_axis(index={csv.index.names[0]: column})
+
+
 def categories(
     posterior: Any,
+    column: str,
     labels: Iterable[Any],
     times: Iterable[float],
     noun: str,
     summary: pd.DataFrame,
     fit: Fit,
 ) -> list[Part]:
-    """Name the leader of each category, and show the ranks in all categories."""
+    """Name the leader of each category, show the ranks in all categories, and compare them."""
     sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
-    return by_group(posterior, "category", sizes, summary, fit, paragraphs("categories"))
+    text = paragraphs("categories")
+    found = by_group(posterior, "category", sizes, summary, fit, text, column)
+    return [*found, *_differences(posterior, column, fit)]
+
+
+def _differences(posterior: Any, column: str, fit: Fit) -> list[Part]:
+    """Compare each item between each two categories, relative to the mean item."""
+    utility = posterior["posterior"]["category_utility"].transpose(*SAMPLE, "category", "item")
+    utility = utility - utility.mean("item")
+    labels = utility["category"].to_numpy()
+    if len(labels) * (len(labels) - 1) * utility.sizes["item"] > 2 * MOST_DIFFERENCES:
+        return []
+    tables = {}
+    for one, other in combinations(labels.tolist(), 2):
+        apart = utility.sel(category=one, drop=True) - utility.sel(category=other, drop=True)
+        better = (apart > 0).mean(SAMPLE).to_series().rename("p_better")
+        tables[(str(one), str(other))] = interval_table(apart, fit.interval).assign(p_better=better)
+    csv = pd.concat(tables, names=["category", "category_other"]).reorder_levels([2, 0, 1])
+    sure = (csv["p_better"] - 0.5).abs()
+    order = np.lexsort((-(csv["mean"] / csv["sd"]).abs(), -sure))
+    csv = csv.iloc[order].reset_index(["category", "category_other"])
+    clear = csv[sure.to_numpy()[order] >= SURE - 0.5]
+    shown = csv.head(SHOWN)
+    columns = {"Better in": "{category}", "Than in": "{category_other}"}
+    columns |= {"By": "{mean:.2f} ({low:.2f} to {high:.2f})", "Probability": "{p_better:.2f}"}
+    turned = shown["mean"] < 0
+    swapped = shown.assign(
+        category=shown["category"].where(~turned, shown["category_other"]),
+        category_other=shown["category_other"].where(~turned, shown["category"]),
+        mean=shown["mean"].abs(),
+        low=shown["low"].where(~turned, -shown["high"]),
+        high=shown["high"].where(~turned, -shown["low"]),
+        p_better=shown["p_better"].where(~turned, 1 - shown["p_better"]),
+    )
+    text = paragraphs(
+        "differences", n=len(clear), total=len(csv), shown=len(shown), sure=SURE,
+        prob=fit.interval, column=column,
+    )  # fmt: skip
+    table, file = formatted(swapped, "Item", columns), "differences.csv"
+    heading = f"Differences by {column}"
+    return [Part(heading, text, table, file=file, files={file: csv}, data={"differences": csv})]

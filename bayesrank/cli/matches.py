@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.estimate import Size
-from bayesrank.cli.job import Job, open_ranks, times_played
+from bayesrank.cli.job import Job, confounded, open_ranks, times_played
 from bayesrank.cli.options import Fit, MatchColumns
 from bayesrank.cli.texts import sentence
 
@@ -61,7 +61,7 @@ class MatchJob(Job):
         if self.ties_by and not self.ties:
             raise ValueError("No match is a tie, so --ties-by has no effect. Leave it out.")
         more = (self.judges, self.groups, self.ties_by, pairs.groups, pairs.features is not None)
-        self.simple = not any(more)  # `fit_pairs` has the same model
+        self.simple = not any(more)
         self.reading = READING
         if self.judges:
             self.reading += ", judged by a typical judge"
@@ -161,6 +161,8 @@ class MatchJob(Job):
         if self.order and min(first, second) == 0 and first + second >= CERTAIN:
             side = "first" if first else "second"
             out.append(sentence("one_side_wins", side=side, n=first + second))
+        elif self.order and (text := confounded(pairs)):
+            out.append(text)
         if self.columns.judge is not None and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
         if may_decide_alone(pairs) and not self.opinions:
@@ -196,7 +198,8 @@ class MatchJob(Job):
         if self.categories:
             n = np.bincount(pairs.group_idx("category"), pairs.counts.sum(axis=1))
             labels = pairs.coords["category"]
-            out += match_sections.categories(posterior, labels, n, "Matches", summary, fit)
+            name = str(self.columns.category)
+            out += match_sections.categories(posterior, name, labels, n, "Matches", summary, fit)
         out.append(sections.predictions(predicted, "pair", "match"))
         groups = {"judge": self.judges, "category": self.categories}
         by = [name for name, several in groups.items() if several]

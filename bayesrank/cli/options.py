@@ -427,7 +427,7 @@ class MatchColumns(Table):
     def check(self, file: Path) -> None:
         """Refuse options that exclude each other, before the file is read."""
         _ = self.spelled, self.features
-        self.check_dates("judge category neutral feature group ties_by")
+        self.check_dates("judge category feature group ties_by")
         refuse(
             self.missing == "last",
             "--missing last is for rankings. Use --missing drop or refuse for matches.",
@@ -551,6 +551,7 @@ class Output:
     anchor: Item with an Elo rating of 1000. [default: the mean of all items is 1000]
     sort: Order of the table: by mean rank, or by the lower end of the utility's interval, so that
         items with little data come later.
+    tables: Format of the tables: CSV, Markdown or Excel (which needs openpyxl).
     data: Print the result as JSON.
     quiet: Print only the verdict and warnings.
     open: Open the page when it is written.
@@ -565,6 +566,7 @@ class Output:
     scale: str = option(default="utility", type=click.Choice(["utility", "elo"]))
     anchor: str | None = option(metavar="ITEM")
     sort: str = option(default="mean", type=click.Choice(["mean", "lower"]))
+    tables: str = option(default="csv", type=click.Choice(["csv", "md", "xlsx"]))
     data: bool = option("--json", default=False, is_flag=True)
     quiet: bool = option(default=False, is_flag=True)
     open: bool = option(default=False, is_flag=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayesrank.results import Section, csv_bytes, figure_svg
+from bayesrank.results import Section, figure_svg, table_bytes
 
 MARK = "Quick answer: an approximation"
 SAMPLE = ("chain", "draw")
@@ -43,9 +43,17 @@ def marked_svg(plot: Any, posterior: Any) -> bytes:
     return figure_svg(plot)
 
 
-def marked_csv(table: pd.DataFrame, posterior: Any) -> bytes:
-    """Write a table; for a quick answer a column says so."""
-    return csv_bytes(table.assign(answer="quick") if is_quick(posterior) else table)
+def marked_table(table: pd.DataFrame, posterior: Any, form: str) -> bytes:
+    """Write a table; for a quick answer a column says so, unless the table counts."""
+    marked = is_quick(posterior) and not table.attrs.get("counted")
+    return table_bytes(table.assign(answer="quick") if marked else table, form)
+
+
+def counted(table: pd.DataFrame) -> pd.DataFrame:
+    """Mark a table as counts or checks of the data, which no approximation changes."""
+    out = table.copy()
+    out.attrs["counted"] = True
+    return out
 
 
 def formatted(table: pd.DataFrame, index: str, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -24,10 +24,16 @@ FILES = (
     "checks.svg", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
     "groups.csv", "history.csv", "history.svg", "judges.csv", "component_checks.csv",
     "components.csv", "component_probabilities.csv", "component_probabilities.svg", "design.csv",
+    "differences.csv",
     "leader.csv", "next.csv", "opinions.csv", "pairs.csv", "places.svg", "posterior.nc",
     "predictions.csv", "ranks.csv", "ranks.svg",
     "ranks_as_they_are.csv", "report.html", "respondents.csv", "shares.csv", "threshold.csv",
     "ties.csv", "wins.svg",
+)  # fmt: skip
+FILES = (
+    *FILES,
+    *(f"{name.removesuffix('.csv')}.{form}" for name in FILES if name.endswith(".csv")
+      for form in ("md", "xlsx")),
 )  # fmt: skip
 POSTERIOR = "posterior.nc"
 UNFINISHED = ".unfinished-"  # prefix of hidden folders

@@ -220,8 +220,9 @@ class RankJob(Job):
         if self.category is not None:
             n = np.bincount(self.category.idx, rankings.weight, len(self.category.labels))
             labels = rankings.coords["category"]
+            name = str(self.columns.by)
             out += match_sections.categories(
-                posterior, labels, n, words.rankings.capitalize(), summary, self.fit
+                posterior, name, labels, n, words.rankings.capitalize(), summary, self.fit
             )
         out += [
             # opinions predict a ranking from others of the same ranker

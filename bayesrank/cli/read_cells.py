@@ -24,6 +24,7 @@ from bayesrank.data.read import (
     suffix_of,
     table_with_findings,
     text_numbers,
+    time_coordinates,
 )
 
 NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
@@ -260,6 +261,25 @@ def read_times(dates: pd.Series, name: str) -> np.ndarray:
             except ValueError:
                 refuse_rows(code == n, dates, "no_date", error=error)
         raise
+
+
+def date_labels(dates: pd.Series) -> pd.Series:
+    """Return dates or numbers as text in one form, and refuse missing or unreadable ones."""
+    labels = text_labels(dates)
+    read_times(labels, str(dates.name))
+    code, distinct = pd.factorize(labels)
+    texts = [time_text(time) for time in time_coordinates(pd.Index(distinct), str(dates.name))]
+    return pd.Series(np.array(texts, dtype=object)[code], labels.index, name=dates.name)
+
+
+def time_text(time: Any) -> str:
+    """Write a time as a day, as a day with hours, or as a number."""
+    if isinstance(time, np.datetime64 | pd.Timestamp):
+        stamp = pd.Timestamp(time)
+        if stamp == stamp.normalize():
+            return stamp.date().isoformat()
+        return stamp.isoformat(sep=" ", timespec="auto" if stamp.second else "minutes")
+    return f"{time:.12g}"
 
 
 def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:

@@ -12,6 +12,7 @@ from bayesrank.cli.options import SIDES, MatchColumns, shown
 from bayesrank.cli.read_cells import (
     NESTED,
     Reader,
+    date_labels,
     in_order_of_time,
     read_times,
     refuse_new,
@@ -59,7 +60,7 @@ def read_matches(
     pairs : Pairs
         Possibly grouped by "category", "neutral" and "date".
     coming : DataFrame or None
-        Columns first, second and date, sorted by date.
+        Columns first, second, date and, with --neutral, neutral; sorted by date.
     """
     reader, date = MatchReader(columns, note), str(columns.date)
     frame = reader.cells(file, columns.names)
@@ -79,7 +80,8 @@ def read_matches(
     tables = [reader.coming(frame[waiting], pairs, shown(file))]
     if columns.coming is not None:
         name = shown(columns.coming)
-        more = reader.cells(columns.coming, [*columns.sides, date])
+        also = [] if columns.neutral is None else [columns.neutral]
+        more = reader.cells(columns.coming, [*columns.sides, date, *also])
         tables.append(reader.coming(more, pairs, name))
         refuse_past(tables[1], pairs, name, date)
     return pairs, in_order_of_time(pd.concat(tables), date)
@@ -105,7 +107,9 @@ class MatchReader(Reader[MatchColumns]):
         if columns.count is not None:
             table["count"] = counts = self.numbers(frame[columns.count], "count")
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, "no_count")
-        for group in ("judge", "category", "date"):
+        if columns.date is not None:
+            table["date"] = date_labels(frame[columns.date])
+        for group in ("judge", "category"):
             if (column := getattr(columns, group)) is not None:
                 labels = text_labels(frame[column])
                 alike = self.one_spelling(labels, "judges") if group == "judge" else {}
@@ -144,7 +148,9 @@ class MatchReader(Reader[MatchColumns]):
     def coming(self, frame: pd.DataFrame, pairs: Pairs, name: str) -> pd.DataFrame:
         """Read future matches; all items must have played before."""
         table = self._two_items(frame)
-        table["date"] = text_labels(frame[str(self.columns.date)])
+        table["date"] = date_labels(frame[str(self.columns.date)])
+        if self.columns.neutral is not None:
+            table["neutral"] = _neutral(frame[self.columns.neutral])
         for side in ("first", "second"):
             refuse_new(table[side], pairs, name)
         return table
@@ -180,6 +186,7 @@ class MatchReader(Reader[MatchColumns]):
         if columns.outcome is not None:
             return self._meant(frame[columns.outcome], table)
         a, b = (self.numbers(frame[name], "score") for name in columns.results)
+        self.note(sentence("signs", columns=columns.results))
         return np.select([a > b, a < b], SIDES[:2], SIDES[2])
 
     def _meant(self, column: pd.Series, table: pd.DataFrame) -> pd.Series:

@@ -17,8 +17,8 @@ import pandas as pd
 from bayesrank.cli.options import RankColumns, has_orders, shown
 from bayesrank.cli.read_cells import (
     Reader,
+    date_labels,
     in_order_of_time,
-    read_times,
     refuse_mixed,
     refuse_new,
     refuse_past,
@@ -76,9 +76,7 @@ class RankReader(Reader[RankColumns]):
         named_groups = {"category": columns.by, "cluster": columns.group, "date": columns.date}
         groups = {group: column for group, column in named_groups.items() if column is not None}
         for group, column in groups.items():
-            labels = text_labels(frame[column])
-            if group == "date":
-                read_times(labels, column)
+            labels = (date_labels if group == "date" else text_labels)(frame[column])
             long[group] = labels.reindex(long.index)
         long = self._merged(long)
         long = self._without_repeats(self._settled(long))
@@ -137,7 +135,7 @@ class RankReader(Reader[RankColumns]):
         labels = [text_labels(frame[column]) for column in who]
         ranking = labels[0] if len(labels) == 1 else labels[0] + ", " + labels[1]
         table = pd.DataFrame({
-            "ranking": ranking, "item": text_labels(frame[item]), "date": text_labels(frame[date])
+            "ranking": ranking, "item": text_labels(frame[item]), "date": date_labels(frame[date])
         })  # fmt: skip
         refuse_mixed(table.assign(ranker=ranking), "date", date)
         twice = table.duplicated(["ranking", "item"])

@@ -1,6 +1,7 @@
 """Report of a posterior: on the terminal, as files, as a page and as JSON."""
 
 import json
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ import pandas as pd
 from bayesrank.cli import sensitivity
 from bayesrank.cli.caches import compiling_said
 from bayesrank.cli.console import Talk
+from bayesrank.cli.counted_sections import countable
 from bayesrank.cli.fitting import checked, predictions, sampled
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import Part, interval_table, marked_csv, marked_svg
+from bayesrank.cli.parts import Part, interval_table, marked_svg, marked_table
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.results import (
+    comparisons,
     elo_scale,
     pair_results,
     pair_wins,
@@ -51,6 +54,7 @@ class Report:
 
     def __init__(self, job: Job, fit: Fit, talk: Talk, posterior: Any) -> None:
         self.job, self.fit, self.talk, self.posterior = job, fit, talk, posterior
+        self.compared = comparisons(job.data) if countable(job.data) else None
         self.seen = job.seen()
         self.summary = self._summary()
         self.headline = job.headline(posterior)
@@ -61,7 +65,13 @@ class Report:
     def _summary(self) -> pd.DataFrame:
         """Table of ranks with counts and the columns that the options ask for."""
         fit, posterior, seen = self.fit, self.posterior, self.seen
-        table = rank_summary(posterior, top=fit.top, ci_prob=fit.interval, prior_sd=self._prior_sd)
+        table = rank_summary(
+            posterior,
+            top=fit.top,
+            ci_prob=fit.interval,
+            prior_sd=self._prior_sd,
+            compared=self.compared,
+        )
         table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
         if (last_seen := self.job.last_seen()) is not None:
             table["last_seen"] = last_seen[table.index]
@@ -134,7 +144,9 @@ class Report:
 
     def write(self, folder: Path) -> None:
         """Make the sections, print them, and write files and page."""
-        _write(folder / "ranks.csv", marked_csv(self._table, self.posterior))
+        form = self.fit.tables
+        ranks = marked_table(self._table, self.posterior, form)
+        _write(folder / self._in_form("ranks.csv"), ranks)
         self._choose_fonts()
         _ = self.predicted
         self.talk.stage("Checking and drawing ...")
@@ -150,8 +162,12 @@ class Report:
             contents |= part.files
         for name, content in contents.items():
             if isinstance(content, pd.DataFrame):
-                content = marked_csv(content, self.posterior)
-            _write(folder / name, content)
+                content = marked_table(content, self.posterior, form)
+            _write(folder / self._in_form(name), content)
+
+    def _in_form(self, name: str) -> str:
+        """Name the file of a table in the format of --tables."""
+        return f"{name.removesuffix('.csv')}.{self.fit.tables}" if name.endswith(".csv") else name
 
     def _choose_fonts(self) -> None:
         lacking = use_fonts_for(self.summary.index)
@@ -177,6 +193,7 @@ class Report:
             max_items=100,
             ci_prob=self.fit.interval,
             prior_sd=self._prior_sd,
+            compared=self.compared,
             seen=self.seen,
         )
         return marked_svg(plot, self.posterior)
@@ -220,10 +237,10 @@ class Report:
             fit=self._good_fit,
             warnings=[*self._warnings, *(self.checks if fit.quick or not self.converged else ())],
             notes=self.talk.notes,
-            sections=self.parts,
+            sections=[replace(part, file=self._in_form(part.file)) for part in self.parts],
             command=fit.command,
             made=f"Quick answer. {made}" if fit.quick else made,
-            file="ranks.csv",
+            file=self._in_form("ranks.csv"),
             reading=job.reading,
             interval=fit.interval,
             results={
@@ -238,7 +255,8 @@ class Report:
         items = self.summary.index[:MOST_COMPARED]
         if len(items) < 2:
             return None
-        return pair_results(self.posterior, items, pair_wins(self.job.data))
+        counted = pair_wins(self.job.data) if self.compared is not None else None
+        return pair_results(self.posterior, items, counted)
 
     def document(self) -> dict[str, Any]:
         """Return the result for JSON."""
@@ -256,12 +274,12 @@ class Report:
             ],
             "notes": self.talk.notes,
             "described": self.job.described(self.fit),
-            "ranks": _records(self._table),
-            **{name: _records(table) for name, table in tables.items()},
+            "ranks": records(self._table),
+            **{name: records(table) for name, table in tables.items()},
         }
 
 
-def _records(table: pd.DataFrame) -> Any:
+def records(table: pd.DataFrame) -> Any:
     """Convert a table to a list of objects; missing numbers become null."""
     return json.loads(table.reset_index().to_json(orient="records", double_precision=6))
 

@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ REMEMBERED = ("command", "seed", "draws", "tune", "quick", "made", "version")
 def run(job: Job, talk: Talk, posterior: Any = None) -> None:
     """Fit unless a posterior is given, save it, and print and write the report."""
     fit = job.fit
+    if fit.tables == "xlsx" and find_spec("openpyxl") is None:
+        raise ValueError(
+            "Excel files need the package openpyxl. Install it with pip install "
+            "'bayesrank[excel]', or use --tables csv or md."
+        )
     check_places(fit.folder, fit.save, force=fit.force)
     if posterior is None:
         for left in left_by_others(fit.folder):

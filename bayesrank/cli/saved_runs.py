@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.cli.job import Job
 from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
 from bayesrank.data import Pairs, Rankings
@@ -124,9 +125,17 @@ def saved_data(file: Path, saved: Saved, columns: RankColumns | MatchColumns) ->
         raise ValueError(_damaged(file, why, saved)) from error
 
 
-def check_saved(file: Path, model: Any, saved: Saved) -> None:
+def check_saved(file: Path, job: Job, saved: Saved) -> None:
     """Refuse a posterior that does not match the model of the data in the same file."""
     from bayesrank.inference import data_groups
+
+    if job.drawn:
+        try:
+            job.resume(saved.posterior)
+        except Exception as error:  # a damaged file can raise anything
+            raise ValueError(_damaged(file, str(error).rstrip("."), saved)) from error
+        return
+    model = job.pymc_model
 
     def refuse(name: str, why: str) -> NoReturn:
         raise ValueError(_damaged(file, f"{name} {why}", saved))
@@ -137,7 +146,7 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
         if name not in draws or draws[name].dims != ("chain", "draw", *dims):
             refuse(name, f"has no draws with dims {', '.join(('chain', 'draw', *dims))}")
         values = draws[name].to_numpy()
-        if values.dtype.kind != "f" or values.size == 0 or not (np.abs(values) < HUGE).all():
+        if not are_draws(values):
             refuse(name, "has invalid draws")
         for dim in dims:
             if not _same(draws[dim].to_numpy(), np.asarray(model.coords[dim])):
@@ -158,6 +167,11 @@ def check_saved(file: Path, model: Any, saved: Saved) -> None:
                 or not _same(found[name].to_numpy(), values.to_numpy())
             ):
                 refuse(str(name), "does not agree with the other data")
+
+
+def are_draws(values: Any) -> bool:
+    """Whether an array contains draws that are finite and not huge."""
+    return values.dtype.kind == "f" and values.size > 0 and bool((np.abs(values) < HUGE).all())
 
 
 def _damaged(file: Path, why: str, saved: Saved) -> str:
@@ -201,13 +215,13 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
     rankings = Rankings(
         kept[ITEM].to_numpy(),
         kept[RANKS].to_numpy(),
-        items=posterior["posterior"]["item"].to_numpy(),
+        items=kept.items,
         rankers=constant["ranker"].to_numpy(),
         ranker_idx=kept[RANKER].to_numpy(),
         weight=kept[WEIGHT].to_numpy(),
         labels=constant["ranking"].to_numpy(),
     )
-    found = [group for group in ("category", "cluster") if group in kept]
+    found = [group for group in ("category", "cluster", "date") if group in kept]
     return rankings.grouped(
         {group: pd.Index(kept.labels(group))[kept.codes(group)] for group in found}
     )
@@ -222,7 +236,7 @@ def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:
     judged = JUDGE in kept
     groups = {
         name: Group(pd.Index(kept.labels(name)), kept.codes(name).astype(np.int32))
-        for name in ("category", "neutral", *apart)
+        for name in ("category", "neutral", "date", *apart)
         if name in kept
     }
     features = names = None
@@ -230,7 +244,7 @@ def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:
         names = pd.Index(kept.constant["feature"].to_numpy())
         features = kept[EFFECT_SIZE].to_numpy()[:, -len(names) :]
     return Pairs(
-        items=pd.Index(posterior["posterior"]["item"].to_numpy()),
+        items=pd.Index(kept.items),
         judges=pd.Index(kept.labels(JUDGE) if judged else ["all"]),
         first=kept[FIRST].to_numpy().astype(np.int32),
         second=kept[SECOND].to_numpy().astype(np.int32),

@@ -206,11 +206,11 @@ def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
     )
 
 
-def checks_of_matches(posterior: Any, by: Sequence[str] = ()) -> Part:
+def checks_of_matches(posterior: Any, by: Sequence[str] = (), *, remedy: str = "matches") -> Part:
     """Compare simulated with observed matches, the largest deviations first."""
     table = match_checks(posterior, draws=None, by=by)
     picture = marked_svg(plot_match_checks(table), posterior)
-    return _checked(table, sentence("checks_of_matches", by=by), "matches", picture)
+    return _checked(table, sentence("checks_of_matches", by=by), remedy, picture)
 
 
 def _checked(

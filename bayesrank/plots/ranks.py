@@ -32,8 +32,8 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
-from bayesrank.results import rank_summary
-from bayesrank.results.ranks.rank_table import LITTLE
+from bayesrank.results import PairWins, rank_summary
+from bayesrank.results.ranks.counted import LITTLE
 
 __all__ = ["plot_ranks"]
 
@@ -56,6 +56,7 @@ def plot_ranks(
     simultaneous: bool = False,
     max_items: int | None = None,
     prior_sd: float | None = None,
+    compared: PairWins | None = None,
     seen: pd.Series | None = None,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
@@ -90,8 +91,8 @@ def plot_ranks(
         Whether intervals hold jointly for all items, as in `rank_summary`.
     max_items : int, optional
         Show at most this number of items, best first.
-    prior_sd : float, optional
-        As in `rank_summary`. It separates items with too little data from close items.
+    prior_sd, compared
+        As in `rank_summary`. They separate items with too little data from close items.
     seen : Series, optional
         Number of rankings or matches of each item, written at the right if there is one panel. Its
         name is the heading.
@@ -140,7 +141,7 @@ def plot_ranks(
     aes_by_visuals = validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS)
     stats = validate_dict_argument(stats, valid_keys=INTERVALS)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
-    options |= {"dim": dim, "top": 1, "prior_sd": prior_sd}
+    options |= {"dim": dim, "top": 1, "prior_sd": prior_sd, "compared": compared}
     models = models_of(data)
     found = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
     utility, facets, shown = found[0]

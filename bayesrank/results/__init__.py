@@ -31,15 +31,21 @@ from bayesrank.results.evaluation.metrics import (
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
 from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
-from bayesrank.results.matches.outcomes import match_probability, outcome_probability
+from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
-from bayesrank.results.page.files import csv_bytes, figure_png, figure_svg, plain, whole_file
+from bayesrank.results.page.files import figure_png, figure_svg, plain, table_bytes, whole_file
 from bayesrank.results.page.pair_results import pair_results
 from bayesrank.results.page.report import Section, report_html, table_text, verdict
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
-from bayesrank.results.ranks.counted import PairWins, condorcet, first_places, pair_wins
+from bayesrank.results.ranks.counted import (
+    PairWins,
+    comparisons,
+    condorcet,
+    first_places,
+    pair_wins,
+)
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import resample_location
 from bayesrank.results.ranks.probabilities import place_probability, win_probability
@@ -62,11 +68,11 @@ __all__ = [
     "borda",
     "compare",
     "compare_components",
+    "comparisons",
     "component_checks",
     "condorcet",
     "consensus_ordering",
     "convergence",
-    "csv_bytes",
     "effective_judges",
     "elo_scale",
     "expected_kendall",
@@ -78,6 +84,7 @@ __all__ = [
     "match_checks",
     "match_probability",
     "matches_needed",
+    "matches_of",
     "ndcg",
     "next_matches",
     "outcome_probability",
@@ -97,6 +104,7 @@ __all__ = [
     "resample_location",
     "share_of_preference",
     "standing",
+    "table_bytes",
     "table_text",
     "tied_with_leader",
     "tiers",

@@ -21,7 +21,7 @@ from bayesrank.inference.dynamic.chains import (
 from bayesrank.inference.dynamic.fit import DynamicFit, Problem, fit_dynamic, learned
 from bayesrank.inference.dynamic.forward import _taken
 from bayesrank.inference.dynamic.observations import observations_of
-from bayesrank.results import ParetoKWarning
+from bayesrank.results import ParetoKWarning, match_checks
 from bayesrank.utility import Dynamics
 from tests.builders import matches, outcomes
 
@@ -590,3 +590,55 @@ def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, fa
     logp = model.compile_fn(model.logp(sum=False)[-1], mode="FAST_COMPILE")
     wanted = logp({"utility": draw["utility"].to_numpy()})
     np.testing.assert_allclose(tree["log_likelihood"]["y"][0, 1], wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("data", [made_up(), made_up_rankings()], ids=["pairs", "rankings"])
+def test_what_is_simulated_has_the_frequencies_of_the_model(data):
+    given = {"scale": 1.0, "drift": 0.3}
+    fit = fit_dynamic(data, time="when", hyperparameters=given, random_seed=1)
+    tree = fit.draws(draws=4000, chains=1, predictions=True, log_likelihood=True, random_seed=1)
+    drawn = tree["posterior_predictive"]["y"][0]
+    seen = tree["observed_data"]["y"].values
+    assert drawn.shape == (4000, *seen.shape)
+    # an observation comes again as often as its probability says
+    again = (drawn.values == seen).all(axis=2).mean(axis=0)
+    wanted = np.exp(tree["log_likelihood"]["y"][0].values).mean(axis=0)
+    assert abs(again - wanted).max() < 5 * np.sqrt(0.25 / 4000)
+    checks = match_checks if isinstance(data, br.Pairs) else br.ranking_checks
+    del tree["posterior"]["utility"]
+    assert not checks(tree).empty
+
+
+def test_a_fit_is_repeated_from_its_nodes():
+    pairs = made_up(30)
+    counted = []
+    fit = fit_dynamic(
+        pairs, time="when", random_seed=1, watch=lambda done, most: counted.append((done, most))
+    )
+    assert [done for done, _ in counted] == list(range(len(counted)))
+    assert all(done <= most for done, most in counted)
+    tree = fit.draws(draws=3, chains=1, random_seed=1)
+    table = tree["hyperparameters"].to_dataset().to_dataframe()
+    again = fit_dynamic(pairs, time="when", hyperparameters=table, random_seed=1)
+    pd.testing.assert_frame_equal(again.nodes, fit.nodes)
+    one, other = (
+        x.predict([0], [1], at=4.0).drop(columns=["first", "second"]) for x in (fit, again)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-3)
+    with pytest.raises(ValueError, match="columns 'scale', 'drift', 'weight', as `nodes` of a fit"):
+        fit_dynamic(pairs, time="when", hyperparameters=table[["scale"]])
+    with pytest.raises(ValueError, match="weights of the nodes must be positive"):
+        fit_dynamic(pairs, time="when", hyperparameters=table.assign(weight=0.0))
+
+
+def test_the_covariate_order_effect_is_the_order_effect_but_on_neutral_ground():
+    pairs = made_up()
+    given = {"time": "when", "hyperparameters": {"scale": 1.0, "drift": 0.3}, "random_seed": 1}
+    home = {"order_effect": np.ones(pairs.n_pairs)}
+    whole = fit_dynamic(pairs, **given)
+    same = fit_dynamic(pairs, **given, order_effect=False, covariates=home)
+    assert same.log_evidence == pytest.approx(whole.log_evidence, abs=1e-9)
+    ahead = same.predict([0, 1], [1, 0], at=4.0, covariates={"order_effect": [0, 0]})
+    assert ahead["p_first"][0] == pytest.approx(ahead["p_second"][1])
+    with pytest.raises(ValueError, match="replaces the order effect; set order_effect=False"):
+        fit_dynamic(pairs, **given, covariates=home)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from bayesrank.results import csv_bytes, figure_png, plain, whole_file
+from bayesrank.results import figure_png, plain, table_bytes, whole_file
 
 
 def write_whole(path, content):
@@ -77,7 +77,7 @@ def test_a_failing_move_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_a_spreadsheet_runs_nothing(cell, written):
     table = pd.DataFrame({"x": [cell], "n": [-1]}, index=pd.Index([cell], name="item"))
-    head, row, _ = csv_bytes(table).decode().split("\n")
+    head, row, _ = table_bytes(table).decode().split("\n")
     assert head == "item,x,n"
     assert row == f"{written},{written},-1"
 
@@ -87,7 +87,7 @@ def test_a_table_neither_steers_a_terminal_nor_turns_the_direction_of_texts():
     kept = ["a\tb\nc", "寿\U0010fffd", "ab\u200e", "\t=1"]  # LTR marks belong to names
     names = pd.Index([*texts, *kept], name="it\x1bem")
     table = pd.DataFrame({"\x1b]0;x": texts + kept, "=1+1": 0}, index=names)
-    written = csv_bytes(table).decode()
+    written = table_bytes(table).decode()
     found = pd.read_csv(io.StringIO(written), keep_default_na=False)
     assert found.columns.tolist() == ["it\ufffdem", "\ufffd]0;x", "'=1+1"]
     expected = [

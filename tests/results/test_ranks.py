@@ -1,16 +1,23 @@
 """Ranks and their summaries: tiny posteriors worked out by hand."""
 
+import itertools
+import math
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
 
+import bayesrank as br
 from bayesrank.results import (
+    PairWins,
+    comparisons,
     rank_draws,
     rank_summary,
     standing,
+    verdict,
     win_probability,
 )
 from tests.results.small_posteriors import RANKS, noise, posterior
@@ -171,3 +178,57 @@ def test_standing_is_by_group_and_without_a_prior_no_item_is_unknown():
     assert words.to_dict() == {
         (1, "a"): "leads", (1, "b"): "close", (2, "b"): "leads", (2, "a"): "close"
     }  # fmt: skip
+
+
+# Thin links
+
+
+def two_islands(between, within=30, each=6):
+    """Counts of matches: every two items of an island met, and one pair of both islands did."""
+    wins = np.zeros((2 * each, 2 * each))
+    for island in (slice(each), slice(each, None)):
+        wins[island, island] = within / 2
+    np.fill_diagonal(wins, 0)
+    wins[each - 1, each] = wins[each, each - 1] = between / 2
+    return PairWins(pd.Index(range(2 * each)), wins, np.zeros_like(wins))
+
+
+def drawn_of(mean, sd=0.3):
+    draws = np.random.default_rng(1).normal(mean, sd, (2, 1000, len(mean)))
+    dims = ("chain", "draw", "item")
+    return xr.DataArray(draws, dims=dims, coords={"item": range(len(mean))})
+
+
+@pytest.mark.parametrize(("between", "word"), [(0, "unknown"), (12, "unknown"), (200, "close")])
+def test_items_behind_a_thin_bridge_are_unknown_and_the_others_are_close(between, word):
+    u = drawn_of(np.linspace(0.2, 0.0, 12))
+    words = standing(rank_summary(u, compared=two_islands(between)))
+    assert words[0] == "leads"
+    assert set(words[list(range(1, 6))]) == {"close"}
+    assert set(words[list(range(6, 12))]) == {word}
+
+
+def test_a_leader_is_not_the_champion_of_an_island_that_nobody_met():
+    u = drawn_of(np.r_[3.0, np.zeros(11)])
+    table = rank_summary(u, compared=two_islands(0))
+    assert set(standing(table)[list(range(6, 12))]) == {"unknown"}
+    assert set(standing(table)[list(range(1, 6))]) == {""}
+    assert verdict(table).count("may be better") == 1
+    # a dozen even matches are enough to tell three units apart
+    assert set(standing(rank_summary(u, compared=two_islands(12)))[1:]) == {""}
+
+
+def test_a_ranking_says_as_much_as_its_stages_and_not_as_all_its_pairs():
+    # the information of a full ranking of equal items, by the definition of Plackett-Luce
+    m = 5
+    wanted = np.zeros((m, m))
+    for order in itertools.permutations(range(m)):
+        for k in range(m - 1):
+            left = np.array(order[k:])
+            wanted[np.ix_(left, left)] += 1 / len(left) ** 2 / math.factorial(m)
+    np.fill_diagonal(wanted, 0)
+    found = comparisons(br.Rankings.from_orderings([[*"abcde"]], rest=())).met
+    np.testing.assert_allclose(found, 4 * wanted)
+    np.testing.assert_allclose(
+        comparisons(br.Rankings.from_orderings([["a", "b"]], rest=())).met, [[0, 1], [1, 0]]
+    )

@@ -1,5 +1,6 @@
 """Times: convert labels of a group, such as days or seasons, to numbers."""
 
+import contextlib
 import datetime
 import re
 from typing import Any
@@ -48,7 +49,9 @@ def are_instants(labels: pd.Index, name: str) -> bool:
     """Return whether labels are dates with a time of day."""
     if _numbers(labels) is not None:
         return False
-    stamps = [_stamp(x, name) for x in labels if not isinstance(x, pd.Period)]
+    stamps = _stamps([x for x in labels if not isinstance(x, pd.Period)], name)
+    if isinstance(stamps, pd.DatetimeIndex):
+        return bool((stamps != stamps.normalize()).any())
     return any(stamp != stamp.normalize() for stamp in stamps)
 
 
@@ -66,7 +69,10 @@ def _numbers(labels: pd.Index) -> NDArray[np.float64] | None:
 def _dates(labels: pd.Index, name: str) -> NDArray[np.float64]:
     """Return the seconds since 1970-01-01."""
     _refuse_seasons(labels, name)
-    stamps = [_stamp(label, name) for label in labels]
+    stamps = _stamps(labels, name)
+    if isinstance(stamps, pd.DatetimeIndex):
+        since = stamps - pd.Timestamp(0, tz=None if stamps.tz is None else "UTC")
+        return np.asarray(since / pd.Timedelta(seconds=1))
     aware = np.array([stamp.tzinfo is not None for stamp in stamps])
     if aware.any() and not aware.all():
         one, other = labels[aware][0], labels[~aware][0]
@@ -76,6 +82,16 @@ def _dates(labels: pd.Index, name: str) -> NDArray[np.float64]:
         )
     epoch = pd.Timestamp(0, tz="UTC") if aware.any() else pd.Timestamp(0)
     return np.array([(stamp - epoch) / pd.Timedelta(seconds=1) for stamp in stamps])
+
+
+def _stamps(labels: Any, name: str) -> pd.DatetimeIndex | list[pd.Timestamp]:
+    """Read dates, all at once if they are text with the same time zone or none."""
+    if len(labels) and all(isinstance(label, str) for label in labels):
+        with contextlib.suppress(ValueError, OverflowError):
+            found = pd.to_datetime([label.strip() for label in labels], format="ISO8601")
+            if isinstance(found, pd.DatetimeIndex):
+                return found
+    return [_stamp(label, name) for label in labels]
 
 
 def _stamp(label: Any, name: str) -> pd.Timestamp:

@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, qmc
 
-__all__ = ["KNOWN", "MOST_TIMES", "Laid", "curvature_of", "node_of_draws", "weighted_nodes"]
+__all__ = [
+    "KNOWN",
+    "MOST_TIMES",
+    "NODES",
+    "Laid",
+    "curvature_of",
+    "node_of_draws",
+    "weighted_nodes",
+]
 
 Floats = NDArray[np.float64]
 

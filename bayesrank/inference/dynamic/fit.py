@@ -18,8 +18,9 @@ Time and memory are linear in the number of matches (of rankings, in their squar
 the number of observation times of items. Predictions take time proportional to the number of nodes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import arviz as az
@@ -28,7 +29,6 @@ import pandas as pd
 import pymc as pm
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from pymc.backends.arviz import coords_and_dims_for_inferencedata
 from scipy.optimize import minimize
 from scipy.special import expit, gammaln, softmax
 
@@ -49,6 +49,7 @@ from bayesrank.distributions import BradleyTerry, Davidson, PlackettLuce, RaoKup
 from bayesrank.inference.approximation.modes import data_groups, fixed_seed
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
+    NODES,
     curvature_of,
     node_of_draws,
     weighted_nodes,
@@ -64,7 +65,12 @@ from bayesrank.inference.dynamic.chains import (
     posterior_draws,
     row_moments,
 )
-from bayesrank.inference.dynamic.observations import TIES, Observations, observations_of
+from bayesrank.inference.dynamic.observations import (
+    ORDER,
+    TIES,
+    Observations,
+    observations_of,
+)
 from bayesrank.utility.dynamics import Dynamics
 
 __all__ = ["DynamicFit", "fit_dynamic"]
@@ -81,6 +87,7 @@ FAMILIES: dict[str, Any] = {
 NEAR = 0.03  # tolerance of the mode of the log hyperparameters, far below their uncertainty
 MOST_TRIED = 100  # evaluations in the search for the hyperparameters' mode
 LEAST_BEND = 0.5  # smallest curvature assumed at the mode, about the prior's curvature
+EXPECTED = 20  # evaluations per hyperparameter that a search rarely exceeds
 POINTS = 21  # points of the quadrature over the lead of a match, and over ties
 
 
@@ -90,10 +97,11 @@ def fit_dynamic(
     time: str,
     dynamics: str = "random_walk",
     likelihood: str | None = None,
-    hyperparameters: Mapping[str, float] | None = None,
+    hyperparameters: Mapping[str, float] | pd.DataFrame | None = None,
     unit: str = "year",
     order_effect: bool = True,
     covariates: Mapping[str, ArrayLike] | None = None,
+    watch: Callable[[int, int], None] | None = None,
     random_seed: int | None = None,
 ) -> "DynamicFit":
     """Fit utilities that change with time.
@@ -111,8 +119,9 @@ def fit_dynamic(
     likelihood : str, optional
         For pairs, "davidson", "rao_kupper" or "bradley_terry"; by default, "davidson" if there are
         ties and "bradley_terry" otherwise. For rankings, "plackett_luce".
-    hyperparameters : mapping of str to float, optional
-        Fixed values of hyperparameters of the dynamics, positive. Others are learned.
+    hyperparameters : mapping of str to float, or DataFrame, optional
+        Fixed values of hyperparameters of the dynamics, positive. Others are learned. The table
+        `nodes` of an earlier fit repeats that fit without learning.
     unit : str
         Unit of time for dates: "year", "week", "day", "hour" or "second". Lengths are in this unit,
         and drifts are per square root of the unit.
@@ -120,7 +129,12 @@ def fit_dynamic(
         Whether the first item of a pair may have an advantage, with the prior Normal(0, 0.5).
     covariates : mapping of str to array, optional
         Covariates of the lead of the first item, (n_pairs,), or of the utility in every slot,
-        (n_rankings, n_slots). Each has a coefficient with the prior Normal(0, 1).
+        (n_rankings, n_slots). Each has a coefficient with the prior Normal(0, 1). With
+        ``order_effect=False`` the covariate ``order_effect`` of pairs has the prior of the order
+        effect: 0 for matches on neutral ground, 1 for others.
+    watch : callable, optional
+        Called with the number of fits for values of the hyperparameters: so far, and expected at
+        most.
     random_seed : int, optional
         Seed of the random numbers that estimate the evidence.
 
@@ -133,7 +147,7 @@ def fit_dynamic(
     ValueError
         If labels are not times, or a name is unknown. If an item is in two matches at the same
         instant (a time with hours). If the data have ties but the likelihood has none, a
-        hyperparameter is not positive, or a covariate has the wrong shape.
+        hyperparameter is not positive, or a covariate has the wrong shape or name.
 
     Notes
     -----
@@ -154,7 +168,8 @@ def fit_dynamic(
     True
     """
     problem = Problem.read(data, time, unit, likelihood, order_effect, covariates or {})
-    return learned(problem, Dynamics(dynamics), hyperparameters or {}, fixed_seed(random_seed))
+    given = {} if hyperparameters is None else hyperparameters
+    return learned(problem, Dynamics(dynamics), given, fixed_seed(random_seed), watch)
 
 
 @dataclass(frozen=True)
@@ -191,6 +206,10 @@ class Problem:
         row = "pair" if isinstance(data, Pairs) else "ranking"
         shape = (data.n_pairs,) if isinstance(data, Pairs) else data.ranks.shape
         read = {}
+        if order_effect and ORDER.name in covariates:
+            raise ValueError(
+                f"The covariate {ORDER.name!r} replaces the order effect; set order_effect=False."
+            )
         for name, values in covariates.items():
             x = read[name] = float_array(per_row(values, {row: data.labels}, name), name)
             if x.shape != shape or not np.isfinite(x).all():
@@ -295,22 +314,35 @@ class Node(NamedTuple):
 
 
 def learned(
-    problem: Problem, dynamics: Dynamics, given: Mapping[str, float], random_seed: int
+    problem: Problem,
+    dynamics: Dynamics,
+    given: Mapping[str, float] | pd.DataFrame,
+    random_seed: int,
+    watch: Callable[[int, int], None] | None = None,
 ) -> "DynamicFit":
     """Find the posterior mode of the hyperparameters, and nodes around it.
 
     The log density of their logarithms is the log evidence plus the log prior. Fixed
     hyperparameters are the same in all nodes.
     """
-    _check_hyperparameters(given, dynamics)
     observations = problem.observations()
+    if isinstance(given, pd.DataFrame):
+        return _repeated(problem, dynamics, observations, given, random_seed)
+    _check_hyperparameters(given, dynamics)
     span = float(np.ptp(observations.time)) or 1.0
     medians = dynamics.medians(span)
     start = np.log([given.get(name, m) for name, m in zip(dynamics.names, medians, strict=True)])
     free = np.array([name not in given for name in dynamics.names])
     last: Floats | None = None  # the dual of the last mode, from which the next search starts
+    n_free, done = int(free.sum()), 0
+    # the search, differences for the curvature, sides of the axes, and one round of nodes
+    most = 1 + (n_free * (EXPECTED + (n_free + 7) // 2) + NODES.get(n_free, 32) if n_free else 0)
 
     def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode]:
+        nonlocal done
+        if watch is not None:
+            watch(done, max(most, done))
+        done += 1
         x = start.copy()
         x[free] = part
         chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
@@ -352,6 +384,38 @@ def learned(
         return alone
     _, log_weight, nodes, _ = weighted_nodes(peak, covariance, top, log_density, node)
     return replace(alone, _nodes=tuple(nodes), _log_weight=log_weight)
+
+
+def _repeated(
+    problem: Problem,
+    dynamics: Dynamics,
+    observations: Observations,
+    table: pd.DataFrame,
+    random_seed: int,
+) -> "DynamicFit":
+    """Find the modes at the weighted nodes of an earlier fit."""
+    names = list(dynamics.names)
+    if {*table.columns} != {*names, "weight"}:
+        raise ValueError(
+            f"Expected a table with the columns {quoted([*names, 'weight'])}, as `nodes` of a fit; "
+            f"it has {quoted(table.columns)}."
+        )
+    weight = table["weight"].to_numpy(dtype=float)
+    if not (weight.size and (weight > 0).all() and np.isfinite(weight).all()):
+        raise ValueError("The weights of the nodes must be positive and finite.")
+    modes: list[Mode] = []
+    for values in table[names].to_numpy(dtype=float):
+        _check_hyperparameters(dict(zip(names, values.tolist(), strict=True)), dynamics)
+        chains = Chains(observations.nodes, observations.common, dynamics, values)
+        modes.append(find_mode(chains, observations, modes[-1].dual if modes else None))
+    nodes = [
+        Node(values, 0.0, mode.dual)
+        for values, mode in zip(table[names].to_numpy(dtype=float), modes, strict=True)
+    ]
+    top = int(weight.argmax())
+    best = dict(zip(names, nodes[top].values.tolist(), strict=True))
+    log_weight = np.log(weight / weight.sum())
+    return DynamicFit(problem, dynamics, best, modes[top], tuple(nodes), log_weight, random_seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -425,6 +489,7 @@ class DynamicFit:
         chains: int = 4,
         random_seed: int | None = None,
         log_likelihood: bool = False,
+        predictions: bool = False,
     ) -> xr.DataTree:
         """Draw utilities at one or more times, from the past, the present or the future.
 
@@ -440,9 +505,12 @@ class DynamicFit:
         random_seed : int, optional
             Seed of the draws.
         log_likelihood : bool
-            Whether to add the log-likelihood of every pair or ranking and the observed data, for
-            `br.compare`. This keeps all utilities in memory: 8 bytes for each draw of every item at
-            every time at which it is observed.
+            Whether to add the log-likelihood of every pair or ranking, for `br.compare`. This keeps
+            all utilities in memory: 8 bytes for each draw of every item at every time at which it
+            is observed.
+        predictions : bool
+            Whether to simulate every pair or ranking at its time, for `br.ranking_checks`
+            and `bayesrank.results.match_checks`. This keeps all utilities in memory, too.
 
         Returns
         -------
@@ -451,7 +519,8 @@ class DynamicFit:
             each draw, and the effects that are constant over time. If `at` is a sequence,
             ``utility`` also has the dim of the times. Items that enter after the last time are left
             out, and utilities before an item enters are NaN. The group ``sample_stats`` holds
-            ``node``, the row of `nodes` that a draw comes from.
+            ``node``, the row of `nodes` that a draw comes from. ``hyperparameters`` holds `nodes`,
+            and ``observed_data`` and ``constant_data`` hold the data.
 
         Raises
         ------
@@ -473,10 +542,9 @@ class DynamicFit:
         places = wider.nodes.places(item[entered], when[entered])
         n_common = len(wider.common)
         keep: Any = np.append(places, wider.nodes.item.size + np.arange(n_common))
-        x, node = self._draw(
-            wider, draws * chains, random_seed, slice(None) if log_likelihood else keep
-        )
-        kept = x[keep] if log_likelihood else x
+        whole = log_likelihood or predictions
+        x, node = self._draw(wider, draws * chains, random_seed, slice(None) if whole else keep)
+        kept = x[keep] if whole else x
 
         utility: Any = np.full((item.size, draws * chains), np.nan)
         utility[entered] = kept[: len(places)]
@@ -495,12 +563,27 @@ class DynamicFit:
             coords={"item": coords["item"]} if _is_one(at) else coords,
             dims={"utility": ["item"] if _is_one(at) else [p.group, "item"]},
         )
-        when_label = labels[0] if at is None else at
-        for group in groups:
+        at_label = str(labels[0] if at is None else at)
+        for group in ("posterior", "sample_stats"):
             out[group].attrs.update(
-                inference_library="bayesrank", approximation="Laplace", at=str(when_label)
+                inference_library="bayesrank", approximation="Laplace", at=at_label
             )
-        return self._with_log_likelihood(out, wider, x) if log_likelihood else out
+        observed = self._data_groups["observed_data"]["y"]
+        more = {"hyperparameters": self.nodes.to_xarray(), **self._data_groups}
+
+        def by_row(values: NDArray[Any]) -> xr.Dataset:
+            dims = observed.dims[: values.ndim - 1]
+            named = {dim: observed.coords[dim] for dim in dims if dim in observed.coords}
+            values = values.reshape(chains, draws, *values.shape[1:])
+            return xr.Dataset({"y": (("chain", "draw", *dims), values)}, coords=named)
+
+        if log_likelihood:
+            more["log_likelihood"] = by_row(self._log_likelihood(wider, x))
+        if predictions:
+            rng = np.random.default_rng(random_seed)
+            more["posterior_predictive"] = by_row(self._predictions(wider, x, rng))
+        out.update({name: xr.DataTree(group) for name, group in more.items()})
+        return out
 
     def _draw(
         self, wider: Observations, n_draws: int, random_seed: int | None, keep: Any
@@ -516,28 +599,36 @@ class DynamicFit:
                 found[:, mine] = posterior_draws(mode, mine.size, rng, keep=keep)
         return found, node
 
-    def _with_log_likelihood(self, out: xr.DataTree, o: Observations, x: Floats) -> xr.DataTree:
-        """Add the groups that `pymc.compute_log_likelihood` adds, from utilities at all nodes."""
+    def _log_likelihood(self, o: Observations, x: Floats) -> Floats:
+        """Compute the log-likelihood of every pair or ranking, (n_draws, n)."""
         data = self.data
         logp = np.stack([o.evaluate(o.rows(draw)).logp for draw in x.T])
         if isinstance(data, Pairs):  # the outcomes of a pair in any order
             n = data.counts
             logp += data.weight * (gammaln(n.sum(axis=1) + 1.0) - gammaln(n + 1.0).sum(axis=1))
-        tie = TIES.get(self.likelihood)
+        return logp
+
+    def _predictions(self, o: Observations, x: Floats, rng: np.random.Generator) -> NDArray[Any]:
+        """Simulate every pair or ranking, (n_draws, n, n_results or n_slots)."""
+        data = self.data
+        if isinstance(data, Rankings):
+            return np.stack([_simulated_ranks(data, o.rows(draw), rng) for draw in x.T])
+        n, rows = data.counts.sum(axis=1), np.diff(o.first_row)[0]
+        out = []
+        for draw in x.T:
+            lead, *tie = o.rows(draw).reshape(-1, rows).T
+            p = outcome_probabilities(lead, tie[0] if tie else -np.inf, self.likelihood)
+            out.append(rng.multinomial(n, p))
+        return np.stack(out)
+
+    @cached_property
+    def _data_groups(self) -> dict[str, xr.Dataset]:
+        """The observed data, as in the results of a model of PyMC."""
+        data, tie = self.data, TIES.get(self.likelihood)
         any_tie = {} if tie is None else {tie.name: tie.value(0.0)}
         with pm.Model(coords=data.coords) as model:
             FAMILIES[self.likelihood]("y", np.zeros(data.n_items), observed=data, **any_tie)
-        coords, _ = coords_and_dims_for_inferencedata(model)
-        sizes = out["posterior"].sizes
-        row = model.named_vars_to_dims["y"][0]
-        added = az.from_dict(
-            {"log_likelihood": {"y": logp.reshape(sizes["chain"], sizes["draw"], -1)}},
-            coords={row: coords[row]},
-            dims={"y": [row]},
-        )
-        groups = {name: xr.DataTree(group) for name, group in data_groups(model).items()}
-        out.update({**added.children, **groups})
-        return out
+        return data_groups(model)
 
     def with_data(
         self, data: Pairs | Rankings, *, covariates: Mapping[str, ArrayLike] | None = None
@@ -781,13 +872,31 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
     weights = weights / weights.sum()
     root = covariance_root(np.stack(covariance))
     if likelihood == "bradley_terry":
-        lead = mean[:, None] + root[:, 0] * points
-        return np.stack([expit(lead), expit(-lead)], axis=-1).transpose(0, 2, 1) @ weights
+        p = outcome_probabilities(mean[:, None] + root[:, 0] * points, -np.inf, likelihood)
+        return p.transpose(0, 2, 1) @ weights
     z = np.stack(np.meshgrid(points, points), axis=-1).reshape(-1, 2)
     lead, tie = np.moveaxis(mean.reshape(n, 1, 2) + z @ root.transpose(0, 2, 1), -1, 0)
-    if likelihood == "davidson":
-        p = softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1)
-    else:
-        first, second = expit(lead - np.exp(tie)), expit(-lead - np.exp(tie))
-        p = np.stack([first, second, 1 - first - second], axis=-1)
+    p = outcome_probabilities(lead, tie, likelihood)
     return p.transpose(0, 2, 1) @ np.outer(weights, weights).ravel()
+
+
+def outcome_probabilities(lead: Floats, tie: Any, likelihood: str) -> Floats:
+    """Compute the probabilities of outcomes of matches, (..., 2 or 3)."""
+    if likelihood == "bradley_terry":
+        return np.stack([expit(lead), expit(-lead)], axis=-1)
+    if likelihood == "davidson":
+        tie = np.broadcast_to(tie, np.shape(lead))
+        return np.asarray(softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1))
+    first, second = expit(lead - np.exp(tie)), expit(-lead - np.exp(tie))
+    return np.stack([first, second, 1 - first - second], axis=-1)
+
+
+def _simulated_ranks(rankings: Rankings, rows: Floats, rng: np.random.Generator) -> NDArray[Any]:
+    """Draw the ranks of all rankings, given the block sizes, from utilities of their slots."""
+    mask = rankings.mask
+    score = np.full(mask.shape, -np.inf)
+    score[mask] = rows + rng.gumbel(size=rows.size)
+    place = (-score).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    ends = rankings.block_sizes.cumsum(axis=1)
+    ranks = 1 + (place[:, :, None] >= ends[:, None, :]).sum(axis=2)
+    return np.where(mask, ranks, 0)

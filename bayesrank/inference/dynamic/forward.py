@@ -8,7 +8,7 @@ the new mode starts from the last one. The score is the usual score of a forecas
           p(\theta \mid \text{data before the day of } k)\, \mathrm d\theta
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,6 +137,7 @@ def forward_validation(
     step: float = 0.0,
     order_effect: bool = True,
     covariates: Mapping[str, ArrayLike] | None = None,
+    watch: Callable[[int, int], None] | None = None,
     random_seed: int | None = None,
 ) -> ForwardValidation:
     """Predict matches or rankings day after day, from all earlier data.
@@ -151,8 +152,8 @@ def forward_validation(
     step : float
         Length of the predicted periods, in units of time; by default, each label of `time` is one
         period.
-    order_effect, covariates, random_seed
-        See `fit_dynamic`.
+    order_effect, covariates, watch, random_seed
+        See `fit_dynamic`. After the fit, `watch` counts predicted rows.
 
     Returns
     -------
@@ -180,13 +181,15 @@ def forward_validation(
     n_first = _first_part(problem, start)
     random_seed = fixed_seed(random_seed)
     first = _taken(problem, np.arange(n_first))
-    fit = learned(first, Dynamics(dynamics), hyperparameters or {}, random_seed)
+    fit = learned(first, Dynamics(dynamics), hyperparameters or {}, random_seed, watch)
     old, (nodes, weight) = fit.observations, fit.few_nodes()
     rng = np.random.default_rng(random_seed)
     tables, n = [], n_first
     while n < len(when):
         end = int(np.searchsorted(when, when[n] + step, side="right" if step == 0 else "left"))
         part = _taken(problem, np.arange(end))
+        if watch is not None:
+            watch(n - n_first, len(when) - n_first)
         whole = part.observations()
         known, to_come, moments = whole.head(n), whole.tail(n), []
         for k, node in enumerate(nodes):

@@ -170,7 +170,8 @@ def observations_of(
     if order_effect and isinstance(data, Pairs):
         add(ORDER, 1.0)
     for name, x in (covariates or {}).items():
-        add(Common(name, 0.0, 1.0), x if isinstance(data, Pairs) else x[data.mask])
+        effect = ORDER if name == ORDER.name else Common(name, 0.0, 1.0)
+        add(effect, x if isinstance(data, Pairs) else x[data.mask])
     tie = TIES.get(likelihood)
     if tie is not None:
         add(tie, 1.0)

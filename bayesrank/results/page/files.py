@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from arviz import PlotCollection
 from matplotlib import rc_context
 from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["csv_bytes", "figure_png", "figure_svg", "plain", "whole_file"]
+__all__ = ["figure_png", "figure_svg", "plain", "table_bytes", "whole_file"]
 
 FORMULA = re.compile(r"[=+\-@\t]")  # first character of a spreadsheet formula
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -47,17 +48,30 @@ def plain(text: Any) -> str:
     )
 
 
-def csv_bytes(table: pd.DataFrame) -> bytes:
-    r"""Write a table and its index as CSV in UTF-8, without formulas for a spreadsheet to run.
+def table_bytes(table: pd.DataFrame, form: str = "csv") -> bytes:
+    r"""Write a table and its index, without formulas for a spreadsheet to run.
 
     Text that a spreadsheet would read as a formula gets an apostrophe in front. Such text starts
     with =, +, -, @ or a tab, and is not a number. Control characters are replaced as in `plain`,
     but tabs and line ends are kept.
 
+    Parameters
+    ----------
+    table : DataFrame
+    form : {"csv", "md", "xlsx"}
+        CSV in UTF-8, Markdown with numbers of four digits, or Excel, which needs openpyxl.
+
     Examples
     --------
-    >>> csv_bytes(pd.DataFrame({"x": [1, 2]}, index=pd.Index(["=1+1", "-5"], name="item")))
-    b"item,x\n'=1+1,1\n-5,2\n"
+    >>> table = pd.DataFrame({"x": [1, 0.12345]}, index=pd.Index(["=1+1", "-5"], name="item"))
+    >>> table_bytes(table)
+    b"item,x\n'=1+1,1.0\n-5,0.12345\n"
+    >>> print(table_bytes(table, "md").decode())
+    | item | x |
+    | :--- | ---: |
+    | '=1+1 | 1 |
+    | -5 | 0.1235 |
+    <BLANKLINE>
     """
 
     def safe(cell: Any) -> Any:
@@ -70,7 +84,30 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
     for column in flat.columns:
         if flat[column].dtype == object or pd.api.types.is_string_dtype(flat[column].dtype):
             flat[column] = flat[column].map(safe)
-    return flat.to_csv(index=False).encode("utf-8", "replace")
+    if form == "csv":
+        return flat.to_csv(index=False).encode("utf-8", "replace")
+    if form == "xlsx":
+        buffer = io.BytesIO()
+        flat.to_excel(buffer, index=False, engine="openpyxl")
+        return buffer.getvalue()
+    return _markdown(flat).encode("utf-8", "replace")
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Write a table in Markdown, with numbers on the right."""
+
+    def text(cell: Any) -> str:
+        if isinstance(cell, float):
+            return "" if np.isnan(cell) else f"{cell:.4g}"
+        return " ".join(str(cell).replace("|", "\\|").split())
+
+    numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in table.dtypes]
+    rows = [
+        [text(name) for name in table.columns],
+        ["---:" if number else ":---" for number in numeric],
+        *([text(cell) for cell in row] for row in table.itertuples(index=False)),
+    ]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -> bytes:

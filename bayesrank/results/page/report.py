@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesrank.results.page.files import plain
-from bayesrank.results.ranks.rank_table import LITTLE, standing
+from bayesrank.results.ranks.counted import LITTLE
+from bayesrank.results.ranks.rank_table import standing
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 

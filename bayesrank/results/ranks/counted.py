@@ -5,8 +5,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from bayesrank.data import Pairs, Rankings
+
+LITTLE = 0.5  # share of what could be known about an item, below which it is unknown
+THIN = 20.0  # number of even matches that link two items, below which the link may be thin
+CLEAR = 2.0  # difference in standard errors from which the data alone show who is better
+UNLINKED = 1e-9  # information between items that no comparison links
 
 
 class PairWins(NamedTuple):
@@ -38,10 +44,10 @@ def first_places(rankings: Rankings) -> pd.Series:
     return pd.Series(counts, rankings.items, name="first")
 
 
-def pair_wins(data: Rankings | Pairs) -> PairWins:
+def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None) -> PairWins:
     """Count wins and ties of each pair of items, in rankings or in matches.
 
-    Each ranking or match counts with its weight.
+    Each ranking or match counts with its weight, or with `weight`.
 
     Examples
     --------
@@ -51,10 +57,11 @@ def pair_wins(data: Rankings | Pairs) -> PairWins:
     ([[0.0, 3.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 5.0], [5.0, 0.0]])
     """
     n = data.n_items
+    each = data.weight if weight is None else weight
     wins, ties = np.zeros(n * n), np.zeros(n * n)
     if isinstance(data, Pairs):
         one, other = data.first.astype(np.int64), data.second.astype(np.int64)
-        first, second, tied = data.counts.T * data.weight
+        first, second, tied = data.counts.T * each
         wins += np.bincount(one * n + other, first, n * n)
         wins += np.bincount(other * n + one, second, n * n)
         ties += np.bincount(one * n + other, tied, n * n)
@@ -64,11 +71,79 @@ def pair_wins(data: Rankings | Pairs) -> PairWins:
             row, slot = np.nonzero(data.mask[:, gap:])
             cell = item[row, slot] * n + item[row, slot + gap]
             level = data.ranks[row, slot] == data.ranks[row, slot + gap]
-            weight = data.weight[row]
-            wins += np.bincount(cell, np.where(level, 0.0, weight), n * n)
-            ties += np.bincount(cell, np.where(level, weight, 0.0), n * n)
+            wins += np.bincount(cell, np.where(level, 0.0, each[row]), n * n)
+            ties += np.bincount(cell, np.where(level, each[row], 0.0), n * n)
     square = ties.reshape(n, n)
     return PairWins(data.items, wins.reshape(n, n), square + square.T)
+
+
+def comparisons(data: Rankings | Pairs) -> PairWins:
+    """Count wins and ties of pairs of items, as many as independent matches would tell as much.
+
+    A ranking of m items has m (m - 1) / 2 pairs, but less information. If all items are equal, the
+    stage of Plackett-Luce's model with r items left has the information 1 / r² about each pair of
+    them, and a match has 1 / 4.
+
+    Examples
+    --------
+    >>> comparisons(Rankings.from_orderings([["a", "b"]], rest=())).met.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    >>> comparisons(Rankings.from_orderings([["a", "b", "c"]], rest=())).met.round(2).tolist()[0]
+    [0.0, 0.78, 0.78]
+    """
+    if isinstance(data, Pairs):
+        return pair_wins(data)
+    sizes = np.maximum(data.mask.sum(axis=1), 1)
+    stages = (1 - 1 / np.arange(1, sizes.max() + 1)).cumsum()[sizes - 1]  # of full rankings
+    full = np.maximum(sizes - 1, 1)
+    worth = 4 * stages / (sizes * full) * (data.ranks.max(axis=1) - 1) / full
+    return pair_wins(data, data.weight * worth)
+
+
+def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> NDArray[np.float64]:
+    r"""Find the items that only a few comparisons link with the leader.
+
+    Matches of i and j are a link with the information :math:`n_{ij} p_{ij} (1 - p_{ij})`. Without a
+    prior, the variance of the difference of two items is the resistance R between them in the
+    network of these links. If all items meet each other, it is about
+    :math:`R_0 = 1/c_i + 1/c_l`, where c sums the links of an item. If a few comparisons link two
+    groups, R is larger, however many matches the items have within their groups.
+
+    Returns
+    -------
+    array, (n_items,)
+        :math:`R_0 / R` for items with a thin link: if it is below `LITTLE`, fewer than `THIN` even
+        matches would tell as much, and the data alone do not show that the leader is better. It is
+        1 for all other items.
+
+    References
+    ----------
+    von Luxburg, Radl and Hein (2014). Hitting and commute times in large random neighborhood
+    graphs. Journal of Machine Learning Research 15.
+
+    Examples
+    --------
+    Four matches link a, b with c, d, which played each other a hundred times.
+
+    >>> wins = np.array([[0, 50, 0, 0], [50, 0, 2, 0], [0, 2, 0, 50], [0, 0, 50, 0]], dtype=float)
+    >>> pairs = PairWins(pd.Index([*"abcd"]), wins, np.zeros((4, 4)))
+    >>> link_shares(pairs, np.zeros(4), leader=0).round(2).tolist()
+    [1.0, 1.0, 0.08, 0.07]
+    """
+    p = expit(utility[:, None] - utility)
+    links = pairs.met * p * (1 - p)
+    total = links.sum(axis=1)
+    others = np.arange(len(utility)) != leader
+    laplacian = (np.diag(total) - links)[np.ix_(others, others)]
+    resistance = np.full(len(utility), UNLINKED)
+    grounded = laplacian + UNLINKED * np.eye(len(laplacian))
+    resistance[others] = np.diag(np.linalg.inv(grounded))
+    linked = total > 0
+    own = 1 / np.where(linked, total, np.inf) + 1 / max(total[leader], UNLINKED)
+    share = own / resistance
+    doubtful = utility[leader] - utility < CLEAR * np.sqrt(resistance)
+    thin = others & linked & (resistance > 4 / THIN) & (share < LITTLE) & doubtful
+    return np.where(thin, share, 1.0)
 
 
 def condorcet(pairs: PairWins) -> int | None:

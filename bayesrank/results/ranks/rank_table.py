@@ -21,6 +21,7 @@ from bayesrank.results.draws import (
     posterior_utilities,
     ranks_of,
 )
+from bayesrank.results.ranks.counted import LITTLE, PairWins, link_shares
 
 __all__ = [
     "Leading",
@@ -32,8 +33,6 @@ __all__ = [
     "standing",
     "tied_with_leader",
 ]
-
-LITTLE = 0.5  # an item is unknown if the data removed less than this share of the prior variance
 
 Ranks = NDArray[np.int32]
 
@@ -82,6 +81,7 @@ def rank_summary(
     simultaneous: bool = False,
     tied_prob: float = 0.95,
     prior_sd: float | None = None,
+    compared: PairWins | None = None,
 ) -> pd.DataFrame:
     """Summarise the posterior of ranks, best mean rank first.
 
@@ -101,6 +101,9 @@ def rank_summary(
         probability, in (0.5, 1).
     prior_sd : float, optional
         Prior standard deviation of the utilities, positive. It adds the column known.
+    compared : PairWins, optional
+        From `bayesrank.results.comparisons`. Items that a few comparisons link with the leader are
+        then tied with it and little known, unless the data alone show that the leader is better.
 
     Returns
     -------
@@ -114,7 +117,8 @@ def rank_summary(
 
         ``known``, if `prior_sd` is given, is the share of the prior variance that the data removed:
         1 - v / v0, at least 0. Here v is the posterior variance of an item's utility minus the mean
-        of all items, and v0 is its variance under independent normal priors.
+        of all items, and v0 is its variance under independent normal priors. With `compared` it is
+        not larger than the share in `link_shares`.
 
     Raises
     ------
@@ -145,6 +149,11 @@ def rank_summary(
         mean_rank = ranks.mean(0)
         low, high = interval(ranks, ci_prob)
         leader = find_leader(draws, mean_rank, tied_prob)
+        known = np.ones(len(low)) if prior_sd is None else _known(draws, prior_sd)
+        if compared is not None:
+            share = _link_shares(compared, utility[dim].values, draws, leader.leader)
+            known = np.minimum(known, share)
+            leader = leader._replace(tied=leader.tied | (share < 1))
         table = pd.DataFrame(
             {
                 "mean_rank": mean_rank,
@@ -156,7 +165,7 @@ def rank_summary(
                 "p_leader_better": leader.p_better,
                 "mean": draws.mean(0),
                 "sd": draws.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
-                **({} if prior_sd is None else {"known": _known(draws, prior_sd)}),
+                **({} if prior_sd is None and compared is None else {"known": known}),
             },
             index=pd.Index(utility[dim].values, name=dim),
         )
@@ -182,8 +191,9 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     -------
     Series of str
         "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
-        is "unknown" instead if the data left more than half of its prior variance. This needs the
-        column known, from `prior_sd` in `rank_summary`.
+        is "unknown" instead if the data left more than half of its prior variance, or if a few
+        comparisons link it with the leader. This needs the column known, from `prior_sd` and
+        `compared` in `rank_summary`.
 
     Examples
     --------
@@ -212,6 +222,16 @@ def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
     left = (draws - draws.mean(1, keepdims=True)).var(0, ddof=1)
     known: NDArray[np.float64] = 1 - left / (prior_sd**2 * (1 - 1 / n_items))
     return known.clip(0, 1)
+
+
+def _link_shares(
+    compared: PairWins, labels: NDArray[Any], draws: NDArray[np.float64], leader: int
+) -> NDArray[np.float64]:
+    """Compute the shares of `link_shares` for the items of a summary, (n_items,)."""
+    place = compared.items.get_indexer(pd.Index(labels))
+    utility = np.full(len(compared.items), draws.mean())
+    utility[place] = draws.mean(axis=0)
+    return link_shares(compared, utility, int(place[leader]))[place]
 
 
 def tied_with_leader(

@@ -1,0 +1,95 @@
+"""The command ``bayesrank predict``: who wins the next match or ranking, from a saved posterior."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, softmax
+
+from bayesrank.cli.parts import SAMPLE, Part, formatted
+from bayesrank.cli.texts import paragraphs
+from bayesrank.results import matches_of, outcome_probability
+
+NEUTRAL = "neither"  # the item that has the advantage of the first
+
+
+def check_items(items: Sequence[str], known: Sequence[str]) -> None:
+    """Refuse items that the posterior does not have, and items named twice."""
+    for item in items:
+        if item not in known:
+            alike = get_close_matches(item, known, 1, 0.6)
+            meant = f" Did you mean {alike[0]!r}?" if alike else ""
+            raise ValueError(f"There is no item {item!r} in the posterior.{meant}")
+    if len(set(items)) < max(len(items), 2):
+        raise ValueError("Name two or more different items.")
+
+
+def next_match(draws: Any, items: Sequence[str], prob: float) -> Part:
+    """Predict the outcome of a match of each two items."""
+    found, labels = matches_of(draws, "utility", "nu", "item")
+    place = pd.Index(labels).get_indexer(pd.Index(items))
+    order = (
+        draws["order_effect"].transpose(*SAMPLE).values.ravel() if "order_effect" in draws else 0
+    )
+    rows = []
+    for i, j in combinations(range(len(items)), 2):
+        one, other = place[i], place[j]
+        nu = None
+        if found.nu is not None:
+            nu = found.nu * np.exp(found.effect[one] + found.effect[other])
+        lead = found.utility[one] - found.utility[other]
+        ways = {NEUTRAL: 0.0}
+        if "order_effect" in draws and len(items) == 2:
+            ways |= {items[i]: 1.0, items[j]: -1.0}
+        for advantage, sign in ways.items():
+            p = outcome_probability(lead + sign * order, nu)
+            row = {"item": items[i], "item_other": items[j], "advantage": advantage}
+            row |= _interval("p_win", p[:, 0], prob) | _interval("p_loss", p[:, -1], prob)
+            rows.append(row | ({} if nu is None else _interval("p_tie", p[:, 1], prob)))
+    csv = pd.DataFrame(rows).set_index("item")
+    columns = {"Against": "{item_other}"}
+    if (csv["advantage"] != NEUTRAL).any():
+        columns["Advantage of the first"] = "{advantage}"
+    shown = [name for name in ("p_win", "p_tie", "p_loss") if name in csv]
+    headings = {"p_win": "Wins", "p_tie": "Tie", "p_loss": "Loses"}
+    columns |= {headings[x]: f"{{{x}:.2f}} ({{{x}_low:.2f}}–{{{x}_high:.2f}})" for x in shown}
+    text = paragraphs("next_match", rows=rows, prob=prob, judged="adherence" in draws)
+    return _part("The next match", text, csv, columns)
+
+
+def next_ranking(draws: Any, items: Sequence[str], prob: float) -> Part:
+    """Predict who is first if these items are ranked."""
+    mixed = "component_utility" in draws
+    utility = draws["component_utility" if mixed else "utility"].sel(item=list(items))
+    weight = draws["share"] if mixed else 1.0
+    values = utility.transpose(..., "item")
+    first = (values.copy(data=softmax(values.values, axis=-1)) * weight).transpose(..., "item")
+    # Under Plackett-Luce j is ahead of i with probability 1 / (1 + exp(u_i - u_j)).
+    ahead = expit(values.values[..., None, :] - values.values[..., :, None]).sum(axis=-1) + 0.5
+    rank = (values.copy(data=ahead) * weight).transpose(..., "item")
+    if mixed:
+        first, rank = first.sum("component"), rank.sum("component")
+    rows = [
+        {"item": item, **_interval("p_first", first.sel(item=item).values.ravel(), prob),
+         "mean_rank": float(rank.sel(item=item).mean())}
+        for item in items
+    ]  # fmt: skip
+    rows.sort(key=lambda row: -row["p_first"])
+    csv = pd.DataFrame(rows).set_index("item")
+    columns = {"First": "{p_first:.2f} ({p_first_low:.2f}–{p_first_high:.2f})"}
+    columns["Mean rank"] = "{mean_rank:.1f}"
+    text = paragraphs("next_ranking", rows=rows, prob=prob, mixed=mixed)
+    return _part("The next ranking", text, csv, columns)
+
+
+def _interval(name: str, p: Any, prob: float) -> dict[str, float]:
+    """Compute the mean and the interval of a probability."""
+    low, high = np.quantile(p, [(1 - prob) / 2, (1 + prob) / 2])
+    return {name: float(p.mean()), f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def _part(heading: str, text: Sequence[str], csv: pd.DataFrame, columns: dict[str, str]) -> Part:
+    return Part(heading, text, formatted(csv, "Item", columns), data={"predictions": csv})
