@@ -255,7 +255,7 @@ class DatedJob(Job):
         tree = self.dynamic_fit.draws(
             draws=n, chains=1, random_seed=self.fit.seed, predictions=True
         )
-        # utilities today are no order for rankings of the past
+        # rankings of the past do not follow the utilities of today
         tree["posterior"] = xr.DataTree(tree["posterior"].to_dataset().drop_vars("utility"))
         if isinstance(data, Pairs):
             return sections.checks_of_matches(tree, remedy="dated")

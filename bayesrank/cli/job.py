@@ -154,8 +154,8 @@ def times_played(pairs: "Pairs") -> "pd.Series":
 def confounded(pairs: "Pairs") -> str:
     """Say which items are always first or always second, so that the order effect is unknown.
 
-    The effect is unknown if there are levels of the items such that the first item of each match is
-    one level above the second, or on its level on neutral ground.
+    The effect is unknown if items have levels, and the first item of each match is one level above
+    the second. On neutral ground both have the same level.
     """
     import numpy as np
     from scipy.sparse import csr_array

@@ -510,7 +510,7 @@ class DynamicFit:
             is observed.
         predictions : bool
             Whether to simulate every pair or ranking at its time, for `br.ranking_checks`
-            and `bayesrank.results.match_checks`. This keeps all utilities in memory, too.
+            and `bayesrank.results.match_checks`. This also keeps all utilities in memory.
 
         Returns
         -------

@@ -80,9 +80,9 @@ def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None)
 def comparisons(data: Rankings | Pairs) -> PairWins:
     """Count wins and ties of pairs of items, as many as independent matches would tell as much.
 
-    A ranking of m items has m (m - 1) / 2 pairs, but less information. If all items are equal, the
-    stage of Plackett-Luce's model with r items left has the information 1 / r² about each pair of
-    them, and a match has 1 / 4.
+    A ranking of m items has m (m - 1) / 2 pairs, but less information. A match of equal items has
+    the information 1 / 4. A stage of Plackett-Luce's model with r equal items left has 1 / r² about
+    each pair of them.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> N
     Returns
     -------
     array, (n_items,)
-        :math:`R_0 / R` for items with a thin link: if it is below `LITTLE`, fewer than `THIN` even
-        matches would tell as much, and the data alone do not show that the leader is better. It is
-        1 for all other items.
+        :math:`R_0 / R` for items with a thin link, 1 for all others. A link is thin if the share
+        is below `LITTLE`, and fewer than `THIN` even matches would tell as much. Also, the data
+        alone must not show that the leader is better.
 
     References
     ----------

@@ -103,7 +103,7 @@ def rank_summary(
         Prior standard deviation of the utilities, positive. It adds the column known.
     compared : PairWins, optional
         From `bayesrank.results.comparisons`. Items that a few comparisons link with the leader are
-        then tied with it and little known, unless the data alone show that the leader is better.
+        then tied with it and little known. They are not if the data alone show who is better.
 
     Returns
     -------
@@ -191,9 +191,9 @@ def standing(summary: pd.DataFrame) -> pd.Series:
     -------
     Series of str
         "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
-        is "unknown" instead if the data left more than half of its prior variance, or if a few
-        comparisons link it with the leader. This needs the column known, from `prior_sd` and
-        `compared` in `rank_summary`.
+        is "unknown" instead if the data left more than half of its prior variance. It is also
+        unknown if only a few comparisons link it with the leader. This needs the column known, from
+        `prior_sd` and `compared` in `rank_summary`.
 
     Examples
     --------
