@@ -329,7 +329,7 @@ def test_the_fit_is_checked_and_circles_are_found(folder):
     table["result"] = table["result"].mask(ahead == 1, "first").mask(ahead == 2, "second")
     table.to_csv("m.csv", index=False)
     part = said_of(folder)[0]._checks()
-    assert part.failures[0].startswith("The model does not describe which item is ahead of which")
+    assert part.failures[0].startswith("The model does not describe the order of pairs of items")
     assert part.failures[0].endswith("Treat the ranks as a rough order only.")
 
 

@@ -102,7 +102,7 @@ def test_the_files_read_back(whole):
     judges = pd.read_csv(folder / "out" / "judges.csv", index_col="judge")
     assert judges["matches"].to_dict() == {"ann": 5, "ben": 2, "cat": 2}
     assert {"mean", "outlier", "order_effect", "order_effect_sd", "agrees"} <= set(judges.columns)
-    by_category = pd.read_csv(folder / "out" / "categories.csv", index_col=["category", "item"])
+    by_category = pd.read_csv(folder / "out" / "categories.csv", index_col=["kind", "item"])
     assert len(by_category) == 6
     with xr.open_datatree(folder / "draws.nc") as tree:
         utility = tree["posterior"]["category_utility"]
