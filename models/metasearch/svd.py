@@ -25,7 +25,7 @@ from scipy.sparse import csc_array
 from bayesrank.data import PairCounts
 
 
-def svd_scores(counts: PairCounts) -> pd.Series:
+def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
     r"""Scores :math:`\hat Y e / K`, with :math:`\hat Y` the mean preferences at rank two.
 
     Problem by problem, with K items:
@@ -41,6 +41,8 @@ def svd_scores(counts: PairCounts) -> pd.Series:
     Parameters
     ----------
     counts : PairCounts
+    mean : bool
+        Whether :math:`Y_{ij}` is the mean over the rankers who compare both items, or the sum.
 
     Returns
     -------
@@ -86,7 +88,9 @@ def svd_scores(counts: PairCounts) -> pd.Series:
         C = np.bincount(cell, amount[entries], K * K).reshape(K, K)
         held = compared[:, mine]
         rankers = (held.T @ (held * counts.weight[:, None])).toarray()
-        Y = np.divide(C - C.T, rankers, out=np.zeros((K, K)), where=rankers > 0)
+        Y = C - C.T
+        if mean:
+            Y = np.divide(Y, rankers, out=np.zeros((K, K)), where=rankers > 0)
         scores[mine] = _row_means_at_rank_two(Y)
     # What the counts do not tell apart is tied, however the eigenvectors are rounded.
     return pd.Series(scores.round(9), index=counts.items, name="svd")

@@ -13,10 +13,11 @@ files, the CPU seconds and the date. ``--table NAME`` computes some tables alone
 computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
 tables by method: these take the place of the old ones, and all other rows stay. Pictures, which
 show all rows, stay as they are. ``--keep FOLDER`` keeps what took long, so that a run that ended
-early goes on where it was.
+early goes on where it was. ``--published`` computes nothing: it writes the published values anew
+beside the figures that stand in the tables.
 
-A number and the published one beside it read "32.40 (32.49)"; a published row that we have not
-reads "(26.52)".
+A number and the published one beside it read "32.40 (32.49)"; a published row or column that we
+have not reads "(26.52)". Published values that are text stand as they are printed.
 
 >>> ours = pd.DataFrame({"N@1": [0.5]}, index=["Borda"])
 >>> theirs = pd.DataFrame({"N@1": [0.49, 0.52]}, index=["Borda", "SVP"])
@@ -98,13 +99,19 @@ class Table(NamedTuple):
     figures: Mapping[str, Figure] = {}  # names of files in docs/
 
     def markdown(self, part: pd.DataFrame | None = None) -> str:
-        """Spell the table out, or those of its rows and columns that `part` has."""
+        """Spell the table out, or those of its rows and columns that `part` has.
+
+        Rows that only the publication has are in every part.
+        """
         rows, published = self.rows, self.published
+        more: list[Any] = []
         if published is not None:
-            more = published.index.difference(rows.index, sort=False)
-            rows = rows.reindex(rows.index.append(more))
+            more = [*published.index.difference(rows.index, sort=False)]
+            columns = [*rows, *published.columns.difference(rows.columns, sort=False)]
+            rows = rows.reindex(index=[*rows.index, *more], columns=columns)
         if part is not None:
-            rows = rows.loc[part.index, part.columns]
+            names = [*part.index, *(name for name in more if name not in part.index)]
+            rows = rows.loc[names, part.columns]
         known = published.reindex_like(rows) if published is not None else None
         cells = [
             [
@@ -195,6 +202,41 @@ def _merged(old: str, table: Table, new: str, below: str) -> str:
     return "\n".join([*head, *rows]) + "".join(f"\n\n{note}" for note in [*kept, *said])
 
 
+def _as_it_stands(text: str, published: pd.DataFrame) -> tuple[Table, list[str]]:
+    """Read a table without its published values, which are to be written anew; and its notes."""
+    published = published.rename(index=str, columns=str)
+    lines = [line for line in text.split("\n") if line]
+    notes = [line for line in lines if not line.startswith("|")]
+    cells = [_cells(line) for line in lines if line.startswith("|")]
+    corner, *columns = cells[0] if cells else ["method", *published.columns]
+    rows = pd.DataFrame([row[1:] for row in cells[2:]], [row[0] for row in cells[2:]], columns)
+    for name in rows.columns.intersection(published.columns):
+        old = rows[name].str.replace(r" ?\((?=\S)[-+±.\d ]+\)$", "", regex=True)
+        known = published[name].reindex(rows.index)
+        rows[name] = [c.removesuffix(f"({k})").strip() for c, k in zip(old, known, strict=True)]
+    rows = rows[~(rows == "").all(axis=1)]
+    decimals = {
+        name: rows[name].astype(str).str.extract(r"^[-+\d]*\.(\d+)")[0].str.len().max()
+        for name in columns
+    }
+    digits = {name: int(n) for name, n in decimals.items() if not pd.isna(n)}
+    return Table(rows, published, digits=digits, corner=corner), notes
+
+
+def _write_published(results: Path, page: Path, place: str, published: pd.DataFrame) -> None:
+    """Write published values beside the figures of a table, and of its part on the page."""
+    name = place.split(": ")[1]
+    table, notes = _as_it_stands(
+        between(results.read_text(encoding="utf-8"), name) or "", published
+    )
+    notes = notes or ["*Published values only; nothing was computed.*"]
+    replace_between(results, name, "\n\n".join([table.markdown(), *notes]))
+    shown = between(page.read_text(encoding="utf-8"), place)
+    if shown is not None:
+        part = _as_it_stands(shown, published)[0].rows
+        replace_between(page, place, table.markdown(part))
+
+
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
@@ -255,6 +297,7 @@ def run(
     tables: Mapping[str, Callable[[Run], Table]],
     *,
     on_demand: Mapping[str, Callable[[Run], Table]] | None = None,
+    published: Mapping[str, pd.DataFrame] | None = None,
     module: str = "study",
     data: str | None = None,
     files: str = "*",
@@ -272,6 +315,8 @@ def run(
         The tables by name, each from how it is to be computed.
     on_demand : mapping of functions, optional
         More of them, which are computed only if they are named.
+    published : mapping of DataFrame, optional
+        By the name of a table what is published of it, as `Table` has it.
     module : str
         The file in the folder that is run.
     data : str, optional
@@ -301,7 +346,15 @@ def run(
     parser.add_argument("--quick", action="store_true", help="a reduced size, nothing is written")
     parser.add_argument("--row", action="append", default=[], help="of tables by method")
     parser.add_argument("--keep", type=Path, help="folder for what took long, of an earlier run")
+    help_of_published = "write published values beside figures that stand; nothing is computed"
+    parser.add_argument("--published", action="store_true", help=help_of_published)
     given = parser.parse_args(arguments)
+    results, page = root / "models" / paper / "RESULTS.md", root / "docs/papers.md"
+    known = published or {}
+    if given.published:
+        for name in [name for name in given.table or known if name in known]:
+            _write_published(results, page, f"{paper}: {name}", known[name])
+        return {}
     if given.keep is not None:
         given.keep.mkdir(parents=True, exist_ok=True)
     folder = given.folder if data is not None else Path()
@@ -310,18 +363,19 @@ def run(
     if data is not None and not of:
         parser.error(f"{folder} has no files {files}; name the folder of the data.")
 
-    results, made = root / "models" / paper / "RESULTS.md", {}
+    made: dict[str, Table] = {}
     if not how.quick:
         for name in given.table or tables:  # before hours are spent
             _with_markers(results, name)
     for name in given.table or tables:
         begin = _cpu_seconds()
-        made[name] = table = every[name](how)
+        table = every[name](how)
+        made[name] = table = table._replace(published=known.get(name, table.published))
         below = _made_of(how, of, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
             _write(results, name, table, table.markdown(), below, how)
-            page, place = root / "docs/papers.md", f"{paper}: {name}"
+            place = f"{paper}: {name}"
             if table.shown is not None and f"<!-- table {place} -->" in page.read_text("utf-8"):
                 _write(page, place, table, table.markdown(table.shown), "", how)
             for file, figure in table.figures.items():
