@@ -78,6 +78,16 @@ def matches(
     return br.Pairs.from_frame(table, **names | (options or {}))
 
 
+ORDERS = ["abc", "bca", "cab", "acb"]
+
+
+def ballots(n_rankers: int, each: int) -> br.Rankings:
+    """Build `each` rankings of a, b and c by every ranker, in orders that alternate."""
+    orders = [list(ORDERS[k % 4]) for k in range(n_rankers * each)]
+    rankers = [f"r{k}" for k in range(n_rankers) for _ in range(each)]
+    return br.Rankings.from_orderings(orders, rankers=rankers)
+
+
 def outcomes(rng: np.random.Generator, p_first: np.ndarray) -> np.ndarray:
     """Draw "first" with the given probabilities, and "second" otherwise."""
     return np.where(rng.random(p_first.shape) < p_first, "first", "second")

@@ -14,9 +14,8 @@ from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.rank import RankJob
 from bayesrank.inference.approximation import nested
-from tests.builders import matches
+from tests.builders import ballots, matches
 from tests.commands import few, no_sampling, run
-from tests.test_cli_opinions import ballots
 
 VOTES = "matches votes.csv --first a --second b --outcome won --group prompt"
 

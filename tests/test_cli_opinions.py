@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bayesrank as br
 from bayesrank.cli.clusters import clusters
 from bayesrank.cli.mixture import MixtureJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
@@ -14,15 +13,8 @@ from bayesrank.cli.rank import RankJob
 from bayesrank.cli.read_matches import read_matches
 from bayesrank.cli.read_rankings import read_rankings
 from models.fit.model import Ballots, log_likelihood
+from tests.builders import ORDERS, ballots
 from tests.commands import few, no_sampling, run
-
-ORDERS = ["abc", "bca", "cab", "acb"]
-
-
-def ballots(n_rankers, each):
-    orders = [list(ORDERS[k % 4]) for k in range(n_rankers * each)]
-    rankers = [f"r{k}" for k in range(n_rankers) for _ in range(each)]
-    return br.Rankings.from_orderings(orders, rankers=rankers)
 
 
 def job(rankings, **options):

@@ -46,7 +46,8 @@ def next_match(draws: Any, items: Sequence[str], prob: float) -> Part:
             ways |= {items[i]: 1.0, items[j]: -1.0}
         for advantage, sign in ways.items():
             p = outcome_probability(lead + sign * order, nu)
-            row = {"item": items[i], "item_other": items[j], "advantage": advantage}
+            row: dict[str, Any] = {"item": items[i], "item_other": items[j]}
+            row["advantage"] = advantage
             row |= _interval("p_win", p[:, 0], prob) | _interval("p_loss", p[:, -1], prob)
             rows.append(row | ({} if nu is None else _interval("p_tie", p[:, 1], prob)))
     csv = pd.DataFrame(rows).set_index("item")
@@ -72,7 +73,7 @@ def next_ranking(draws: Any, items: Sequence[str], prob: float) -> Part:
     rank = (values.copy(data=ahead) * weight).transpose(..., "item")
     if mixed:
         first, rank = first.sum("component"), rank.sum("component")
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"item": item, **_interval("p_first", first.sel(item=item).values.ravel(), prob),
          "mean_rank": float(rank.sel(item=item).mean())}
         for item in items

@@ -360,9 +360,9 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         if not np.array_equal(model.coords[dim], values):
             model.set_dim(dim, len(values), values)
     for field, value in record.derived.items():
-        x = getattr(p, field, None)  # not every family has the sizes of blocks
-        if x is not None and isinstance(uncast(x), SharedVariable):
-            uncast(x).set_value(value, borrow=True)
+        tensor = getattr(p, field, None)  # not every family has the sizes of blocks
+        if tensor is not None and isinstance(uncast(tensor), SharedVariable):
+            uncast(tensor).set_value(value, borrow=True)
 
 
 def _stored_anew(

@@ -143,7 +143,6 @@ def test_of_few_data_a_skew_posterior_is_found():
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
     some = fit_inla(draws=500, enough=lambda _: True, random_seed=1, model=model)["posterior"]
     most = fit_inla(draws=500, enough=lambda _: False, random_seed=1, model=model)["posterior"]
-    xr.testing.assert_equal(out.to_dataset(), most.to_dataset())
     xr.testing.assert_equal(some["x"], most["x"].isel(draw=slice(250)))
 
 

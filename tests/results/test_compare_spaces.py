@@ -6,6 +6,7 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
+from bayesrank.inference.approximation.modes import kept_of
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
@@ -69,7 +70,7 @@ MODELS = {
 
 def outcome_of(model):
     """What the label says, as `compare` reads it."""
-    return model.coords["y_outcome"][0]
+    return kept_of(model, "y").outcome
 
 
 def sums(outcome, probabilities):

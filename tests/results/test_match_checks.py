@@ -8,7 +8,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.results import match_checks, worst_checks
-from tests.builders import results
+from tests.builders import results, stored
 
 # a at home against b, b at home against a, a against c
 FIRST, SECOND = [0, 1, 0], [1, 0, 2]
@@ -114,8 +114,8 @@ def test_a_model_of_a_circle_fails_where_one_of_an_order_does_not():
             data = xr.DataTree.from_dict({"posterior": xr.Dataset({"utility": draws})})
             predicted = pm.sample_posterior_predictive(data, random_seed=1, progressbar=False)
         constant = {
-            name: (("pair", "result") if "counts" in name else "pair", model[name].get_value())
-            for name in ("y_first", "y_second", "y_counts")
+            f"y_{part}": (("pair", "result") if part == "counts" else "pair", stored(model, part))
+            for part in ("first", "second", "counts")
         }
         predicted["constant_data"] = xr.DataTree(xr.Dataset(constant))
         return worst_checks(match_checks(predicted))
