@@ -84,6 +84,7 @@ def bytes_of(arrays: Mapping[str, Sequence[float]]) -> float:
 def seconds_of(size: Size) -> float:
     """Estimate the time of an approximation; `nuts_seconds` estimates that of sampling."""
     n, rest = size.free, size.free - size.blocks
+    steps: float
     if n > SMALL and 2 * size.blocks >= n:
         steps = n * (rest + size.block) ** 2
     else:

@@ -393,7 +393,7 @@ def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
 def _named(csv: pd.DataFrame, column: str) -> pd.DataFrame:
     """Give the groups of a table the name of their column, unless another column has it."""
     taken = {*csv.columns, *csv.index.names[1:]}
-    return csv if column in taken else csv.rename_axis(index={csv.index.names[0]: column})
+    return csv if column in taken else csv.rename_axis([column, *csv.index.names[1:]])
 
 
 def categories(

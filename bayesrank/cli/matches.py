@@ -136,9 +136,9 @@ class MatchJob(Job):
         for group in dict.fromkeys([*self.groups, *(["judge"] if self.opinions else [])]):
             codes = pairs.group_idx(group).astype(np.int64) * n
             seen = np.unique(np.concatenate([codes + pairs.first, codes + pairs.second])) // n
-            each = np.bincount(seen)
+            labels = np.bincount(seen)
             ties = self.ties and group != "judge"
-            apart.append((len(seen) + ties * len(each), each.max() + ties))
+            apart.append((len(seen) + ties * len(labels), int(labels.max()) + ties))
         free = rest + sum(number for number, _ in apart)
         return Size(self.entries, free, 2 * free, *max(apart))
 

@@ -19,7 +19,7 @@ from bayesrank.cli.console import stopping
 from bayesrank.cli.texts import sentence
 
 # All files that a run may write. Other files in the folder are not touched.
-FILES = (
+FILES: tuple[str, ...] = (
     "adherence.svg", "audit.csv", "best.svg", "categories.csv", "changes.csv", "checks.csv",
     "checks.svg", "counts.csv", "features.csv", "features_by_judge.csv", "forecasts.csv",
     "groups.csv", "history.csv", "history.svg", "judges.csv", "component_checks.csv",

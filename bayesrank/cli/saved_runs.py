@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -215,7 +215,7 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
     rankings = Rankings(
         kept[ITEM].to_numpy(),
         kept[RANKS].to_numpy(),
-        items=kept.items,
+        items=cast(pd.Index, kept.items),
         rankers=constant["ranker"].to_numpy(),
         ranker_idx=kept[RANKER].to_numpy(),
         weight=kept[WEIGHT].to_numpy(),
@@ -244,7 +244,7 @@ def _pairs(posterior: xr.DataTree, apart: Sequence[str]) -> Pairs:
         names = pd.Index(kept.constant["feature"].to_numpy())
         features = kept[EFFECT_SIZE].to_numpy()[:, -len(names) :]
     return Pairs(
-        items=pd.Index(kept.items),
+        items=cast(pd.Index, kept.items),
         judges=pd.Index(kept.labels(JUDGE) if judged else ["all"]),
         first=kept[FIRST].to_numpy().astype(np.int32),
         second=kept[SECOND].to_numpy().astype(np.int32),
