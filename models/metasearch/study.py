@@ -490,7 +490,7 @@ TABLES = {
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the tables and write them into ``RESULTS.md``."""
     return run(
-        "metasearch", TABLES, published=PUBLISHED,
+        "metasearch", TABLES, published=PUBLISHED,  # type: ignore[arg-type]
         on_demand={"table1_2007": partial(by_the_paper, collection="MQ2007-agg")},
         data="MQ2008-agg", files="**/[At]*[1-5t].txt", arguments=arguments,
     )  # fmt: skip
