@@ -96,6 +96,4 @@ def shown(result, folder):
     parts = [*said, result.stdout, "PAGE", *filter(None, lines)]
     text = re.sub(r"20\d\d-\d\d-\d\d, bayesrank [\d.]+", "TODAY", "\n".join(parts))
     text = re.sub(r"-?\d+\.\d+", "#", text)
-    text = re.sub(r" *\d+% \(\d+%–\d+%\)", " #", text)  # of draws, with their width
-    text = re.sub(r"(?m)^(Item) +All +.*$", r"\1 All", text)
     return re.sub(r"least [\d,]+ effective", "least # effective", text)

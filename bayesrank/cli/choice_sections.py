@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.fitting import PREDICTED, spaced
+from bayesrank.cli.fitting import spaced
 from bayesrank.cli.options import ChoiceColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table
 from bayesrank.cli.texts import paragraphs, some
@@ -25,7 +25,7 @@ Utilities = Iterator[tuple[str, Any, xr.DataArray]]
 
 def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> list[Part]:
     """Return the sections that only surveys have."""
-    posterior = spaced(report.posterior, PREDICTED)
+    posterior = spaced(report.posterior)
     anchored = columns.threshold is not None or bool(columns.matters)
     items = [item for item in report.summary.index if not anchored or item != THRESHOLD]
     draws = posterior["posterior"].dataset

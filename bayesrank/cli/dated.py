@@ -10,8 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from bayesrank.cli import match_sections, sections
-from bayesrank.cli.fitting import MOST_NUMBERS, SIMULATED
+from bayesrank.cli import fitting, match_sections, sections
 from bayesrank.cli.job import Job, confounded, open_ranks, times_played, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
 from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
@@ -251,7 +250,8 @@ class DatedJob(Job):
         """Compare simulated with observed matches or rankings."""
         data, n_nodes = self.data, self.dynamic_fit.observations.nodes.item.size
         entries = data.counts.size if isinstance(data, Pairs) else data.item.size
-        n = min(SIMULATED, max(LEAST_CHECKED, MOST_NUMBERS // max(entries, n_nodes)))
+        most = fitting.MOST_NUMBERS // max(entries, n_nodes)
+        n = min(fitting.SIMULATED, max(LEAST_CHECKED, most))
         tree = self.dynamic_fit.draws(
             draws=n, chains=1, random_seed=self.fit.seed, predictions=True
         )

@@ -12,15 +12,14 @@ from typing import Any
 
 from bayesrank.cli.caches import compiling_said
 from bayesrank.cli.console import Talk
-from bayesrank.cli.estimate import check_run
+from bayesrank.cli.estimate import PREDICTED, check_run
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 MOST_NUMBERS = 20_000_000  # most numbers in predictions, 8 bytes each
-# Numbers of draws for the log-likelihood, and for simulated data.
-PREDICTED, SIMULATED = 1000, 500
+SIMULATED = 500  # draws for simulated data; the log-likelihood uses PREDICTED draws
 # Intervals and LOO need at least FEWEST draws. If the entries do not fit into memory, SOME random
 # ones are predicted.
 FEWEST, SOME = 100, 100_000
@@ -218,8 +217,9 @@ def predictions(job: Job, posterior: Any) -> Any:
     return some
 
 
-def spaced(posterior: Any, most: float) -> Any:
-    """Take at most this many draws of a posterior, evenly spaced."""
+def spaced(posterior: Any, most: float | None = None) -> Any:
+    """Take at most this many draws of a posterior, evenly spaced; by default, `PREDICTED`."""
+    most = PREDICTED if most is None else most
     sizes = posterior["posterior"].sizes
     every = max(ceil(sizes["chain"] * sizes["draw"] / max(most, 1)), 1)
     return posterior.isel(draw=slice(None, None, every), missing_dims="ignore")

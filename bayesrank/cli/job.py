@@ -93,8 +93,9 @@ class Job(ABC):
         """Return draws from the posterior, if `drawn` is set; report the progress of the fit."""
         return None
 
-    def resume(self, posterior: Any) -> None:  # noqa: B027
+    def resume(self, posterior: Any) -> None:
         """Take what else a saved posterior contains, if `drawn` is set; refuse what is wrong."""
+        return
 
     def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Find initial values for the chains."""

@@ -38,7 +38,7 @@ PANELS = {
     "outcome": ("How often the first item wins", "Share of all matches"),
     "top item": ("Who comes first", "Share of its rankings that put it first"),
     "points": ("Who wins how often", "Share of its matches that the item won"),
-    "pair order": ("Who is ahead of whom", "Share of rankings with the first ahead"),
+    "pair order": ("Which of two items ranks higher", "Share of rankings with the first ahead"),
     "pair": ("Who beats whom", "Share of their matches that the first won"),
     "group outcome": ("Outcomes for each judge or category", "Share of the matches"),
     "group points": ("Wins of an item for each judge or category", "Share of its matches there"),

@@ -316,8 +316,8 @@ def of_linear(how: Run) -> Table:
         weighed = metrics(features @ weights, new.ranks)
         found[degrees] = {"weights": f"{weights[0]:.2f}, {weights[1]:.2f}", **weighed}
     table = pd.DataFrame(found).T
-    best = table["RA"].astype(float).idxmax()
-    rows = table.loc[[best, 180, 270, (best + 180) % 360]]  # type: ignore[operator]
+    best = 5 * int(table["RA"].to_numpy(float).argmax())
+    rows = table.loc[[best, 180, 270, (best + 180) % 360]]
     names = ["best of 72 directions", "first objective", "second objective", "opposite of the best"]
     digits = dict.fromkeys(FIGURES, 4)
     return Table(rows.set_axis(names), digits=digits, corner="linear score of the hypervolume")

@@ -474,7 +474,7 @@ def weights(how: Run) -> Table:
     return Table(found.set_axis(heads, axis=1), corner="engine")
 
 
-TABLES = {
+TABLES: dict[str, Callable[[Run], Table]] = {
     "table1": partial(by_the_paper, collection="MQ2008-agg"),
     "script": by_the_script,
     "text": by_the_text,
@@ -490,7 +490,7 @@ TABLES = {
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the tables and write them into ``RESULTS.md``."""
     return run(
-        "metasearch", TABLES, published=PUBLISHED,  # type: ignore[arg-type]
+        "metasearch", TABLES, published=PUBLISHED,
         on_demand={"table1_2007": partial(by_the_paper, collection="MQ2007-agg")},
         data="MQ2008-agg", files="**/[At]*[1-5t].txt", arguments=arguments,
     )  # fmt: skip

@@ -123,7 +123,7 @@ MODELS: dict[str, Callable[[br.PairCounts, br.Rankings], dict[str, NDArray[np.fl
         mpm.build(counts, score_scale=SCORE_SCALE, log_variance_scale=LOG_VARIANCE_SCALE)
     ),
     "Bradley-Terry": lambda counts, _: _mode(bradley_terry(counts)),
-    # utilities are twice the scores: a step of theirs is four times that of the scores
+    # a utility is twice the score, so a gradient step in utilities equals four steps in scores
     "Bradley-Terry, 100 steps": lambda counts, _: _steps(
         bradley_terry(counts, flat=True), RATE / 4
     ),

@@ -13,11 +13,11 @@ files, the CPU seconds and the date. ``--table NAME`` computes some tables alone
 computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
 tables by method: these take the place of the old ones, and all other rows stay. Pictures, which
 show all rows, stay as they are. ``--keep FOLDER`` keeps what took long, so that a run that ended
-early goes on where it was. ``--published`` computes nothing: it writes the published values anew
-beside the figures that stand in the tables.
+early goes on where it was. ``--published`` computes nothing. It updates the published values in
+the tables and keeps our results.
 
-A number and the published one beside it read "32.40 (32.49)"; a published row or column that we
-have not reads "(26.52)". Published values that are text stand as they are printed.
+"32.40 (32.49)" shows our result and the published value. "(26.52)" shows a published value where we
+have no result. Published text is shown as printed.
 
 >>> ours = pd.DataFrame({"N@1": [0.5]}, index=["Borda"])
 >>> theirs = pd.DataFrame({"N@1": [0.49, 0.52]}, index=["Borda", "SVP"])
