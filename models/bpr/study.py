@@ -314,15 +314,15 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def calibration(how: Run) -> Table:
-    """Compare what the mode and ADVI say of pairs held out with how many of them came true."""
+    """Compare predicted probabilities of held-out pairs with how many of them came true."""
     rows: dict[str, dict[str, float]] = {}
     for name in ("posterior mode", "ADVI"):
         p = _judged(how, f"BPR, {name}", SEEDS[0])["said"]
         both, right = np.concatenate([p, 1 - p]), np.repeat([1.0, 0.0], len(p))
         for low, high in ((0.5, 0.75), (0.75, 0.9), (0.9, 1.0)):
             cell = (both > low) & (both <= high)
-            rows.setdefault(f"{low:g} to {high:g}", {})[f"{name} says"] = both[cell].mean()
-            rows[f"{low:g} to {high:g}"][f"{name}: came true"] = right[cell].mean()
+            rows.setdefault(f"{low:g} to {high:g}", {})[f"{name}, predicted"] = both[cell].mean()
+            rows[f"{low:g} to {high:g}"][f"{name}, observed"] = right[cell].mean()
     return Table(pd.DataFrame(rows).T, corner="probability")
 
 

@@ -85,7 +85,7 @@ def linear_network() -> Network:
 
 
 def bounded_network(*, worth: bool) -> Network:
-    """Make the bounded FETA, with a worth of its own or without."""
+    """Make the bounded FETA, with or without a worth of the item alone."""
     return feta_network(
         2,
         item_widths=(64,) * 2 if worth else None,
@@ -141,11 +141,11 @@ TRIED: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
         lambda: deep_sets_network(2, 64, 6, activation="relu"), {**DEEP, "epochs": 100}
     ),
     "DeepSets, SiLU, 100 epochs": (lambda: deep_sets_network(2, 64, 6), {**DEEP, "epochs": 100}),
-    "FETA, bounded, worth of its own": (lambda: bounded_network(worth=True), BOUNDED),
+    "FETA, bounded, item worth": (lambda: bounded_network(worth=True), BOUNDED),
     "FETA, bounded, hinge": (
         lambda: bounded_network(worth=False), {**BOUNDED, "loss": hinge_rank_loss}
     ),
-    "FETA, bounded, worth of its own, hinge": (
+    "FETA, bounded, item worth, hinge": (
         lambda: bounded_network(worth=True), {**BOUNDED, "loss": hinge_rank_loss}
     ),
 }  # fmt: skip

@@ -1,20 +1,19 @@
-r"""Does company matter? 5,000 people, ten of 100 kinds of sushi each: with and without context.
+r"""Do the other items on a menu matter? 5,000 people rank ten of 100 kinds of sushi.
 
-Story: everyone has ranked a menu of ten, and menus differ. Does what else is on offer change what
-an item is worth, beyond what the item is worth by itself? The menus look as if they were drawn at
-random, items as often as shops sell them: how often an item was offered and how often it is sold
-correlate by .997, and pairs meet as often as by chance. Nobody has chosen the company.
+Story: each person ranks a menu of ten items, and menus differ. Do the other items change the
+utility of an item? The menus look random: an item is offered as often as shops sell it, with a
+correlation of .997, and pairs of items meet as often as by chance.
 
-    worth[i]    ~ Normal(0, 1)                                       an item by itself
-    part[n, s]  = FATE(features of the item, of the whole menu)      what the company adds
+    worth[i]    ~ Normal(0, 1)                                       the item alone
+    part[n, s]  = FATE(features of the item, of the whole menu)      effect of the other items
     utility     = worth[item] + part
     y           ~ Plackett-Luce(utility)
 
-and rows without one part or the other. In Plackett-Luce the company is the whole menu, also when
-some of it has been taken. Features: oiliness, how often it is eaten, price, how often it is sold,
-whether it is a roll, and which of twelve groups (they tell the two major ones). "items" has a worth
-for each item and neither features nor context; all that sees no company is nested in it. "kinds of
-people" has no context either: everyone is of one of four kinds, with worths of their own.
+Other rows omit one of the two parts. The context is the whole menu at every stage of Plackett-Luce.
+Features are oiliness, how often an item is eaten, its price, how often it is sold, whether it is a
+roll, and its group of twelve. "items" has a worth for each item, and neither features nor context.
+All models without context are nested in it. "mixture of people" has four components with separate
+worths, and no context.
 
 Reference: Kamishima, Nantonac collaborative filtering, KDD 2003 (the data, which may not be
 redistributed); Pfannschmidt, Gupta & Hüllermeier, arXiv:1803.05796, 2018 (the networks).
@@ -46,22 +45,22 @@ from models.context.model import (
     fit,
     predict,
 )
-from models.context.sushi_menus import build_kinds, crowding, menus, planted
+from models.context.sushi_menus import build_mixture, crowding, menus, planted
 from models.shared.results import Run, Table, run
 
 __all__ = ["ROWS", "compare", "cross_validate", "judge", "table"]
 
 Floats = NDArray[np.float64]
-EFFECT = 0.2  # planted: what another item of the same group takes off
+EFFECT = 0.2  # planted: subtracted for each other item of the same group
 SCALES, RATES = (0.3, 1.0), (3e-3, 1e-2)  # that held-back rankings choose from
-N_KINDS = 4
+N_COMPONENTS = 4
 TRAINING: dict[str, Any] = {"epochs": 40, "patience": 8, "batch_size": 128, "progressbar": False}
 
 
 class Row(NamedTuple):
-    """What is fitted: a network of features, and whether items have a worth of their own."""
+    """What is fitted: a network of features, and whether each item has a worth."""
 
-    network: Any  # from the number of features; or how many kinds of people there are
+    network: Any  # from the number of features; or the number of components
     own_worth: bool = False
     scales: Sequence[float] = SCALES  # of the prior, to choose from
 
@@ -91,7 +90,7 @@ ROWS: dict[str, Row] = {
     "DeepSets": Row(_deep_sets, scales=(1.0, 3.0)),
     "items + dense": Row(_dense, own_worth=True),
     "items + FATE": Row(_fate, own_worth=True),
-    "kinds of people": Row(N_KINDS),
+    "mixture of people": Row(N_COMPONENTS),
 }
 
 
@@ -107,8 +106,8 @@ def judge(
     """Fit a row; the density of held-back rankings, and densities and utilities of the others."""
     row, options = ROWS[name], TRAINING | {"learning_rate": learning_rate} | training
     if isinstance(row.network, int):
-        model = build_kinds(train, row.network, item_scale=prior_scale)
-        # several kinds must differ from the start
+        model = build_mixture(train, row.network, item_scale=prior_scale)
+        # several components must differ from the start
         start = {"worth": np.zeros((1, test.n_items))} if row.network == 1 else None
         fitted = br.fit_minibatch(start=start, **options, model=model)
         worth = _mode(fitted, "worth")
@@ -248,20 +247,20 @@ def of_rows(how: Run) -> Table:
 
 
 def of_crowding(how: Run) -> Table:
-    """One number for company, and whether it would have been seen in these menus."""
+    """Estimate the effect of similar items, for people and for simulated people."""
     sushi = menus(how.folder)
 
     def draws() -> dict[str, Floats]:
         options = TRAINING | ({"epochs": 10} if how.quick else {})
         fitted = br.fit_minibatch(
-            validation=0, learning_rate=1e-2, **options, model=build_kinds(sushi)
+            validation=0, learning_rate=1e-2, **options, model=build_mixture(sushi)
         )
-        made_up = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
-        return {"people": crowding(sushi), f"planted {-EFFECT}": crowding(made_up)}
+        simulated = planted(sushi, _mode(fitted, "worth")[0], EFFECT)
+        return {"people": crowding(sushi), f"planted {-EFFECT}": crowding(simulated)}
 
     found = how.once("crowding", draws)
     rows = {name: {"mean": x.mean(), "s.d.": x.std()} for name, x in found.items()}
-    return Table(pd.DataFrame(rows).T, digits=4, corner="another item of the group, utility")
+    return Table(pd.DataFrame(rows).T, digits=4, corner="effect of another item of the group")
 
 
 TABLES = {

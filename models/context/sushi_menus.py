@@ -1,4 +1,4 @@
-"""Menus of sushi, of which people have ranked the items; and made-up people who shun a crowd.
+"""Menus of sushi that people ranked, and simulated people who avoid similar items.
 
 >>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]], rest=())
 >>> table = pd.DataFrame({"hot": [1, 0, 0]}, index=["tea", "ale", "gin"])
@@ -23,7 +23,7 @@ from models.shared.item_features import aligned, check_scales
 
 __all__ = [
     "GROUPS",
-    "build_kinds",
+    "build_mixture",
     "crowd",
     "crowding",
     "menus",
@@ -96,7 +96,7 @@ def planted(
     like: Sequence[str] = GROUPS,
     seed: int = 1,
 ) -> br.Rankings:
-    """Let made-up people rank the same menus, in which items suffer from others that are like them.
+    """Simulate rankings of the same menus by people who avoid similar items.
 
     Parameters
     ----------
@@ -163,22 +163,25 @@ def crowding(
     return np.asarray(drawn["posterior"]["score_out_W"]).ravel()
 
 
-def build_kinds(rankings: br.Rankings, n_kinds: int = 1, *, item_scale: float = 1.0) -> pm.Model:
-    """Build the model without features and context: people are of kinds, with utilities each.
+def build_mixture(
+    rankings: br.Rankings, n_components: int = 1, *, item_scale: float = 1.0
+) -> pm.Model:
+    """Build a mixture of Plackett-Luce models, without features and context.
 
     Parameters
     ----------
     rankings : Rankings
         Full rankings of one length.
-    n_kinds : int
-        How many kinds; with one it is Plackett-Luce.
+    n_components : int
+        How many components; one is Plackett-Luce.
     item_scale : float
         Standard deviation of the worths, positive.
 
     Returns
     -------
     pm.Model
-        Variables ``worth`` (kind, item) and ``share`` (kind). The likelihood is a potential.
+        Variables ``worth`` (component, item) and ``share`` (component). The likelihood is a
+        potential.
 
     Raises
     ------
@@ -188,16 +191,22 @@ def build_kinds(rankings: br.Rankings, n_kinds: int = 1, *, item_scale: float = 
     check_scales(item_scale=item_scale)
     if (rankings.block_sizes > 1).any() or not rankings.mask.all():
         raise ValueError(
-            "The rankings have ties or differ in length: the model of kinds of people takes full "
-            "rankings of one length."
+            "The rankings have ties or differ in length: the mixture expects full rankings "
+            "of one length."
         )
-    with pm.Model(coords={**rankings.coords, "kind": range(n_kinds)}) as model:
-        worth = pm.Normal("worth", 0.0, item_scale, dims=("kind", "item"))
-        share = pm.Dirichlet("share", np.ones(n_kinds), dims="kind") if n_kinds > 1 else pt.ones(1)
+    with pm.Model(coords={**rankings.coords, "component": range(n_components)}) as model:
+        worth = pm.Normal("worth", 0.0, item_scale, dims=("component", "item"))
+        share = (
+            pm.Dirichlet("share", np.ones(n_components), dims="component")
+            if n_components > 1
+            else pt.ones(1)
+        )
         item = pm.Data("item_idx", rankings.item, dims=("ranking", "slot"))
         terms = []
-        for kind in range(n_kinds):
-            utility = worth[kind][item]  # best first
-            terms.append(pt.sum(utility - log_remainder(utility), axis=1) + pt.log(share[kind]))
+        for component in range(n_components):
+            utility = worth[component][item]  # best first
+            terms.append(
+                pt.sum(utility - log_remainder(utility), axis=1) + pt.log(share[component])
+            )
         pm.Potential("y", pt.logsumexp(pt.stack(terms), axis=0), dims="ranking")
     return model

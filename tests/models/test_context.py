@@ -18,7 +18,7 @@ from models.context.simulate import (
     simulate_medoid,
 )
 from models.context.sushi import density, judge
-from models.context.sushi_menus import build_kinds, planted, with_features
+from models.context.sushi_menus import build_mixture, planted, with_features
 from tests.builders import results
 
 # Simulated sets
@@ -209,11 +209,11 @@ def test_features_of_items_go_into_slots_and_padding_is_zero():
 
 
 @pytest.mark.slow
-def test_one_kind_of_people_is_plackett_luce_and_two_are_their_mixture(menus):
+def test_a_mixture_of_one_component_is_plackett_luce(menus):
     sets = planted(*menus, 0.0, like=KINDS).subset(np.arange(20))
     worth = np.stack([menus[1], -menus[1]])
     plain = [density(u[sets.item], sets.ranks) for u in worth]
-    one, two = build_kinds(sets), build_kinds(sets, 2)
+    one, two = build_mixture(sets), build_mixture(sets, 2)
 
     def value(model, point):
         start = {**model.initial_point(), **point}
