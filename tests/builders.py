@@ -81,10 +81,10 @@ def matches(
 ORDERS = ["abc", "bca", "cab", "acb"]
 
 
-def ballots(n_rankers: int, each: int) -> br.Rankings:
+def ballots(n_rankers: int, n_ballots: int) -> br.Rankings:
     """Build `each` rankings of a, b and c by every ranker, in orders that alternate."""
-    orders = [list(ORDERS[k % 4]) for k in range(n_rankers * each)]
-    rankers = [f"r{k}" for k in range(n_rankers) for _ in range(each)]
+    orders = [list(ORDERS[k % 4]) for k in range(n_rankers * n_ballots)]
+    rankers = [f"r{k}" for k in range(n_rankers) for _ in range(n_ballots)]
     return br.Rankings.from_orderings(orders, rankers=rankers)
 
 

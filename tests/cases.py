@@ -483,7 +483,7 @@ def _pair(
 ) -> PairCase:
     n = 3 if tie else 2
     least = 0 if "nu" in tie else 1
-    of_ties = {
+    tie_fields = {
         f"a {parameter} of {value}": (
             f"must be finite, {parameter} finite and >= {least}",
             {parameter: value},
@@ -511,7 +511,7 @@ def _pair(
             "nan": (FINITE_PAIR, {"utility": [np.nan, 0.0]}),
             "inf": (FINITE_PAIR, {"utility": [0.0, np.inf]}),
             "an infinite effect": (FINITE_PAIR, {"order_effect": np.inf}),
-            **of_ties,
+            **tie_fields,
         },
         has_slots=False,
     )
@@ -620,8 +620,8 @@ def _opposite(utility: Any, **options: Any) -> Any:
 
 
 def _opposite_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
-    each = [weak_order_logp(u, ranks) for u in (utility, -utility)]
-    return float(logsumexp(np.log(SHARES) + each))
+    logps = [weak_order_logp(u, ranks) for u in (utility, -utility)]
+    return float(logsumexp(np.log(SHARES) + logps))
 
 
 MIXTURE = [

@@ -71,9 +71,9 @@ def refuses(result, sentence, code=1):
 
 def data_of(result):
     """Read what a run printed with --json, which must be as the schema says."""
-    said = json.loads(result.stdout)
-    jsonschema.validate(said, SCHEMA)  # which nbformat brings
-    return said
+    output = json.loads(result.stdout)
+    jsonschema.validate(output, SCHEMA)  # which nbformat brings
+    return output
 
 
 def notes(result):
@@ -92,8 +92,8 @@ def shown(result, folder):
     page = re.sub(r'<img alt="([^"]*)"', r"[\1] <", page)
     page = re.sub(r"<(style|script)[^>]*>.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
     lines = [" ".join(line.split()) for line in html.unescape(page).splitlines()]
-    said = [line for line in result.stderr.splitlines() if not line.startswith("[")]
-    parts = [*said, result.stdout, "PAGE", *filter(None, lines)]
+    notes = [line for line in result.stderr.splitlines() if not line.startswith("[")]
+    parts = [*notes, result.stdout, "PAGE", *filter(None, lines)]
     text = re.sub(r"20\d\d-\d\d-\d\d, bayesrank [\d.]+", "TODAY", "\n".join(parts))
     text = re.sub(r"-?\d+\.\d+", "#", text)
     return re.sub(r"least [\d,]+ effective", "least # effective", text)

@@ -146,8 +146,8 @@ def test_a_judge_who_prefers_its_own_family_is_named():
     """Systems 6 and 7 and judge 3 are of one family; whoever else prefers them does so by votes."""
     rng = np.random.default_rng(3)
     table = matches(rng)
-    own = table["first"].isin([6, 7]) * 1.0 - table["second"].isin([6, 7])
-    table["lead"] += 1.5 * own * (table["judge"] == 3)
+    favour = table["first"].isin([6, 7]) * 1.0 - table["second"].isin([6, 7])
+    table["lead"] += 1.5 * favour * (table["judge"] == 3)
     found = br.audit(board(table, rng), time="day", random_seed=0)
     assert found.index[found["fires"]].tolist() == ["judges"], found["says"].to_dict()
     assert found.loc["judges", "says"].startswith(("j3 favours s06", "j3 favours s07"))
@@ -234,8 +234,8 @@ def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
     found = probed(judged(table), "answers", order_effect=order)
     assert found["value"] == n
     assert found["fires"] == fires
-    said = "a tie" if answer == "tie" else f"the {answer}"
-    assert found["says"].startswith(f"Judge zed answers '{said}' in all {n} matches")
+    words = "a tie" if answer == "tie" else f"the {answer}"
+    assert found["says"].startswith(f"Judge zed answers '{words}' in all {n} matches")
 
 
 def test_winners_in_the_first_column_are_no_answer():

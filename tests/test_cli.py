@@ -136,9 +136,9 @@ def first(tmp_path_factory):
 def test_progress_goes_to_the_error_stream_with_times(first):
     _, result = first
     progress = [line for line in result.stderr.splitlines() if line.startswith("[")]
-    said = [line.partition("] ")[2] for line in progress]
+    messages = [line.partition("] ")[2] for line in progress]
     # which is said in the first run of all
-    assert [line for line in said if not line.startswith("Compiling once")] == [
+    assert [line for line in messages if not line.startswith("Compiling once")] == [
         "Loading PyMC ...",
         "Building the model ...",
         "Compiling ...",
@@ -178,9 +178,9 @@ def test_the_page_says_how_well_the_model_predicts_and_what_it_misses(first):
     odd = checks["surprising"]
     varies = checks["note"].isna() & ((checks["low"] < checks["high"]) | odd)
     assert f"{odd.sum()} of {varies.sum()} checks fail" in page
-    said = page.split("<script")[0]  # the results in the page say it again
+    body = page.split("<script")[0]  # the results in the page say it again
     verdicts = ("The model fits, as far as", "The model does not describe")
-    assert sum(map(said.count, verdicts)) == 1
+    assert sum(map(body.count, verdicts)) == 1
     linked = re.findall('href="([^#"]+)"', page)
     assert linked == ["ranks.csv", "predictions.csv", "checks.csv", "counts.csv", "pairs.csv"]
     assert all((folder / "out" / name).exists() for name in linked)
@@ -609,13 +609,13 @@ def test_a_signal_while_code_is_compiled_ends_the_run(tmp_path, command, number,
         [sys.executable, "-m", "bayesrank", command, *options],
         cwd=ROOT, env=os.environ | environment, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        said = next(line for line in process.stderr if "Compiling" in line)
+        stderr = next(line for line in process.stderr if "Compiling" in line)
         time.sleep(seconds)
         process.send_signal(number)
-        said += process.stderr.read()
-    assert process.returncode == 128 + number, said
-    assert said.splitlines()[-1] == "Interrupted. Nothing was written."
-    assert "Exception ignored" not in said
+        stderr += process.stderr.read()
+    assert process.returncode == 128 + number, stderr
+    assert stderr.splitlines()[-1] == "Interrupted. Nothing was written."
+    assert "Exception ignored" not in stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -691,7 +691,7 @@ def test_a_posterior_of_something_else_is_refused(folder):
 
 
 @pytest.fixture
-def told(folder, light):
+def saved(folder, light):
     """Run, copy the posterior that was saved, and read its settings."""
     assert run(*SMALL, "--seed", 5).exit_code == 0
     shutil.copy("beers-ranks/posterior.nc", "strange.nc")
@@ -715,12 +715,12 @@ HOSTILE = {
 NO_RUN = "strange.nc has settings that no run of this version saves: "
 
 
-def test_settings_of_a_file_have_a_fixed_list_of_names_and_types(told):
+def test_settings_of_a_file_have_a_fixed_list_of_names_and_types(saved):
     for name, value in HOSTILE.items():
-        result = report_with(json.dumps(told | {name: value}))
+        result = report_with(json.dumps(saved | {name: value}))
         assert refuses(result, f"{NO_RUN}{name!r} "), name
     for name in ("seed", "notes", "command"):
-        result = report_with(json.dumps({key: told[key] for key in told if key != name}))
+        result = report_with(json.dumps({key: saved[key] for key in saved if key != name}))
         refuses(result, f"{NO_RUN}{name!r} is missing.")
 
 
@@ -728,13 +728,16 @@ def test_settings_of_a_file_have_a_fixed_list_of_names_and_types(told):
     "settings",
     ["", "[", "7", "[]", "null", "[" * 100_000, "9" * 5000, '{"seed": NaN}', 7, [1.5, 2.5]],
 )
-def test_settings_that_are_no_json_object_are_refused(told, settings):
+def test_settings_that_are_no_json_object_are_refused(saved, settings):
     refuses(report_with(settings), NO_RUN)
 
 
-def test_a_command_of_a_file_is_one_of_bayesrank_and_nothing_else(told):
+def test_a_command_of_a_file_is_one_of_bayesrank_and_nothing_else(saved):
     for text in ("", "rm -r /", "bayesrank rank x; rm -r /", "bayesrank $(x)", "bayesrank 'x"):
-        refuses(report_with(json.dumps(told | {"command": text})), f"{NO_RUN}'command' cannot be ")
+        refuses(
+            report_with(json.dumps(saved | {"command": text})),
+            f"{NO_RUN}'command' cannot be ",
+        )
 
 
 @pytest.mark.parametrize(
@@ -742,20 +745,20 @@ def test_a_command_of_a_file_is_one_of_bayesrank_and_nothing_else(told):
     ["--top 0", "--prior flat", "--prior-scale -1", "--interval 1", "--scale elf", "--chains x",
      "--unknown", "--rating stars", "-h", "--date d --by e"],
 )  # fmt: skip
-def test_options_of_the_command_of_a_file_are_read_as_those_of_any_command(told, change):
-    result = report_with(json.dumps(told | {"command": f"{told['command']} {change}"}))
+def test_options_of_the_command_of_a_file_are_read_as_those_of_any_command(saved, change):
+    result = report_with(json.dumps(saved | {"command": f"{saved['command']} {change}"}))
     refuses(result, "strange.nc has a command that does not exist. ")
 
 
-def test_places_and_the_browser_are_not_taken_from_a_file(told, folder, monkeypatch):
+def test_places_and_the_browser_are_not_taken_from_a_file(saved, folder, monkeypatch):
     monkeypatch.setattr("click.launch", lambda _: pytest.fail("nothing was to be shown"))
     places = f"--open --force --save {folder / 'x'} --output-dir {folder / 'y'}"
-    result = report_with(json.dumps(told | {"command": f"{told['command']} {places}"}))
+    result = report_with(json.dumps(saved | {"command": f"{saved['command']} {places}"}))
     assert result.exit_code == 0, result.output
     assert (folder / "strange-ranks").is_dir()
     assert not {folder / "x", folder / "y"} & {*folder.iterdir()}
     for unknown in ("report x", "warm-up", "pairs x", ""):
-        result = report_with(json.dumps(told | {"command": f"bayesrank {unknown}".strip()}))
+        result = report_with(json.dumps(saved | {"command": f"bayesrank {unknown}".strip()}))
         refuses(result, "strange.nc has a command that does not exist. There is no command")
 
 
@@ -787,7 +790,7 @@ def drop(group, *names):
         (lambda: drop("observed_data"), "y does not agree with the other data."),
     ],
 )  # fmt: skip
-def test_a_posterior_that_does_not_fit_its_data_is_refused(told, damage, sentence):
+def test_a_posterior_that_does_not_fit_its_data_is_refused(saved, damage, sentence):
     damage()
     result = run("report", "strange.nc")
     refuses(result, f"strange.nc is damaged: {sentence}")
@@ -796,7 +799,7 @@ def test_a_posterior_that_does_not_fit_its_data_is_refused(told, damage, sentenc
     assert "To go on" not in result.stderr
 
 
-def test_changed_bytes_are_a_sentence_or_change_nothing_that_matters(told):
+def test_changed_bytes_are_a_sentence_or_change_nothing_that_matters(saved):
     content = Path("beers-ranks/posterior.nc").read_bytes()
     rng = np.random.default_rng(9)
     codes = []
@@ -928,20 +931,20 @@ def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
 def test_results_may_be_data(folder, light):
     result = run(*SMALL, "--json", "--seed", 1, "--scale", "elo", "--anchor", "bock")
     assert result.exit_code == 0, result.output
-    said = data_of(result)
+    output = data_of(result)
     for wrong in ({"ranks": [{"item": "ale"}]}, {"fits": "yes"}, {"unheard": 1}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(said | wrong, SCHEMA)
+            jsonschema.validate(output | wrong, SCHEMA)
     table = pd.read_csv("beers-ranks/ranks.csv")
-    assert [row["item"] for row in said["ranks"]] == table["item"].tolist()
-    assert said["ranks"][0]["standing"] == "leads"
-    assert said["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
-    assert said["files"] == [f"beers-ranks/{name}" for name in FILES]
-    elo = {row["item"]: (row["elo_low"], row["elo"], row["elo_high"]) for row in said["ranks"]}
+    assert [row["item"] for row in output["ranks"]] == table["item"].tolist()
+    assert output["ranks"][0]["standing"] == "leads"
+    assert output["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
+    assert output["files"] == [f"beers-ranks/{name}" for name in FILES]
+    elo = {row["item"]: (row["elo_low"], row["elo"], row["elo_high"]) for row in output["ranks"]}
     assert elo["bock"] == (1000, 1000, 1000)
     points = 400 / np.log(10) * (table.set_index("item")["mean"] - table["mean"][1])
     assert table["item"][1] == "bock"
-    assert [row["elo"] for row in said["ranks"]] == pytest.approx(1000 + points, abs=0.1)
+    assert [row["elo"] for row in output["ranks"]] == pytest.approx(1000 + points, abs=0.1)
     text = run(*SMALL, "--seed", 1, "--scale", "elo").stdout
     assert "  P(top 3)  rankings   elo  standing\n" in text
     assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
@@ -976,14 +979,14 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
     (folder / "many.csv").write_text("\n".join(["ballot", *once]), encoding="utf-8")
     counted = [f"{ballot},{n}" for ballot, n in ballots.items()]
     (folder / "few.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
-    said = []
+    texts = []
     for args in (("many.csv",), ("few.csv", "--weight", "n")):
         result = run("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
         assert result.exit_code == 0, result.output
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
-        said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
-        said.append(re.search(r"([\d]+ of 11) rankers worse", page)[1])
-    assert said[:2] == said[2:]
+        texts.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
+        texts.append(re.search(r"([\d]+ of 11) rankers worse", page)[1])
+    assert texts[:2] == texts[2:]
 
 
 # Tables in other formats, narrow terminals, predictions, tables elsewhere
@@ -1028,7 +1031,7 @@ def test_a_narrow_terminal_breaks_lines_at_spaces(monkeypatch):
     assert wrapped(text, io.StringIO()) == text  # a file gets whole lines
 
 
-def test_the_next_ranking_is_predicted_from_a_saved_run(told, folder):
+def test_the_next_ranking_is_predicted_from_a_saved_run(saved, folder):
     with xr.open_datatree("strange.nc", engine="netcdf4") as tree:
         draws = tree["posterior"]["utility"].load()
     wanted = 1 / (1 + np.exp(draws.sel(item="cider") - draws.sel(item="ale")))
@@ -1117,8 +1120,8 @@ def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick):
     again = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
     assert "This answer is approximate" in again
     assert (folder / "beers-ranks" / "ranks.svg").read_bytes() == before
-    said = run(*SMALL, "--full", "--json")
-    assert json.loads(said.stdout)["quick"] is False
+    full = run(*SMALL, "--full", "--json")
+    assert json.loads(full.stdout)["quick"] is False
     assert (folder / "beers-ranks" / "ranks.svg").read_bytes() != before
 
 
@@ -1156,8 +1159,8 @@ def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypat
     assert note.endswith("for this model, so the command samples. The data leave the scales open.")
     assert "Quick answer" not in result.output
     light[0]["watch"](0, 6000)
-    said = result.stderr + capsys.readouterr().err
-    assert "Sampling 4 chains of 1,000 draws after 500 tuning steps at most ..." in said
+    stderr = result.stderr + capsys.readouterr().err
+    assert "Sampling 4 chains of 1,000 draws after 500 tuning steps at most ..." in stderr
 
 
 # Progress

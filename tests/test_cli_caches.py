@@ -38,10 +38,10 @@ def test_a_home_that_can_be_written_to_changes_nothing(fresh, tmp_path):
 def test_without_a_home_compiled_code_goes_to_a_folder_that_is_named(fresh, tmp_path, flags):
     fresh.setenv("HOME", "/dev/null")
     fresh.setenv(FLAGS, flags)
-    said = find_cache()
+    note = find_cache()
     (made,) = tmp_path.glob("bayesrank-*")
-    assert "/dev/null/" in said
-    assert f"so this run compiles it again in {made}." in said
+    assert "/dev/null/" in note
+    assert f"so this run compiles it again in {made}." in note
     given = os.environ[FLAGS].split(",")
     assert given[-1] == f"base_compiledir={made}"
     assert given[:-1] == [part for part in flags.split(",") if part and "dir" not in part]
@@ -51,8 +51,8 @@ def test_a_user_whom_the_system_does_not_know_needs_no_home(fresh, tmp_path):
     fresh.delenv("HOME")
     fresh.setattr(os.path, "expanduser", lambda path: path)  # as for a user without a name
     fresh.chdir(tmp_path)
-    said = find_cache()
-    assert "cannot be kept in ~/.pytensor (Could not determine home directory), so" in said
+    note = find_cache()
+    assert "cannot be kept in ~/.pytensor (Could not determine home directory), so" in note
     assert not Path("~").exists()
     assert os.environ["HOME"] == os.environ["MPLCONFIGDIR"]  # PyTensor does not start without one
 
@@ -68,9 +68,9 @@ def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
     code = compile("import pickle\npickle.loads(b'cut')", str(path), "exec")
     with pytest.raises(SystemExit), errors_as_sentences():
         exec(code)
-    said = capsys.readouterr().err
-    assert said.startswith("Error: The compiled code in ")
-    assert said.endswith("Delete that folder and run the command again.\n")
+    stderr = capsys.readouterr().err
+    assert stderr.startswith("Error: The compiled code in ")
+    assert stderr.endswith("Delete that folder and run the command again.\n")
     assert broken_cache(ValueError("another")) is None
 
 
@@ -113,7 +113,7 @@ def test_a_run_after_warming_up_compiles_nothing(tmp_path):
         "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
     }
 
-    def said(*args):
+    def messages(*args):
         command = [sys.executable, "-m", "bayesrank", *args]
         done = subprocess.run(
             command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True
@@ -124,8 +124,8 @@ def test_a_run_after_warming_up_compiles_nothing(tmp_path):
     text, (command, *options) = RUNS["matches with judges"]
     table.write_text(text, "utf-8")
     once = "Compiling once"
-    assert once in said(command, str(table), *options)
-    warming = said("warm-up")
+    assert once in messages(command, str(table), *options)
+    warming = messages("warm-up")
     assert all(f"Compiling for {name} ..." in warming for name in RUNS)
     for again in (["quickstart"], [command, str(table), *options, "--force"]):
-        assert once not in said(*again)
+        assert once not in messages(*again)

@@ -27,13 +27,13 @@ COLUMNS = MatchColumns(first="home", second="away", outcome="result", date="play
 DAYS = pd.date_range("2021-01-03", periods=24, freq="30D")
 
 
-def made_up(each=10, seed=1):
+def made_up(n_matches=10, seed=1):
     """Matches of five, of which "riser" gets better as "faller" gets worse."""
     rng = np.random.default_rng(seed)
     rows = []
     for k, day in enumerate(DAYS):
         level = np.array([4 * k / 23 - 2, 2 - 4 * k / 23, 0.0, 0.0, 0.0])
-        for _ in range(each):
+        for _ in range(n_matches):
             i, j = rng.choice(5, size=2, replace=False)
             z = np.array([(level[i] - level[j]) / 2, (level[j] - level[i]) / 2, -0.5])
             outcome = rng.choice(["first", "second", "tie"], p=np.exp(z) / np.exp(z).sum())
@@ -201,21 +201,21 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     table = made_up()
     early = table[(table["home"] == "x") | (table["away"] == "x")]
     table.drop(early.index[early["played"] > "2022-06-01"]).to_csv("m.csv", index=False)
-    said, _ = said_of(folder)
-    (sentence,) = said.cautions()
+    job, _ = said_of(folder)
+    (sentence,) = job.cautions()
     assert sentence.startswith("x was not seen since 2022-09-25, in the last tenth of the time")
-    posterior = said.draw(print)
-    assert said.last_seen()["x"] == "2022-05-28"
-    assert said.headline(posterior) == ""
+    posterior = job.draw(print)
+    assert job.last_seen()["x"] == "2022-05-28"
+    assert job.headline(posterior) == ""
     posterior["posterior"]["utility"].loc[{"item": "x"}] += 9
-    assert said.headline(posterior).startswith("But x was last seen at 2022-05-28, and is ranked")
-    strength, when = said._over_time(posterior)
+    assert job.headline(posterior).startswith("But x was last seen at 2022-05-28, and is ranked")
+    strength, when = job._over_time(posterior)
     history = strength.files["history.csv"].reset_index()
     assert history.loc[history["item"] == "x", "date"].max() == "2022-05-28"
     np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
     assert "; at the last date riser " in strength.alt
     assert " from 20" in when.alt
-    chosen = DatedJob(said.data, "t", said.fit, replace(COLUMNS, since="2021-06-01"))
+    chosen = DatedJob(job.data, "t", job.fit, replace(COLUMNS, since="2021-06-01"))
     assert chosen.cautions() == []
 
 
@@ -224,8 +224,8 @@ def test_pictures_begin_when_those_are_there_who_come_in_first(folder):
     first = table["played"] == "2021-01-03"
     two = table["home"].isin(["x", "y"]) & table["away"].isin(["x", "y"])
     table[~first | two].to_csv("m.csv", index=False)
-    said, _ = said_of(folder)
-    assert said._moments()[0] == DAYS[1]
+    job, _ = said_of(folder)
+    assert job._moments()[0] == DAYS[1]
 
 
 @pytest.fixture
@@ -252,18 +252,18 @@ def races(folder):
 def test_rankings_to_come_are_forecast(folder, races):
     rankings, ahead, columns = races("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
     fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
-    said = DatedJob(rankings, "t", fit, columns, coming=ahead)
-    (part,) = said._forecasts()
+    job = DatedJob(rankings, "t", fit, columns, coming=ahead)
+    (part,) = job._forecasts()
     found = part.files["forecasts.csv"].reset_index()
     assert found["ranking"].tolist() == ["near"] * 3 + ["far"] * 2
     assert found["item"].tolist() == ["a", "b", "d", "a", "d"]
-    each = found.groupby("ranking")
-    np.testing.assert_allclose(each["p_first"].sum(), 1)
-    np.testing.assert_allclose(each["mean_rank"].sum(), [3, 6])
+    by_ranking = found.groupby("ranking")
+    np.testing.assert_allclose(by_ranking["p_first"].sum(), 1)
+    np.testing.assert_allclose(by_ranking["mean_rank"].sum(), [3, 6])
     far = found[found["ranking"] == "far"]
     np.testing.assert_allclose(far["mean_rank"], 2 - far["p_first"])  # of two
     # an independent route: orders drawn by the model at the last date but one
-    drawn = said.dynamic_fit.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"][
+    drawn = job.dynamic_fit.draws(at=13, draws=1000, chains=2, random_seed=1)["posterior"][
         "utility"
     ]
     noise = np.random.default_rng(1).gumbel(size=(2, 1000, 3))
@@ -276,21 +276,21 @@ def test_rankings_to_come_are_forecast(folder, races):
 
 
 def test_changes_and_forecasts_are_those_of_the_history(folder):
-    said, _ = said_of(folder, Path("next.csv"))
-    posterior = said.draw(print)
-    (changes,) = said._changes()
+    job, _ = said_of(folder, Path("next.csv"))
+    posterior = job.draw(print)
+    (changes,) = job._changes()
     table = changes.files["changes.csv"]
     assert table.index[0] == "riser"
     assert table["change"]["riser"] > 0.3 > -0.3 > table["change"]["faller"]
     assert table["mean_rank_now"]["riser"] <= table["mean_rank_then"]["riser"]
     assert changes.paragraphs[0].startswith("Rising since 2022-06-04, with pro")
-    forecast = said._forecasts()[0].table
+    forecast = job._forecasts()[0].table
     assert forecast.index.tolist() == ["2023-01-01", "2023-02-01"]
     shares = forecast[["First wins", "Tie", "Second wins"]].astype(float)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.011)
     assert shares["First wins"].iloc[1] > 0.7
     # what is known of a strength of today before the data
-    nodes = said.dynamic_fit.nodes
+    nodes = job.dynamic_fit.nodes
     wanted = np.sqrt(nodes["scale"] ** 2 + nodes["drift"] ** 2 * 690 / 365.25)
     sd = posterior["posterior"]["utility_scale"].to_numpy()
     np.testing.assert_allclose(sd, wanted.to_numpy()[posterior["sample_stats"]["node"]], rtol=1e-3)
@@ -305,8 +305,8 @@ def test_the_picture_is_of_days_where_there_are_no_hours(folder, monkeypatch):
 
 
 def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
-    said, _ = said_of(folder)
-    part = said._tested()
+    job, _ = said_of(folder)
+    part = job._tested()
     assert not part.failures
     found = re.search(r"mean gain per match is ([\d.]+) ± (\d+\.\d+)", part.paragraphs[1])
     gain, error = map(float, found.groups())
@@ -378,17 +378,17 @@ def test_dates_have_one_form(folder):
     table["played"] = table["played"].str.replace("-", "")
     table.to_csv("m.csv", index=False)
     Path("next.csv").write_text("played,home,away\n2023-02-01 00:00:00,riser,faller\n")
-    said, _ = said_of(folder, Path("next.csv"))
-    labels = said.data.groups["date"].labels
+    job, _ = said_of(folder, Path("next.csv"))
+    labels = job.data.groups["date"].labels
     assert labels[0] == "2021-01-03"
-    assert said.coming["date"].tolist() == ["2023-02-01"]
+    assert job.coming["date"].tolist() == ["2023-02-01"]
     assert time_text(np.datetime64("2024-05-01T10:30")) == "2024-05-01 10:30"
     assert time_text(2024.0) == "2024"
 
 
 def test_rows_without_an_outcome_behind_all_others_are_to_come(folder):
     edited(result=None, played="2024-01-01")
-    said, notes = said_of(folder)
-    assert said.coming["date"].tolist() == ["2024-01-01"]
-    assert said.data.n_pairs > 100
+    job, notes = said_of(folder)
+    assert job.coming["date"].tolist() == ["2024-01-01"]
+    assert job.data.n_pairs > 100
     assert notes == ["Matches without an outcome, dated after all others, are forecast: 1 of 240."]

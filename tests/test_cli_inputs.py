@@ -285,21 +285,23 @@ def test_a_table_is_read_or_refused_with_a_sentence(fitted, tmp_path, case, gold
     matches = {"--first", "--second", "--winner"} & set(args)
     command = command or ("matches" if matches else "rank")
     result = CliRunner().invoke(cli.main, [command, name, *args], input=content)
-    said = [line for line in result.stderr.splitlines() if line.startswith(("Note: ", "Error: "))]
+    shown_lines = [
+        line for line in result.stderr.splitlines() if line.startswith(("Note: ", "Error: "))
+    ]
     # what a library says of a file that is broken is its own affair
     theirs = r"(is not a readable \w+ table): (?!it |there |line |.* it has ).*"
-    said = [re.sub(theirs, r"\1", line) for line in said]
+    shown_lines = [re.sub(theirs, r"\1", line) for line in shown_lines]
     if command == "look" and result.exit_code == 0:
-        said.insert(0, result.stdout.rstrip())
+        shown_lines.insert(0, result.stdout.rstrip())
     elif result.exit_code == 0:
         (job,) = fitted
-        said.insert(0, written(job.data))
+        shown_lines.insert(0, written(job.data))
         ahead = getattr(job, "coming", None)
         if ahead is not None:
-            said.insert(1, ahead.to_csv(index=False).replace("\n", "; "))
+            shown_lines.insert(1, ahead.to_csv(index=False).replace("\n", "; "))
         assert job.seen().sum() > 0
     else:
         assert isinstance(result.exception, SystemExit)
         assert fitted == []
-        assert sum(line.startswith("Error: ") for line in said) == 1
-    golden(case, "\n".join([f"exit {result.exit_code}", *said]))
+        assert sum(line.startswith("Error: ") for line in shown_lines) == 1
+    golden(case, "\n".join([f"exit {result.exit_code}", *shown_lines]))

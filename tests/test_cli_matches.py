@@ -86,9 +86,9 @@ def whole(tmp_path_factory):
 @pytest.mark.slow
 def test_a_whole_run_finds_the_better_ones(folder):
     places = ("--output-dir", folder / "out")
-    said = data_of(command("matches", folder / "m.csv", *ALL, *QUICK, *places, "--json"))
-    assert not said["quick"]
-    assert said["ranks"][-1]["item"] == "cider"
+    output = data_of(command("matches", folder / "m.csv", *ALL, *QUICK, *places, "--json"))
+    assert not output["quick"]
+    assert output["ranks"][-1]["item"] == "cider"
     assert pd.read_csv(folder / "out" / "ranks.csv")["item"].tolist()[-1] == "cider"
 
 
@@ -119,17 +119,17 @@ def test_the_files_read_back(whole):
 def test_judges_categories_and_the_audit_are_data_too(whole):
     folder, _ = whole
     out = ("--output-dir", folder / "again")
-    said = data_of(run("report", folder / "out" / "posterior.nc", "--json", *out))
-    assert sorted(row["judge"] for row in said["judges"]) == ["ann", "ben", "cat"]
-    assert all(-1 <= row["agrees"] <= 1 for row in said["judges"])
-    assert {row["category"] for row in said["categories"]} == {"look", "taste"}
-    played = said["next_matches"]
+    output = data_of(run("report", folder / "out" / "posterior.nc", "--json", *out))
+    assert sorted(row["judge"] for row in output["judges"]) == ["ann", "ben", "cat"]
+    assert all(-1 <= row["agrees"] <= 1 for row in output["judges"])
+    assert {row["category"] for row in output["categories"]} == {"look", "taste"}
+    played = output["next_matches"]
     assert sum(row["matches"] for row in played) == next_matches.BATCH
     assert all(row["p_better"] >= 0.5 for row in played)
-    assert {row["among"] for row in said["settling"]} == {"all", "tied"}
-    assert "ties" not in said
-    assert len(said["audit"]) == len(PROBES)
-    assert not any(row["fires"] for row in said["audit"])
+    assert {row["among"] for row in output["settling"]} == {"all", "tied"}
+    assert "ties" not in output
+    assert len(output["audit"]) == len(PROBES)
+    assert not any(row["fires"] for row in output["audit"])
 
 
 # What is fitted
@@ -243,25 +243,25 @@ def styled(folder, sampler):
 def test_features_are_held_equal_and_groups_go_together(folder, styled):
     result = run("matches", "m.csv", *COLUMNS, "--judge", "who", *HELD, *QUICK, "--json")
     assert result.exit_code == 0, result.output
-    said = data_of(result)
+    output = data_of(result)
     model, without = (asked["model"] for asked in styled)
     assert "feature_effect" not in without.named_vars
     pairs_of_first = stored(model, "effect_size")[:, -1]
     assert sorted(pairs_of_first) == [-2.0, -1.5, 3.0, 3.0, 4.0]
-    assert "len_l" not in said["described"]
-    assert "adjusted for len by judge, deviations by prompt" in said["described"]
-    (feature,) = said["features"]
+    assert "len_l" not in output["described"]
+    assert "adjusted for len by judge, deviations by prompt" in output["described"]
+    (feature,) = output["features"]
     assert feature["feature"] == "len"
     assert feature["unit"] == pytest.approx(np.sqrt(np.mean(np.square(pairs_of_first))))
     assert feature["low"] < feature["mean"] < feature["high"]
-    assert {row["judge"] for row in said["features_by_judge"]} == {"ann", "ben", "cat"}
-    assert {row["item"] for row in said["ranks_as_they_are"]} == {"ale", "bock", "cider"}
-    (group,) = said["groups"]
+    assert {row["judge"] for row in output["features_by_judge"]} == {"ann", "ben", "cat"}
+    assert {row["item"] for row in output["ranks_as_they_are"]} == {"ale", "bock", "cider"}
+    (group,) = output["groups"]
     assert (group["labels"], group["spread"] > 0) == (3, True)
     # and again, from the posterior
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
-    assert again["features"] == said["features"]
-    assert again["groups"] == said["groups"]
+    assert again["features"] == output["features"]
+    assert again["groups"] == output["groups"]
 
 
 @pytest.mark.parametrize(
@@ -289,8 +289,8 @@ def test_judges_of_families_are_counted(folder, sampler):
     table["kin"] = (table["who"] < "j2").map({True: "old", False: "new"})
     table.to_csv("m.csv", index=False)
     families = ("--judge", "who", "--group", "kin", "--group", "kind", "--interval", 0.5)
-    said = data_of(run("matches", "m.csv", *COLUMNS, *families, "--json"))
-    kin, kind = said["groups"]
+    output = data_of(run("matches", "m.csv", *COLUMNS, *families, "--json"))
+    kin, kind = output["groups"]
     assert 2 <= kin["effective_judges"] <= 4
     assert kind["effective_judges"] is None  # all judges are in each of these
     page = (OUT / "report.html").read_text(encoding="utf-8")
@@ -303,8 +303,8 @@ def test_judges_of_families_are_counted(folder, sampler):
     [(0.04, "No item moves by a tenth of a rank"), (0.26, "ale moves the most, by 0.3 ranks")],
 )
 def test_an_item_that_does_not_move_is_not_said_to(ale, sentence):
-    said = texts.sentence("as_they_are", item="ale", most=ale, least=match_sections.LEAST_MOVE)
-    assert sentence in said
+    text = texts.sentence("as_they_are", item="ale", most=ale, least=match_sections.LEAST_MOVE)
+    assert sentence in text
 
 
 def test_without_an_order_features_turn_with_the_sides(folder, styled):
@@ -323,11 +323,11 @@ TIES = ("--ties-by", "item", "--ties-by", "strength")
 def test_ties_of_items_and_of_strength_are_told(folder, sampler):
     result = run("matches", "m.csv", *COUNTED, *TIES, "--sort", "lower", "--json", "--seed", 1)
     assert result.exit_code == 0, result.output
-    said = data_of(result)
+    output = data_of(result)
     model = sampler[-1]["model"]
     assert {"item_tie_effect", "strength_tie_slope"} <= set(model.named_vars)
     # three matches of ale and bock, two of cider with each; one of ale and bock was a tie
-    tied = {row["item"]: row["tied"] for row in said["ties"]}
+    tied = {row["item"]: row["tied"] for row in output["ties"]}
     assert tied == {
         "ale": pytest.approx(1 / 6, abs=1e-6),
         "bock": pytest.approx(1 / 7, abs=1e-6),
@@ -335,20 +335,20 @@ def test_ties_of_items_and_of_strength_are_told(folder, sampler):
     }
     with xr.open_datatree(OUT / "posterior.nc") as tree:
         draws = tree["posterior"].to_dataset().load()
-    for row in said["ties"]:
+    for row in output["ties"]:
         mine = draws["item_tie_effect"].sel(item=row["item"])
         assert row["mean"] == pytest.approx(float(mine.mean()), abs=1e-5)
         assert row["low"] == pytest.approx(float(mine.quantile(0.03)), abs=1e-5)
-    (slope,) = said["ties_by_strength"]
+    (slope,) = output["ties_by_strength"]
     assert slope["mean"] == pytest.approx(float(draws["strength_tie_slope"].mean()), abs=1e-5)
     # the table by the lower end, the verdict by mean rank
     low = (draws["utility"] - draws["utility"].mean("item")).quantile(0.03, ("chain", "draw"))
-    assert [row["item"] for row in said["ranks"]] == list(low["item"][(-low).argsort()].values)
-    assert [row["lower"] for row in said["ranks"]] == pytest.approx(sorted(low.values)[::-1])
+    assert [row["item"] for row in output["ranks"]] == list(low["item"][(-low).argsort()].values)
+    assert [row["lower"] for row in output["ranks"]] == pytest.approx(sorted(low.values)[::-1])
     # and again, from the posterior
     again = data_of(run("report", OUT / "posterior.nc", "--json", "--output-dir", "again"))
     for name in ("ties", "ties_by_strength", "ranks", "next_matches"):
-        assert again[name] == said[name]
+        assert again[name] == output[name]
 
 
 # What to play next
@@ -369,43 +369,43 @@ def next_of(means, **how):
 
 
 def test_tied_leaders_are_to_meet_and_how_often():
-    said, part = next_of([1.0, 0.98, 0.0, -1.0])
+    text, part = next_of([1.0, 0.98, 0.0, -1.0])
     assert part.table.to_dict("records") == [
         {"Against": "i1", "Of the next 10": "10", "P(item better)": "0.56"}
     ]
-    assert said.startswith("One other item may be better than the leader now. If all pairs meet")
+    assert text.startswith("One other item may be better than the leader now. If all pairs meet")
     settled = part.data["settling"]["p_settled"]
     assert (settled["tied"] >= settled["all"] - 0.1).all()
-    assert said.count("more than 100,000") + said.count("about") >= 2
-    assert "10 matches that are expected to tell most about the leader" in said
+    assert text.count("more than 100,000") + text.count("about") >= 2
+    assert "10 matches that are expected to tell most about the leader" in text
     assert "next.csv" in part.files
 
 
 def test_where_the_leader_is_known_the_best_three_are_sought():
-    said, part = next_of([3.0, 2.0, 1.0, 0.98, -1.0])
-    assert said.startswith(
+    text, part = next_of([3.0, 2.0, 1.0, 0.98, -1.0])
+    assert text.startswith(
         "The leader is known, so no more matches are needed for that. The table shows"
     )
-    assert "about the best 3" in said
+    assert "about the best 3" in text
     assert set(part.data) == {"next_matches"}
     (pair,) = part.data["next_matches"].itertuples()
     assert (pair.Index, pair.item_other, pair.matches) == ("i2", "i3", 10)
 
 
 def test_where_all_is_known_there_is_nothing_to_play():
-    said, part = next_of([3.0, 2.0, 1.0, 0.0])
-    assert said.endswith(
+    text, part = next_of([3.0, 2.0, 1.0, 0.0])
+    assert text.endswith(
         "The best 3 are certain: the place of each item inside or outside this group is sure."
     )
     assert (part.table, part.file, part.files, part.data) == (None, "", {}, {})
     # of three items all are among the best three
-    said, part = next_of([3.0, 2.0, 1.0])
-    assert said == "The leader is known, so no more matches are needed for that."
+    text, part = next_of([3.0, 2.0, 1.0])
+    assert text == "The leader is known, so no more matches are needed for that."
 
 
 def test_of_many_items_those_in_doubt_are_chosen_from():
-    said, part = next_of([5.0, 4.9, *np.linspace(1, -2, 118)], sd=0.3, n=300)
-    assert "How many more matches" not in said
+    text, part = next_of([5.0, 4.9, *np.linspace(1, -2, 118)], sd=0.3, n=300)
+    assert "How many more matches" not in text
     assert set(part.data) == {"next_matches"}
     (pair,) = part.data["next_matches"].itertuples()
     assert {pair.Index, pair.item_other} == {"i0", "i1"}

@@ -73,17 +73,17 @@ def test_each_component_has_its_leader_its_share_and_its_people(sampler):
     assert result.exit_code == 0, result.output
     (asked,) = sampler
     assert asked["initvals"]["share"].tolist() == [0.5, 0.5]
-    said = data_of(result)
-    assert "2 components of rankers: for 67% of them new hope leads (best with" in said["verdict"]
-    assert ", for 33% of them clones leads (" in said["verdict"]
-    assert [row["share"] for row in said["shares"]] == pytest.approx([2 / 3, 1 / 3])
-    first = {row["component"]: row["item"] for row in reversed(said["components"])}
+    output = data_of(result)
+    assert "2 components of rankers: for 67% of them new hope leads (best with" in output["verdict"]
+    assert ", for 33% of them clones leads (" in output["verdict"]
+    assert [row["share"] for row in output["shares"]] == pytest.approx([2 / 3, 1 / 3])
+    first = {row["component"]: row["item"] for row in reversed(output["components"])}
     assert first == {1: "new hope", 2: "clones"}
     who = pd.read_csv("t-ranks/component_probabilities.csv", index_col="ranker")
     assert who.sum(axis=1).to_numpy() == pytest.approx(1)
-    of_first = who["component_1"] > 0.5
-    assert of_first[[f"p{k}" for k in range(6)]].mean() > 0.8
-    assert of_first[["p6", "p7", "p8"]].mean() < 0.4
+    p_first = who["component_1"] > 0.5
+    assert p_first[[f"p{k}" for k in range(6)]].mean() > 0.8
+    assert p_first[["p6", "p7", "p8"]].mean() < 0.4
     page = Path("t-ranks/report.html").read_text(encoding="utf-8")
     for heading in ("Components", "Ranks by component", "Which ranker belongs to which component"):
         assert f">{heading}</h2>" in page
@@ -146,11 +146,11 @@ def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
 
         return fit_mixture
 
-    said = []
+    messages = []
     for reached in (12, 1):
         monkeypatch.setattr(mixture, "fit_mixture", found(reached))
-        assert mixture.first_components(None, 7, said.append) == {"share": 1}
-    (sentence,) = said
+        assert mixture.first_components(None, 7, messages.append) == {"share": 1}
+    (sentence,) = messages
     assert sentence.startswith("Only one of 20 starts reached the best components")
 
 
@@ -160,18 +160,18 @@ def test_components_that_were_made_up_are_found(folder):
     out = folder / "out"
     settings = ("--seed", 1, "--chains", 2, "--json", "--output-dir", out)
     result = command("rank", folder / "t.csv", *TWO, *settings)
-    said = data_of(result)
-    assert said["converged"]
-    assert said["fits"], said["warnings"]
-    shares = said["shares"]
+    output = data_of(result)
+    assert output["converged"]
+    assert output["fits"], output["warnings"]
+    shares = output["shares"]
     assert shares[0]["low"] < 2 / 3 < shares[0]["high"]
-    first = {row["component"]: row["item"] for row in reversed(said["components"])}
+    first = {row["component"]: row["item"] for row in reversed(output["components"])}
     assert first == {1: "new hope", 2: "clones"}
     who = pd.read_csv(out / "component_probabilities.csv", index_col="ranker")["component_1"]
     right = np.where(np.arange(60) < 40, who > 0.5, who < 0.5)
     assert right.mean() > 0.9
     again = command("report", out / "posterior.nc", "--output-dir", folder / "again", "--json")
-    assert data_of(again)["components"] == said["components"]
+    assert data_of(again)["components"] == output["components"]
     before, now = (
         (path / "component_probabilities.csv").read_bytes() for path in (out, folder / "again")
     )

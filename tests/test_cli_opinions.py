@@ -108,8 +108,8 @@ def test_a_report_says_how_much_rankers_differ(tmp_path, monkeypatch):
     options = ("--ranker", "who", "--ranking", "ballot", "--item", "item", "--rank", "rank")
     result = run("rank", "t.csv", *options, "--output-dir", "out", "--seed", 1)
     assert result.exit_code == 0, result.output
-    said = " ".join(result.stdout.split())
-    assert "Rankings with the same ranker are not independent" in said
+    text = " ".join(result.stdout.split())
+    assert "Rankings with the same ranker are not independent" in text
     assert pd.read_csv("out/opinions.csv")["labels"].tolist() == [6]
     assert pd.read_csv("out/predictions.csv").columns[0] == "ranking"
     again = run("report", "out/posterior.nc", "--output-dir", "again", "--force")

@@ -83,10 +83,10 @@ def test_what_builds_the_site_is_added_once(project, tmp_path):
     python.unlink()
     python.write_text('#!/bin/sh\necho "$@" >>"$HOME/asked"\n', encoding="utf-8")
     python.chmod(0o755)
-    for said in ("adding to .venv what requirements-docs.lock has more\n", "the first page is"):
+    for message in ("adding to .venv what requirements-docs.lock has more\n", "the first page is"):
         done = call(project, tmp_path, "docs")
         assert done.returncode == 0, done.stderr
-        assert done.stderr.startswith(f"dev: {said}")
+        assert done.stderr.startswith(f"dev: {message}")
     asked = (project / "asked").read_text(encoding="utf-8").splitlines()
     assert ["-r requirements-docs.lock" in line for line in asked] == [True, False, False]
     assert all("--fail-on-warning" in line for line in asked[1:])

@@ -169,9 +169,9 @@ def test_no_test_module_imports_another():
 
 def test_the_docstrings_of_rooms_state_what_the_table_allows():
     wrong = {
-        room: said
+        room: names
         for room, may in ROOMS.items()
-        if (said := stated(ast.get_docstring(ast.parse(text_of(room))) or ""))
+        if (names := stated(ast.get_docstring(ast.parse(text_of(room))) or ""))
         != {*may.libraries.split(), *may.rooms.split()}
     }
     assert wrong == {}
@@ -181,8 +181,8 @@ def test_the_docstrings_of_the_wings_of_likelihoods_state_what_the_table_allows(
     for wing, may in WINGS.items():
         path = PACKAGE / wing.replace(".", "/") / "__init__.py"
         if wing.startswith("likelihoods.") and path.exists():
-            said = stated(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
-            assert said == set(may.split()), wing
+            names = stated(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
+            assert names == set(may.split()), wing
 
 
 def test_the_table_lists_the_wings_that_exist():
@@ -203,13 +203,13 @@ def test_the_table_lists_the_rooms_and_files_that_exist():
 def test_a_room_may_import_what_the_map_says():
     text = (ROOT / "docs" / "map.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"(?m)^\| `(\w+)` \| .* \| ([\w, ]+) \|$", text))
-    said = {
+    on_page = {
         room: set() if allowed == "nothing" else {word.strip() for word in allowed.split(",")}
         for room, allowed in rows.items()
     }
     tested = {room: set(law.rooms.split()) for room, law in (ROOMS | FILES).items()}
     tested.pop("__init__")
-    assert {room: said.get(room) for room in tested} == tested
+    assert {room: on_page.get(room) for room in tested} == tested
 
 
 def test_a_room_that_states_nothing_or_too_much_is_caught():

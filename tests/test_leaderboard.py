@@ -88,9 +88,9 @@ OPINIONS = {"judge_spread", "judge_item_z", "judge_deviation"}
 
 def judged(share, n=40):
     """Votes of so many, of whom the first has that share, and the others one each."""
-    own = round(share * n)
+    n_first = round(share * n)
     table = pd.DataFrame({"first": "a", "second": "b", "outcome": "first", "count": 1}, range(n))
-    return pairs_of(table.assign(judge=[0] * own + [*range(1, n - own + 1)]), **JUDGED)
+    return pairs_of(table.assign(judge=[0] * n_first + [*range(1, n - n_first + 1)]), **JUDGED)
 
 
 @pytest.mark.parametrize(("share", "may"), [(0.025, False), (0.05, True), (0.5, True)])
@@ -307,12 +307,12 @@ STYLE = {
 def test_features_and_groups_are_those_of_the_story(groups):
     pairs = pairs_of(STYLED, **LENGTH, **JUDGED, **PROMPTS)
     assert pairs.seen("prompt").labels.tolist() == ["p: a", "p: b", "q: a", "q: b", "q: c"]
-    each = {"prompt_deviation": STYLE["prompt_deviation"][[0, 1, 3, 4, 5]]}
+    parameters = {"prompt_deviation": STYLE["prompt_deviation"][[0, 1, 3, 4, 5]]}
     model = leaderboard_model(pairs, groups=groups)
-    found = log_likelihood(model, utility=W["code"].to_numpy(), **STYLE | each)
+    found = log_likelihood(model, utility=W["code"].to_numpy(), **STYLE | parameters)
     deviation = dict.fromkeys(["pa", "pb", "qa", "qb", "qc"], 0.0)
     if groups:
-        deviation = dict(zip(deviation, each["prompt_deviation"], strict=True))
+        deviation = dict(zip(deviation, parameters["prompt_deviation"], strict=True))
     tied = {"p": 0.5, "q": 3.0} if groups else {"p": 1.0, "q": 1.0}
     same = pd.DataFrame({"code": W["code"], "prose": W["code"]})
     style = {"slope": {"ann": 0.4, "bob": -0.3}, "deviation": deviation, "tied": tied}
@@ -324,8 +324,8 @@ def test_features_and_groups_are_those_of_the_story(groups):
 def test_ties_depend_on_items_and_on_strength(ties_by, category):
     pairs = pairs_of(**SORTED)
     fixed = {"strength_tie_slope": np.array(0.8)} if "strength" in ties_by else {}
-    own = pd.Series([0.4, -0.6, 0.2], list("abc"))
-    fixed |= {"item_tie_spread": np.array(2.0), "item_tie_z": own.to_numpy() / 2}
+    by_item = pd.Series([0.4, -0.6, 0.2], list("abc"))
+    fixed |= {"item_tie_spread": np.array(2.0), "item_tie_z": by_item.to_numpy() / 2}
     utility = W if category else pd.DataFrame(dict.fromkeys(W.columns, W["code"]), W.index)
     fixed |= {
         "nu": np.array(0.9),
@@ -339,7 +339,12 @@ def test_ties_depend_on_items_and_on_strength(ties_by, category):
         w = utility[row.category]
         strength = w - w.mean() if "strength" in ties_by else 0.0 * w
         one, other = row.first, row.second
-        log_nu = np.log(0.9) + own[one] + own[other] + 0.8 * (strength[one] + strength[other]) / 2
+        log_nu = (
+            np.log(0.9)
+            + by_item[one]
+            + by_item[other]
+            + 0.8 * (strength[one] + strength[other]) / 2
+        )
         weights = {"first": np.exp(w[one] / 2 - w[other] / 2)}
         weights |= {"second": 1 / weights["first"], "tie": np.exp(log_nu)}
         expected += row.count * np.log(weights[row.outcome] / sum(weights.values()))

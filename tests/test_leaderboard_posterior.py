@@ -49,9 +49,9 @@ def board(kind, counts=None):
     cells = [(*pair, *where) for pair in two for where in itertools.product(("ann", "bob"), "pq")]
     table = pd.DataFrame(cells, columns=["first", "second", "judge", by])
     table["length"] = np.where(table[by] == "p", 1.0, -0.5)
-    each = np.tile([0, 0, 1], (len(table), 1)) if counts is None else counts
+    cell_counts = np.tile([0, 0, 1], (len(table), 1)) if counts is None else counts
     rows = [
-        table.assign(outcome=outcome, count=each[:, k])
+        table.assign(outcome=outcome, count=cell_counts[:, k])
         for k, outcome in enumerate(("first", "second", "tie"))
     ]
     return br.Pairs.from_frame(
@@ -78,14 +78,14 @@ def drawn_with_chances(kind, n, seed):
         found = pm.sample_prior_predictive(n, random_seed=seed, compile_kwargs=QUICK)
         prior = [found["prior"][name].to_numpy()[0] for name in MODELS[kind][1]]
         tree = xr.DataTree.from_dict({"posterior": found["prior"].to_dataset()})
-        each = []
+        drawn = []
         for outcome in np.eye(3, dtype=int):
             br.set_observed("y", board(kind, np.tile(outcome, (len(board(kind).counts), 1))))
             found = pm.compute_log_likelihood(
                 tree, progressbar=False, compile_kwargs=QUICK, extend_inferencedata=False
             )
-            each.append(found["y"].to_numpy()[0])
-    return prior, np.array(each)
+            drawn.append(found["y"].to_numpy()[0])
+    return prior, np.array(drawn)
 
 
 def weighed(truth, counts, prior, log_chance):
@@ -120,8 +120,8 @@ def test_posteriors_of_boards_are_calibrated(kind):
     truth, counts = simulated(kind, 100, seed=6)
     bins = []
     model = model_of(kind)
-    for k, each in enumerate(counts):
-        br.set_observed("y", board(kind, each), model=model)
+    for k, drawn in enumerate(counts):
+        br.set_observed("y", board(kind, drawn), model=model)
         found = sample(
             50 * THINNED, tune=500, chains=2, random_seed=k, nuts=nuts_settings(model), model=model
         )

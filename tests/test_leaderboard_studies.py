@@ -124,8 +124,8 @@ def test_what_is_long_is_not_better_with_length_held_equal():
         leaders[styled] = br.rank_summary(found).index[0]
         if styled:
             posterior = found["posterior"]
-            each = posterior["feature_slope"].sel(feature="size")
-            z = (each.mean(("chain", "draw")) - slope) / each.std(("chain", "draw"))
+            draws = posterior["feature_slope"].sel(feature="size")
+            z = (draws.mean(("chain", "draw")) - slope) / draws.std(("chain", "draw"))
             assert (abs(z) < 5).all()
             gap = posterior["utility"].mean(("chain", "draw")) - utility
             assert (abs(gap) < 5 * posterior["utility"].std(("chain", "draw"))).all()
@@ -138,15 +138,15 @@ def test_what_is_long_is_not_better_with_length_held_equal():
 def one_against_the_others(rng, n_each, n_others=3):
     """Votes of judges who see what is better, unsurely, and of one sure of another order."""
     utility = np.linspace(1, -1, 6)
-    of_its_own = utility[[3, 1, 5, 0, 4, 2]]
+    dissent = utility[[3, 1, 5, 0, 4, 2]]
     one, other = two_of(rng, 6, (n_others + 1) * n_each)
     judge = np.repeat(np.arange(n_others + 1), n_each)
     gap = np.where(
-        judge == n_others, 20 * (of_its_own[one] - of_its_own[other]), utility[one] - utility[other]
+        judge == n_others, 20 * (dissent[one] - dissent[other]), utility[one] - utility[other]
     )
     won = rng.random(len(gap)) < logistic(gap)
     table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge})
-    return utility, of_its_own, table.assign(won=np.where(won, "first", "second"))
+    return utility, dissent, table.assign(won=np.where(won, "first", "second"))
 
 
 def agreement(utility, *orders):
@@ -176,8 +176,8 @@ def test_the_mode_beside_a_judge_who_is_sure_of_another_order(opinions):
         for x in (utility, 2 * other)
     ]
     best = dict(zip(start, np.split(min(found, key=lambda f: f.fun).x, ends), strict=True))
-    of_truth, of_other = agreement(best["utility"], utility, other)
-    assert (of_truth > 0.8 > of_other) if opinions is None else (of_other > 0.8 > of_truth)
+    with_truth, with_other = agreement(best["utility"], utility, other)
+    assert (with_truth > 0.8 > with_other) if opinions is None else (with_other > 0.8 > with_truth)
 
 
 @pytest.mark.slow
@@ -208,9 +208,9 @@ def test_what_a_judge_grants_to_systems_of_its_own_family_is_found(gain):
     utility = np.array([0.8, 0.4, 0.1, -0.1, -0.4, -0.8])
     one, other = two_of(rng, 6, 2400)
     judge = rng.integers(4, size=2400)
-    own = 1.0 * (one // 2 == judge) - (other // 2 == judge)
-    won = rng.random(2400) < logistic(utility[one] - utility[other] + gain * own)
-    table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge, "own": own})
+    favour = 1.0 * (one // 2 == judge) - (other // 2 == judge)
+    won = rng.random(2400) < logistic(utility[one] - utility[other] + gain * favour)
+    table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge, "own": favour})
     table["won"] = np.where(won, "first", "second")
     model = leaderboard_model(
         read(table, judge="judge", features=["own"]), order_effect=False, utility_scale=1.0

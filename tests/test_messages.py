@@ -52,8 +52,8 @@ def parameters() -> dict[str, set[str]]:
             if not inspect.isclass(public):
                 add(name, public)
                 continue
-            for own in [x for x in public.__mro__ if x.__module__.startswith("bayesrank")]:
-                for method, function in vars(own).items():
+            for cls in [x for x in public.__mro__ if x.__module__.startswith("bayesrank")]:
+                for method, function in vars(cls).items():
                     function = getattr(function, "__func__", function)
                     add(name if method in ("__init__", "__new__") else method, function)
     return found
@@ -65,7 +65,7 @@ def sentences(*, docstrings: bool) -> Iterator[tuple[str, str]]:
         if OTHERS.intersection([path, *path.parents]):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        own = {
+        docs = {
             id(node.value)
             for node in ast.walk(tree)
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -75,7 +75,7 @@ def sentences(*, docstrings: bool) -> Iterator[tuple[str, str]]:
                 parts = [x.value if isinstance(x, ast.Constant) else "{}" for x in node.values]
                 yield "".join(map(str, parts)), f"{path.relative_to(HOME)}:{node.lineno}"
             elif isinstance(getattr(node, "value", None), str) and (
-                docstrings or id(node) not in own
+                docstrings or id(node) not in docs
             ):
                 yield node.value, f"{path.relative_to(HOME)}:{node.lineno}"
 

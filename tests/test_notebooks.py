@@ -91,14 +91,14 @@ def stored(folder, *sources):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("assert 1 == 2, 'One is not two.'", "(?s)AssertionError.*One is not two"),
         ("import warnings\nwarnings.warn('careful')", "(?s)UserWarning.*careful"),
     ],
 )
-def test_a_claim_that_does_not_hold_or_a_warning_stops_it(source, said, tmp_path):
-    with pytest.raises(CellExecutionError, match=said):
+def test_a_claim_that_does_not_hold_or_a_warning_stops_it(source, message, tmp_path):
+    with pytest.raises(CellExecutionError, match=message):
         execute(stored(tmp_path, source), toy=True)
 
 

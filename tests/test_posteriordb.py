@@ -105,17 +105,19 @@ def test_elementary_polynomials_are_sums_over_sets():
 def test_there_are_four_posteriors_and_every_file_is_of_one():
     assert set(POSTERIORS) == WRITE["POSTERIORS"]
     data, models = ({name.split("-")[part] for name in POSTERIORS} for part in (0, 1))
-    said = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()}
-    said = {path for path in said if "__pycache__" not in path}
-    of_data = {f"data/data/{k}.json.zip" for k in data} | {f"data/info/{k}.info.json" for k in data}
-    of_models = {f"models/info/{k}.info.json" for k in models}
+    files = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()}
+    files = {path for path in files if "__pycache__" not in path}
+    data_files = {f"data/data/{k}.json.zip" for k in data} | {
+        f"data/info/{k}.info.json" for k in data
+    }
+    model_files = {f"models/info/{k}.info.json" for k in models}
     programs = {f"models/stan/{k}.stan" for k in models} | {f"models/pymc/{k}.py" for k in models}
     draws = "reference_posteriors/draws"
-    of_draws = {f"{draws}/draws/{k}.json.zip" for k in POSTERIORS}
-    of_draws |= {f"{draws}/info/{k}.info.json" for k in POSTERIORS}
+    draw_files = {f"{draws}/draws/{k}.json.zip" for k in POSTERIORS}
+    draw_files |= {f"{draws}/info/{k}.info.json" for k in POSTERIORS}
     others = {"README.md", "write.py", "bibliography/references.bib", "alias/posteriors.json"}
     posteriors = {f"posteriors/{k}.json" for k in POSTERIORS}
-    assert said == of_data | of_models | programs | of_draws | others | posteriors
+    assert files == data_files | model_files | programs | draw_files | others | posteriors
 
 
 def test_references_are_those_of_the_bibliography():
@@ -172,14 +174,14 @@ def test_reference_draws_are_of_that_posterior(name):
     chains = unzipped(f"reference_posteriors/draws/draws/{name}.json")
     ours = WRITE["pymc_model"](model, data)
     score = ours.compile_fn(ours.dlogp(), inputs=ours.value_vars, point_fn=False)
-    of_variable = {}
+    by_variable = {}
     for rv in ours.free_RVs:
         labels = [label for label in chains[0] if label.partition("[")[0] == rv.name]
         x = np.array([[chain[label][::5] for label in labels] for chain in chains])
         x = x.transpose(0, 2, 1)
         positive = ours.rvs_to_transforms[rv] is not None
-        of_variable[rv] = (np.log(x) if positive else x).reshape(-1, len(labels))
-    order = [of_variable[rv] for rv in ours.free_RVs]
+        by_variable[rv] = (np.log(x) if positive else x).reshape(-1, len(labels))
+    order = [by_variable[rv] for rv in ours.free_RVs]
     x = np.concatenate(order, axis=1)
     shapes = [() if rv.ndim == 0 else (-1,) for rv in ours.free_RVs]
     slopes = np.array(

@@ -185,8 +185,8 @@ def test_parameters_of_another_model_are_ranked(few_draws):
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
     names = run(blocks("python")[1], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
-    said = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
-    assert re.match(said, capsys.readouterr().out)
+    sentence = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
+    assert re.match(sentence, capsys.readouterr().out)
 
 
 def test_the_page_on_arenas_builds_its_model():
@@ -209,8 +209,8 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
 
 def test_the_table_of_measurements_names_the_benchmarks_that_are_there():
     named = set(re.findall(r"`(test_\w+\.py)`", PAGES["benchmarks.md"]))
-    there = {path.name for path in (ROOT / "tests/benchmarks").glob("test_*.py")}
-    assert named == there
+    benchmarks = {path.name for path in (ROOT / "tests/benchmarks").glob("test_*.py")}
+    assert named == benchmarks
 
 
 def test_the_files_that_it_shows_and_links_to_are_there():

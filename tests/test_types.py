@@ -26,11 +26,11 @@ def test_type_checkers_know_what_is_returned_and_reject_misspelt_keywords(tmp_pa
         )
     (tmp_path / "mixture_model.py").write_text(MIXTURE)
     options = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
-    said, _, _ = api.run([*options, f"--cache-dir={tmp_path / 'cache'}", str(tmp_path)])
+    report, _, _ = api.run([*options, f"--cache-dir={tmp_path / 'cache'}", str(tmp_path)])
     for name in FAMILIES:
-        lines = [line for line in said.splitlines() if f"{name.lower()}_model.py:" in line]
-        assert sum("TensorVariable" in line for line in lines) == 2, said
-        assert any('keyword argument "observd"' in line for line in lines), said
-        assert any('"shap"' in line for line in lines), said
-    lines = [line for line in said.splitlines() if "mixture_model.py:" in line]
-    assert sum('keyword argument "unt"' in line for line in lines) == 1, said
+        lines = [line for line in report.splitlines() if f"{name.lower()}_model.py:" in line]
+        assert sum("TensorVariable" in line for line in lines) == 2, report
+        assert any('keyword argument "observd"' in line for line in lines), report
+        assert any('"shap"' in line for line in lines), report
+    lines = [line for line in report.splitlines() if "mixture_model.py:" in line]
+    assert sum('keyword argument "unt"' in line for line in lines) == 1, report

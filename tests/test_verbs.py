@@ -30,7 +30,7 @@ def test_a_sentence_is_told_from_a_traceback():
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_cell_is_what_the_page_says(name, verb):
-    found, said = cell(name, verb), SAID[name][verb]
-    if is_not_installed(found) or is_not_installed(said):
-        pytest.skip(f"here: {found}, on the page: {said}")
-    assert found == said
+    found, expected = cell(name, verb), SAID[name][verb]
+    if is_not_installed(found) or is_not_installed(expected):
+        pytest.skip(f"here: {found}, on the page: {expected}")
+    assert found == expected

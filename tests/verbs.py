@@ -348,10 +348,10 @@ def log_likelihood(example: Example) -> None:
     with example.model() as model:
         idata = example.posterior()
         pm.compute_log_likelihood(idata, progressbar=False)
-    each = idata["log_likelihood"]["y"]
+    logps = idata["log_likelihood"]["y"]
     by = () if example.family.together else model.named_vars_to_dims["y"][:1]
-    assert each.dims == ("chain", "draw", *by)
-    assert np.isfinite(each).all()
+    assert logps.dims == ("chain", "draw", *by)
+    assert np.isfinite(logps).all()
 
 
 def loo(example: Example) -> None:
@@ -395,12 +395,12 @@ def pickled(example: Example) -> None:
 
 
 def debug(example: Example) -> None:
-    said, model = io.StringIO(), example.model()
-    with contextlib.redirect_stdout(said):
+    output, model = io.StringIO(), example.model()
+    with contextlib.redirect_stdout(output):
         model.debug()
-    if "raised the following exception" in said.getvalue():  # and was printed
+    if "raised the following exception" in output.getvalue():  # and was printed
         model.compile_logp(sum=False)(model.initial_point())
-    assert "No problems found" in said.getvalue(), said.getvalue()
+    assert "No problems found" in output.getvalue(), output.getvalue()
 
 
 def graphviz(example: Example) -> None:
@@ -473,11 +473,11 @@ def cell(name: str, verb: str) -> str:
         try:
             VERBS[verb](Example(FAMILIES[name]()))
         except Exception as e:
-            said = str(e).split("\nApply node")[0].strip()
+            message = str(e).split("\nApply node")[0].strip()
             if _is_a_sentence(e):
-                return " ".join(said.split())
+                return " ".join(message.split())
             traceback.print_exc()
-            return f"{TRACEBACK}: {type(e).__name__}: {said.splitlines()[0] if said else ''}"
+            return f"{TRACEBACK}: {type(e).__name__}: {message.splitlines()[0] if message else ''}"
     return "ok"
 
 
@@ -535,9 +535,11 @@ def page(columns: dict[str, dict[str, str]]) -> str:
 
 def read_page(text: str) -> dict[str, dict[str, str]]:
     """Read the table back: the inverse of `page`."""
-    sentences = {f"[{number}]": said for number, said in re.findall(r"(?m)^(\d+)\. (.*)$", text)}
+    sentences = {
+        f"[{number}]": sentence for number, sentence in re.findall(r"(?m)^(\d+)\. (.*)$", text)
+    }
     head, _, *rows = (
-        [each.strip() for each in line.strip("|").split("|")]
+        [field.strip() for field in line.strip("|").split("|")]
         for line in text.splitlines()
         if line.startswith("|")
     )

@@ -129,10 +129,10 @@ class MatchJob(Job):
         if self.categories:
             rest += n * len(pairs.group_labels("category"))
         if self.judges:
-            each = 1 + self.order + self.ties
+            n_parameters = 1 + self.order + self.ties
             if pairs.feature_names is not None:
                 rest += len(pairs.judges) * len(pairs.feature_names)
-            apart.append((each * len(pairs.judges), each))
+            apart.append((n_parameters * len(pairs.judges), n_parameters))
         for group in dict.fromkeys([*self.groups, *(["judge"] if self.opinions else [])]):
             codes = pairs.group_idx(group).astype(np.int64) * n
             seen = np.unique(np.concatenate([codes + pairs.first, codes + pairs.second])) // n

@@ -45,13 +45,13 @@ def matches(n_entries: int) -> br.Pairs:
     )
 
 
-def of_rankings(data: br.Rankings) -> pm.Model:
+def rankings_model(data: br.Rankings) -> pm.Model:
     with pm.Model(coords=data.coords) as model:
         br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=data)
     return model
 
 
-def of_matches(data: br.Pairs) -> pm.Model:
+def matches_model(data: br.Pairs) -> pm.Model:
     with pm.Model(coords=data.coords) as model:
         utility = pm.Normal("utility", dims="item")
         br.Davidson("y", utility, nu=pm.Gamma("nu", 2.0, 2.0), observed=data)
@@ -59,9 +59,9 @@ def of_matches(data: br.Pairs) -> pm.Model:
 
 
 CASES: dict[str, tuple[str, Callable[[int], Any], Callable[[Any], pm.Model]]] = {
-    "Plackett-Luce, full": ("ranking", lambda n: rankings(n, ties=False), of_rankings),
-    "Plackett-Luce, blocks": ("ranking", lambda n: rankings(n, ties=True), of_rankings),
-    "Davidson": ("pair", matches, of_matches),
+    "Plackett-Luce, full": ("ranking", lambda n: rankings(n, ties=False), rankings_model),
+    "Plackett-Luce, blocks": ("ranking", lambda n: rankings(n, ties=True), rankings_model),
+    "Davidson": ("pair", matches, matches_model),
 }
 
 

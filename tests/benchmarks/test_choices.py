@@ -37,8 +37,8 @@ def summed(k: int):
     w = utility[:, orders]
     peak = pt.max(utility, axis=1)[:, None, None]
     remainder = peak + pt.log(pt.cumsum(pt.exp(w - peak)[:, :, ::-1], axis=2)[:, :, ::-1])
-    each = pt.sum(w - remainder, axis=2)
-    return function(utility, pt.logsumexp(each, axis=1))
+    logps = pt.sum(w - remainder, axis=2)
+    return function(utility, pt.logsumexp(logps, axis=1))
 
 
 def function(utility, logp):

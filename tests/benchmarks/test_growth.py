@@ -117,8 +117,8 @@ def test_ten_million_rows_become_a_mode_in_linear_time(book: Book, kind: str, tm
     growing = [x - run["least"] for x, run in zip(total, runs, strict=True)]
     book.exponent(f"{kind}, from {ROWS[1]:,} to {ROWS[2]:,} rows", ROWS[1:], growing[1:])
     peaks = [run["peak"] for run in runs]
-    each = ", ".join(map(megabytes, peaks))
-    book.budget(f"{kind}, file to mode: memory", peaks[-1], megabytes, at_most=8e9, peer=each)
+    peak_texts = ", ".join(map(megabytes, peaks))
+    book.budget(f"{kind}, file to mode: memory", peaks[-1], megabytes, at_most=8e9, peer=peak_texts)
     book.budget(
         f"{kind}: memory of reading, in that of what is read",
         runs[-1]["reading"] / runs[-1]["held"],

@@ -40,8 +40,8 @@ def test_a_size_that_kickscore_can_do(book: Book):
     def theirs():
         model = ks.BinaryModel(obs_type="logit")
         for name in pairs.items:
-            of_item = (table["x"] == name) | (table["y"] == name)
-            kernel = ks.kernel.Wiener(var=0.25, t0=years[of_item].min(), var_t0=1.0)
+            is_player = (table["x"] == name) | (table["y"] == name)
+            kernel = ks.kernel.Wiener(var=0.25, t0=years[is_player].min(), var_t0=1.0)
             model.add_item(name, kernel=kernel)
         for row, year in zip(table.itertuples(), years, strict=True):
             ends = (row.x, row.y) if row.won == "first" else (row.y, row.x)

@@ -55,9 +55,10 @@ def test_a_gradient_in_one_pass_beats_the_graph(
     for x, y in zip(ours(*given[:5]), graph(*given[:5]), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
     cost = book.race(lambda: ours(*given[:5]), 9, min, graph=lambda: graph(*given[:5]))
-    each = cost["ours"].per(N_CELLS).cpu * 1e9
+    per_cell = cost["ours"].per(N_CELLS).cpu * 1e9
     book.ratio(
-        f"gradient of {op.__name__}, {N_CELLS:,} cells of {N_JUDGES} judges: {each:.1f} ns a cell",
+        f"gradient of {op.__name__}, {N_CELLS:,} cells of {N_JUDGES} judges: "
+        f"{per_cell:.1f} ns a cell",
         cost["ours"], cost["graph"], "the graph", at_least=DEMANDS[op],
     )  # fmt: skip
 
@@ -98,8 +99,8 @@ def test_features_and_groups_at_most_double_the_gradient_each(book: Book, given,
     plain = gradients(DavidsonTotal(), given)
     ours = gradients(DavidsonTotal(within, tying), more)
     cost = book.race(lambda: ours(*more[:5]), 9, min, plain=lambda: plain(*given[:5]))
-    each = cost["ours"].per(N_CELLS).cpu * 1e9
+    per_cell = cost["ours"].per(N_CELLS).cpu * 1e9
     book.ratio(
-        f"gradient of DavidsonTotal with {what}, match by match: {each:.1f} ns a cell",
+        f"gradient of DavidsonTotal with {what}, match by match: {per_cell:.1f} ns a cell",
         cost["ours"], cost["plain"], "without them", at_least=AT_LEAST[what],
     )  # fmt: skip

@@ -29,14 +29,14 @@ def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
     return ["matches", str(file), *columns]
 
 
-def ratings(file: Path, n_rankers: int, n_items: int, each: int) -> list[str]:
+def ratings(file: Path, n_rankers: int, n_items: int, n_ratings: int) -> list[str]:
     """Write made-up ratings of one to five stars, and say how they are read."""
     rng = np.random.default_rng(1)
     worth = rng.normal(size=n_items)
-    ranker = np.repeat(np.arange(n_rankers), each)
+    ranker = np.repeat(np.arange(n_rankers), n_ratings)
     # other items for each place, so that none is rated twice
-    item = each * rng.integers(0, n_items // each, ranker.size) + np.tile(
-        np.arange(each), n_rankers
+    item = n_ratings * rng.integers(0, n_items // n_ratings, ranker.size) + np.tile(
+        np.arange(n_ratings), n_rankers
     )
     stars = np.clip(np.round(3 + 0.7 * worth[item] + rng.normal(size=item.size)), 1, 5)
     pd.DataFrame({"user": ranker, "film": item, "stars": stars.astype(int)}).to_csv(

@@ -152,8 +152,8 @@ def test_dates_are_aligned_with_coords_too():
     rankings = Rankings.from_orderings([["a", "b"], ["b", "a"]]).grouped({"day": dates})
     values = pd.Series([2, 1], index=dates)
     assert rankings.align(values, "day").tolist() == [1, 2]
-    of_results = xr.DataArray([2, 1], coords={"day": rankings.coords["day"][::-1]})
-    assert rankings.align(of_results, "day").tolist() == [1, 2]
+    result_days = xr.DataArray([2, 1], coords={"day": rankings.coords["day"][::-1]})
+    assert rankings.align(result_days, "day").tolist() == [1, 2]
 
 
 def test_what_cannot_be_aligned_is_refused(rankings, pairs):

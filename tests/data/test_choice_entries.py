@@ -294,10 +294,10 @@ def test_items_that_matter_are_above_the_threshold():
 
 
 def test_a_question_of_its_own_needs_no_best_or_worst():
-    own = places(*((7, "own", x, None, None) for x in "abc"), columns=COLUMNS)
-    own = pd.concat([LONG.assign(flag=None), own.assign(flag=[1, 0, 1])], ignore_index=True)
-    assert list(long(own, matters="flag")) == [*TASKS, [{"a", "c"}, "threshold", "b"]]
-    alone = own.iloc[7:]
+    flagged = places(*((7, "own", x, None, None) for x in "abc"), columns=COLUMNS)
+    flagged = pd.concat([LONG.assign(flag=None), flagged.assign(flag=[1, 0, 1])], ignore_index=True)
+    assert list(long(flagged, matters="flag")) == [*TASKS, [{"a", "c"}, "threshold", "b"]]
+    alone = flagged.iloc[7:]
     assert list(long(alone, best=None, worst=None, matters="flag")) == [
         [{"a", "c"}, "threshold", "b"]
     ]
@@ -423,9 +423,9 @@ def test_a_wide_table_of_choices_tells_the_same():
     names = {f"{mode}_{x}": f"{x}.{mode}" for mode in MODES for x in ("cost", "open")}
     renamed = WIDE_CHOICES.rename(columns=names)
     assert wide_choices(renamed, sep=".", features=["cost", "age"]) == long
-    each = wide_choices(respondent=None, choice=None)
-    assert list(each) == MADE
-    assert each.rankers.tolist() == [0, 1, 2]
+    anonymous = wide_choices(respondent=None, choice=None)
+    assert list(anonymous) == MADE
+    assert anonymous.rankers.tolist() == [0, 1, 2]
 
 
 def test_alternatives_may_be_ranked():

@@ -51,12 +51,14 @@ def test_rankings_are_those_of_each_ranker(in_order):
     for user, (mine, ranks, x) in zip(
         found.labels, zip(found.item, found.ranks, found.features, strict=True), strict=True
     ):
-        own = frame[frame["user"] == user].sort_values(["stars", "film"], ascending=[False, True])
-        assert mine[: len(own)].tolist() == own["film"].tolist()
-        assert x[: len(own), 0].tolist() == own["x"].tolist()
-        steps = own["stars"].rank(method="dense", ascending=False)
-        assert ranks.tolist() == steps.astype(int).tolist() + [0] * (5 - len(own))
-        assert not x[len(own) :].any()
+        ratings = frame[frame["user"] == user].sort_values(
+            ["stars", "film"], ascending=[False, True]
+        )
+        assert mine[: len(ratings)].tolist() == ratings["film"].tolist()
+        assert x[: len(ratings), 0].tolist() == ratings["x"].tolist()
+        steps = ratings["stars"].rank(method="dense", ascending=False)
+        assert ranks.tolist() == steps.astype(int).tolist() + [0] * (5 - len(ratings))
+        assert not x[len(ratings) :].any()
     sizes = [[(r == b).sum() for b in range(1, 4)] for r in found.ranks]
     np.testing.assert_array_equal(block_sizes(found.ranks), sizes)
 

@@ -449,8 +449,8 @@ def test_movielens_net_counts_are_centred_ratings(data_dir):
     names = ["user", "movie", "rating", "time"]
     ratings = pd.read_csv(data_dir / "ml-100k" / "u.data", sep="\t", names=names)
     counts = PairCounts.from_ratings(ratings, ranker="user", item="movie", rating="rating")
-    of_user = ratings.groupby("user")["rating"]
-    net = of_user.transform("size") * ratings["rating"] - of_user.transform("sum")
+    by_user = ratings.groupby("user")["rating"]
+    net = by_user.transform("size") * ratings["rating"] - by_user.transform("sum")
     row = counts.rankers.get_indexer(ratings["user"])
     column = counts.items.get_indexer(ratings["movie"])
     np.testing.assert_array_equal(counts.net()[row, column], net)

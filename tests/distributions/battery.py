@@ -61,7 +61,7 @@ class Property(NamedTuple):
 PROPERTIES: list[Property] = []
 
 
-def of_cases(
+def property_of(
     applies: Callable[[Case], Any] = bool, *, draws: bool = False, reshapes: bool = False
 ) -> Any:
     """Make a property of a function: of which cases, whether it draws or has other shapes."""
@@ -76,20 +76,20 @@ def of_cases(
 def battery(cases: Sequence[Case]) -> dict[str, Callable[..., None]]:
     """Tests of these cases, backend by backend, for the namespace of a test file."""
     tests = {}
-    for each in PROPERTIES:
+    for prop in PROPERTIES:
         params = [
             pytest.param(
                 case,
                 mode,
                 id=f"{case.name}-{mode}",
-                marks=[pytest.mark.slow] if each.is_slow(case, mode) else [],
+                marks=[pytest.mark.slow] if prop.is_slow(case, mode) else [],
             )
             for mode in WITH_NUMBA
             for case in cases
-            if mode in case.backends and each.applies(case)
+            if mode in case.backends and prop.applies(case)
         ]
         # a function of its own, because marks stay on it
-        test = each.test
+        test = prop.test
         copy = FunctionType(test.__code__, test.__globals__, test.__name__, test.__defaults__)
         if params:
             tests[test.__name__] = pytest.mark.parametrize(("case", "mode"), params)(copy)
@@ -180,19 +180,19 @@ def key(value):
 # Values
 
 
-@of_cases()
+@property_of()
 def test_log_probabilities_are_those_of_the_oracle(case, mode):
     logp, *_ = evaluate(case, mode, case.values)
     np.testing.assert_allclose(logp, case.exact(case.values), atol=TOLERANCE)
 
 
-@of_cases()
+@property_of()
 def test_the_support_sums_to_one(case, mode):
     logp, *_ = evaluate(case, mode, case.support)
     assert np.exp(logp).sum() == pytest.approx(1.0, abs=TOLERANCE)
 
 
-@of_cases(draws=True)
+@property_of(draws=True)
 def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
     draw = compiled_draw(case.dist, types(case, N_DRAWS), mode)
     draws = np.asarray(draw(*rows(case, N_DRAWS)))
@@ -212,7 +212,7 @@ def test_draws_have_the_frequencies_of_their_probabilities(case, mode):
     assert chisquare(observed, expected * N_DRAWS / expected.sum()).pvalue > FALSE_ALARM
 
 
-@of_cases(draws=True)
+@property_of(draws=True)
 def test_the_frequencies_would_tell_another_utility(case, mode):
     item = min(2, case.utility.size - 1)
     other = case.utility + np.where(np.arange(case.utility.size) == item, 0.5, 0.0)
@@ -223,7 +223,7 @@ def test_the_frequencies_would_tell_another_utility(case, mode):
     assert ((count - expected) ** 2 / expected).sum() > 100 + 2 * len(values)
 
 
-@of_cases()
+@property_of()
 def test_an_impossible_value_has_probability_zero(case, mode):
     values = np.array([*case.bad_values.values(), case.support[0]])
     logp, slope, *_ = evaluate(case, mode, values)
@@ -233,14 +233,14 @@ def test_an_impossible_value_has_probability_zero(case, mode):
     assert np.isfinite(slope).all()
 
 
-@of_cases(has_bad_parameters)
+@property_of(has_bad_parameters)
 def test_a_parameter_out_of_its_range_gives_minus_infinity(case, mode):
     for _, changed in case.bad_parameters.values():
         logp, *_ = evaluate(case, mode, case.support[:1], **changed)
         np.testing.assert_array_equal(logp, [-np.inf])
 
 
-@of_cases(has_bad_parameters)
+@property_of(has_bad_parameters)
 def test_a_parameter_out_of_its_range_names_its_condition(case, mode):
     if mode != "FAST_COMPILE":
         return  # PyTensor's own checks
@@ -256,7 +256,7 @@ def test_a_parameter_out_of_its_range_names_its_condition(case, mode):
 # Masks, padding, batches
 
 
-@of_cases(has_masked_slots, reshapes=True)
+@property_of(has_masked_slots, reshapes=True)
 def test_masking_slots_is_removing_them(case, mode):
     bare = case.on_slots(case.where)
     masked, slope, *_ = evaluate(case, mode, case.values)
@@ -266,7 +266,7 @@ def test_masking_slots_is_removing_them(case, mode):
     np.testing.assert_array_equal(slope[:, ~case.where], 0.0)
 
 
-@of_cases(has_masked_slots)
+@property_of(has_masked_slots)
 def test_what_stands_in_a_masked_slot_does_not_matter(case, mode):
     logp, slope, *_ = evaluate(case, mode, case.support[:3])
     for filler in (0.0, 1e6, -1e6, np.nan, np.inf):
@@ -276,7 +276,7 @@ def test_what_stands_in_a_masked_slot_does_not_matter(case, mode):
         np.testing.assert_allclose(filled_slope, slope, atol=TOLERANCE, err_msg=str(filler))
 
 
-@of_cases(has_a_mask, reshapes=True)
+@property_of(has_a_mask, reshapes=True)
 def test_the_width_of_the_padding_does_not_matter(case, mode):
     n = case.utility.size
     logp, slope, *_ = evaluate(case, mode, case.support[:3])
@@ -287,7 +287,7 @@ def test_the_width_of_the_padding_does_not_matter(case, mode):
     np.testing.assert_allclose(padded_slope, np.pad(slope, ((0, 0), (0, 5))), atol=1e-11)
 
 
-@of_cases(has_a_mask)
+@property_of(has_a_mask)
 def test_a_ranking_of_nothing_is_certain_and_has_no_gradient(case, mode):
     n = case.utility.size
     slots = set(case.parameters) - set(case.real_parameters)
@@ -298,7 +298,7 @@ def test_a_ranking_of_nothing_is_certain_and_has_no_gradient(case, mode):
     np.testing.assert_array_equal(slope, np.zeros((2, n)))
 
 
-@of_cases(lambda case: case.name in {*FORMS, *RICHEST}, reshapes=True)
+@property_of(lambda case: case.name in {*FORMS, *RICHEST}, reshapes=True)
 def test_any_leading_axes_are_a_batch_and_broadcast(case, mode):
     # no axis, three, and one utility and one parameter for four values; the other tests have one
     shapes = [((), (), ()), ((2, 1, 3), (2, 1, 3), (2, 1, 3)), ((), (4,), ())]
@@ -327,7 +327,7 @@ def known(x, batch, core=None):
 # Symmetries and extremes
 
 
-@of_cases()
+@property_of()
 def test_a_shift_of_all_utilities_changes_nothing(case, mode):
     logp, slope, *_ = evaluate(case, mode, case.values)
     shifted, *_ = evaluate(case, mode, case.values, utility=case.utility + 37.5)
@@ -335,7 +335,7 @@ def test_a_shift_of_all_utilities_changes_nothing(case, mode):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=TOLERANCE)
 
 
-@of_cases()
+@property_of()
 def test_the_order_of_the_slots_does_not_matter(case, mode):
     order = np.roll(np.arange(case.utility.size), 1)
     other = case.relabelled(order)
@@ -345,7 +345,7 @@ def test_the_order_of_the_slots_does_not_matter(case, mode):
     np.testing.assert_allclose(permuted, slope[:, order], atol=TOLERANCE)
 
 
-@of_cases()
+@property_of()
 def test_utilities_of_plus_and_minus_1000_stay_finite(case, mode):
     n, x = case.utility.size, case.largest
     for utility in (np.resize([x, -x], n), np.resize([-x, 0.0, x], n)):
@@ -355,7 +355,7 @@ def test_utilities_of_plus_and_minus_1000_stay_finite(case, mode):
         assert np.isfinite(slope).all()
 
 
-@of_cases()
+@property_of()
 def test_the_gradients_are_those_of_finite_differences_of_the_oracle(case, mode):
     _, *slopes = evaluate(case, mode, case.values)
     real = {"utility": case.utility} | case.real_parameters

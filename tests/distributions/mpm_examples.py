@@ -63,13 +63,15 @@ def tables_by_loop(counts, values, dims):
             inside = np.flatnonzero(counts.problem_idx == p)
             at = {by: group.idx[n] for by, group in counts.groups.items()}
             at |= {"ranker": n, "problem": p}
-            own = {
+            parameters = {
                 name: np.array([
                     x[tuple({**at, "item": i}[d] for d in dims[name])] for i in inside
                 ])
                 for name, x in values.items()
             }  # fmt: skip
-            theta, variance = own.get("adherence", [1.0])[0], own.get("variance")
+            theta, variance = parameters.get("adherence", [1.0])[0], parameters.get("variance")
             table = whole[np.ix_(inside, inside)]
-            exact[n] += table_logp(table, own["score"], theta, variance) if table.any() else 0.0
+            exact[n] += (
+                table_logp(table, parameters["score"], theta, variance) if table.any() else 0.0
+            )
     return exact

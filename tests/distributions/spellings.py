@@ -28,7 +28,7 @@ class Parameter(NamedTuple):
     exact: Callable[[xr.DataArray], Any]  # log-probabilities, or their sum
     coords: Mapping[str, Any]  # of the data
     constants: bool = True  # whether labelled constants are aligned
-    said: str = ""  # the option for its dims
+    dims_option: str = ""
     kind: str = "real"  # or "order", "weights" or "above one"
 
 
@@ -41,7 +41,7 @@ class Cell(NamedTuple):
     spell: Callable[[xr.DataArray], Any]  # what is given, in the model
     expected: str  # equal, refused, or either
     reversed_coords: tuple[str, ...] = ()  # of the model
-    said: tuple[str, ...] | None = None
+    dims: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -124,17 +124,17 @@ def cells_of(parameter: Parameter) -> Iterator[Cell]:
                 f"table {order}", lambda x, o=order: as_table(shuffled(x.transpose(*o))), constant
             )
             yield cell(f"DataArray {order}", lambda x, o=order: shuffled(x.transpose(*o)), constant)
-            if parameter.said:
+            if parameter.dims_option:
                 yield cell(
-                    f"said {order}", lambda x, o=order: x.transpose(*o).values, said=order
+                    f"stated {order}", lambda x, o=order: x.transpose(*o).values, dims=order
                 )  # fmt: skip
         for axis in along:
             # numbers under another name may be those of components as well
-            told = not (in_mixture and axis in ("stage", "size"))
+            labelled = not (in_mixture and axis in ("stage", "size"))
             yield cell(
                 f"{axis} by another name",
                 lambda x, a=axis: by_another_name(x, a),
-                "equal" if told else "either",
+                "equal" if labelled else "either",
             )
             if axis in ("stage", "size") or not (in_mixture or axis == "ranking"):
                 yield cell(
@@ -174,7 +174,7 @@ def check(cell: Cell) -> None:
     }
     with pm.Model(coords=coords) as model:
         try:
-            options = {parameter.said: cell.said} if cell.said else {}
+            options = {parameter.dims_option: cell.dims} if cell.dims else {}
             y = parameter.build(cell.spell(labelled), **options)
         except (ValueError, TypeError) as error:
             message = str(error)

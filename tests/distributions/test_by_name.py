@@ -369,14 +369,14 @@ def test_components_in_a_list_must_have_the_labels_that_the_weights_have_in_thei
     coords = TWO.coords | {"kind": ["p", "q"], "one": ["p"], "other": ["q"]}
     with pm.Model(coords=coords) as model:
         weights = pm.Data("weights", [0.2, 0.8], dims="kind")
-        of_one = br.PlackettLuce.dist(pm.Data("u", U[:1], dims=("one", "item")))
-        of_other = br.PlackettLuce.dist(pm.Data("v", U[1:], dims=("other", "item")))
-        y = br.Mixture("y", weights, [of_one, of_other], observed=TWO)
+        first = br.PlackettLuce.dist(pm.Data("u", U[:1], dims=("one", "item")))
+        second = br.PlackettLuce.dist(pm.Data("v", U[1:], dims=("other", "item")))
+        y = br.Mixture("y", weights, [first, second], observed=TWO)
         with pytest.raises(
             ValueError, match=r"weights of 'z' have the labels 'p' where a component"
         ):
-            br.Mixture("z", weights, [of_other, of_one], observed=TWO)
+            br.Mixture("z", weights, [second, first], observed=TWO)
     rows = list(zip(TWO.item, TWO.ranks, strict=True))
-    each = [[sum_over_orderings(u[item], ranks) for u in U] for item, ranks in rows]
-    exact = [np.log(np.exp(logp) @ [0.2, 0.8]) for logp in each]
+    logps = [[sum_over_orderings(u[item], ranks) for u in U] for item, ranks in rows]
+    exact = [np.log(np.exp(logp) @ [0.2, 0.8]) for logp in logps]
     np.testing.assert_allclose(model.logp(vars=y, sum=False)[0].eval(), exact, atol=1e-12)

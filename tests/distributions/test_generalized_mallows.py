@@ -29,11 +29,11 @@ def model_of(consensus, rankings=R, n_stages=3):
 
 
 def summed(alpha, ranks=RANKS, weight=R.weight):
-    each = [
+    logps = [
         sum(w * staged_logp(x, rho, alpha) for x, w in zip(ranks, weight, strict=True))
         for rho in every_ranking(ranks.shape[1])
     ]
-    return logsumexp(each) - np.log(len(each))
+    return logsumexp(logps) - np.log(len(logps))
 
 
 def test_observed_rankings_have_the_log_probabilities_of_the_definition():
@@ -92,8 +92,8 @@ def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_pr
     place = br.sample_consensus(data, model=model, random_seed=1)["place_probability"]
     pointwise = br.consensus_log_likelihood(data, model=model)["log_likelihood"]["y"]
     for draw, alpha in enumerate((ALPHA, ALPHA / 2)):
-        each = [R.weight @ [staged_logp(x, rho, alpha) for x in RANKS] for rho in every]
-        share = np.exp(each - logsumexp(each))
+        logps = [R.weight @ [staged_logp(x, rho, alpha) for x in RANKS] for rho in every]
+        share = np.exp(logps - logsumexp(logps))
         exact = [[share @ (every[:, i] == r) for r in range(1, 5)] for i in range(4)]
         np.testing.assert_allclose(place[0, draw], exact, atol=1e-12)
         for m in range(4):
@@ -116,17 +116,17 @@ def kinds_of(alpha, rankings=R, sizes=None):
     return model
 
 
-def of_kinds(orders, alpha):
+def mixture_logp(orders, alpha):
     """Log-probability of every ranking if its component is not known."""
-    each = [[staged_logp(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
-    return R.weight * logsumexp(np.log(WEIGHTS) + each, axis=1)
+    logps = [[staged_logp(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
+    return R.weight * logsumexp(np.log(WEIGHTS) + logps, axis=1)
 
 
 @for_each("alpha", [BY_KIND, BY_KIND[0]])
 def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_own(alpha):
     model, orders = kinds_of(alpha), np.array([RHO, [4, 3, 1, 2]])
     found = model.compile_logp(vars=model["y"], sum=False)({"consensus": orders})[0]
-    exact = of_kinds(orders, np.broadcast_to(alpha, (2, 2)))
+    exact = mixture_logp(orders, np.broadcast_to(alpha, (2, 2)))
     np.testing.assert_allclose(found, exact, atol=1e-11)
     drawn = pm.draw(model["y"], random_seed=1)
     np.testing.assert_array_equal(np.sort(drawn, axis=1), np.sort(R.ranks, axis=1))
@@ -135,9 +135,9 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
 def test_the_orders_of_kinds_are_found():
     best = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=kinds_of(BY_KIND))
     every = every_ranking(4)
-    each = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
-    each += np.log(WEIGHTS)[:, None, None]
-    both = np.logaddexp(each[0][:, None], each[1][None]) @ R.weight
+    logps = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
+    logps += np.log(WEIGHTS)[:, None, None]
+    both = np.logaddexp(logps[0][:, None], logps[1][None]) @ R.weight
     assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)
 
 

@@ -78,8 +78,8 @@ def test_observed_rankings_have_the_log_probabilities_of_the_definition(distance
         model = model_of(CONSENSUS, distance, dims)
         logp = model.compile_logp(vars=model["y"], sum=False)
         (found,) = logp({"alpha": np.array(alpha)})
-        of_each = alpha if dims is None else alpha[R.ranker_idx]
-        np.testing.assert_allclose(found, R.weight * exact(of_each, distance), atol=1e-12)
+        row_alpha = alpha if dims is None else alpha[R.ranker_idx]
+        np.testing.assert_allclose(found, R.weight * exact(row_alpha, distance), atol=1e-12)
 
 
 @for_each("distance", DISTANCES)
@@ -89,8 +89,8 @@ def test_the_consensus_is_summed_out_of_observed_rankings(distance):
         logp = model.compile_logp()
 
         def of(alpha, dims=dims, distance=distance):
-            of_each = alpha if dims is None else alpha[R.ranker_idx]
-            return log_sum_over_consensus(RANKS.tolist(), of_each, distance, R.weight)
+            row_alpha = alpha if dims is None else alpha[R.ranker_idx]
+            return log_sum_over_consensus(RANKS.tolist(), row_alpha, distance, R.weight)
 
         at = np.array(alpha)
         assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
@@ -173,10 +173,10 @@ def test_partial_rankings_are_worth_all_that_complete_them(distance):
     for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
         model = model_of(CONSENSUS, distance, dims, rankings=SOME)
         (found,) = model.compile_logp(vars=model["y"], sum=False)({"alpha": np.array(alpha)})
-        of_each = np.broadcast_to(alpha if dims is None else alpha[SOME.ranker_idx], 4)
+        row_alpha = np.broadcast_to(alpha if dims is None else alpha[SOME.ranker_idx], 4)
         expected = [
             log_probability(y, CONSENSUS, a, distance)
-            for y, a in zip(by_item(SOME), of_each, strict=True)
+            for y, a in zip(by_item(SOME), row_alpha, strict=True)
         ]
         np.testing.assert_allclose(found, SOME.weight * expected, atol=1e-12)
 
@@ -207,16 +207,16 @@ def test_ties_are_summed_with_the_consensus_under_kendalls_distance():
         logp, slope = model.compile_logp(), model.compile_dlogp()
 
         def of(alpha, dims=dims):
-            of_each = alpha if dims is None else alpha[tied.ranker_idx]
-            return log_sum_over_consensus(by_item(tied), of_each, "kendall", tied.weight)
+            row_alpha = alpha if dims is None else alpha[tied.ranker_idx]
+            return log_sum_over_consensus(by_item(tied), row_alpha, "kendall", tied.weight)
 
         at = np.array(alpha)
         assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
         numeric = gradient(lambda x: of(x if x.size > 1 else x[0]), np.atleast_1d(at))
         np.testing.assert_allclose(slope({"alpha": at}), numeric, atol=1e-7)
         br.set_observed("y", tied.subset([1, 2]), model=model)
-        of_each = alpha if dims is None else alpha[tied.ranker_idx[1:]]
-        expected = log_sum_over_consensus(by_item(tied)[1:], of_each, "kendall", tied.weight[1:])
+        row_alpha = alpha if dims is None else alpha[tied.ranker_idx[1:]]
+        expected = log_sum_over_consensus(by_item(tied)[1:], row_alpha, "kendall", tied.weight[1:])
         assert float(logp({"alpha": at})) == pytest.approx(expected, abs=1e-10)
 
 
@@ -272,9 +272,9 @@ def test_new_rankings_take_the_place_of_observed_ones(consensus):
     for new in (fewer, fewer.reindex({"item": fewer.items[[2, 0, 3, 1]]})):
         br.set_observed("y", new, model=model)
         kept = [0, 3, 4]
-        of_each = alpha[R.ranker_idx][kept]
+        row_alpha = alpha[R.ranker_idx][kept]
         expected = (
-            log_sum_over_consensus(RANKS[kept].tolist(), of_each, "footrule", R.weight[kept])
+            log_sum_over_consensus(RANKS[kept].tolist(), row_alpha, "footrule", R.weight[kept])
             if consensus is None
             else (R.weight * exact(alpha[R.ranker_idx], "footrule"))[kept].sum()
         )
@@ -302,8 +302,8 @@ def test_frozen_data_give_the_same(consensus):
 def test_of_one_concentration_the_sum_is_not_taken_at_every_evaluation():
     for dims, is_taken in ((None, False), ("ranker", True)):
         model = model_of(None, dims=dims)
-        for each in (model, freeze_dims_and_data(model)):
-            function = each.compile_dlogp()
+        for variant in (model, freeze_dims_and_data(model)):
+            function = variant.compile_dlogp()
             ops = {type(node.op) for node in function.f.maker.fgraph.toposort()}
             assert (LogSumOverOrders in ops) == is_taken
 

@@ -39,8 +39,8 @@ def by_quadrature(rankings, distance, mean, sd):
     f = joint_logp(*ranks.shape, distance)
     alpha = mean + sd * np.arange(-6.3, 7.1, 0.7)
     alpha = alpha[alpha > 0]
-    each = np.array([float(f(np.array(a), ranks)) - 0.001 * a for a in alpha])
-    weight = np.exp(each - each.max())
+    logps = np.array([float(f(np.array(a), ranks)) - 0.001 * a for a in alpha])
+    weight = np.exp(logps - logps.max())
     weight /= weight.sum()
     assert max(weight[0], weight[-1]) < 1e-6
     found = weight @ alpha

@@ -34,11 +34,11 @@ UTILITY = np.array([[0.3, 1.0, -0.5, 0.0, 0.8], [-1.0, 2.0, 0.1, 0.4, -0.6]])  #
 SCALE = np.array([[1.0, 0.5, 0.0], [2.0, 1.5, 0.3]])
 
 
-def of_rows(data, logp):
+def row_logps(data, logp):
     """Log-probability of each ranking from its items, ranks and ranker, times its weight."""
     rows = zip(data.item, data.ranks, data.ranker_idx, strict=True)
-    each = [logp(item[ranks > 0], ranks[ranks > 0], ranker) for item, ranks, ranker in rows]
-    return data.weight * each
+    logps = [logp(item[ranks > 0], ranks[ranks > 0], ranker) for item, ranks, ranker in rows]
+    return data.weight * logps
 
 
 # The three likelihoods of a pair
@@ -51,12 +51,12 @@ def summed_over_orders(utility):
     order = np.pad(middle, ((0, 0), (1, 1)), constant_values=((0, 0), (0, k - 1)))
     w = utility[order]
     remainder = np.logaddexp.accumulate(w[:, ::-1], axis=1)[:, ::-1]
-    each = (w - remainder).sum(axis=1)
-    logp = logsumexp(each)
+    logps = (w - remainder).sum(axis=1)
+    logp = logsumexp(logps)
     # an item has e^w / remainder in every choice up to its own
     chosen = 1 - np.exp(w + np.logaddexp.accumulate(-remainder, axis=1))
     slope = np.zeros(k)
-    np.add.at(slope, order, chosen * np.exp(each - logp)[:, None])
+    np.add.at(slope, order, chosen * np.exp(logps - logp)[:, None])
     return logp, slope
 
 
@@ -96,7 +96,7 @@ def test_observed_choices_have_the_log_probability_of_each_task_by_person(method
     oracle = ORACLES[method]
 
     def exact(tasks):
-        return of_rows(tasks, lambda item, ranks, who: oracle(UTILITY[who][item], ranks))
+        return row_logps(tasks, lambda item, ranks, who: oracle(UTILITY[who][item], ranks))
 
     np.testing.assert_allclose(logp({"u": UTILITY})[0], exact(TASKS), atol=1e-12)
     best, worst = (drawn == 1).sum(axis=2), (drawn == TASKS.ranks.max(axis=1)[:, None]).sum(axis=2)
@@ -203,10 +203,10 @@ def test_observed_lists_have_scales_by_stage_and_person():
     )
     logp = model.compile_logp(vars=y, sum=False)
     at = {"u": UTILITY, "scale": SCALE.T}
-    np.testing.assert_allclose(logp(at)[0], of_rows(LISTS, staged), atol=1e-12)
+    np.testing.assert_allclose(logp(at)[0], row_logps(LISTS, staged), atol=1e-12)
     some = LISTS.subset([2, 1])
     br.set_observed("y", some, model=model)
-    np.testing.assert_allclose(logp(at)[0], of_rows(some, staged), atol=1e-12)
+    np.testing.assert_allclose(logp(at)[0], row_logps(some, staged), atol=1e-12)
 
 
 def test_equal_scales_are_plackett_luce_and_missing_ones_are_random():
@@ -279,6 +279,6 @@ def test_components_of_mixtures_have_the_log_probabilities_of_the_families(name)
     def mixed(item, ranks, who):
         return logsumexp([np.log(w) + oracle(item, ranks, g) for g, w in enumerate([0.3, 0.7])])
 
-    np.testing.assert_allclose(found, of_rows(data, mixed), atol=1e-12)
+    np.testing.assert_allclose(found, row_logps(data, mixed), atol=1e-12)
     drawn = pm.draw(y, 20, random_seed=1)
     np.testing.assert_array_equal(np.sort(drawn), np.broadcast_to(np.sort(data.ranks), drawn.shape))

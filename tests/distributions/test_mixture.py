@@ -44,17 +44,17 @@ UTILITY = np.random.default_rng(3).normal(size=(2, ITEMS))
 WEIGHTS = np.array([0.3, 0.7])
 
 
-def of_each(logp, utility=UTILITY, rankings=BY_RANKER):
+def row_logps(logp, utility=UTILITY, rankings=BY_RANKER):
     """Log-probability of every ranking under every component, (n_rankings, n_components)."""
     return np.stack([each_ranking(logp, u, rankings) for u in utility], axis=1)
 
 
 def exact_logp(unit, weights=WEIGHTS, utility=UTILITY, rankings=BY_RANKER, logp=weak_order_logp):
     """Log-probability of every unit, from the definition."""
-    each = of_each(logp, utility, rankings)
+    logps = row_logps(logp, utility, rankings)
     if unit == "ranker":
-        each = pd.DataFrame(each).groupby(rankings.ranker_idx).sum().to_numpy()
-    return logsumexp(np.log(weights) + each, axis=1)
+        logps = pd.DataFrame(logps).groupby(rankings.ranker_idx).sum().to_numpy()
+    return logsumexp(np.log(weights) + logps, axis=1)
 
 
 def model_of(unit="ranking", rankings=BY_RANKER, family=br.PlackettLuce.dist, prior=pm.Flat):
@@ -139,8 +139,8 @@ def test_components_may_be_of_pmop_and_of_several_variables():
 
         return of
 
-    each = np.stack([of_each(logp(g))[:, g] for g in range(2)], axis=1)
-    exact = logsumexp(np.log(WEIGHTS) + each, axis=1)
+    logps = np.stack([row_logps(logp(g))[:, g] for g in range(2)], axis=1)
+    exact = logsumexp(np.log(WEIGHTS) + logps, axis=1)
     found = model_of(family=partition(False)).compile_logp(sum=False)(at(UTILITY))[-1]
     np.testing.assert_allclose(found, exact, atol=1e-8)
 
@@ -148,8 +148,8 @@ def test_components_may_be_of_pmop_and_of_several_variables():
         return [br.PlackettLuce.dist(utility[0]), partition(True)(utility[1])]
 
     given = [
-        of_each(weak_order_logp)[:, 0],
-        of_each(lambda u, r: partition_logp(u, r, "geometric", given_sizes=True))[:, 1],
+        row_logps(weak_order_logp)[:, 0],
+        row_logps(lambda u, r: partition_logp(u, r, "geometric", given_sizes=True))[:, 1],
     ]
     exact = logsumexp(np.log(WEIGHTS) + np.stack(given, axis=1), axis=1)
     found = model_of(family=both).compile_logp(sum=False)(at(UTILITY))[-1]
@@ -184,8 +184,8 @@ def test_components_may_be_of_mallows_with_an_order_for_each_component():
         np.testing.assert_allclose(found, exact, atol=1e-11)
     y = mallows("kendall", unit="ranker")["y"]
     drawn = pm.draw(y, random_seed=1)
-    of_bob = BY_RANKER.ranks[[1, 2, 5]]
-    np.testing.assert_array_equal(np.sort(drawn[1], axis=1), np.sort(of_bob, axis=1))
+    bobs_ranks = BY_RANKER.ranks[[1, 2, 5]]
+    np.testing.assert_array_equal(np.sort(drawn[1], axis=1), np.sort(bobs_ranks, axis=1))
 
 
 # Weights
@@ -196,7 +196,7 @@ def test_a_component_without_weight_counts_nothing_and_its_gradient_is_a_number(
         utility = pm.Flat("utility", shape=(2, ITEMS))
         br.Mixture("y", [0.0, 1.0], br.PlackettLuce.dist(utility), observed=BY_RANKER)
     found = model.compile_logp(sum=False)(at(UTILITY))[-1]
-    np.testing.assert_allclose(found, of_each(weak_order_logp)[:, 1], atol=1e-9)
+    np.testing.assert_allclose(found, row_logps(weak_order_logp)[:, 1], atol=1e-9)
     slope = model.compile_dlogp()(at(UTILITY)).reshape(2, ITEMS)
     assert (slope[0] == 0).all()
     assert np.isfinite(slope[1]).all()
@@ -217,7 +217,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
     values = np.array([[[one, other]] for one in orders for other in orders])
     found = np.array([logp(x)[0] for x in values])
     # of every value, both rankings and both components
-    each = np.array(
+    logps = np.array(
         [
             [
                 [partition_logp(u[TWICE.item[t]], v[0, t], "mean") for u in OF_THREE]
@@ -227,7 +227,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
         ]
     )
     np.testing.assert_allclose(
-        found, logsumexp(np.log(WEIGHTS) + each.sum(axis=1), axis=1), atol=1e-9
+        found, logsumexp(np.log(WEIGHTS) + logps.sum(axis=1), axis=1), atol=1e-9
     )
     assert np.exp(found).sum() == pytest.approx(1, abs=1e-10)
 
@@ -241,7 +241,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
     outcomes = np.array([places[row.tobytes()] for row in drawn])
     assert frequency_p_value(outcomes, np.exp(found)) > 1e-6
     # two rankings, each of a component of its own, would be drawn with other probabilities
-    apart = logsumexp(np.log(WEIGHTS) + each, axis=2).sum(axis=1)
+    apart = logsumexp(np.log(WEIGHTS) + logps, axis=2).sum(axis=1)
     assert frequency_p_value(outcomes, np.exp(apart)) < 1e-6
 
 
@@ -304,7 +304,7 @@ def test_what_makes_no_mixture_raises():
         def mixture(weights=WEIGHTS, components=component, **options):
             return br.Mixture("y", weights, components, **({"observed": BY_RANKER} | options))
 
-        for said, error, arguments in [
+        for message, error, arguments in [
             ("`unit` is 'judge'; it is one of", ValueError, {"unit": "judge"}),
             (
                 r"`weights` of 'y' have shape \(3,\); .* they are one per component, shape \(2,\)",
@@ -335,5 +335,5 @@ def test_what_makes_no_mixture_raises():
             ),
             ("expand", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
         ]:
-            with pytest.raises(error, match=said):
+            with pytest.raises(error, match=message):
                 mixture(**arguments)

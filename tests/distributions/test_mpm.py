@@ -107,7 +107,7 @@ def test_a_negative_total_is_refused():
 @pytest.mark.parametrize("variance", [0.7, [0.7], np.full((2, 1), 0.7)])
 def test_one_variance_is_that_of_all_items(variance):
     counts, score = np.array([[0, 2, 1], [1, 0, 3], [0, 0, 0]]), [0.0, 1.0, 0.5]
-    each = pm.logp(br.MPM.dist(score, variance=np.full(3, 0.7)), counts).eval()
+    expected = pm.logp(br.MPM.dist(score, variance=np.full(3, 0.7)), counts).eval()
     y = br.MPM.dist(score, variance=variance, total=7)
-    np.testing.assert_allclose(pm.logp(y, counts).eval(), each, rtol=1e-12)
+    np.testing.assert_allclose(pm.logp(y, counts).eval(), expected, rtol=1e-12)
     assert (pm.draw(y, random_seed=1).sum(axis=(-2, -1)) == 7).all()

@@ -214,8 +214,8 @@ def test_new_counts_have_the_rankers_of_labelled_parameters():
     with pm.Model(coords=counts.coords | {"judge": ["y", "x"]}) as model:
         score = pm.Data("score", [0.0, 1.0], dims="item")
         other = pm.Data("other", [0.5, 2.0], dims="judge")
-        own = pm.Data("own", [2.0, 0.5], dims="ranker")
-        for name, adherence in (("constant", constant), ("other", other), ("own", own)):
+        labelled = pm.Data("own", [2.0, 0.5], dims="ranker")
+        for name, adherence in (("constant", constant), ("other", other), ("own", labelled)):
             br.MPM(f"y_{name}", score, adherence=adherence, observed=counts)
     for name in ("constant", "other"):
         message = rf"^'y_{name}' has parameters indexed by ranker, and the new counts have oth"

@@ -154,9 +154,9 @@ def featured(family, pairs, *, slope_by=(), judged=True):
     deviation = np.linspace(-0.8, 0.9, len(pairs.seen("kind").labels))
     coords = pairs.coords | {"kind_item": pairs.seen("kind").labels}
     with pm.Model(coords=coords) as model:
-        own = {x: pm.Data(x, JUDGES[x], dims="judge") for x in JUDGES} if judged else {}
+        adherences = {x: pm.Data(x, JUDGES[x], dims="judge") for x in JUDGES} if judged else {}
         FAMILIES[family].distribution(
-            "y", pm.Data("utility", UTILITY, dims="item"), observed=pairs, **own,
+            "y", pm.Data("utility", UTILITY, dims="item"), observed=pairs, **adherences,
             slope=pm.Data("slope", slope, dims=(*slope_by, "feature")),
             deviation=pm.Data("deviation", deviation, dims="kind_item"),
             **FAMILIES[family].parameter,
@@ -165,8 +165,8 @@ def featured(family, pairs, *, slope_by=(), judged=True):
     gap = UTILITY[pairs.first] - UTILITY[pairs.second]
     gap = gap + deviation[seen.first] - deviation[seen.second]
     adherence, effect = (JUDGES[x][judge] for x in JUDGES) if judged else (1.0, 0.0)
-    each = slope[tuple(pairs.group_idx(by) for by in slope_by)] if slope_by else slope
-    lead = adherence * gap + effect + (each * pairs.features).sum(axis=1)
+    slopes = slope[tuple(pairs.group_idx(by) for by in slope_by)] if slope_by else slope
+    lead = adherence * gap + effect + (slopes * pairs.features).sum(axis=1)
     return model, FAMILIES[family].logp(pairs.counts[:, : FAMILIES[family].n_outcomes], lead)
 
 
@@ -217,22 +217,22 @@ TIE_EFFECTS = {
 }
 
 
-def tied(family, pairs, chosen, **own):
+def tied(family, pairs, chosen, **parameters):
     """A model whose ties depend on items or groups, and the parameter of ties of every pair."""
     with pm.Model(coords=pairs.coords) as model:
         effects = [pm.Data("by_" + "_".join(dims), TIE_EFFECTS[dims], dims=dims) for dims in chosen]
         FAMILIES[family].distribution(
             "y", pm.Data("utility", UTILITY, dims="item"), observed=pairs, tie_effect=effects,
-            **FAMILIES[family].parameter, **own,
+            **FAMILIES[family].parameter, **parameters,
         )  # fmt: skip
     s = np.zeros(pairs.n_pairs)
     for dims in chosen:
         x = TIE_EFFECTS[dims]
-        here = tuple(pairs.group_idx(dim) for dim in dims if dim != "item")
+        groups = tuple(pairs.group_idx(dim) for dim in dims if dim != "item")
         if dims[-1] == "item":
-            s += x[(*here, pairs.first)] + x[(*here, pairs.second)]
+            s += x[(*groups, pairs.first)] + x[(*groups, pairs.second)]
         else:
-            s += x[here]
+            s += x[groups]
     least = 1.0 if family == "RaoKupper" else 0.0
     return model, least + (FAMILIES[family].tie - least) * np.exp(s)
 
@@ -299,9 +299,11 @@ def test_deviations_and_slopes_are_read_by_their_labels():
     seen = pairs.seen("kind")
     deviation = np.linspace(-0.8, 0.9, len(seen.labels))
     slope = pd.DataFrame({"bold": [0.4, -0.7], "length": [0.1, 1.2]}, index=["v", "u"])
-    each = slope.loc[["u", "v"], ["length", "bold"]].to_numpy()[pairs.judge_idx]
+    row_slope = slope.loc[["u", "v"], ["length", "bold"]].to_numpy()[pairs.judge_idx]
     lead = UTILITY[pairs.first] - UTILITY[pairs.second]
-    lead = lead + deviation[seen.first] - deviation[seen.second] + (each * pairs.features).sum(1)
+    lead = (
+        lead + deviation[seen.first] - deviation[seen.second] + (row_slope * pairs.features).sum(1)
+    )
     exact = FAMILIES["Davidson"].logp(pairs.counts, lead)
     back = pd.Series(deviation, pd.Index(seen.labels, name="kind_item"))[::-1]
     for known in ({}, {"kind_item": seen.labels[::-1]}):
@@ -425,8 +427,8 @@ def test_groups_have_any_other_name(group):
     pairs = br.Pairs.from_frame(rows.assign(won="first"), by=[group], **columns)
     adherence, utility = np.array([0.5, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])
     with pm.Model(coords=pairs.coords) as model:
-        own = pm.Data("adherence", adherence, dims=group)
-        br.BradleyTerry("y", utility, adherence=own, observed=pairs)
+        by_group = pm.Data("adherence", adherence, dims=group)
+        br.BradleyTerry("y", utility, adherence=by_group, observed=pairs)
     lead = adherence[pairs.group_idx(group)] * (utility[pairs.first] - utility[pairs.second])
     np.testing.assert_allclose(pointwise(model, {}), -np.log1p(np.exp(-lead)), rtol=1e-12)
     (dim,) = data_dims(model, "y")[f"y_{group}_matches"]
@@ -452,12 +454,12 @@ LESS = MATCHES.iloc[[0, 3, 6, 7]].replace({"who": {"u": "w"}})
 def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
     model, point = pairs_model("Davidson", order_effect=effect), point_of("Davidson", effect)
     logp, slope = model.compile_logp(), model.compile_dlogp()
-    each = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
+    row_logp = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
     logp(point)
     pairs = pairs_of(matches)
     br.set_observed("y", pairs, model=model)
     exact = exact_logp("Davidson", pairs, order_effect=EFFECTS[effect])
-    np.testing.assert_allclose(each(point)[0], exact, rtol=1e-12)
+    np.testing.assert_allclose(row_logp(point)[0], exact, rtol=1e-12)
     assert float(logp(point)) == pytest.approx(exact.sum(), rel=1e-12)
     fresh = pairs_model("Davidson", pairs, order_effect=effect)
     np.testing.assert_allclose(slope(point), fresh.compile_dlogp()(point), atol=1e-12)

@@ -134,9 +134,9 @@ def test_numpyro_has_the_value_and_the_gradients_of_a_random_prevalence(jax):
     logp = get_jaxified_logp(model)
     point = [UTILITY, np.log(PREVALENCE)]
     value, slopes = jax.jit(jax.value_and_grad(lambda x: logp(x)))(point)
-    there = {"utility": point[0], "prevalence_log__": point[1]}
-    assert float(value) == pytest.approx(float(model.compile_logp()(there)), abs=1e-8)
-    np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(there), atol=1e-8)
+    start = {"utility": point[0], "prevalence_log__": point[1]}
+    assert float(value) == pytest.approx(float(model.compile_logp()(start)), abs=1e-8)
+    np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(start), atol=1e-8)
 
 
 # Bad input
@@ -190,11 +190,11 @@ TWO_AT_MOST = br.Rankings.from_orderings(
 
 def by_ranker(prevalence, rankings=TWO_AT_MOST):
     """Log-likelihood with a weight of pairs for each ranker."""
-    each = zip(rankings.ranks, rankings.item, rankings.ranker_idx, strict=True)
+    rows = zip(rankings.ranks, rankings.item, rankings.ranker_idx, strict=True)
     worth = np.array([0.4, -0.3, 1.1, 0.2])
     return [
         partition_logp(worth[item], ranks, "mean", log_weight=np.log([1.0, prevalence[ranker]]))
-        for ranks, item, ranker in each
+        for ranks, item, ranker in rows
     ]
 
 
@@ -208,8 +208,8 @@ def test_a_tie_prevalence_by_ranker_is_none_by_size():
     np.testing.assert_allclose(logp({})[0], by_ranker(prevalence), rtol=1e-12)
     new = TWO_AT_MOST.subset([2, 0])
     br.set_observed("y", new, model=model)
-    of_new = by_ranker(prevalence, new.reindex({"ranker": TWO_AT_MOST.rankers}))
-    np.testing.assert_allclose(logp({})[0], of_new, rtol=1e-12)
+    expected = by_ranker(prevalence, new.reindex({"ranker": TWO_AT_MOST.rankers}))
+    np.testing.assert_allclose(logp({})[0], expected, rtol=1e-12)
     message = r"^'y' has tie_prevalence by ranker, and the new rankings have other labels"
     with pytest.raises(ValueError, match=message):
         br.set_observed("y", br.Rankings.from_orderings([["a", "b"]], rankers=["z"]), model=model)

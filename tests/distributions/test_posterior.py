@@ -119,8 +119,8 @@ def matches():
         return [rng.normal(size=(n, 3)), 0.5 * rng.normal(size=n), np.exp(rng.normal(size=n))]
 
     def dist(utility, effect, nu, **to_draw):
-        own = {"order_effect": effect[:, None], "nu": nu[:, None]}
-        return br.Davidson.dist(utility[:, MEETING], **own, **to_draw)
+        parameters = {"order_effect": effect[:, None], "nu": nu[:, None]}
+        return br.Davidson.dist(utility[:, MEETING], **parameters, **to_draw)
 
     return Family(prior, dist, {"total": 3}, wins_of_the_first)
 

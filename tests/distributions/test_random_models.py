@@ -75,9 +75,9 @@ def check_pairs(seed):
     pairs = some_pairs(rng, ties=family in TIES)
     labels = {dim: len(x) for dim, x in pairs.coords.items()} | {"side": 2}
 
-    def some_groups(*own):
+    def some_groups(*required):
         beside = rng.permutation([*GROUPS])[: rng.choice([0, 0, 1, 1, 2, 3])]
-        return tuple(rng.permutation([*own, *beside]).tolist())
+        return tuple(rng.permutation([*required, *beside]).tolist())
 
     dims = {"utility": ("pair", "side") if rng.integers(6) == 0 else some_groups("item")}
     parameters = ["adherence", "order_effect", *([TIES[family][0]] if family in TIES else [])]
@@ -94,10 +94,10 @@ def check_pairs(seed):
 
     exact = []
     for row, counts in enumerate(pairs.counts):
-        own = {name: values[name][by_match(pairs, dims[name], row)] for name in parameters}
+        by_pair = {name: values[name][by_match(pairs, dims[name], row)] for name in parameters}
         one, other = (values["utility"][by_match(pairs, dims["utility"], row, s)] for s in (0, 1))
-        lead = own["adherence"] * (one - other) + own["order_effect"]
-        logs = outcome_logs(family, lead, own.get(TIES[family][0]) if family in TIES else None)
+        lead = by_pair["adherence"] * (one - other) + by_pair["order_effect"]
+        logs = outcome_logs(family, lead, by_pair.get(TIES[family][0]) if family in TIES else None)
         counts = counts[: len(logs)]
         ways = lgamma(counts.sum() + 1) - sum(lgamma(c + 1) for c in counts)
         exact.append(ways + counts @ logs)
@@ -119,14 +119,14 @@ def some_counts(rng):
     i, j = np.flatnonzero(problem == problem[-1])[:2]
     rows += [(who, items[i], items[j], 1, problem[i]) for who in RANKERS[:n_rankers]]
     frame = pd.DataFrame(rows, columns=["who", "one", "other", "times", "problem"])
-    own = pd.DataFrame({"who": RANKERS[:n_rankers]})
-    own["region"] = rng.choice(["north", "south"], n_rankers)
-    own["age"] = rng.choice([20, 40, 60], n_rankers)
+    people = pd.DataFrame({"who": RANKERS[:n_rankers]})
+    people["region"] = rng.choice(["north", "south"], n_rankers)
+    people["age"] = rng.choice([20, 40, 60], n_rankers)
     counts = br.PairCounts.from_frame(
         frame, first="one", second="other", count="times", ranker="who", problem="problem"
     )
     axes = {"item": counts.items, "ranker": counts.rankers, "problem": counts.problems}
-    return counts.grouped(own.set_index("who").to_dict()).reindex(
+    return counts.grouped(people.set_index("who").to_dict()).reindex(
         {axis: labels.take(rng.permutation(len(labels))) for axis, labels in axes.items()}
     )
 
@@ -138,9 +138,9 @@ def check_counts(seed):
     rng = np.random.default_rng(seed)
     counts = some_counts(rng)
 
-    def some_axes(*own):
+    def some_axes(*required):
         beside = rng.permutation(COUNT_AXES)[: rng.choice([0, 0, 1, 1, 2, 3])]
-        return tuple(rng.permutation([*own, *beside]).tolist())
+        return tuple(rng.permutation([*required, *beside]).tolist())
 
     dims = {"score": some_axes("item")}
     if rng.integers(2):
@@ -148,7 +148,7 @@ def check_counts(seed):
     if rng.integers(3):
         dims["adherence"] = some_axes()
     values = {
-        name: rng.normal(size=[len(counts.coords[d]) for d in own]) for name, own in dims.items()
+        name: rng.normal(size=[len(counts.coords[d]) for d in axes]) for name, axes in dims.items()
     }
     values |= {name: np.exp(values[name]) for name in dims if name != "score"}
     with pm.Model(coords=counts.coords) as model:
@@ -164,8 +164,8 @@ def check_counts(seed):
         br.set_observed("y", new, model=model)
         np.testing.assert_allclose(compiled({})[0], 2.0 * exact, atol=1e-9, err_msg=message)
     draws = pm.draw(model["y"], random_seed=seed, mode=QUICK)
-    each = np.abs(draws).sum(axis=1)
-    assert (each <= 2 * counts.total()).all(), message
+    margins = np.abs(draws).sum(axis=1)
+    assert (margins <= 2 * counts.total()).all(), message
     for p in range(len(counts.problems)):
         assert not draws[:, counts.problem_idx == p].sum(axis=1).any(), message
 

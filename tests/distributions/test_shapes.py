@@ -72,12 +72,12 @@ CASES = [
     *((br.GeneralizedMallows, *case, None) for case in STAGES),
     *((br.PlackettLuce, *case, None) for case in PLACKETT_LUCE),
     *((br.PMOP, *case, None) for case in PMOP),
-    *((br.MPM, {"score": SCORE} | own, shape, total) for own, shape, total in MPM),
+    *((br.MPM, {"score": SCORE} | parameters, shape, total) for parameters, shape, total in MPM),
 ]
 for family in FAMILIES.values():
     ties = {name: np.array([1.0, 2.0, 3.0]) for name in family.parameter or ["order_effect"]}
-    for own, batch, total in [*PAIRS, (ties | {"total": 4}, (3,), 4)]:
-        arguments = {"utility": [0.3, 0.1]} | dict(family.parameter) | own
+    for parameters, batch, total in [*PAIRS, (ties | {"total": 4}, (3,), 4)]:
+        arguments = {"utility": [0.3, 0.1]} | dict(family.parameter) | parameters
         CASES.append((family.distribution, arguments, (*batch, family.n_outcomes), total))
 
 

@@ -44,7 +44,7 @@ ONE, OTHER = [3, 1, 4, 2], [1, 2, 3, 4]  # ranks of the items
 ORDERS = np.array([ONE, OTHER, [4, 3, 2, 1], [2, 1, 4, 3]])
 
 
-def of_each(logp: Callable[..., float]) -> Callable[..., np.ndarray]:
+def row_logps(logp: Callable[..., float]) -> Callable[..., np.ndarray]:
     """Log-probabilities of rankings, given what each has of a parameter."""
     return lambda of: np.array([logp(ranks, of(row)) for row, ranks in enumerate(RANKS)])
 
@@ -82,17 +82,17 @@ def partition(ranks: Any, utility: Any, sizes: Any) -> float:
     return partition_logp(utility, ranks, "mean", log_weight=np.log([1.0, *sizes]))
 
 
-def weighted(of_weights: Callable[[int], np.ndarray]) -> np.ndarray:
-    each = [[weak_order_logp(u, ranks) for u in UTILITY] for ranks in RANKS]
-    own = np.array([of_weights(row) for row in range(len(RANKS))])
-    return logsumexp(np.log(own) + each, axis=1)
+def weighted(weights_of: Callable[[int], np.ndarray]) -> np.ndarray:
+    logps = [[weak_order_logp(u, ranks) for u in UTILITY] for ranks in RANKS]
+    weights = np.array([weights_of(row) for row in range(len(RANKS))])
+    return logsumexp(np.log(weights) + logps, axis=1)
 
 
-def by_ranker(of_weights: Callable[[int], np.ndarray]) -> np.ndarray:
-    each = np.array([[weak_order_logp(u, ranks) for u in UTILITY] for ranks in RANKS])
-    sums = pd.DataFrame(each).groupby(RANKINGS.ranker_idx).sum().to_numpy()
+def by_ranker(weights_of: Callable[[int], np.ndarray]) -> np.ndarray:
+    logps = np.array([[weak_order_logp(u, ranks) for u in UTILITY] for ranks in RANKS])
+    sums = pd.DataFrame(logps).groupby(RANKINGS.ranker_idx).sum().to_numpy()
     first = [int(np.flatnonzero(RANKINGS.ranker_idx == ranker)[0]) for ranker in range(4)]
-    return logsumexp(np.log([of_weights(row) for row in first]) + sums, axis=1)
+    return logsumexp(np.log([weights_of(row) for row in first]) + sums, axis=1)
 
 
 BY_ITEM = [("item",), ("ranker", "item"), ("season", "item"), ("ranking", "item")]
@@ -101,106 +101,108 @@ NOT_BY_ITEM = [("ranker",), ("stage",), ("component", "item")]
 IN_MIXTURES = [("ranker", "item"), ("season", "item"), ("ranker",)]
 
 
-def of_rankings(
+def parameter_of_rankings(
     family: str,
     what: str,
     along: Any,
     impossible: Any,
     build: Any,
     exact: Any,
-    own: Any,
+    row_axes: Any,
     **more: Any,
 ) -> Parameter:
     """Make a parameter of `RANKINGS`; `own` are the axes in which rankings do not differ."""
 
-    def of_labels(x: xr.DataArray) -> np.ndarray:
-        kept = [axis for axis in own if axis in x.dims]
-        differs = [axis for axis in x.dims if axis not in own]
+    def exact_at(x: xr.DataArray) -> np.ndarray:
+        kept = [axis for axis in row_axes if axis in x.dims]
+        differs = [axis for axis in x.dims if axis not in row_axes]
 
         def of(row: int) -> np.ndarray:
             return x.sel({axis: AT[row][axis] for axis in differs}).transpose(*kept).values
 
         return exact(of)
 
-    return Parameter(family, what, along, impossible, build, of_labels, COORDS, **more)
+    return Parameter(family, what, along, impossible, build, exact_at, COORDS, **more)
 
 
 PARAMETERS = [
-    of_rankings(
+    parameter_of_rankings(
         "PlackettLuce", "utility", [*BY_ITEM, ("season", "ranker", "item")], NOT_BY_ITEM,
-        lambda x, **said: br.PlackettLuce("y", x, observed=RANKINGS, **said),
-        of_each(lambda ranks, u: weak_order_logp(u, ranks)), ("item",), said="utility_dims",
+        lambda x, **dims: br.PlackettLuce("y", x, observed=RANKINGS, **dims),
+        row_logps(lambda ranks, u: weak_order_logp(u, ranks)), ("item",),
+        dims_option="utility_dims",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "PMOP", "utility", BY_ITEM, NOT_BY_ITEM,
-        lambda x, **said: br.PMOP("y", x, observed=RANKINGS, **said),
-        of_each(lambda ranks, u: partition_logp(u, ranks, "mean")), ("item",), said="utility_dims",
+        lambda x, **dims: br.PMOP("y", x, observed=RANKINGS, **dims),
+        row_logps(lambda ranks, u: partition_logp(u, ranks, "mean")), ("item",),
+        dims_option="utility_dims",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mallows", "consensus", BY_ITEM, NOT_BY_ITEM,
-        lambda x, **said: br.Mallows("y", x, 2.0, observed=RANKINGS, **said),
-        of_each(lambda ranks, rho: log_probability(ranks, rho, 2.0, "footrule")), ("item",),
-        said="consensus_dims", kind="order",
+        lambda x, **dims: br.Mallows("y", x, 2.0, observed=RANKINGS, **dims),
+        row_logps(lambda ranks, rho: log_probability(ranks, rho, 2.0, "footrule")), ("item",),
+        dims_option="consensus_dims", kind="order",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mallows", "alpha", BY_ROW, [("item",), ("stage",), ("component",)],
-        lambda x, **said: br.Mallows("y", ONE, x, observed=RANKINGS, **said),
-        of_each(lambda ranks, a: log_probability(ranks, ONE, a, "footrule")), (),
-        said="alpha_dims",
+        lambda x, **dims: br.Mallows("y", ONE, x, observed=RANKINGS, **dims),
+        row_logps(lambda ranks, a: log_probability(ranks, ONE, a, "footrule")), (),
+        dims_option="alpha_dims",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "GeneralizedMallows", "consensus", BY_ITEM, NOT_BY_ITEM,
-        lambda x, **said: br.GeneralizedMallows("y", x, [3.0, 1.0, 2.0], observed=RANKINGS, **said),
-        of_each(lambda ranks, rho: staged_logp(ranks, rho, [3.0, 1.0, 2.0])), ("item",),
-        said="consensus_dims", kind="order",
+        lambda x, **dims: br.GeneralizedMallows("y", x, [3.0, 1.0, 2.0], observed=RANKINGS, **dims),
+        row_logps(lambda ranks, rho: staged_logp(ranks, rho, [3.0, 1.0, 2.0])), ("item",),
+        dims_option="consensus_dims", kind="order",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "GeneralizedMallows", "alpha", [("stage",), *((*row, "stage") for row in BY_ROW)],
         [("ranker",), ("season",), ("component",), ("item",), ("season", "item")],
         lambda x: br.GeneralizedMallows("y", ONE, x, observed=RANKINGS),
-        of_each(lambda ranks, a: staged_logp(ranks, ONE, a)), ("stage",),
+        row_logps(lambda ranks, a: staged_logp(ranks, ONE, a)), ("stage",),
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture", "weights",
         [("component",), *((*row, "component") for row in BY_ROW)],
         [("season",), ("item", "component"), ("ranker", "season")],
         lambda x: mixture(br.PlackettLuce.dist(known(UTILITY)), x), weighted, ("component",),
         kind="weights",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of rankers", "weights",
         [("component",), ("ranker", "component"), ("region", "component")],
         [("season",), ("season", "component"), ("ranking", "component")],
         lambda x: mixture(br.PlackettLuce.dist(known(UTILITY)), x, unit="ranker"), by_ranker,
         ("component",), kind="weights",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of PlackettLuce", "utility", [("component", "item"), ("item",)], IN_MIXTURES,
         lambda x: mixture(br.PlackettLuce.dist(x), *([] if np.ndim(x) > 1 else [[1.0]])),
         mixed(lambda ranks, g, u: weak_order_logp(u[g] if u.ndim > 1 else u, ranks)),
         ("component", "item"), constants=False,
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of PMOP", "tie_prevalence", [("component", "size"), ("size",)],
         [("component",), ("season",), ("ranker", "size")],
         lambda x: mixture(br.PMOP.dist(known(UTILITY), tie_prevalence=x)),
         mixed(lambda ranks, g, t: partition(ranks, UTILITY[g], t[g] if t.ndim > 1 else t)),
         ("component", "size"), constants=False,
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of Mallows", "consensus", [("component", "item"), ("item",)], IN_MIXTURES,
         lambda x: mixture(br.Mallows.dist(x, 2.0), *([] if np.ndim(x) > 1 else [[1.0]])),
         mixed(lambda ranks, g, r: log_probability(ranks, r[g] if r.ndim > 1 else r, 2.0,
                                                   "footrule")),
         ("component", "item"), constants=False, kind="order",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of Mallows", "alpha", [("component",)], [("season",), ("ranker",), ("stage",)],
         lambda x: mixture(br.Mallows.dist(known(ORDERS[:3]), x)),
         mixed(lambda ranks, g, a: log_probability(ranks, ORDERS[g], a[g], "footrule")),
         ("component",), constants=False,
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of GeneralizedMallows", "consensus", [("component", "item"), ("item",)],
         IN_MIXTURES,
         lambda x: mixture(
@@ -209,20 +211,20 @@ PARAMETERS = [
         mixed(lambda ranks, g, r: staged_logp(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0])),
         ("component", "item"), constants=False, kind="order",
     ),
-    of_rankings(
+    parameter_of_rankings(
         "Mixture of GeneralizedMallows", "alpha", [("component", "stage"), ("stage",)],
         [("component",), ("season",), ("ranker", "stage"), ("season", "stage")],
         lambda x: mixture(br.GeneralizedMallows.dist(known(ORDERS[:3]), x)),
         mixed(lambda ranks, g, a: staged_logp(ranks, ORDERS[g], a[g] if a.ndim > 1 else a)),
         ("component", "stage"), constants=False,
     ),
-    of_rankings(
+    parameter_of_rankings(
         "PlackettLuce", "stage_scale", [("stage",), *((*row, "stage") for row in BY_ROW)],
         [("component",), ("item",), ("season", "item")],
         lambda x: br.PlackettLuce(
             "y", pm.Data("known", UTILITY[0], dims="item"), stage_scale=x, observed=RANKINGS
         ),
-        of_each(lambda ranks, scale: _staged_logp(UTILITY[0], ranks, scale)), ("stage",),
+        row_logps(lambda ranks, scale: _staged_logp(UTILITY[0], ranks, scale)), ("stage",),
     ),
 ]  # fmt: skip
 
@@ -236,8 +238,6 @@ def test_some_spellings_are_read_by_label_or_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "parameter", PARAMETERS, ids=[f"{each.family} {each.what}" for each in PARAMETERS]
-)
+@pytest.mark.parametrize("parameter", PARAMETERS, ids=[f"{p.family} {p.what}" for p in PARAMETERS])
 def test_every_spelling_is_read_by_label_or_refused(parameter):
     check_all(parameter)

@@ -38,12 +38,12 @@ FAMILIES = {"Davidson": br.Davidson, "RaoKupper": br.RaoKupper}
 TIE = {"Davidson": "nu", "RaoKupper": "theta"}
 
 
-def of_match(x, match):
+def for_match(x, match):
     """Value of a parameter at a match, and those at its items."""
-    own = x.sel({by: match[by] for by in ("judge", "kind", "court") if by in x.dims})
+    selected = x.sel({by: match[by] for by in ("judge", "kind", "court") if by in x.dims})
     if "item" in x.dims:
-        return own.sel(item=[match["one"], match["other"]]).to_numpy()
-    return own.item()
+        return selected.sel(item=[match["one"], match["other"]]).to_numpy()
+    return selected.item()
 
 
 def exact_matches(family, what):
@@ -55,7 +55,7 @@ def exact_matches(family, what):
         for row in MATCHES:
             match = dict(zip(COLUMNS, row, strict=True))
             given = {"utility": utility, "adherence": 1.0, "order_effect": 0.0, "tie": 1.3, what: x}
-            at = {k: of_match(v, match) if hasattr(v, "dims") else v for k, v in given.items()}
+            at = {k: for_match(v, match) if hasattr(v, "dims") else v for k, v in given.items()}
             lead = at["adherence"] * (at["utility"][0] - at["utility"][1]) + at["order_effect"]
             out += outcome_logs(FAMILIES[family], lead, at["tie"])[WON[match["won"]]]
         return out
@@ -70,10 +70,10 @@ def row_of_matches(family, what):
         given = {"utility": UTILITY, TIE[family]: 1.3} | {name: x}
         return FAMILIES[family]("y", given.pop("utility"), **given, observed=PAIRS)
 
-    of_items = what == "utility"
+    is_utility = what == "utility"
     return Parameter(
-        family, name, OF_ITEMS if of_items else GROUPS,
-        [("judge",), ("kind", "court")] if of_items else [("item",), ("item", "judge")],
+        family, name, OF_ITEMS if is_utility else GROUPS,
+        [("judge",), ("kind", "court")] if is_utility else [("item",), ("item", "judge")],
         build, exact_matches(family, what), PAIRS.coords,
         kind="above one" if what == "tie" else "real",
     )  # fmt: skip
@@ -136,8 +136,8 @@ def row_of_rankings():
         for row in range(RANKINGS.n_rankings):
             codes = {"ranker": RANKINGS.ranker_idx, "season": RANKINGS.groups["season"].idx}
             at = {by: RANKINGS.coords[by][idx[row]] for by, idx in codes.items()}
-            own = x.sel({by: label for by, label in at.items() if by in x.dims}).to_numpy()
-            log_weight = np.append(0.0, np.log(own))
+            selected = x.sel({by: label for by, label in at.items() if by in x.dims}).to_numpy()
+            log_weight = np.append(0.0, np.log(selected))
             used = RANKINGS.mask[row]
             utility = WORTH[RANKINGS.item[row, used]]
             ranks = RANKINGS.ranks[row, used]
@@ -167,11 +167,13 @@ def exact_interactions(x):
     has = {(user, item) for user, item in zip("yxyz", "abcc", strict=True)}
     out = 0.0
     for user in "xyz":
-        own = x.sel(user=user) if "user" in x.dims else x
+        selected = x.sel(user=user) if "user" in x.dims else x
         for i in "abc":
             for j in "abc":
                 if (user, i) in has and (user, j) not in has:
-                    out -= np.log1p(np.exp(float(own.sel(item=j)) - float(own.sel(item=i))))
+                    out -= np.log1p(
+                        np.exp(float(selected.sel(item=j)) - float(selected.sel(item=i)))
+                    )
     return out
 
 
@@ -182,11 +184,11 @@ PARAMETERS = [
     row_of_rankings(),
     Parameter(
         "BPR", "utility", [("item",), ("user", "item")], [("user",)],
-        lambda x, **said: br.BPR("y", x, observed=HAD, **said), exact_interactions, HAD.coords,
-        said="utility_dims",
+        lambda x, **dims: br.BPR("y", x, observed=HAD, **dims), exact_interactions, HAD.coords,
+        dims_option="utility_dims",
     ),
 ]  # fmt: skip
-NAMES = [f"{each.family} {each.what}" for each in PARAMETERS]
+NAMES = [f"{p.family} {p.what}" for p in PARAMETERS]
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS, ids=NAMES)

@@ -65,8 +65,8 @@ class Fit:
         ends = [[self.slope({"u": found.x + s * e}) for e in step] for s in (-1, 1)]
         precision = (np.array(ends[0]) - ends[1]) / 2e-4
         draws = rng.multivariate_normal(found.x, np.linalg.inv(precision), n_draws)
-        each = np.array([self.of_tasks({"u": u})[0] for u in draws])
-        tree = az.from_dict({"posterior": {"u": draws[None]}, "log_likelihood": {"y": each[None]}})
+        logps = np.array([self.of_tasks({"u": u})[0] for u in draws])
+        tree = az.from_dict({"posterior": {"u": draws[None]}, "log_likelihood": {"y": logps[None]}})
         with warnings.catch_warnings():  # a shape of 200 draws is noisy; no task decides utilities
             warnings.filterwarnings("ignore", "Estimated shape parameter")
             return az.loo(tree).elpd

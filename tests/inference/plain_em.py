@@ -26,9 +26,9 @@ def plain_em(
         worth = np.stack([mm_step(ordering, members[:, g], worth[g]) for g in range(n_components)])
         weights = members.mean(axis=0)
         joint = np.log(weights) + np.stack([plain_logp(ordering, w) for w in worth], axis=1)
-        each = logsumexp(joint, axis=1)
-        members = np.exp(joint - each[:, None])
-        height = each.sum()
+        logps = logsumexp(joint, axis=1)
+        members = np.exp(joint - logps[:, None])
+        height = logps.sum()
         if height - before < tolerance:
             break
         before = height
@@ -52,6 +52,6 @@ def mm_step(ordering: np.ndarray, member: np.ndarray, worth: np.ndarray) -> np.n
     )
     share = np.cumsum(member[:, None] / left[:, :-1], axis=1)  # of the stages at which it was there
     share = np.concatenate([share, share[:, -1:]], axis=1)
-    there = np.bincount(ordering.ravel(), share.ravel(), minlength=n_items)
-    new = chosen / there
+    expected = np.bincount(ordering.ravel(), share.ravel(), minlength=n_items)
+    new = chosen / expected
     return new / new.mean()

@@ -43,21 +43,21 @@ def weights(alpha, distance):
     """Posterior of each consensus, by the definition."""
     alpha = np.broadcast_to(alpha, len(RANKS))
     d = DEFINITIONS[distance]
-    each = [
+    logps = [
         -sum(w * a / 4 * d(r, rho) for r, a, w in zip(RANKS.tolist(), alpha, R.weight, strict=True))
         for rho in every_ranking(4).tolist()
     ]
-    return np.exp(each - logsumexp(each))
+    return np.exp(logps - logsumexp(logps))
 
 
 @for_each("distance", ["footrule", "spearman", "kendall"])
 def test_places_have_their_posterior_probabilities(distance):
     by_ranker = np.array([0.5, 2.0, 4.0])
     shapes = [((), 2.0, 2.0), (("ranker",), by_ranker, by_ranker[R.ranker_idx])]
-    for dims, alpha, of_each in shapes[: 1 if distance == "spearman" else 2]:
+    for dims, alpha, row_alpha in shapes[: 1 if distance == "spearman" else 2]:
         data = posterior_of([alpha, alpha], dims)
         found = br.sample_consensus(data, model=model_of(distance, dims or None), random_seed=1)
-        share = weights(of_each, distance)
+        share = weights(row_alpha, distance)
         expected = [[share @ (every_ranking(4)[:, i] == r) for r in range(1, 5)] for i in range(4)]
         place = found["place_probability"]
         assert place.dims == ("chain", "draw", "item", "place")
@@ -105,12 +105,12 @@ def test_each_ranking_is_predicted_from_the_others(distance):
         assert pointwise.dims == ("chain", "draw", "ranking")
         assert "log_likelihood" not in data.children
         for draw, alpha in enumerate(draws):
-            of_each = np.broadcast_to(alpha if not dims else alpha[R.ranker_idx], 5)
-            all_of_them = log_sum_over_consensus(RANKS.tolist(), of_each, distance, R.weight)
+            row_alpha = np.broadcast_to(alpha if not dims else alpha[R.ranker_idx], 5)
+            all_of_them = log_sum_over_consensus(RANKS.tolist(), row_alpha, distance, R.weight)
             for m in range(5):
                 others = np.delete(np.arange(5), m)
                 rest = log_sum_over_consensus(
-                    RANKS[others].tolist(), of_each[others], distance, R.weight[others]
+                    RANKS[others].tolist(), row_alpha[others], distance, R.weight[others]
                 )
                 assert pointwise[1, draw, m] == pytest.approx(all_of_them - rest, abs=1e-9)
 

@@ -109,11 +109,11 @@ def test_slopes_and_curvatures_are_derivatives():
         rows, step = rng.normal(size=o.first_row[-1]), 1e-6
         if likelihood != "plackett_luce":
             rows[1::2] = rows[1]
-        here = o.evaluate(rows)
+        derivatives = o.evaluate(rows)
         k = 4
         first, end = o.first_row[k], o.first_row[k + 1]
         size = end - first
-        block = o.block_diagonal(here.curvature)[first:end, first:end].toarray()
+        block = o.block_diagonal(derivatives.curvature)[first:end, first:end].toarray()
         tested = range(size) if likelihood == "plackett_luce" else [0]  # ties are one for all
         for j in tested:
             up, down = rows.copy(), rows.copy()
@@ -121,7 +121,7 @@ def test_slopes_and_curvatures_are_derivatives():
             down[first + j] -= step
             more, less = o.evaluate(up), o.evaluate(down)
             slope = (more.logp[k] - less.logp[k]) / (2 * step)
-            assert here.slope[first + j] == pytest.approx(slope, abs=1e-7)
+            assert derivatives.slope[first + j] == pytest.approx(slope, abs=1e-7)
             bend = (less.slope - more.slope)[first:end] / (2 * step)
             np.testing.assert_allclose(block[:, j], bend, atol=1e-7)
 
@@ -398,11 +398,11 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
     found = learned(first, dynamics, {}, 1)
     few, weight = found.few_nodes()
     assert len(few) == 4
-    every, here = (np.log([node.values for node in nodes]) for nodes in (found._nodes, few))
+    every, some = (np.log([node.values for node in nodes]) for nodes in (found._nodes, few))
     all_weights = np.exp(found._log_weight)
-    np.testing.assert_allclose(weight @ here, all_weights @ every)
+    np.testing.assert_allclose(weight @ some, all_weights @ every)
     np.testing.assert_allclose(
-        np.cov(here.T, aweights=weight, ddof=0), np.cov(every.T, aweights=all_weights, ddof=0)
+        np.cov(some.T, aweights=weight, ddof=0), np.cov(every.T, aweights=all_weights, ddof=0)
     )
     row = br.forward_validation(pairs, time="when", start=4.0, random_seed=1).predictions.iloc[0]
     p = []
@@ -559,16 +559,16 @@ def test_histories_are_compared_by_leaving_out(data):
         data, time="when", hyperparameters={"scale": 1.0}, dynamics="constant", random_seed=1
     )
     walk = fit_dynamic(data, time="when", hyperparameters=given, random_seed=1)
-    each = {
+    fits = {
         name: fit.draws(log_likelihood=True, random_seed=1)
         for name, fit in {"a": still, "b": walk}.items()
     }
     # a walk that hardly moves is no walk
-    apart = [tree["log_likelihood"]["y"].mean(["chain", "draw"]) for tree in each.values()]
+    apart = [tree["log_likelihood"]["y"].mean(["chain", "draw"]) for tree in fits.values()]
     np.testing.assert_allclose(apart[0], apart[1], atol=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParetoKWarning)
-        table = br.compare(each)
+        table = br.compare(fits)
     assert set(table.index) == {"a", "b", "random ranking"}
 
 

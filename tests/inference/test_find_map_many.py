@@ -49,15 +49,15 @@ def fits(model, problems):
 
 def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
     for label in ("query 1", "query 5"):
-        with pm.Model(coords=problems[label].coords) as own:
+        with pm.Model(coords=problems[label].coords) as single:
             utility = pm.Normal("utility", 0, 1, dims="item")
             br.PlackettLuce("y", utility, observed=problems[label])
-        logp, start = objective(own)
+        logp, start = objective(single)
         fitted = fits.sel(problem=label)
         np.testing.assert_allclose(fitted["utility"], climb(logp, start.data), atol=2e-3)
         np.testing.assert_allclose(fitted["odds"], np.exp(fitted["utility"]))
         assert float(fitted["log_density"]) == pytest.approx(
-            float(own.compile_logp()({"utility": fitted["utility"].values})), abs=1e-9
+            float(single.compile_logp()({"utility": fitted["utility"].values})), abs=1e-9
         )
     assert fits["utility"].dims == ("problem", "item")
     assert fits["item"].values.tolist() == list("abcde")

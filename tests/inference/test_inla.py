@@ -342,14 +342,14 @@ def votes_by_prompt_and_judge(seed, n_votes):
     rng = np.random.default_rng(seed)
     utility = np.linspace(0.8, -0.8, 8)
     family = np.array([0, 0, 1, 1, 2, 2])  # of each judge; the first thinks what all share
-    own = np.stack([np.zeros(8), *rng.normal(0, 0.4, (2, 8))])
+    deviation = np.stack([np.zeros(8), *rng.normal(0, 0.4, (2, 8))])
     care, taste = np.array([1.2, 0.9, 1.4, 1.3, 1.1, 1.0]), np.array([0, 0.1, 0.6, 0.6, 0.3, 0.4])
     at_prompt = rng.normal(0, 0.5, (60, 8))
     one = rng.integers(8, size=n_votes)
     other = (one + rng.integers(1, 8, size=n_votes)) % 8
     judge, prompt = rng.integers(6, size=n_votes), rng.integers(60, size=n_votes)
     length = rng.normal(0, 0.6, n_votes)
-    value = utility + own[family[judge]] + at_prompt[prompt]
+    value = utility + deviation[family[judge]] + at_prompt[prompt]
     row = np.arange(n_votes)
     lead = care[judge] * (value[row, one] - value[row, other]) + taste[judge] * length + 0.15
     chance = np.stack([np.exp(lead / 2), np.exp(-lead / 2), np.full(n_votes, 0.6)], axis=1)

@@ -110,12 +110,14 @@ def test_as_many_folds_as_units_leave_one_out_exactly(once, by, units, labels):
 
 def test_all_folds_share_one_compiled_model_which_is_left_as_it_was(once, monkeypatch):
     compiled = []
-    of_nutpie, of_pymc = nutpie.compile_pymc_model, pm.Model.compile_fn
+    nutpie_compile, pymc_compile = nutpie.compile_pymc_model, pm.Model.compile_fn
     monkeypatch.setattr(
-        nutpie, "compile_pymc_model", lambda *a, **k: compiled.append("fit") or of_nutpie(*a, **k)
+        nutpie,
+        "compile_pymc_model",
+        lambda *a, **k: compiled.append("fit") or nutpie_compile(*a, **k),
     )
     monkeypatch.setattr(
-        pm.Model, "compile_fn", lambda *a, **k: compiled.append("terms") or of_pymc(*a, **k)
+        pm.Model, "compile_fn", lambda *a, **k: compiled.append("terms") or pymc_compile(*a, **k)
     )
     model = model_of(rankings())
     before = model.compile_logp()({"utility_zerosum__": [0.3, -0.1]})

@@ -33,14 +33,14 @@ def exact_places(ranks, alpha):
 
 
 def test_an_item_leaps_and_those_between_shift():
-    for item, there, expected in (
+    for item, place, expected in (
         (0, 4, [4, 1, 2, 3, 5]),
         (4, 2, [1, 3, 4, 5, 2]),
         (2, 3, [1, 2, 3, 4, 5]),
         (1, 1, [2, 1, 3, 4, 5]),
     ):
         ranks = np.arange(1, 6)
-        move_to(ranks, item, there)
+        move_to(ranks, item, place)
         assert ranks.tolist() == expected
 
 
@@ -67,10 +67,10 @@ def check_places(draws, exact):
     """Compare shares of draws (n_draws, n_items) with the probabilities of places."""
     for item in range(draws.shape[1]):
         for place in range(1, exact.shape[1] + 1):
-            here = (draws[:, item] == place).astype(float)
-            if 0 < here.mean() < 1:
-                error = float(az.mcse(here[None], method="mean"))
-                assert abs(here.mean() - exact[item, place - 1]) < 5.5 * error
+            hit = (draws[:, item] == place).astype(float)
+            if 0 < hit.mean() < 1:
+                error = float(az.mcse(hit[None], method="mean"))
+                assert abs(hit.mean() - exact[item, place - 1]) < 5.5 * error
             else:
                 assert min(exact[item, place - 1], 1 - exact[item, place - 1]) < 0.02
 
@@ -170,7 +170,9 @@ def test_costs_are_what_the_log_probability_is_made_of(distance, dims, alpha_dim
     for _ in range(4):
         rho = rng.permuted(np.tile(np.arange(1, 5), (cost.shape[0], 1)), axis=1)
         if given[0].statistics.cost_type == PLACES:
-            total = sum(own[np.arange(4), r - 1].sum() for own, r in zip(cost, rho, strict=True))
+            total = sum(
+                matrix[np.arange(4), r - 1].sum() for matrix, r in zip(cost, rho, strict=True)
+            )
         else:
             later = rho[:, :, None] > rho[:, None, :]
             total = (cost * later).sum()

@@ -79,13 +79,13 @@ def test_weights_and_memberships_of_people_are_recovered():
     member = component_probabilities(best.mode, model=model)
     assert member.dims == ("ranking", "component")
     np.testing.assert_allclose(member.sum("component"), 1, atol=1e-12)
-    of_first = member.isel(component=int(order[0])).to_numpy()
+    p_first = member.isel(component=int(order[0])).to_numpy()
     # calibrated: of those said to be of the first component with probability p, a share p is
     for low in (0.0, 0.2, 0.8):
-        inside = (of_first >= low) & (of_first <= low + 0.2)
+        inside = (p_first >= low) & (p_first <= low + 0.2)
         error = np.sqrt(0.25 / inside.sum())
-        assert abs((component[inside] == 0).mean() - of_first[inside].mean()) < 4 * error
-    assert ((of_first > 0.5) == (component == 0)).mean() > 0.9
+        assert abs((component[inside] == 0).mean() - p_first[inside].mean()) < 4 * error
+    assert ((p_first > 0.5) == (component == 0)).mean() > 0.9
 
 
 def test_memberships_are_of_the_definition():
@@ -188,8 +188,8 @@ def is_among_the_best(rankings, distance, best_of=1.0):
     # every ranking under every order, at both concentrations
     every = every_ranking(4)
     joint = pytensor.function([model.rvs_to_values[free]], joint_logp(terms), mode="FAST_COMPILE")
-    each = np.array([joint(np.stack([rho, rho])) for rho in every])
-    both = np.logaddexp(each[:, None, :, 0], each[None, :, :, 1]) @ rankings.weight
+    logps = np.array([joint(np.stack([rho, rho])) for rho in every])
+    both = np.logaddexp(logps[:, None, :, 0], logps[None, :, :, 1]) @ rankings.weight
     assert (both <= best.log_likelihood + 1e-9).mean() >= best_of
     found = tuple(find_row(every, rho) for rho in best.initvals["consensus"])
     assert best.log_likelihood == pytest.approx(both[found], abs=1e-9)

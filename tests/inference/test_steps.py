@@ -20,14 +20,14 @@ def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
         assert 0 <= gibbs_sweep(ranks, cost, kind, 2, rng) <= 1
         draw[:] = ranks
     np.testing.assert_array_equal(np.sort(draws, axis=1), np.tile(np.arange(n) + 1, (n_draws, 1)))
-    here = (draws[:, :, None] == np.arange(1, n + 1)).reshape(1, n_draws, -1).astype(float)
+    hits = (draws[:, :, None] == np.arange(1, n + 1)).reshape(1, n_draws, -1).astype(float)
     p = exact.ravel()
     error = np.sqrt(p * (1 - p) / n_draws)
     # windows overlap and leaps follow: draws are a little dependent, where not all is redrawn
     effective = 1.0 if n <= WINDOW else 0.1
-    assert (abs(here.mean(axis=(0, 1)) - p) <= 6 * error / np.sqrt(effective) + 3 / n_draws).all()
+    assert (abs(hits.mean(axis=(0, 1)) - p) <= 6 * error / np.sqrt(effective) + 3 / n_draws).all()
     if n > WINDOW:
-        ess = [az.ess(here[:, :, i]) for i in np.flatnonzero((p > 0.2) & (p < 0.8))]
+        ess = [az.ess(hits[:, :, i]) for i in np.flatnonzero((p > 0.2) & (p < 0.8))]
         assert min(map(float, ess)) > effective * n_draws
 
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_divided_is_refused():
         ValueError, match=r"^Expected an observed variable or a potential along 'slot'"
     ):
         fit_minibatch(dim="slot", progressbar=False, random_seed=1, model=model_of(rankings))
-    with pm.Model(coords=rankings.coords) as own:
+    with pm.Model(coords=rankings.coords) as model:
         effect = pm.Normal("effect", 0, 1, dims="ranking")
         br.PlackettLuce(
             "y",
@@ -161,7 +161,7 @@ def test_what_cannot_be_divided_is_refused():
             observed=rankings,
         )
     with pytest.raises(ValueError, match=r"^The free variable 'effect' has the dim 'ranking'"):
-        fit_minibatch(progressbar=False, random_seed=1, model=own)
+        fit_minibatch(progressbar=False, random_seed=1, model=model)
     with pm.Model(coords=rankings.coords) as constant:
         slope = pm.Normal("slope", 0, 1, dims="feature")
         br.PlackettLuce(

@@ -67,7 +67,7 @@ def at(density, seed=0):
     return {name: rng.normal(size=x.shape) for name, x in density.start().items()}
 
 
-def of_pymc(model, values):
+def pymc_value_and_slope(model, values):
     slope = np.split(model.compile_dlogp()(values), np.cumsum([x.size for x in values.values()]))
     return model.compile_logp()(values), dict(zip(values, slope, strict=False))
 
@@ -78,7 +78,7 @@ def test_values_and_gradients_are_those_of_pymc(both):
     value_and_grad = jax.jit(jax.value_and_grad(density.logp))
     assert data["y_data"].shape[:2] == (-(-PAIRS.n_pairs // 4), 4)
     assert data["is_row"].sum() == PAIRS.n_pairs
-    value, slope = of_pymc(model, values)
+    value, slope = pymc_value_and_slope(model, values)
     assert float(density.logp(values, data)) == pytest.approx(value, rel=1e-12)
     found, by_name = value_and_grad(values, data)
     assert float(found) == pytest.approx(value, rel=1e-12)
@@ -105,7 +105,7 @@ def test_other_data_are_as_in_a_model_of_their_own(both):
     _, density = both
     some, values = pairs_of(n=11), at(density)
     data = density.put({"y": some, "x": np.arange(n := some.n_pairs) / 10, "minutes": np.ones(n)})
-    value, _ = of_pymc(model_of(some), values)
+    value, _ = pymc_value_and_slope(model_of(some), values)
     assert float(density.logp(values, data)) == pytest.approx(value, rel=1e-12)
 
 
@@ -279,7 +279,7 @@ def test_families_are_those_of_pymc_and_never_call_the_host(family):
         return
     density = br.jax.compile(model, rows, chunk=2)
     values, data = at(density), density.put()
-    value, slope = of_pymc(model, values)
+    value, slope = pymc_value_and_slope(model, values)
     value_and_grad = jax.jit(jax.value_and_grad(density.logp))
     assert "callback" not in value_and_grad.lower(values, data).as_text()
     found, by_name = value_and_grad(values, data)
@@ -291,10 +291,10 @@ def test_families_are_those_of_pymc_and_never_call_the_host(family):
 def test_parameters_of_rows_are_picked_by_codes():
     n = PAIRS.n_pairs
     with pm.Model(coords=PAIRS.coords | {"whose": range(n)}) as model:
-        own = pm.Normal("own", dims="whose")
+        level = pm.Normal("own", dims="whose")
         code = pm.Data("code", np.arange(n)[::-1], dims="pair")
         minutes = pm.Data("minutes", np.arange(n) / n, dims="pair")
-        pm.Normal("played", own[code], 1.0, observed=minutes, dims="pair")
+        pm.Normal("played", level[code], 1.0, observed=minutes, dims="pair")
     density = br.jax.compile(model, "pair", chunk=4)
     values = at(density)
     value, slope = jax.value_and_grad(density.logp)(values, density.put())
@@ -323,8 +323,8 @@ def test_two_devices_tell_each_other_one_sum():
 def test_two_processes_find_the_mode_of_one():
     processes = two_processes()
     assert [code for code, _, _ in processes] == [0, 0], processes
-    said = [(out, error) for _, out, error in processes]
-    one, other = (json.loads(out.splitlines()[-1]) for out, _ in said)  # Gloo speaks first
+    outputs = [(out, error) for _, out, error in processes]
+    one, other = (json.loads(out.splitlines()[-1]) for out, _ in outputs)  # Gloo speaks first
     assert one == other
     rankings = part(0, 1)
     with pm.Model(coords=rankings.coords) as model:
@@ -375,11 +375,11 @@ def two_processes(*arguments):
         for k, more in enumerate(given)
     ]
     try:
-        said = [process.communicate(timeout=300) for process in started]
+        outputs = [process.communicate(timeout=300) for process in started]
     finally:
         for process in started:
             process.kill()
-    return [(process.returncode, *texts) for process, texts in zip(started, said, strict=True)]
+    return [(process.returncode, *texts) for process, texts in zip(started, outputs, strict=True)]
 
 
 @pytest.mark.slow

@@ -131,16 +131,16 @@ def test_every_ranker_is_of_one_component_and_the_mode_tells_of_which():
     rankings, truth = components.simulate()
     model = components.build(rankings)
     w, table = np.array([0.7, 0.3]), rankings.to_frame()
-    each = np.zeros((len(rankings.rankers), 2))
+    logps = np.zeros((len(rankings.rankers), 2))
     for r, ranker in enumerate(rankings.rankers):
         for _, rows in table[table["ranker"] == ranker].groupby("ranking", sort=False):
             order = rows.sort_values("rank")["item"].to_numpy()
             u = truth["utility"].sel(item=order).to_numpy()
-            each[r] += sum(u[:, k] - logsumexp(u[:, k:], axis=1) for k in range(5))
+            logps[r] += sum(u[:, k] - logsumexp(u[:, k:], axis=1) for k in range(5))
     with pm.do(model, {"weight": w, "utility": truth["utility"].to_numpy()}) as done:
         logp = done.compile_logp(vars=done["y"], sum=False, mode="FAST_COMPILE")
         (found,) = logp(done.initial_point())
-    np.testing.assert_allclose(found, logsumexp(each + np.log(w), axis=1), rtol=1e-10)
+    np.testing.assert_allclose(found, logsumexp(logps + np.log(w), axis=1), rtol=1e-10)
 
     mode = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=model).mode
     of = components.matched(mode["posterior"]["utility"].isel(chain=0, draw=0), truth["utility"])

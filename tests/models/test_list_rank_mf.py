@@ -16,10 +16,10 @@ def papers_objective(U, V, lists, ridge):
     """Loss and its gradients, sum by sum; lists are of (item, rating) by user."""
     loss = ridge / 2 * (np.sum(U**2) + np.sum(V**2))
     U_slope, V_slope = ridge * U, ridge * V
-    for i, of_user in enumerate(lists):
-        ratings = sum(np.exp(R) for _, R in of_user)
-        worths = sum(np.exp(expit(U[i] @ V[j])) for j, _ in of_user)
-        for j, R in of_user:
+    for i, user_ratings in enumerate(lists):
+        ratings = sum(np.exp(R) for _, R in user_ratings)
+        worths = sum(np.exp(expit(U[i] @ V[j])) for j, _ in user_ratings)
+        for j, R in user_ratings:
             g = expit(U[i] @ V[j])
             loss -= np.exp(R) / ratings * np.log(np.exp(g) / worths)
             factor = (np.exp(g) / worths - np.exp(R) / ratings) * g * (1 - g)
@@ -36,7 +36,7 @@ LISTS = [[(0, 3), (1, 3), (2, 5)], [(1, 4), (2, 1)]]
 def test_the_objective_and_its_gradient_are_the_papers(rng, divide_by, divisor):
     model = build(TWO, n_factors=2, ridge=0.3, divide_by=divide_by)
     U, V = rng.normal(size=(2, 2)), rng.normal(size=(3, 2))
-    lists = [[(j, R / divisor) for j, R in of_user] for of_user in LISTS]
+    lists = [[(j, R / divisor) for j, R in user_ratings] for user_ratings in LISTS]
     loss, U_slope, V_slope = papers_objective(U, V, lists, 0.3)
     constant = 10 * np.log(0.3 / (2 * np.pi)) / 2  # of ten normal densities
     logp = model.logp_dlogp_function(ravel_inputs=True, mode=QUICK)

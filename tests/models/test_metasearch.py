@@ -150,8 +150,8 @@ def test_the_script_of_letor_discounts_the_second_place_like_the_first():
     assert [found[f"ndcg@{k}"] for k in expected] == pytest.approx([*expected.values()])
     tied = np.array([1.0, 1.0, 0.5, 0.5])  # each order of the tied documents is equally likely
     orders = [[0, 1, 2, 3], [1, 0, 2, 3], [0, 1, 3, 2], [1, 0, 3, 2]]
-    each = [script_ndcg(grades[order], -np.arange(4.0)) for order in orders]
-    assert script_ndcg(grades, tied) == pytest.approx(pd.DataFrame(each).mean().to_dict())
+    scores = [script_ndcg(grades[order], -np.arange(4.0)) for order in orders]
+    assert script_ndcg(grades, tied) == pytest.approx(pd.DataFrame(scores).mean().to_dict())
     assert set(script_ndcg([0, 0], [1, 2]).values()) == {0.0}
 
 

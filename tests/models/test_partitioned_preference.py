@@ -104,8 +104,8 @@ def logp(objective, rankings, utility):
 )
 def test_losses_of_counted_pairs_are_those_of_the_rankings(rng, objective, loss):
     u = rng.normal(size=4)
-    each = loss(u[RAGGED.item], RAGGED.ranks).eval()
-    assert logp(objective, RAGGED, u) == pytest.approx(-RAGGED.weight @ each)
+    losses = loss(u[RAGGED.item], RAGGED.ranks).eval()
+    assert logp(objective, RAGGED, u) == pytest.approx(-RAGGED.weight @ losses)
 
 
 def test_the_exact_likelihood_finds_the_shares_that_the_oracle_finds():
@@ -131,7 +131,7 @@ def test_run_as_a_program_it_prints_the_error_of_each_objective(monkeypatch, cap
 
 
 @pytest.fixture
-def of_two_items():
+def two_item_rows():
     """True shares of 0.2 and 0.8, each at a known place among the draws, of 1 and 9 rankings."""
     truth = {"truth": [0.2, 0.8], "low": [0.1, 0.7], "high": [0.3, 0.9], "rhat": [1.0, 1.01]}
     places = {"place of share": [0.3, 0.04], "place of utility": [0.5, 0.26]}
@@ -141,15 +141,15 @@ def of_two_items():
 
 
 @pytest.mark.slow
-def test_the_study_in_a_reduced_size(tmp_path, monkeypatch, of_two_items):
-    rows = of_two_items.to_dict("records")
+def test_the_study_in_a_reduced_size(tmp_path, monkeypatch, two_item_rows):
+    rows = two_item_rows.to_dict("records")
     monkeypatch.setattr(study, "_listed", lambda *given: rows)
     monkeypatch.setattr(study, "OBJECTIVES", ("exact", "AttRank", "RankNet"))
     monkeypatch.setattr(study, "QUICK_ITEMS", (9,))
     monkeypatch.setattr(study, "QUICK_RANKINGS", (10, 12))
     tables = study.main(["--quick", "--keep", str(tmp_path)])
     assert list(tables) == list(study.TABLES)
-    assert {file for each in tables.values() for file in each.figures} == {
+    assert {file for table in tables.values() for file in table.figures} == {
         "partitions.png", "partitions_by_items.png", "partition_posteriors.png",
         "partition_cost.png",
     }  # fmt: skip
@@ -157,8 +157,8 @@ def test_the_study_in_a_reduced_size(tmp_path, monkeypatch, of_two_items):
     assert tables["posteriors"].rows.loc[9, "utility in 50%"] == "100%"
 
 
-def test_calibration_counts_the_intervals_that_hold_the_truth(of_two_items):
-    table = study.calibration(of_two_items).set_index("n_rankings")
+def test_calibration_counts_the_intervals_that_hold_the_truth(two_item_rows):
+    table = study.calibration(two_item_rows).set_index("n_rankings")
     assert table.index.tolist() == [1, 9]
     assert table.loc[9].to_dict() == pytest.approx(
         {

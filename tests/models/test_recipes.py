@@ -42,7 +42,7 @@ def orders(rankings):
     return [list(rows["item"]) for _, rows in rankings.to_frame().groupby("ranking", sort=False)]
 
 
-def of_matches(pairs, lead):
+def match_logps(pairs, lead):
     """Log-likelihood of matches, with the lead of every pair by its two labels."""
     table = pairs.to_frame()
     wide = table.pivot_table(
@@ -56,7 +56,7 @@ def of_matches(pairs, lead):
 def test_a_line_up_is_as_strong_as_the_sum_of_its_players():
     pairs, truth = teams.simulate()
     skill = truth["skill"].to_series()
-    by_hand = of_matches(
+    by_hand = match_logps(
         pairs, lambda a, b: skill[a.split(" + ")].sum() - skill[b.split(" + ")].sum()
     )
     model = teams.build(pairs)
@@ -85,7 +85,7 @@ def test_a_driver_has_the_car_of_its_constructor_in_that_season():
 def test_a_cycle_changes_its_sign_with_the_sides():
     pairs, truth = intransitive.simulate()
     u, cycle = truth["utility"].to_series(), truth["cycle"].to_pandas()
-    by_hand = of_matches(pairs, lambda a, b: u[a] - u[b] + cycle.loc[a, b])
+    by_hand = match_logps(pairs, lambda a, b: u[a] - u[b] + cycle.loc[a, b])
     model = intransitive.build(pairs)
     values = {"utility": u[pairs.items], "cycle": cycle.loc[pairs.items, pairs.items]}
     found = logp_of(model, **{name: np.asarray(x) for name, x in values.items()})

@@ -85,7 +85,7 @@ def drawn(name, n, names=None, **options):
     return plot(data(n, names), **options)
 
 
-def said(pc):
+def label_boxes(pc):
     """Boxes of the scale's name, and of the legend or the colour bar."""
     ax = pc.viz["plot"].values.flat[0]
     top = pc.get_viz("colour_bar").ax if "colour_bar" in pc.viz else figure_of(pc).legends[0]
@@ -109,7 +109,7 @@ def test_names_do_not_overlap_and_stay_on_the_figure(name, n, names, n_named):
     ax = axes_of(pc)
     rows = boxes(ax)
     assert len(rows) == n_named
-    everything = [*rows, *boxes(ax, "x"), *said(pc)]
+    everything = [*rows, *boxes(ax, "x"), *label_boxes(pc)]
     assert apart(everything)
     assert inside(figure_of(pc), everything)
     # six points at least: what is smaller cannot be read in print
@@ -158,8 +158,8 @@ def test_only_the_first_of_many_are_shown_and_all_are_counted(name):
     everyone = names_of(axes_of(drawn(name, 3)))
     shown = names_of(axes_of(pc))[:2]
     assert shown == ([everyone[0], everyone[2]] if name == "adherence" else everyone[:2])
-    said = pc.get_viz("colour_bar").ax.get_xlabel() if name in MATRICES else title_of(pc)
-    assert "2 of 3 " in said
+    label = pc.get_viz("colour_bar").ax.get_xlabel() if name in MATRICES else title_of(pc)
+    assert "2 of 3 " in label
 
 
 @each_posterior

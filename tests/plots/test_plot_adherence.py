@@ -140,11 +140,11 @@ def test_every_label_of_a_further_dim_has_a_panel_with_its_own_median():
     mean = a.mean(("chain", "draw", "category"))
     order = mean["ranker"].values[np.argsort(-mean.values)]
     for label in a["category"].values:
-        here, ax = a.sel(category=label), axes_of(pc, category=label)
-        table = adherence_summary(here)
+        panel, ax = a.sel(category=label), axes_of(pc, category=label)
+        table = adherence_summary(panel)
         np.testing.assert_allclose(intervals(ax, 0), table.loc[order, ["low", "high"]])
         at = verticals(ax)
-        middle = float(np.median(here.values, axis=2).mean())
+        middle = float(np.median(panel.values, axis=2).mean())
         np.testing.assert_allclose(at, [middle, middle / 2, middle * 2])
         assert ax.get_xlabel() == "Adherence, per unit of score"
     assert legend_of(pc)[0] == "does not follow: < 0.5 × median, P ≥ 0.95"

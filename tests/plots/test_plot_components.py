@@ -60,7 +60,7 @@ def test_names_can_be_read(n):
 
 
 def test_what_is_no_membership_raises():
-    for said, arguments in [
+    for message, arguments in [
         ("it must have 'taste' and one other", {"dim": "taste"}),
         (
             "it must have 'component' and one other",
@@ -72,5 +72,5 @@ def test_what_is_no_membership_raises():
         ),
         (r"of ranker 'bob' sum to 0.5", {"probabilities": memberships(P * [[1], [0.5], [1], [1]])}),
     ]:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             plot_components(**({"probabilities": memberships()} | arguments))

@@ -20,16 +20,16 @@ from tests.plots.pictures import (
 )
 
 
-def of_draws(*draws):
+def tree_of(*draws):
     """A posterior of these draws."""
     u = np.array([draws], dtype=float)
     return xr.DataArray(u, {"item": list("abc"[: u.shape[2]])}, ("chain", "draw", "item"))
 
 
 # a is first in 4 of 5 draws and second in 1, b second in 3, first and third in 1, c the rest
-PLACED = of_draws([3, 2, 1], [3, 2, 1], [3, 2, 1], [3, 1, 2], [2, 3, 1])
+PLACED = tree_of([3, 2, 1], [3, 2, 1], [3, 2, 1], [3, 1, 2], [2, 3, 1])
 # a beats b in three of 4 draws, c in all; b beats c in three
-WON = of_draws([3, 2, 1], [3, 2, 1], [3, 1, 2], [2, 3, 1])
+WON = tree_of([3, 2, 1], [3, 2, 1], [3, 1, 2], [2, 3, 1])
 
 both = pytest.mark.parametrize("plot", [plot_places, plot_wins])
 
@@ -134,8 +134,8 @@ def test_blank_is_white_and_the_more_probable_the_darker_and_numbers_can_be_read
 def test_numbers_are_rounded_but_never_to_what_they_are_not():
     draws = np.tile([2.0, 1.0], (1000, 1))
     draws[0] = [1.0, 2.0]
-    assert set(cells(axes_of(plot_places(of_draws(*draws)))).values()) == {">.99", "<.01"}
-    assert cells(axes_of(plot_places(of_draws(*draws[1:])))) == {(0, 1): "1", (1, 2): "1"}
+    assert set(cells(axes_of(plot_places(tree_of(*draws)))).values()) == {">.99", "<.01"}
+    assert cells(axes_of(plot_places(tree_of(*draws[1:])))) == {(0, 1): "1", (1, 2): "1"}
 
 
 def test_of_many_the_colours_end_where_few_rows_exceed_them_and_the_bar_says_so():

@@ -91,8 +91,8 @@ def test_bad_draws_and_numbers_raise(data, option, message):
 # How many judges of their own minds
 
 
-def spreads(own, shared):
-    values = {"judge_spread": own, "family_spread": shared}
+def spreads(judge, shared):
+    values = {"judge_spread": judge, "family_spread": shared}
     return xr.Dataset({name: (("chain", "draw"), [[x]]) for name, x in values.items()})
 
 
@@ -102,8 +102,8 @@ def test_effective_judges_are_all_of_them_or_the_families_and_what_a_simulation_
     alike = 1 / ((3 / 6) ** 2 + (2 / 6) ** 2 + (1 / 6) ** 2)
     assert effective_judges(spreads(0.0, 0.5), families).item() == pytest.approx(alike)
     rng = np.random.default_rng(1)
-    of_family = 0.6 * rng.normal(size=(100_000, 3))[:, [0, 0, 0, 1, 1, 2]]
-    errors = (of_family + 0.4 * rng.normal(size=(100_000, 6))).mean(axis=1)
+    family_error = 0.6 * rng.normal(size=(100_000, 3))[:, [0, 0, 0, 1, 1, 2]]
+    errors = (family_error + 0.4 * rng.normal(size=(100_000, 6))).mean(axis=1)
     found = effective_judges(spreads(0.4, 0.6), families).item()
     # the variance of 100,000 draws is right to 0.45 %
     assert (0.4**2 + 0.6**2) / errors.var() == pytest.approx(found, rel=0.025)

@@ -27,7 +27,7 @@ def data(outcome, dim="ranking", **parts):
     return xr.DataTree.from_dict({"constant_data": constant})
 
 
-def of_ranks(ranks, outcome, weight=None):
+def baseline_logps(ranks, outcome, weight=None):
     """Log-probabilities of rankings at random."""
     weight = np.ones(len(ranks)) if weight is None else weight
     return baseline_elpd(data(outcome, ranks=ranks, weight=weight)).to_numpy()
@@ -45,21 +45,21 @@ def constants(model):
 @pytest.mark.parametrize("n", range(1, 6))
 def test_probabilities_of_weak_orders_sum_to_one(n):
     everything = weak_orders(n)
-    assert np.exp(of_ranks(everything, "weak orders")).sum() == pytest.approx(1, abs=1e-12)
+    assert np.exp(baseline_logps(everything, "weak orders")).sum() == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_probabilities_given_block_sizes_sum_to_one_for_all_sizes(n):
     everything = weak_orders(n)
-    total = np.exp(of_ranks(everything, GIVEN_SIZES)).sum()
+    total = np.exp(baseline_logps(everything, GIVEN_SIZES)).sum()
     assert total == pytest.approx(len(compositions(n)), abs=1e-11)
 
 
 def test_empty_slots_and_weights_count_as_they_should():
     ranks = [[1, 2, 2, 0], [1, 1, 1, 1], [1, 0, 0, 0]]
-    given = of_ranks(ranks, GIVEN_SIZES, weight=[3.0, 1.0, 1.0])
+    given = baseline_logps(ranks, GIVEN_SIZES, weight=[3.0, 1.0, 1.0])
     np.testing.assert_allclose(given, [3 * log(2 / 6), 0, 0], atol=1e-14)
-    free = of_ranks(ranks, "weak orders", weight=[3.0, 1.0, 1.0])
+    free = baseline_logps(ranks, "weak orders", weight=[3.0, 1.0, 1.0])
     np.testing.assert_allclose(free, [-3 * log(13), -log(75), 0], atol=1e-14)
 
 

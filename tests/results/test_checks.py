@@ -232,7 +232,7 @@ def by_utility(utility, n, rng, items="abcdef"):
     return [[items[i] for i in np.argsort(-row)] for row in scores]
 
 
-def of_some(utility, size, n, rng, items="abcdef"):
+def partial_rankings(utility, size, n, rng, items="abcdef"):
     """Orderings of so many items at a time."""
     out = []
     for _ in range(n):
@@ -245,7 +245,9 @@ def wrong_and_right():
     rng = np.random.default_rng(2)
     u = np.linspace(1.5, -1.5, 6)
     return {
-        "right": of_some(u, 3, 80, rng) + of_some(u, 4, 100, rng) + by_utility(u, 300, rng),
+        "right": partial_rankings(u, 3, 80, rng)
+        + partial_rankings(u, 4, 100, rng)
+        + by_utility(u, 300, rng),
         # a beats b beats c beats a
         "cycle": [pair[::step] for pair in ("ab", "bc", "ca") for step in [1] * 240 + [-1] * 60],
     }
@@ -341,9 +343,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("data", "options", "said"), REFUSED)
-def test_what_cannot_be_checked_is_refused(data, options, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+@pytest.mark.parametrize(("data", "options", "message"), REFUSED)
+def test_what_cannot_be_checked_is_refused(data, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         ranking_checks(data, **options)
 
 

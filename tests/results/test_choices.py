@@ -213,8 +213,8 @@ def test_willingness_to_pay_is_a_median_of_ratios():
 def test_over_rankers_it_is_the_median_ranker_in_each_draw():
     draws = part_worths([[[2, 0, -1], [3, 0, -1], [100, 0, -1]]])
     assert willingness_to_pay(draws, "price").loc["brand[B]", "median"] == 3
-    each = willingness_to_pay(draws, "price", by="ranker")
-    assert each.loc[(2, "brand[B]"), "median"] == 100
+    by_ranker = willingness_to_pay(draws, "price", by="ranker")
+    assert by_ranker.loc[(2, "brand[B]"), "median"] == 100
     group = pd.Series(["x", "y", "y"], name="age")
     by_age = willingness_to_pay(draws, "price", by=group)
     assert by_age.loc[("y", "brand[B]"), "median"] == 51.5

@@ -269,9 +269,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("models", "options", "said"), REFUSED)
-def test_what_cannot_be_compared_is_refused_with_the_reason(models, options, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+@pytest.mark.parametrize(("models", "options", "message"), REFUSED)
+def test_what_cannot_be_compared_is_refused_with_the_reason(models, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         compare(models(), **options)
 
 

@@ -95,5 +95,5 @@ def test_densities_sum_to_one_over_the_outcomes_that_the_label_names(name, rng):
     model = MODELS[name]()
     logp = model.compile_logp(vars=model["y"], sum=False, mode="FAST_COMPILE")
     for scale in (0.5, 3.0):
-        (each,) = logp({"utility": scale * rng.normal(size=len(model.coords["item"]))})
-        np.testing.assert_allclose(sums(outcome_of(model), np.exp(each)), 1, atol=1e-9)
+        (logps,) = logp({"utility": scale * rng.normal(size=len(model.coords["item"]))})
+        np.testing.assert_allclose(sums(outcome_of(model), np.exp(logps)), 1, atol=1e-9)

@@ -115,8 +115,10 @@ def test_one_table_has_what_can_be_had_of_each_model():
     table = compare_components(loo, modes=modes)
     assert table.index.tolist() == ["1", "2", "3"]
     exact = compare(loo, baseline=False)
-    for column, own in {"elpd": "elpd", "elpd_se": "se", "elpd_diff": "elpd_diff"}.items():
-        np.testing.assert_allclose(table.loc[["1", "3"], column], exact.loc[["1", "3"], own])
+    for column, arviz_column in {"elpd": "elpd", "elpd_se": "se", "elpd_diff": "elpd_diff"}.items():
+        np.testing.assert_allclose(
+            table.loc[["1", "3"], column], exact.loc[["1", "3"], arviz_column]
+        )
     assert table["elpd"].isna().tolist() == [False, True, False]
     assert table["bic"].tolist() == [x.bic for x in modes.values()]
     assert table["reached"].tolist() == [0.75] * 3
@@ -126,13 +128,13 @@ def test_k_fold_stands_beside_leave_one_out():
     loo = {"1": results(-3.0, 1), "2": results(-2.0, 2)}
     folds = {}
     for name, height in {"1": -130.0, "2": -90.0}.items():
-        each = xr.DataArray(
+        pointwise = xr.DataArray(
             np.linspace(height - 1, height + 1, 40) / 40, dims="ranking", name="elpd_i"
         )
-        each.attrs = {"outcome": "weak orders given their block sizes", "folds": [0, 1] * 20}
+        pointwise.attrs = {"outcome": "weak orders given their block sizes", "folds": [0, 1] * 20}
         folds[name] = az.ELPDDataLOOKFold(
-            elpd=float(each.sum()), se=1.0, p=np.nan, n_samples=10, n_data_points=40, scale="log",
-            warning=False, good_k=None, elpd_i=each, n_folds=2,
+            elpd=float(pointwise.sum()), se=1.0, p=np.nan, n_samples=10, n_data_points=40,
+            scale="log", warning=False, good_k=None, elpd_i=pointwise, n_folds=2,
         )  # fmt: skip
     table = compare_components(loo, kfold=folds)
     np.testing.assert_allclose(table["elpd_kfold"], [-130.0, -90.0])

@@ -185,7 +185,7 @@ def test_each_group_may_have_places_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("places", "said"),
+    ("places", "message"),
     [
         (
             pd.Series({"ale": 1, "bock": 2}),
@@ -210,6 +210,6 @@ def test_each_group_may_have_places_of_its_own():
         (xr.DataArray([1, 2, 3], dims="team"), r"^`places` has the dims \['team'\]; it must have"),
     ],
 )
-def test_places_that_are_not_those_of_the_items_raise(places, said):
-    with pytest.raises(ValueError, match=said):
+def test_places_that_are_not_those_of_the_items_raise(places, message):
+    with pytest.raises(ValueError, match=message):
         expected_kendall(posterior(), places)

@@ -117,9 +117,9 @@ def test_every_group_is_summarised_by_itself(function):
                 assert found.index.names == ["problem", "user", "item"]
                 assert same(found.loc[problem, user], alone)
             else:
-                here = found.sel(problem=problem, user=user, drop=True)
+                part = found.sel(problem=problem, user=user, drop=True)
                 dims = alone.dims if isinstance(alone, xr.DataArray) else ()
-                assert same(here.transpose(*dims) if dims else here, alone)
+                assert same(part.transpose(*dims) if dims else part, alone)
 
 
 def test_groups_come_before_items_and_coordinates_of_both_are_kept():
@@ -218,7 +218,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "options", "said"), BAD)
-def test_what_no_summary_can_be_made_of_raises(function, data, options, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+@pytest.mark.parametrize(("data", "options", "message"), BAD)
+def test_what_no_summary_can_be_made_of_raises(function, data, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         function(data, **options)

@@ -13,9 +13,9 @@ def inside(ranks, low, high):
     return ((low <= ranks) & (ranks <= high)).all(-1).mean()
 
 
-def of_depth(ranks, d):
+def interval_at(ranks, d):
     """From the d-th smallest to the d-th largest of the draws of each item."""
-    ascending = [sorted(of_item) for of_item in ranks.T.tolist()]
+    ascending = [sorted(item_ranks) for item_ranks in ranks.T.tolist()]
     return np.array([a[d - 1] for a in ascending]), np.array([a[-d] for a in ascending])
 
 
@@ -41,10 +41,10 @@ def test_the_share_of_draws_inside_is_enough_and_no_deeper_intervals_have_it(pro
     ranks = ranks_of(utility.round() if ties else utility)
     low, high = simultaneous_bounds(ranks, prob)
     assert inside(ranks, low, high) >= prob
-    depths = [d for d in range(1, 301) if inside(ranks, *of_depth(ranks, d)) >= prob]
-    assert np.array_equal([low, high], of_depth(ranks, max(depths)))
+    depths = [d for d in range(1, 301) if inside(ranks, *interval_at(ranks, d)) >= prob]
+    assert np.array_equal([low, high], interval_at(ranks, max(depths)))
     assert max(depths) == len(depths)  # shares fall with depth, so one more is not enough
-    assert inside(ranks, *of_depth(ranks, max(depths) + 1)) < prob
+    assert inside(ranks, *interval_at(ranks, max(depths) + 1)) < prob
 
 
 @pytest.fixture(scope="module")

@@ -77,8 +77,8 @@ def simulated():
 
 def leader_is_best(truth, leader, excluded):
     """In which worlds the leader is truly better than all of the excluded."""
-    of_leader = np.take_along_axis(truth, leader[:, None], axis=1)
-    return (np.where(excluded, truth, -np.inf) < of_leader).all(1)
+    leader_utility = np.take_along_axis(truth, leader[:, None], axis=1)
+    return (np.where(excluded, truth, -np.inf) < leader_utility).all(1)
 
 
 def test_the_excluded_are_all_worse_than_the_leader_as_often_as_stated(simulated):

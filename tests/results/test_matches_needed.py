@@ -94,10 +94,10 @@ def test_the_least_number_that_is_enough_is_given():
     found = separate(beta_draws(3, 2), at=(100, 200, 400))
     # exactly: 0.769, 0.823, 0.876
     assert found.matches == 200
-    said = str(found)
-    assert said.startswith("Elm is better than Oak with probability 0.69. 200 more matches between")
-    assert "(one better with probability 0.95) with probability 0.8" in said
-    assert said.endswith("100 with 0.77.")
+    text = str(found)
+    assert text.startswith("Elm is better than Oak with probability 0.69. 200 more matches between")
+    assert "(one better with probability 0.95) with probability 0.8" in text
+    assert text.endswith("100 with 0.77.")
 
 
 def test_items_apart_already_need_no_match():

@@ -21,7 +21,7 @@ def entropy(p):
     return -(p * np.log(p)).sum()
 
 
-def told(utility, nu, one, other, top):
+def information(utility, nu, one, other, top):
     """Mutual information by its definition, from a table of outcomes and memberships."""
     p = outcome_probability(utility[:, one] - utility[:, other], nu)
     place = (-utility).argsort(1).argsort(1)
@@ -39,7 +39,9 @@ def test_the_gain_is_the_mutual_information(ties, top):
     rng = np.random.default_rng(1)
     utility = rng.normal([1.0, 0.8, 0.3, -1.0], 0.4, (500, 4))
     nu = rng.lognormal(size=500) if ties else None
-    expected = {(i, j): told(utility, nu, i, j, top) for i in range(4) for j in range(i + 1, 4)}
+    expected = {
+        (i, j): information(utility, nu, i, j, top) for i in range(4) for j in range(i + 1, 4)
+    }
     row = br.next_matches(
         posterior(utility[None], None if nu is None else nu[None]), 1, top=top, random_seed=0
     )

@@ -70,7 +70,7 @@ def test_predictions_are_read_with_the_data_that_they_were_made_for():
 
 
 @pytest.mark.parametrize(
-    ("data", "options", "said"),
+    ("data", "options", "message"),
     [
         (tree(), {"group": "prior_predictive"}, r"no prior_predictive; .*sample_prior_predictive"),
         (tree(), {"group": "posterior"}, "^`group` is 'posterior'; it must be one of"),
@@ -79,8 +79,8 @@ def test_predictions_are_read_with_the_data_that_they_were_made_for():
         (tree(ranking=list("xyw")), {}, "^'y' in posterior_predictive has other ranking labels"),
     ],
 )
-def test_what_is_missing_or_does_not_belong_together_is_said(data, options, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_is_missing_or_does_not_belong_together_is_said(data, options, message):
+    with pytest.raises(ValueError, match=message):
         br.predicted_ranks(data, **options)
 
 
@@ -144,8 +144,8 @@ def test_new_rankings_are_read_by_their_own_items():
 
 def test_arviz_draws_the_ranks_of_an_item_and_leaves_out_where_it_was_not():
     data, _ = drawn()
-    of_a = {g: br.predicted_ranks(data, group=g).sel(item="a").to_dataset() for g in GROUPS}
-    pc = az.plot_ppc_interval(xr.DataTree.from_dict(of_a))
+    ranks_of_a = {g: br.predicted_ranks(data, group=g).sel(item="a").to_dataset() for g in GROUPS}
+    pc = az.plot_ppc_interval(xr.DataTree.from_dict(ranks_of_a))
     points = pc.viz["observed_markers"]["y"].item().get_offsets()
     np.testing.assert_array_equal(np.ma.filled(points[:, 1].astype(float), NAN), [2, NAN, 1, 2])
     plt.close("all")

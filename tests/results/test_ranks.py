@@ -183,14 +183,14 @@ def test_standing_is_by_group_and_without_a_prior_no_item_is_unknown():
 # Thin links
 
 
-def two_islands(between, within=30, each=6):
+def two_islands(between, within=30, n_items=6):
     """Counts of matches: every two items of an island met, and one pair of both islands did."""
-    wins = np.zeros((2 * each, 2 * each))
-    for island in (slice(each), slice(each, None)):
+    wins = np.zeros((2 * n_items, 2 * n_items))
+    for island in (slice(n_items), slice(n_items, None)):
         wins[island, island] = within / 2
     np.fill_diagonal(wins, 0)
-    wins[each - 1, each] = wins[each, each - 1] = between / 2
-    return PairWins(pd.Index(range(2 * each)), wins, np.zeros_like(wins))
+    wins[n_items - 1, n_items] = wins[n_items, n_items - 1] = between / 2
+    return PairWins(pd.Index(range(2 * n_items)), wins, np.zeros_like(wins))
 
 
 def drawn_of(mean, sd=0.3):

@@ -17,7 +17,7 @@ def one_user(score, relevant, k, known=None):
     return recommendation_metrics([score], [relevant], [known], k=k).queries.iloc[0]
 
 
-def of_order(hits, k):
+def measures(hits, k):
     """All metrics of an order without ties, from the definitions."""
     hits = np.asarray(hits, dtype=bool)
     P, N = hits.sum(), len(hits)
@@ -66,7 +66,7 @@ def test_known_items_are_no_candidates_and_their_scores_are_not_looked_at():
 def test_ties_give_the_mean_over_all_orders_of_the_tied(score, relevant, k):
     score, relevant = np.array(score), np.array(relevant)
     orders = [
-        of_order(relevant[list(order)], k)
+        measures(relevant[list(order)], k)
         for order in permutations(range(6))
         if (np.diff(score[list(order)]) <= 0).all()
     ]
@@ -145,9 +145,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), BAD)
-def test_what_cannot_be_measured_is_refused(change, said):
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_what_cannot_be_measured_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
         recommendation_metrics(**(GOOD | change))
 
 

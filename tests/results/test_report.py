@@ -342,9 +342,9 @@ def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
 def test_close_and_unknown_are_two_words():
     table = summary(names=["ale", "bock", "cider"]).assign(known=[0.9, 0.8, 0.1])
     table.loc["cider", "tied_with_leader"] = True
-    said = verdict(table)
-    assert " One other item is close and may be better: bock." in said
-    assert " One other item may be better, because there are too few data: cider." in said
+    headline = verdict(table)
+    assert " One other item is close and may be better: bock." in headline
+    assert " One other item may be better, because there are too few data: cider." in headline
     text = page(table)
     assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [2, 2]
     assert "narrowed their variance by less than half" in text
@@ -414,10 +414,10 @@ def test_the_verdict_of_one_item_has_no_others():
 def test_the_verdict_says_who_is_oftener_the_best_than_the_leader():
     # ale is 2 always; bock 1 in three of five draws and last in the others
     draws = [[1.0, 2.0, 0.0]] * 3 + [[1.0, -1.0, 0.0]] * 2
-    said = verdict(summary(draws))
+    text = verdict(summary(draws))
     # mean ranks: ale (2 2 2 1 1) 1.6; bock (1 1 1 3 3) 1.8
-    assert said.startswith("ale leads: mean rank 1.6, best with probability 0.40.")
-    assert said.endswith(
+    assert text.startswith("ale leads: mean rank 1.6, best with probability 0.40.")
+    assert text.endswith(
         " bock is best with a higher probability (0.60), but its mean rank is 1.8, because its "
         "place is less certain."
     )

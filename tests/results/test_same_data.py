@@ -136,7 +136,7 @@ def test_rankings_are_counted_and_weighed():
 
 def test_counts_are_matched_by_what_they_say():
     counts = rankings([0, 1, 4], who=WHO[:5]).counts(), rankings([4, 0, 1], who=WHO[:5]).counts()
-    one, other = (results(model_of(each, br.MPM)) for each in counts)
+    one, other = (results(model_of(x, br.MPM)) for x in counts)
     same(one, other)
     others = rankings([4, 0, 5], who=[*WHO[:5], "bob"]).counts()
     with pytest.raises(ValueError, match=r"'others' lacks 'a' -4, 'b' \+4, ranker 'bob' of 'one'"):
@@ -213,13 +213,13 @@ def test_units_that_cannot_be_matched_are_refused(rng):
 # ---------------------------------------------------------------------------------------------
 
 
-def of_two():
+def two_tables():
     """The same matches, as pairs and as rankings in another order."""
     return pairs(), br.Rankings.from_orderings([list("ca"), list("ab"), list("ab"), list("bc")])
 
 
 def test_bradley_terry_is_plackett_luce_of_two_items():
-    matches, orders = of_two()
+    matches, orders = two_tables()
     by_pair = results(model_of(matches, br.BradleyTerry))
     by_order = results(model_of(orders))
     found = [x["log_likelihood"]["y"].to_numpy() for x in (by_pair, by_order)]
@@ -245,7 +245,7 @@ def test_davidson_is_the_geometric_pmop_of_two_items():
 
 
 def test_matches_that_are_counted_are_not_rankings_of_two():
-    _, orders = of_two()
+    _, orders = two_tables()
     counted = results(model_of(pairs(collapse=True), br.BradleyTerry))
     with pytest.raises(ValueError, match=r"^'orders' and 'counted' describe different rankings"):
         compare({"orders": results(model_of(orders)), "counted": counted})
@@ -481,7 +481,7 @@ def test_what_is_not_an_axis_cannot_be_left_out():
 
 @pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")
 def test_folds_of_matches_are_those_of_rankings_of_two(not_fitted):
-    matches, orders = of_two()
+    matches, orders = two_tables()
     one, other = folds(model_of(matches, br.BradleyTerry)), folds(model_of(orders))
     same(one, other)
 

@@ -99,15 +99,15 @@ def test_company_makes_a_difference(rng, utility):
     assert np.abs(change).max() > 1e-4
 
 
-@pytest.mark.parametrize("there", [0.0, 7.0, np.nan, np.inf])
-def test_a_mask_is_removal_and_padding_of_any_width_is_zero(rng, utility, there):
+@pytest.mark.parametrize("padding", [0.0, 7.0, np.nan, np.inf])
+def test_a_mask_is_removal_and_padding_of_any_width_is_zero(rng, utility, padding):
     x = rng.normal(size=(2, 5, 2))
     used = np.array([[True, False, True, True, False], [False, True, True, False, True]])
-    x[~used] = there
+    x[~used] = padding
     u = utility(x, used)
     np.testing.assert_allclose(u[used].reshape(2, 3), utility(x[used].reshape(2, 3, 2)), rtol=1e-12)
     assert (u[~used] == 0).all()
-    wider = np.concatenate([x, np.full((2, 4, 2), there)], axis=1)
+    wider = np.concatenate([x, np.full((2, 4, 2), padding)], axis=1)
     more = utility(wider, np.pad(used, ((0, 0), (0, 4))))
     np.testing.assert_allclose(more[:, :5], u, rtol=1e-12)
 

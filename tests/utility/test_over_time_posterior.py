@@ -46,33 +46,33 @@ def worlds(n, seed, *, learned):
     return World(scale, drift, utility)
 
 
-def played(truth, seed, *, each=4):
+def played(truth, seed, *, n_rounds=4):
     """Matches of all items that are there, every two of them so often: a Pairs."""
     rng = np.random.default_rng(seed)
     n = len(truth.utility)
     x, y, won, years = [], [], [], []
-    for k, there in enumerate(THERE):
-        items = np.flatnonzero(there)
+    for k, present in enumerate(THERE):
+        items = np.flatnonzero(present)
         for i in items:
             for j in items[items > i]:
                 lead = truth.utility[:, k, i] - truth.utility[:, k, j]
-                p = np.broadcast_to(1 / (1 + np.exp(-lead)), (each, n))
+                p = np.broadcast_to(1 / (1 + np.exp(-lead)), (n_rounds, n))
                 won.append(outcomes(rng, p).ravel())
-                x.append(np.tile(np.arange(n) * N_ITEMS + i, each))
-                y.append(np.tile(np.arange(n) * N_ITEMS + j, each))
-                years.append(np.full(each * n, YEARS[k]))
+                x.append(np.tile(np.arange(n) * N_ITEMS + i, n_rounds))
+                y.append(np.tile(np.arange(n) * N_ITEMS + j, n_rounds))
+                years.append(np.full(n_rounds * n, YEARS[k]))
     columns = map(np.concatenate, (x, y, won))
     return matches(*columns, options={"items": range(n * N_ITEMS)}, year=np.concatenate(years))
 
 
-def ranked(truth, seed, *, each=4):
+def ranked(truth, seed, *, n_rounds=4):
     """Rankings of all items that are there, so many at each time: a Rankings."""
     rng = np.random.default_rng(seed)
     n = len(truth.utility)
     orderings, years = [], []
-    for k, there in enumerate(THERE):
-        items = np.flatnonzero(there)
-        for _ in range(each):
+    for k, present in enumerate(THERE):
+        items = np.flatnonzero(present)
+        for _ in range(n_rounds):
             noisy = truth.utility[:, k, items] + rng.gumbel(size=(n, len(items)))
             order = items[np.argsort(-noisy, axis=1)] + np.arange(n)[:, None] * N_ITEMS
             orderings += order.tolist()
@@ -97,8 +97,8 @@ def ranks_by_nuts(family, truth, data):
         by_world = u.reshape((4, n, N_ITEMS)).transpose(1, 0, 2)
         pm.Deterministic("there", by_world[:, *np.nonzero(THERE)])
         found = sample(300, tune=500, chains=2)
-    there = truth.utility[:, THERE]
-    return bins_of_ranks((truth.scale, truth.drift, there), ("scale", "drift", "there"), found)
+    present = truth.utility[:, THERE]
+    return bins_of_ranks((truth.scale, truth.drift, present), ("scale", "drift", "there"), found)
 
 
 def ranks_by_history(truth, data):
@@ -153,11 +153,11 @@ def seen_in(days, u, fit, prob):
     """Share of the items that are in their intervals, halfway and at the last time."""
     when = [len(days) // 2, len(days) - 1]
     found = fit.draws(at=days[when].tolist(), random_seed=1)["posterior"]["utility"]
-    there = np.isfinite(found.isel(chain=0, draw=0).to_numpy())
-    truth = np.where(there, u[when][:, found["item"].to_numpy()], np.nan)
+    present = np.isfinite(found.isel(chain=0, draw=0).to_numpy())
+    truth = np.where(present, u[when][:, found["item"].to_numpy()], np.nan)
     truth = truth - np.nanmean(truth, axis=1, keepdims=True)
     low, high = found.quantile([(1 - prob) / 2, (1 + prob) / 2], ["chain", "draw"]).to_numpy()
-    return ((low < truth) & (truth < high))[there].mean()
+    return ((low < truth) & (truth < high))[present].mean()
 
 
 @pytest.mark.slow

@@ -229,7 +229,7 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
 
-    def of_group(labels: Any, codes: Any, unit_of_row: Any, dim: str) -> _Units:
+    def group_units(labels: Any, codes: Any, unit_of_row: Any, dim: str) -> _Units:
         content = {} if contents is None else {CONTENT: joined(contents, codes, len(labels))}
         return _Units(labels, unit_of_row, dim, outcome, content)
 
@@ -240,7 +240,7 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
         # in a mixture, all rankings of a ranker have one log-likelihood
         group = next(group for group, axis in axes.items() if axis == dim)
         labels = kept.labels(group)
-        return of_group(labels, kept.codes(group), np.arange(len(labels)), dim)
+        return group_units(labels, kept.codes(group), np.arange(len(labels)), dim)
     if by is None:
         coords = {group: kept.labels(group)[kept.codes(group)] for group in axes}
         if contents is not None:
@@ -252,7 +252,7 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
         known = f"it is grouped by {', '.join(map(repr, axes))}" if axes else "it has no groups"
         raise ValueError(f"{name!r} is not grouped by {by!r}; {known}.")
     present, unit_of_row = np.unique(kept.codes(by), return_inverse=True)
-    return of_group(kept.labels(by)[present], unit_of_row, unit_of_row, rows)
+    return group_units(kept.labels(by)[present], unit_of_row, unit_of_row, rows)
 
 
 def _folds(

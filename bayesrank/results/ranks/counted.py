@@ -57,11 +57,11 @@ def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None)
     ([[0.0, 3.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 5.0], [5.0, 0.0]])
     """
     n = data.n_items
-    each = data.weight if weight is None else weight
+    weights = data.weight if weight is None else weight
     wins, ties = np.zeros(n * n), np.zeros(n * n)
     if isinstance(data, Pairs):
         one, other = data.first.astype(np.int64), data.second.astype(np.int64)
-        first, second, tied = data.counts.T * each
+        first, second, tied = data.counts.T * weights
         wins += np.bincount(one * n + other, first, n * n)
         wins += np.bincount(other * n + one, second, n * n)
         ties += np.bincount(one * n + other, tied, n * n)
@@ -71,8 +71,8 @@ def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None)
             row, slot = np.nonzero(data.mask[:, gap:])
             cell = item[row, slot] * n + item[row, slot + gap]
             level = data.ranks[row, slot] == data.ranks[row, slot + gap]
-            wins += np.bincount(cell, np.where(level, 0.0, each[row]), n * n)
-            ties += np.bincount(cell, np.where(level, each[row], 0.0), n * n)
+            wins += np.bincount(cell, np.where(level, 0.0, weights[row]), n * n)
+            ties += np.bincount(cell, np.where(level, weights[row], 0.0), n * n)
     square = ties.reshape(n, n)
     return PairWins(data.items, wins.reshape(n, n), square + square.T)
 
@@ -139,8 +139,8 @@ def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> N
     grounded = laplacian + UNLINKED * np.eye(len(laplacian))
     resistance[others] = np.diag(np.linalg.inv(grounded))
     linked = total > 0
-    own = 1 / np.where(linked, total, np.inf) + 1 / max(total[leader], UNLINKED)
-    share = own / resistance
+    direct = 1 / np.where(linked, total, np.inf) + 1 / max(total[leader], UNLINKED)
+    share = direct / resistance
     doubtful = utility[leader] - utility < CLEAR * np.sqrt(resistance)
     thin = others & linked & (resistance > 4 / THIN) & (share < LITTLE) & doubtful
     return np.where(thin, share, 1.0)

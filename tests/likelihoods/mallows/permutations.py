@@ -67,8 +67,8 @@ def completions(ranks) -> np.ndarray:
 def log_probability(ranks, rho, alpha, distance) -> float:
     """Of a ranking, which may be partial."""
     n = len(rho)
-    each = [DEFINITIONS[distance](x, rho) for x in completions(ranks).tolist()]
-    return float(logsumexp(-alpha / n * np.array(each)) - log_z(alpha, n, distance))
+    distances = [DEFINITIONS[distance](x, rho) for x in completions(ranks).tolist()]
+    return float(logsumexp(-alpha / n * np.array(distances)) - log_z(alpha, n, distance))
 
 
 def by_stages(ranks, rho, alpha) -> float:
@@ -93,21 +93,21 @@ def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:
     n_rankings, n = np.shape(ranks)
     alpha = np.broadcast_to(alpha, n_rankings)
     weight = np.ones(n_rankings) if weight is None else weight
-    each = [
+    logps = [
         sum(
             w * log_probability(r, rho, a, distance)
             for r, a, w in zip(ranks, alpha, weight, strict=True)
         )
         for rho in every_ranking(n).tolist()
     ]
-    return float(logsumexp(each) - np.log(len(each)))
+    return float(logsumexp(logps) - np.log(len(logps)))
 
 
 def orders_by_hand(cost: np.ndarray, pairs: bool) -> tuple[np.ndarray, np.ndarray]:
     """All orders of the items, and what each costs."""
     orders = np.array(list(permutations(range(len(cost)))))
     if pairs:
-        each = [sum(cost[b, a] for a, b in combinations(order, 2)) for order in orders.tolist()]
+        costs = [sum(cost[b, a] for a, b in combinations(order, 2)) for order in orders.tolist()]
     else:
-        each = [cost[order, np.arange(len(cost))].sum() for order in orders]
-    return orders, np.array(each)
+        costs = [cost[order, np.arange(len(cost))].sum() for order in orders]
+    return orders, np.array(costs)

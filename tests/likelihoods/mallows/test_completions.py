@@ -75,8 +75,8 @@ def test_blocks_of_many_items_are_permanents(kind, rng):
     }[kind](rho[:, None] - np.arange(1, 31)).astype(float)
     t = 0.2
     expected = sum(
-        log_total_of_orders(t * cost[np.ix_(own, own)], PLACES)
-        for own in (np.flatnonzero(ranks == b) for b in range(1, 7))
+        log_total_of_orders(t * cost[np.ix_(block, block)], PLACES)
+        for block in (np.flatnonzero(ranks == b) for b in range(1, 7))
     )
     found, _ = completions_kernel(np.array([t]), ranks[None], rho[None], 30, kind)
     assert found[0] == pytest.approx(expected, rel=1e-12)

@@ -55,10 +55,10 @@ def frequencies(orders, share, pairs):
 @for_each("scale", [0.0, 1.0, 30.0, 1e5])
 def test_sums_and_their_gradients_are_those_of_all_orders(kind, n, scale, rng):
     cost = (rng.random((n, n)) - 0.3) * scale
-    orders, each = orders_by_hand(cost, kind == PAIRS)
+    orders, costs = orders_by_hand(cost, kind == PAIRS)
     value, slope = log_sum_of_orders(cost, kind)
-    assert value == pytest.approx(logsumexp(-each), rel=1e-13, abs=1e-10)
-    expected = frequencies(orders, np.exp(-each - logsumexp(-each)), kind == PAIRS)
+    assert value == pytest.approx(logsumexp(-costs), rel=1e-13, abs=1e-10)
+    expected = frequencies(orders, np.exp(-costs - logsumexp(-costs)), kind == PAIRS)
     np.testing.assert_allclose(slope, -expected, atol=1e-10)
 
 
@@ -66,13 +66,13 @@ def test_sums_and_their_gradients_are_those_of_all_orders(kind, n, scale, rng):
 @for_each("cost", [np.random.default_rng(3).random((5, 5)) * 3, np.zeros((2, 2)), cycle(7, 1.0),
                    cycle(7, 2e3), cycle(8, 2e3)])  # fmt: skip
 def test_places_are_those_of_all_orders_even_of_cycles_that_cost_more_than_numbers_hold(kind, cost):
-    orders, each = orders_by_hand(cost, kind == PAIRS)
-    share = np.exp(-each - logsumexp(-each))
+    orders, costs = orders_by_hand(cost, kind == PAIRS)
+    share = np.exp(-costs - logsumexp(-costs))
     expected = frequencies(orders, share, pairs=False)
     np.testing.assert_allclose(places_of_orders(cost, kind), expected, atol=1e-10)
-    assert log_total_of_orders(cost, kind) == pytest.approx(logsumexp(-each), rel=1e-13)
+    assert log_total_of_orders(cost, kind) == pytest.approx(logsumexp(-costs), rel=1e-13)
     value, slope = log_sum_of_orders(cost, kind)
-    assert value == pytest.approx(logsumexp(-each), rel=1e-13)
+    assert value == pytest.approx(logsumexp(-costs), rel=1e-13)
     expected = frequencies(orders, share, kind == PAIRS)
     np.testing.assert_allclose(slope, -expected, atol=1e-10)
 
@@ -127,8 +127,8 @@ def test_draws_of_orders_have_the_frequencies_of_their_probabilities(kind, cost)
     draws = np.empty((5_000, len(cost)), np.int64)
     for place in draws:
         draw_order_kernel(table, reduced, kind, state, place)
-    orders, each = orders_by_hand(cost, kind == PAIRS)
-    expected = np.exp(-each - logsumexp(-each))
+    orders, costs = orders_by_hand(cost, kind == PAIRS)
+    expected = np.exp(-costs - logsumexp(-costs))
     number = {order: i for i, order in enumerate(permutations(range(len(cost))))}
     drawn = [number[tuple(order)] for order in np.argsort(draws, axis=1).tolist()]
     observed = np.bincount(drawn, minlength=len(orders))

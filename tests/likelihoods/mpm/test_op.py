@@ -235,8 +235,8 @@ def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal
     outputs = [table, *pt.grad((BAR * table).sum(), [score, theta])]
     expected = [NEEDED * whole, *pt.grad((BAR * NEEDED * whole).sum(), [score, theta])]
     found = pytensor.function([score, theta], outputs + expected, mode=mode)(SCORE, ADHERENCE)
-    for part, of_whole in zip(found[:3], found[3:], strict=True):
-        np.testing.assert_allclose(part, of_whole, rtol=1e-12, atol=1e-14)
+    for part, in_whole in zip(found[:3], found[3:], strict=True):
+        np.testing.assert_allclose(part, in_whole, rtol=1e-12, atol=1e-14)
 
 
 # Agreement of counts

@@ -52,7 +52,7 @@ def test_a_model_is_sampled_by_the_sum_and_vectorised():
         pm.Potential("y", only_sum(-pt.exp(x), SENTENCE))
     many = pytensor.graph.vectorize_graph(model.logp(), {model.value_vars[0]: pt.dmatrix("many")})
     f = pytensor.function(list(pytensor.graph.traversal.explicit_graph_inputs(many)), many)
-    expected = [float(model.compile_logp()({"x": each})) for each in (X, X + 1)]
+    expected = [float(model.compile_logp()({"x": value})) for value in (X, X + 1)]
     np.testing.assert_allclose(f(np.stack([X, X + 1])), expected)
     with pytest.raises(ValueError, match=rf"^{SENTENCE}"):
         model.compile_fn(model.logp(sum=False))({"x": X})

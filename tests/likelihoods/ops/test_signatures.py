@@ -140,9 +140,9 @@ def test_all_ops_with_kernels_are_in_the_table():
         return {cls} | {y for x in cls.__subclasses__() for y in subclasses(x)}
 
     ours = {x for x in subclasses(KernelOp) if x.__module__.startswith("bayesrank.")}
-    there = {x for x in ours if not x.__name__.startswith("_")}
+    public = {x for x in ours if not x.__name__.startswith("_")}
     bases = {KernelOp, CompiledOp, total.PairTotal}
-    assert {type(op) for op in (*OPS, *DERIVED)} == there - bases
+    assert {type(op) for op in (*OPS, *DERIVED)} == public - bases
 
 
 @pytest.mark.parametrize("op", [*OPS, *DERIVED], ids=label)

@@ -9,7 +9,7 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_ex
 from tests.likelihoods.loops import for_each
 
 
-def of_all(x):
+def exp_of(x):
     out = np.empty_like(x)
     for i in range(x.size):
         out[i] = vector_exp(x[i])
@@ -32,14 +32,14 @@ def logarithms(x):
     return out
 
 
-fast, of_all = numba.njit(of_all, fastmath=True), numba.njit(of_all)
+fast, exp_of = numba.njit(exp_of, fastmath=True), numba.njit(exp_of)
 
 
 def test_it_is_within_two_units_in_the_last_place(rng):
     steps = np.log(2) / 2 * np.arange(-2043, 2045)  # where rounding changes, and the middles
     x = np.concatenate([rng.uniform(-708, 709, 200_000), rng.uniform(-1, 1, 200_000), steps])
     expected = np.exp(x)
-    assert (np.abs(of_all(x) - expected) <= 2 * np.spacing(expected)).all()
+    assert (np.abs(exp_of(x) - expected) <= 2 * np.spacing(expected)).all()
 
 
 def test_less_one_it_is_within_three_units_in_the_last_place_also_near_zero(rng):
@@ -52,12 +52,12 @@ def test_less_one_it_is_within_three_units_in_the_last_place_also_near_zero(rng)
 
 @for_each("x", [0.0, -0.0, 1e-300, -1e-20])
 def test_it_is_one_at_zero_and_beside_it(x):
-    assert of_all(np.array([x])).tolist() == [1.0]
+    assert exp_of(np.array([x])).tolist() == [1.0]
 
 
 def test_nan_stays_nan_and_numbers_in_reach_are_not_disturbed_by_their_neighbours():
     x = np.array([math.nan, -1.0, math.inf, -math.inf, 1e308, 2.0, -1e308, 0.0])
-    out = of_all(x)
+    out = exp_of(x)
     assert math.isnan(out[0])
     np.testing.assert_allclose(out[[1, 5, 7]], [math.exp(-1), math.exp(2), 1.0], rtol=1e-15)
 

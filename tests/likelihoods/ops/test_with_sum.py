@@ -23,11 +23,11 @@ def graphs():
 @for_each("mode", ["FAST_COMPILE", "JAX"])
 def test_the_sum_is_the_known_one_and_the_terms_are_themselves(mode):
     x, _, both = graphs()
-    total, each, weighted = pytensor.function(
+    total, terms, weighted = pytensor.function(
         [x], [both.sum(), both, (both * [1.0, 2.0, 3.0]).sum()], mode=mode
     )(X)
     assert float(total) == pytest.approx(1000.0 + 2 * X.sum())
-    np.testing.assert_allclose(each, np.exp(X), rtol=1e-14)
+    np.testing.assert_allclose(terms, np.exp(X), rtol=1e-14)
     assert float(weighted) == pytest.approx(np.exp(X) @ [1.0, 2.0, 3.0])
 
 

@@ -95,8 +95,8 @@ def test_gradients_are_those_of_finite_differences(model, mode):
     given = np.append(d, parameter or [])
 
     def total(x):
-        own = [float(x[-1])] if parameter else []
-        return evaluate(log_probabilities, x[: d.size], outcome, *own)[0].sum()
+        tie = [float(x[-1])] if parameter else []
+        return evaluate(log_probabilities, x[: d.size], outcome, *tie)[0].sum()
 
     slopes = evaluate(log_probabilities, d, outcome, parameter, mode)[1:]
     np.testing.assert_allclose(np.hstack(slopes), gradient(total, given), atol=1e-8)

@@ -47,12 +47,12 @@ def at_a_lead(family, lead, counts, tie):
     return value, slopes[2][0]
 
 
-def cells(rng, family, n_cells, own, scale=1.0, n_terms=3):
+def cells(rng, family, n_cells, by_judge, scale=1.0, n_terms=3):
     """Parameters of 7 items and 5 groups, each `own` or one for all, and random cells.
 
     Two terms are within the adherence, and the others beside it, of four effects.
     """
-    sizes = [5 if x else 1 for x in own]
+    sizes = [5 if x else 1 for x in by_judge]
     adherence, order, tie = (rng.gamma(4, 0.25, n) for n in sizes)
     first = rng.integers(0, 7, n_cells)
     second = (first + rng.integers(1, 7, n_cells)) % 7
@@ -67,11 +67,11 @@ def cells(rng, family, n_cells, own, scale=1.0, n_terms=3):
 
 
 @each_family
-@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1), (0, 1, 0)], ids=str)
+@pytest.mark.parametrize("by_judge", [(1, 1, 1), (0, 0, 0), (1, 0, 1), (0, 1, 0)], ids=str)
 @pytest.mark.parametrize("n_cells", [0, 1, 256, 700])
-def test_the_kernel_is_the_graph(rng, family, own, n_cells):
+def test_the_kernel_is_the_graph(rng, family, by_judge, n_cells):
     for scale, n_terms in ((1.0, 3), (30.0, 2), (1000.0, 0)):
-        parameters, data = cells(rng, family, n_cells, own, scale, n_terms)
+        parameters, data = cells(rng, family, n_cells, by_judge, scale, n_terms)
         within = min(n_terms, 2)
         value, slopes = evaluate(family, *parameters, *data, within=within)
         expected, *by = graph_of(family, within)(*parameters, *data)
@@ -81,10 +81,10 @@ def test_the_kernel_is_the_graph(rng, family, own, n_cells):
 
 
 @pytest.mark.parametrize("family", WITH_TIES)
-@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0)], ids=str)
-def test_terms_of_ties_are_those_of_the_graph(rng, family, own):
+@pytest.mark.parametrize("by_judge", [(1, 1, 1), (0, 0, 0)], ids=str)
+def test_terms_of_ties_are_those_of_the_graph(rng, family, by_judge):
     for scale, n_terms, within, tying in ((1.0, 4, 1, 2), (30.0, 2, 0, 2), (400.0, 1, 0, 1)):
-        parameters, data = cells(rng, family, 300, own, scale, n_terms)
+        parameters, data = cells(rng, family, 300, by_judge, scale, n_terms)
         value, slopes = evaluate(family, *parameters, *data, within=within, tying=tying)
         expected, *by = graph_of(family, within, tying)(*parameters, *data)
         assert value == pytest.approx(float(expected), rel=1e-12)
@@ -98,8 +98,8 @@ def test_terms_of_ties_multiply_the_odds_of_a_tie_of_equal_items(family):
     given = [[0.0, 0.0], [1.0], [0.0], [least + 0.7], [np.log(3.0)], cell, cell + 1, cell]
     given += [np.zeros((1, 1), dtype=int), np.ones((1, 1))]
     p = [
-        np.exp(evaluate(family, *map(np.asarray, given), each[:, None], within=0, tying=1)[0])
-        for each in np.eye(3)
+        np.exp(evaluate(family, *map(np.asarray, given), unit[:, None], within=0, tying=1)[0])
+        for unit in np.eye(3)
     ]
     assert sum(p) == pytest.approx(1, rel=1e-14)
     assert p[2] / (1 - p[2]) == pytest.approx(3 * 0.35, rel=1e-14)
@@ -121,9 +121,9 @@ TERMS = [(family, 2, 0) for family in OPS] + [(family, 1, 2) for family in WITH_
 
 
 @pytest.mark.parametrize(("family", "within", "tying"), TERMS)
-@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
-def test_second_derivatives_are_those_of_differences(rng, family, within, tying, own):
-    parameters, data = cells(rng, family, 300, own, n_terms=4 if tying else 3)
+@pytest.mark.parametrize("by_judge", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
+def test_second_derivatives_are_those_of_differences(rng, family, within, tying, by_judge):
+    parameters, data = cells(rng, family, 300, by_judge, n_terms=4 if tying else 3)
     directions = [rng.normal(size=(3, x.size)) for x in parameters]
     op = OPS[family][0](within, tying)
     terms = {"within": within, "tying": tying}
@@ -151,14 +151,14 @@ def test_sparse_directions_have_the_products_of_their_sum(rng, family):
     n = [x.size for x in parameters]
     every = np.split(np.eye(sum(n)), np.cumsum(n)[:-1], axis=1)
     weight = rng.normal(size=(3, sum(n)))
-    at_once = hessian.dot([weight @ each for each in every])
+    at_once = hessian.dot([weight @ direction for direction in every])
     for one, other in zip(hessian.dot(every), at_once, strict=True):
         np.testing.assert_allclose(weight @ one, other, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("own", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
-def test_second_derivatives_as_sparse_matrices_are_the_same(rng, own, monkeypatch):
-    parameters, data = cells(rng, "Davidson", 300, own, n_terms=4)
+@pytest.mark.parametrize("by_judge", [(1, 1, 1), (0, 0, 0), (1, 0, 1)], ids=str)
+def test_second_derivatives_as_sparse_matrices_are_the_same(rng, by_judge, monkeypatch):
+    parameters, data = cells(rng, "Davidson", 300, by_judge, n_terms=4)
     op = OPS["Davidson"][0](1, 2)
     n = [x.size for x in parameters]
     every = np.split(np.eye(sum(n)), np.cumsum(n)[:-1], axis=1)
@@ -180,7 +180,7 @@ def test_second_derivatives_as_sparse_matrices_are_the_same(rng, own, monkeypatc
 def test_probabilities_of_the_outcomes_sum_to_one(family):
     outcomes = np.eye(3)[: N_OUTCOMES[family]]
     for lead in (-1000.0, -40.0, -30.0, -3.0, 0.0, 1e-9, 2.5, 29.9, 1000.0):
-        p = [np.exp(at_a_lead(family, lead, each, 1.7)[0]) for each in outcomes]
+        p = [np.exp(at_a_lead(family, lead, outcome, 1.7)[0]) for outcome in outcomes]
         assert sum(p) == pytest.approx(1, rel=1e-13)
 
 

@@ -99,11 +99,11 @@ def test_a_weak_order_is_the_sum_over_its_orderings(form, rng, n):
 def test_the_weak_orders_of_given_sizes_sum_to_one(form, rng, n):
     ranks = weak_orders(n)
     logp, _ = evaluate(form, rng.normal(scale=2.0, size=n), ranks)
-    of_sizes = {sizes: [] for sizes in compositions(n)}
+    by_sizes = {sizes: [] for sizes in compositions(n)}
     for r, p in zip(ranks, np.exp(logp), strict=True):
-        of_sizes[block_sizes(r)].append(p)
-    assert len(of_sizes) == 2 ** (n - 1)
-    totals = np.array([sum(p) for p in of_sizes.values()])
+        by_sizes[block_sizes(r)].append(p)
+    assert len(by_sizes) == 2 ** (n - 1)
+    totals = np.array([sum(p) for p in by_sizes.values()])
     np.testing.assert_allclose(totals, 1.0, atol=1e-9)
     # so over all sizes the total is their number, not one
     assert np.exp(logp).sum() == pytest.approx(2 ** (n - 1), abs=1e-7)

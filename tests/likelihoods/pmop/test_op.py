@@ -38,7 +38,7 @@ def exact_logp(utility, aggregate, kind, log_weight=LOG_WEIGHT):
     """Every stage times its weight."""
     out = []
     for u, ranks, d, alpha in zip(utility, RANKS, log_weight, STAGE_WEIGHT, strict=True):
-        of_stages = [
+        stage_logps = [
             partition_logp(
                 u,
                 np.maximum(ranks - m, 0),
@@ -48,7 +48,7 @@ def exact_logp(utility, aggregate, kind, log_weight=LOG_WEIGHT):
             )
             for m in range(ranks.max() + 1)
         ]
-        out.append(-np.diff(of_stages) @ alpha[: ranks.max()])
+        out.append(-np.diff(stage_logps) @ alpha[: ranks.max()])
     return np.array(out)
 
 

@@ -74,8 +74,8 @@ def test_sets_of_equal_items_are_counted(aggregate, n):
     assert total == pytest.approx(0.7 + n * log(2) + np.log1p(-(2.0**-n)), rel=3e-14, abs=1e-13)
     np.testing.assert_allclose(slope.sum(), 1.0, atol=1e-12)
     for m in {1, (n + 1) // 2, n}:
-        of_size = normaliser(np.full(n, 0.7), aggregate, m)[0]
-        assert of_size == pytest.approx(0.7 + log(comb(n, m)), rel=4e-14, abs=1e-13)
+        log_total = normaliser(np.full(n, 0.7), aggregate, m)[0]
+        assert log_total == pytest.approx(0.7 + log(comb(n, m)), rel=4e-14, abs=1e-13)
 
 
 # Against all subsets
@@ -165,15 +165,15 @@ def two_hundred(aggregate, spread):
 @for_each("spread", (0.0, 1.0, 5.0))
 @for_each("aggregate", AGGREGATES)
 def test_two_hundred_items_equal_the_slow_route(aggregate, spread):
-    w, of_size = two_hundred(aggregate, spread)
-    assert normaliser(w, aggregate)[0] == pytest.approx(logsumexp(of_size), abs=1e-11)
+    w, by_size = two_hundred(aggregate, spread)
+    assert normaliser(w, aggregate)[0] == pytest.approx(logsumexp(by_size), abs=1e-11)
     values = [normaliser(w, aggregate, m)[0] for m in range(1, 201)]
-    np.testing.assert_allclose(values, of_size, atol=1e-11)
+    np.testing.assert_allclose(values, by_size, atol=1e-11)
     for log_weight in (TIES, np.linspace(0.0, -3.0, 40), np.linspace(0.0, -150.0, 200)):
         d = log_weight.size
         total, _, chances = normaliser(w, aggregate, FREE, log_weight)
-        assert total == pytest.approx(logsumexp(of_size[:d] + log_weight), abs=1e-11)
-        np.testing.assert_allclose(chances, np.exp(of_size[:d] + log_weight - total), atol=1e-11)
+        assert total == pytest.approx(logsumexp(by_size[:d] + log_weight), abs=1e-11)
+        np.testing.assert_allclose(chances, np.exp(by_size[:d] + log_weight - total), atol=1e-11)
 
 
 @for_each("aggregate", AGGREGATES)
@@ -221,23 +221,23 @@ TWO_MODES = [
 def test_an_integrand_of_two_modes_is_integrated_over_both(w):
     assert n_modes(w) == 2
     assert n_modes(np.zeros(21)) == 1
-    of_size = dense_harmonic(w)
+    by_size = dense_harmonic(w)
     total, slope, _ = normaliser(w, "harmonic")
-    assert total == pytest.approx(logsumexp(of_size), abs=1e-12)
+    assert total == pytest.approx(logsumexp(by_size), abs=1e-12)
     assert slope[-1] > 0.1  # neither mode is all there is
     assert slope[w == 0].sum() > 0.1
     for m in (2, 5, 10, 15, 20):
-        assert normaliser(w, "harmonic", m)[0] == pytest.approx(of_size[m - 1], abs=1e-12)
+        assert normaliser(w, "harmonic", m)[0] == pytest.approx(by_size[m - 1], abs=1e-12)
 
 
 def test_clusters_far_and_near_of_any_weight_are_exact(rng):
     for _ in range(150):
         n, places = rng.integers(2, 60), rng.normal(scale=rng.uniform(0, 40), size=3)
         w = rng.choice(places, size=n, p=rng.dirichlet(np.full(3, 0.4))) + rng.normal(size=n)
-        of_size = dense_harmonic(w, nodes=6000)
+        by_size = dense_harmonic(w, nodes=6000)
         m = int(rng.integers(1, n + 1))
-        assert normaliser(w, "harmonic")[0] == pytest.approx(logsumexp(of_size), abs=1e-11)
-        assert normaliser(w, "harmonic", m)[0] == pytest.approx(of_size[m - 1], abs=1e-11)
+        assert normaliser(w, "harmonic")[0] == pytest.approx(logsumexp(by_size), abs=1e-11)
+        assert normaliser(w, "harmonic", m)[0] == pytest.approx(by_size[m - 1], abs=1e-11)
 
 
 # Extremes and symmetries
