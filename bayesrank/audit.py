@@ -122,7 +122,7 @@ def audit(
 
 @dataclass(frozen=True)
 class _Found:
-    """What a probe found."""
+    """Result of a probe."""
 
     says: str
     value: float = np.nan
@@ -218,7 +218,7 @@ def _connection(board: _Board) -> _Found:
         consequence = f"nothing but the prior compares {_some(small)} with the others"
         return _found(what, consequence, 0.0, ACROSS, fires=True)
     if len(played) < 4:
-        return _Found("There are fewer than four items: no two groups to be told apart.")
+        return _Found("There are fewer than four items, so there are no two groups to compare.")
     # along the second eigenvector of the normalised Laplacian lie the sparsest cuts
     scale = 1 / np.sqrt(table.sum(axis=1))
     _, vectors = np.linalg.eigh(np.eye(len(played)) - scale[:, None] * table * scale)
@@ -264,7 +264,7 @@ def _duplicates(board: "_Board") -> _Found:
     p = float(norm.sf(z))
     what = (
         f"{value:,} of {len(ended):,} matches repeat another with the same "
-        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} would by chance"
+        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} are expected by chance"
     )
     fires = bool(p < RARE and value - mean > SHARE * len(ended))
     return _found(what, "votes may have been counted twice", z, p=p, fires=fires)
@@ -346,7 +346,7 @@ def _judges(board: _Board) -> _Found:
     off, widths = np.concatenate([against, favour]), np.concatenate([width, spread])
     tests = int((widths >= ENOUGH).sum())
     if not tests:
-        return _Found("No judge has matches enough to be compared with the others.")
+        return _Found("No judge has enough matches to compare it with the others.")
     all_z = np.where(widths < ENOUGH, 0.0, off / np.sqrt(np.maximum(widths, ENOUGH)))
     k = int(np.abs(all_z).argmax())
     z, p = float(all_z[k]), min(1.0, tests * 2 * float(norm.sf(abs(all_z[k]))))

@@ -416,7 +416,7 @@ class DatedJob(Job):
             [f"Most likely best: {best_names}."
              + (f" (The first {omitted} leaders are omitted.)" if omitted else "")],
             picture=best_when,
-            alt=f"Probability to be best over time, as stacked areas: {best_names}",
+            alt=f"Probability of being best over time, as stacked areas: {best_names}",
             file=file,
             files={"best.svg": best_when},
         )  # fmt: skip

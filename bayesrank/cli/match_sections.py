@@ -254,7 +254,7 @@ DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
 def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bool = False) -> Part:
-    """Audit the matches; votes that go together may be in groups that the model has.
+    """Audit the matches; correlated votes may belong to groups of the model.
 
     In categories, groups and for judges with opinions, items have separate utilities.
     """

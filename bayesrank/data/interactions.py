@@ -51,7 +51,7 @@ class UninformativeUserWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions(Frozen):
-    """Which items each user has.
+    """The items of each user.
 
     Use `from_frame`, `from_ratings` or `from_rankings`, which check their input. The constructor
     itself checks nothing. ``have[3]`` is the dict of one interaction, and ``have[:3]`` or

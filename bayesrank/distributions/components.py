@@ -75,7 +75,7 @@ __all__ = [
 
 
 class Given:
-    """The parameters that ``.dist`` of a component got, read by names and labels.
+    """Parameters passed to ``.dist`` of a component, read by names and labels.
 
     `component_dims` maps other names of the axis of components to it. Reading sets `n`, the number
     of components. It takes `dim` and `labels` of their axis from the first parameter that has them.

@@ -153,7 +153,7 @@ class GeneralizedMallows(Discrete):
         sizes: Any = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. The
         consensus is required.

@@ -112,7 +112,7 @@ class MaxDiff(WeakOrders):
         worst one follows a logit of negated utilities. For the worst item first, negate the
         utilities and reverse the rankings. Marley: the person compares all pairs at once.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` brings its own.
+        Slots in use; default all. A `Rankings` contains its own.
     utility_dims, observed
         As in `PlackettLuce`. Every ranking has one best item, one worst item, and all others on one
         rank between.
@@ -177,7 +177,7 @@ class MaxDiff(WeakOrders):
         where: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
         and draws have shape (..., n_slots).

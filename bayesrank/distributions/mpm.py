@@ -167,7 +167,7 @@ class MPM(Discrete):
         adherences by the largest.
     total : tensor_like of int, (...), optional
         Sum of the counts, for draws. By default, `logp` uses the sum of the value and draws have
-        one count. Observed data bring their own.
+        one count. Observed data contain their own.
     observed : PairCounts or array_like of int, optional
         Counts; an array has the axes of the value.
 
@@ -245,7 +245,7 @@ class MPM(Discrete):
         total: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `score`
         has shape (..., n_items), and draws are tables (..., n_items, n_items).

@@ -254,7 +254,7 @@ def observe(
     without : collection of str
         Parts to leave out.
     more : mapping
-        Parts without rows that the data do not determine, with dims of the model.
+        Parts without rows and with dims of the model, which the data do not determine.
     dims, total_size
         As in PyMC.
     """
@@ -693,7 +693,7 @@ def observed_options(
         if taken in options:
             raise TypeError(
                 f"{class_name} got both observed={collection} and {taken}=. "
-                f"{collection} brings its own: leave {taken}= out"
+                f"{collection} determines it: leave {taken}= out"
                 f"{instead}."
             )
     for unknown in options.keys() - {*takes, "dims", "total_size"}:

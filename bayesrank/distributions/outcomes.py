@@ -89,7 +89,7 @@ def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
         )
     if found == {""}:
         raise ValueError(
-            f"{name!r} has distributions from outside bayesrank, so that its outcome space is "
+            f"{name!r} has distributions from outside bayesrank, so its outcome space is "
             "unknown. Use arviz.compare, and make sure that the models describe the same outcomes."
         )
     (outcome,) = found

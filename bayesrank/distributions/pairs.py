@@ -102,7 +102,7 @@ class _PairOutcomes(Discrete):
         total: TensorLike | None = None,
         **kwargs: Unpack[PairDistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
         has shape (..., 2), for the first and the second item. Draws are counts (..., n_outcomes):
@@ -180,7 +180,7 @@ class BradleyTerry(_PairOutcomes):
         correlated.
     total : tensor_like of int, (...), optional
         Matches of each pair, for draws. By default, `logp` uses the total of the value and draws
-        have one match. Observed data bring their own.
+        have one match. Observed data contain their own.
     observed : Pairs or array_like of int, (..., 2), optional
         Counts. A `Pairs` registers its data, judges and groups as one table, ``{name}_data``. The
         dims are (pair, result), or `dims`.

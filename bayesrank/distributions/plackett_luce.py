@@ -160,7 +160,7 @@ class PlackettLuce(WeakOrders):
         per slot, best first. Variables of the model and of `pymc.dims` have names. Without names,
         the shape is used if only one reading fits.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` brings its own.
+        Slots in use; default all. A `Rankings` contains its own.
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
         rankings, and an unobserved variable has only such values. Observed values with ties do not
@@ -253,7 +253,7 @@ class PlackettLuce(WeakOrders):
         stage_scale: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
         and draws have shape (..., n_slots).

@@ -142,10 +142,10 @@ class PMOP(WeakOrders):
         Whether to condition on the sizes of the blocks, as `PlackettLuce` does, instead of
         modelling them. `tie_prevalence` then cancels, and is refused.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` brings its own.
+        Slots in use; default all. A `Rankings` contains its own.
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``. By
-        default, such draws are full rankings. A `Rankings` brings its own.
+        default, such draws are full rankings. A `Rankings` contains its own.
     utility_dims, observed
         As in `PlackettLuce`.
 
@@ -232,7 +232,7 @@ class PMOP(WeakOrders):
         sizes: TensorLike | None = None,
         **kwargs: Unpack[DistOptions],
     ) -> TensorVariable:
-        """Make a distribution without a name, to draw from or to put into others.
+        """Create an unnamed distribution, to draw from or to use in other distributions.
 
         The parameters are those of the class, with `shape`, `size` and `rng` as in PyMC. `utility`
         and draws have shape (..., n_slots).

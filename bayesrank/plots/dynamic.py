@@ -1,4 +1,4 @@
-"""Plot of dynamic strengths: utilities, ranks or probabilities to be best over time."""
+"""Plot of dynamic strengths: utilities, ranks or probabilities of being best over time."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
@@ -30,7 +30,7 @@ OTHERS = "#c8c8c8"
 REST = "all others"
 VISUALS = ("line", "band", "area", "title", "legend")
 
-SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability to be best"}
+SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability of being best"}
 
 
 def plot_dynamic(
@@ -51,7 +51,7 @@ def plot_dynamic(
     """Plot items over time.
 
     A line is the mean and a band the equal-tailed interval. With ``show="best"``, stacked areas are
-    the probabilities to be best. Each item is drawn from its first appearance.
+    the probabilities of being best. Each item is drawn from its first appearance.
 
     Parameters
     ----------
@@ -62,13 +62,13 @@ def plot_dynamic(
     var_name, dim : str
         The variable, and the dim of the items.
     show : {"utility", "rank", "best"}
-        The utility, the rank among the items present at the time, or the probability to be the best
+        The utility, the rank among the items present at the time, or the probability of being the best
         of them.
     coords : mapping, optional
         Labels of dims, as in `plot_ranks`. Those of `dim` are the items to show.
     max_items : int
         Show at most this number of items: those with the best mean rank at the last time. With
-        ``show="best"``, those with the highest probability to be best at any time.
+        ``show="best"``, those with the highest probability of being best at any time.
     ci_prob : float
         Probability of the bands, in (0, 1).
     plot_collection, backend, **pc_kwargs
@@ -97,7 +97,7 @@ def plot_dynamic(
     ...                  coords={"item": ["a", "b", "c"], "season": [2001, 2002, 2003, 2004]})
     >>> pc = plot_dynamic(u, show="best")
     >>> pc.get_target("utility", {}).get_ylabel()
-    'Probability to be best'
+    'Probability of being best'
     >>> plt.close()
     """
     check_probability("ci_prob", ci_prob, 0)

@@ -84,7 +84,7 @@ def part_worths(
         raise ValueError("The rankings have no features. Read them with attributes= or features=.")
     if correlated and not (by_ranker and rankings.features.shape[2] > 1):
         raise ValueError(
-            "`correlated` is about part-worths by ranker: give by_ranker=True and at least two "
+            "`correlated` applies to part-worths by ranker: give by_ranker=True and at least two "
             "features."
         )
     for dim in ("ranking", "slot", "feature", "ranker"):

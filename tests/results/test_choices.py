@@ -184,7 +184,7 @@ def test_profiles_of_rankings_are_their_features():
     )
     with pytest.raises(ValueError, match=r"^The rankings have no features"):
         attribute_importance(draws, profiles=br.Rankings.from_orderings([["a", "b"]]))
-    with pytest.raises(ValueError, match=r"^The profiles are all alike"):
+    with pytest.raises(ValueError, match=r"^The profiles are identical"):
         attribute_importance(draws, profiles=cars.iloc[:1])
 
 

@@ -99,7 +99,7 @@ class Uncoded:
 
 
 def features_or(features: Any, terms: Any, coding: Coding, *, standardise: bool) -> Any:
-    """Return the features, or attributes to code; both are refused."""
+    """Return the features, or the attributes to code; raise if both are given."""
     if terms is not None and features is not None:
         raise ValueError(
             "`attributes` become the features. Give features= or attributes=; for numbers in raw "

@@ -369,5 +369,5 @@ def text_table(
         findings.append(f"the encoding {found.upper()}")
     found_cells = cells(text, by, columns, header)
     if (n := found_cells.header_lines) > 1:
-        findings.append(f"names from the first {n} lines, as of a survey export")
+        findings.append(f"names from the first {n} lines, as in a survey export")
     return TextTable(found_cells.frame, found_cells.names, findings, found_cells.spaces)

@@ -12,8 +12,8 @@ moves the normal towards the one with the smallest Kullback-Leibler divergence f
 Over this normal, the gradient averages to zero, and minus the Hessian averages to the precision.
 Its bound on the evidence replaces Laplace's approximation.
 
-In blocks with few data each, such as the deviations at a prompt, Laplace's approximation favours
-too small scales. The bound also replaces it there, at the inner mode.
+In blocks with few data each, such as the deviations at a prompt, Laplace's approximation
+underestimates the scales. The bound also replaces it there, at the inner mode.
 
 References
 ----------

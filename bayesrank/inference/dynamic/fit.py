@@ -453,7 +453,7 @@ class DynamicFit:
     def log_evidence(self) -> float:
         """Laplace's approximation of the log-probability of the data, given the hyperparameters.
 
-        The outcomes are taken in the order in which they came.
+        Outcomes are processed in the order of their times.
         """
         return log_evidence(self.mode, random_seed=self._seed).value
 

@@ -310,7 +310,7 @@ class Fits(NamedTuple):
     ok : bool
         Whether no family fails. A right model has a failing family with probability 0.05 or less.
     weak : bool
-        Whether far fewer checks fail than would by chance, so that they can hardly fail.
+        Whether far fewer checks fail than expected by chance, so the checks are weak.
     """
 
     n: int

@@ -118,7 +118,7 @@ class PairOrders:
 class Between:
     r"""Variance between groups of lists, such as those of a ranker, in where they place the items.
 
-    An item's score in a list is the mean rank there less its rank, divided by the number of items.
+    An item's score in a list is the mean rank there minus its rank, divided by the number of items.
     The statistic is the mean of :math:`n_{gi} (\bar x_{gi} - \bar x_i)^2` over all groups g and
     items i. Here n is the number of lists. The first mean is over the group, the second over all.
     """

@@ -94,7 +94,7 @@ def attribute_importance(
             values = values.agg(["min", "max"])
         levels[attribute] = xr.DataArray(values, dims=("level", dim))
     if all((x == x[0]).all() for x in levels.values()):
-        raise ValueError("The profiles are all alike, so no attribute can move a utility.")
+        raise ValueError("The profiles are identical, so no attribute can change a utility.")
     part_worth = part_worth.assign_coords({dim: labels})
 
     def shares(draws: xr.DataArray) -> xr.DataArray:

@@ -136,7 +136,7 @@ def share_of_preference(
 
 
 class _Offer(NamedTuple):
-    """What is on offer, and a function that computes its utilities from draws."""
+    """The items on offer, and a function that computes its utilities from draws."""
 
     labels: list[Any]
     utility: Callable[[xr.DataArray], xr.DataArray]

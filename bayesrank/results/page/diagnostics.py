@@ -131,7 +131,7 @@ def precise(data: Any, var_name: str = "utility", *, dim: str = "item", top: int
     """Return whether there are enough draws for a table of ranks.
 
     The Monte Carlo standard errors of the 20 items with the best mean ranks must be small. The
-    probabilities to be best, and among the best `top`, need an error of at most 0.01. Mean ranks
+    probabilities of being best, and among the best `top`, need an error of at most 0.01. Mean ranks
     need an error of at most one thirtieth of the standard deviation of the rank.
 
     Parameters

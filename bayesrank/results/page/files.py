@@ -120,7 +120,7 @@ def figure_png(figure: Figure | SubFigure | PlotCollection, *, dpi: int = 150) -
 
 
 def figure_svg(figure: Figure | SubFigure | PlotCollection) -> bytes:
-    """Render a figure or a `PlotCollection` as SVG; its text stays text, in fonts of the reader."""
+    """Render a figure or a `PlotCollection` as SVG; text stays text, in the reader's fonts."""
     if isinstance(figure, PlotCollection):
         figure = figure.viz["figure"].item()
     buffer = io.BytesIO()

@@ -123,7 +123,7 @@ def _chance(probability: float) -> str:
 
 
 def verdict(summary: pd.DataFrame) -> str:
-    """Describe the leader, its probability to be best, and the items that may be better.
+    """Describe the leader, its probability of being best, and the items that may be better.
 
     Parameters
     ----------
