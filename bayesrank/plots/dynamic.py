@@ -62,8 +62,8 @@ def plot_dynamic(
     var_name, dim : str
         The variable, and the dim of the items.
     show : {"utility", "rank", "best"}
-        The utility, the rank among the items present at the time, or the probability of being the best
-        of them.
+        The utility, the rank among the items present at the time, or the probability of being the
+        best of them.
     coords : mapping, optional
         Labels of dims, as in `plot_ranks`. Those of `dim` are the items to show.
     max_items : int
