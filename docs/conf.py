@@ -279,8 +279,13 @@ html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_math_renderer = "mathml"
 
 
+def _mathml(formula: str, display: str = "inline") -> str:
+    """Convert a formula; fonts lack the glyph that the converter takes for a set difference."""
+    return str(convert(formula.replace(r"\setminus", r"\smallsetminus"), display=display))
+
+
 def _inline(self: HTML5Translator, node: nodes.Element) -> None:
-    self.body.append(convert(node.astext()))
+    self.body.append(_mathml(node.astext()))
     raise nodes.SkipNode
 
 
@@ -288,7 +293,7 @@ def _displayed(self: HTML5Translator, node: nodes.Element) -> None:
     formula = node.astext()
     if r"\\" in formula and r"\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
-    self.body.append(f'<div class="math">{convert(formula, display="block")}</div>')
+    self.body.append(f'<div class="math">{_mathml(formula, "block")}</div>')
     raise nodes.SkipNode
 
 

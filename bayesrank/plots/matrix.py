@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize, to_hex
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 
 from bayesrank.plots.panels import Panels, items_shown, models_of, short_name, side_by_side
 from bayesrank.plots.rows import rank_ticks
@@ -254,7 +255,8 @@ def _draw(
     if panels.is_matplotlib and look["colour_bar"] is not False:
         beyond = "max" if float(values.max()) > colours.get_clim()[1] else "neither"
         air = 0.2 / panels.figure.get_size_inches()[1]
-        style = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": air, **look["colour_bar"]}
+        style = {"location": "top", "shrink": 0.6, "aspect": 30, "pad": air}
+        style |= {"ticks": MaxNLocator(5), **look["colour_bar"]}
         axes = [ax for ax, _ in panels]
         bar = panels.figure.colorbar(colours, ax=axes, extend=beyond, **style)
         bar.set_label(text, fontsize=10)
