@@ -154,7 +154,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # of the suite's time at the thresholds that Python has by itself.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
+    gc.set_threshold(100_000, 20, 20)
     claims = _claims(session.config)
     if claims:
         from tests import warm

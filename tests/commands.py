@@ -44,17 +44,23 @@ def few(*, chains, draws, **settings):
 
 
 def few_predicted(monkeypatch):
-    """Predict at a few of the draws, one by one in Python, by one seed where none is given."""
-    for name in ("PREDICTED", "SIMULATED"):
-        monkeypatch.setattr(f"bayesrank.cli.fitting.{name}", 100)
+    """Predict at a few of the draws, one by one in Python, by one seed where none is given.
+
+    Other choices and matches to come need no digits either.
+    """
+    monkeypatch.setattr("bayesrank.cli.fitting.PREDICTED", 100)  # what leave-one-out needs
+    monkeypatch.setattr("bayesrank.cli.fitting.SIMULATED", 50)
+    monkeypatch.setattr("bayesrank.cli.sensitivity.DRAWS", 50)
+    monkeypatch.setattr("bayesrank.results.matches.needed._Futures.futures", 40)
     monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
 
 
 def no_sampling(monkeypatch, sample):
-    """Have `sample` draw, at once, with predictions at a few of the draws."""
+    """Have `sample` draw, at once, with predictions at a few of the draws and no pictures."""
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr("bayesrank.cli.parts.figure_svg", lambda _: b"a picture")
     few_predicted(monkeypatch)
 
 

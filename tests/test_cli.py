@@ -42,6 +42,7 @@ from bayesrank.cli import sections
 from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
 from bayesrank.cli.fitting import predictions
 from bayesrank.cli.parts import Part
+from bayesrank.results.page.files import figure_svg
 from tests.builders import PACKAGE
 from tests.commands import SCHEMA, command, data_of, few, no_sampling, notes, refuses, run
 from tests.flags import flags_of_users
@@ -106,6 +107,11 @@ PREDICTIONS = "bayesrank.cli.report.predictions"
 @pytest.fixture
 def light(sampler, monkeypatch):
     """Leave out predictions, and what is beside the ranks but for its files."""
+    lighten(monkeypatch)
+    return sampler
+
+
+def lighten(monkeypatch):
     names = {
         "predictions": ["predictions.csv"], "checks": ["checks.csv", "checks.svg"],
         "places": ["places.svg"], "wins": ["wins.svg"],
@@ -115,7 +121,6 @@ def light(sampler, monkeypatch):
         made = [part] if name == "wins" else part
         monkeypatch.setattr(sections, name, lambda *_, made=made, **__: made)
     monkeypatch.setattr(PREDICTIONS, lambda *_: None)
-    return sampler
 
 
 # Whole runs
@@ -690,10 +695,23 @@ def test_a_posterior_of_something_else_is_refused(folder):
     refuses(run("report", "y.nc"), "y.nc is not a readable netCDF file:")
 
 
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory):
+    """Run once for all tests of the file that it saves."""
+    folder = tmp_path_factory.mktemp("saved")
+    (folder / "beers.csv").write_text(BEERS, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        no_sampling(patch, few)
+        lighten(patch)
+        assert run(*SMALL, "--seed", 5).exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def saved(folder, light):
-    """Run, copy the posterior that was saved, and read its settings."""
-    assert run(*SMALL, "--seed", 5).exit_code == 0
+def saved(run_once, folder, light):
+    """Copy the posterior of a run, and read its settings."""
+    shutil.copytree(run_once, folder, dirs_exist_ok=True)
     shutil.copy("beers-ranks/posterior.nc", "strange.nc")
     with netCDF4.Dataset("strange.nc") as file:
         return json.loads(file.bayesrank)
@@ -1096,7 +1114,8 @@ def quick(light, monkeypatch):
     return asked
 
 
-def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick):
+def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick, monkeypatch):
+    monkeypatch.setattr("bayesrank.cli.parts.figure_svg", figure_svg)
     result = run(*SMALL, "--quick", "--seed", 4)
     assert result.exit_code == 0, result.output
     enough = quick[0].pop("enough")

@@ -192,7 +192,12 @@ def test_a_judge_who_may_decide_alone_is_noted_where_judges_have_no_opinions(
     (found,) = notes(run("matches", "m.csv", *ALL))
     assert found.startswith("'ann' has 56 % of the matches, and may decide the ranks alone.")
     assert "judge_deviation" not in sampler[-1]["model"].named_vars
-    assert notes(run("matches", "m.csv", *ALL, "--group", "who", "--force")) == []
+
+
+@pytest.mark.slow
+def test_a_group_of_judges_gives_them_opinions(folder, sampler, monkeypatch):
+    monkeypatch.setattr(leaderboard, "MOST_OPINIONS", 3)
+    assert notes(run("matches", "m.csv", *ALL, "--group", "who")) == []
     assert "judge_deviation" in sampler[-1]["model"].named_vars
 
 
@@ -283,6 +288,7 @@ def test_an_effect_that_the_model_includes_is_not_noted(groups, opinions):
     assert any("Votes of one prompt" in note for note in part.notes) == (not groups)
 
 
+@pytest.mark.slow
 def test_judges_of_families_are_counted(folder, sampler):
     table = pd.concat([pd.read_csv("m.csv")] * 3)
     table["who"] = [f"j{k % 4}" for k in range(len(table))]

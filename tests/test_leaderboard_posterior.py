@@ -105,7 +105,7 @@ def test_the_board_has_its_cells_in_the_order_of_its_counts():
     np.testing.assert_array_equal(board("categories", counts).counts, counts)
 
 
-@each_model
+@pytest.mark.parametrize("kind", ["categories", pytest.param("style", marks=pytest.mark.slow)])
 def test_weighted_draws_of_the_prior_are_calibrated(kind):
     truth, counts = simulated(kind, 60, seed=5)
     prior = drawn_with_chances(kind, 250, seed=7)

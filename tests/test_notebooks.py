@@ -20,10 +20,6 @@ def code_cells(path):
     return [cell for cell in stored.cells if cell.cell_type == "code"]
 
 
-def test_the_first_runs_at_toy_size_without_a_warning_and_its_claims_hold():
-    execute(notebooks()[0], toy=True)  # raises where a cell does
-
-
 @pytest.mark.slow
 @every_notebook
 def test_it_runs_as_a_user_runs_it(path, monkeypatch, request):
@@ -93,7 +89,11 @@ def stored(folder, *sources):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("assert 1 == 2, 'One is not two.'", "(?s)AssertionError.*One is not two"),
+        pytest.param(
+            "assert 1 == 2, 'One is not two.'",
+            "(?s)AssertionError.*One is not two",
+            marks=pytest.mark.slow,
+        ),
         ("import warnings\nwarnings.warn('careful')", "(?s)UserWarning.*careful"),
     ],
 )

@@ -88,7 +88,12 @@ def test_its_rankings_run_and_show_what_it_claims(few_draws):
 
 
 @pytest.mark.parametrize(
-    ("page", "var"), [("mixtures", "utility"), ("mpm", "score"), ("plackett_luce", "utility")]
+    ("page", "var"),
+    [
+        pytest.param("mixtures", "utility", marks=pytest.mark.slow),
+        ("mpm", "score"),
+        ("plackett_luce", "utility"),
+    ],
 )
 def test_the_example_of_a_family_needs_nothing_but_its_page(few_draws, monkeypatch, page, var):
     if page != "mixtures":  # whose components are found in what is sampled
@@ -105,13 +110,31 @@ def test_the_page_on_choices_compares_three_likelihoods(few_draws):
     assert {*table.index} == {"exact", "sequential", "marley", "random ranking"}
 
 
-def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws):
+def tutorials():
+    """Run the tutorials on models and checks, one after another."""
     names = {}
     with warnings.catch_warnings():  # few draws: some rankings change the posterior
         warnings.simplefilter("ignore", ParetoKWarning)
         for page in ("start/model.md", "start/checks.md"):
             for block in blocks("python", PAGES[page]):
                 run(block, names)
+    return names
+
+
+@pytest.fixture
+def nothing_is_sampled(monkeypatch):
+    monkeypatch.setattr(pm, "sample", lambda *_, **__: made_up())
+    yield
+    plt.close("all")
+
+
+def test_the_tutorials_run_with_draws_that_are_not_sampled(nothing_is_sampled):
+    assert "random ranking" in tutorials()["table"].index
+
+
+@pytest.mark.slow
+def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws):
+    names = tutorials()
     summary = names["br"].rank_summary(names["posterior"])
     assert set(summary.index[:2]) == {"Mark Martin", "Rusty Wallace"}
     assert {"scale 1", "learned scale", "random ranking"} == set(names["table"].index)
@@ -119,14 +142,24 @@ def test_the_tutorials_run_one_after_another_and_show_what_they_claim(few_draws)
     assert set(names["checks"].index.levels[0]) >= {"top item", "pair order"}
 
 
-def test_the_notebook_for_the_gallery_of_pymc_has_its_form_and_runs(few_draws):
+def gallery():
+    """Run the notebook for the gallery of PyMC."""
     text = (ROOT / "notebooks/plackett_luce.myst.md").read_text(encoding="utf-8")
     assert text.startswith("---\njupytext:\n")
     for part in (":::{post} ", ":::{bibliography}", "## Authors", "## Watermark", "page_footer.md"):
         assert part in text
     cells = re.findall(r"```\{code-cell\} ipython3\n(?:---\n.*?---\n)?(.*?)```", text, re.DOTALL)
     code = "".join(re.sub(r"(?m)^%.*\n", "", cell) for cell in cells)
-    names = run(code.replace("pm.model_to_graphviz(model)", ""), {})
+    return run(code.replace("pm.model_to_graphviz(model)", ""), {})
+
+
+def test_the_notebook_for_the_gallery_of_pymc_has_its_form(nothing_is_sampled):
+    assert gallery()["summary"].shape[0] == 87
+
+
+@pytest.mark.slow
+def test_the_notebook_for_the_gallery_of_pymc_runs(few_draws):
+    names = gallery()
     assert {*names["summary"].index[:2]} == {"Mark Martin", "Rusty Wallace"}
     assert names["summary"]["tied_with_leader"].iloc[:3].all()
 
@@ -182,6 +215,12 @@ def test_parameters_of_another_model_are_ranked(few_draws):
     assert summary["tied_with_leader"].all()
 
 
+def test_its_matches_run_with_draws_that_are_not_sampled(nothing_is_sampled):
+    names = run(blocks("python")[1], {})
+    assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
+
+
+@pytest.mark.slow
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
     names = run(blocks("python")[1], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}

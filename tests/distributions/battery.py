@@ -29,7 +29,7 @@ N_ROWS = max(len(case.values) for case in ALL)
 N_DRAWS = 20_000
 FALSE_ALARM = 1e-8  # of each frequency test, so 1e-6 for the battery with room for siblings
 
-# One case for each set of parameters of a family, the first
+# One case for each set of parameters of a family, the first: for other shapes
 FORMS = {(case.family, *case.parameters): case.name for case in reversed(ALL)}.values()
 # One case of each family for JAX, the first of those with the most parameters
 RICHEST = {
@@ -50,12 +50,12 @@ class Property(NamedTuple):
         """Whether a compiler works too long for the short suite.
 
         Numba takes half a minute for a log-probability, and its kernels are tested with their Ops:
-        it draws only. JAX compiles each case anew: one of each set of parameters is in the short
-        suite, and none of other shapes.
+        it draws only. JAX compiles each case anew: one of each family is in the short suite, and
+        none of other shapes.
         """
         if mode == "NUMBA":
             return not self.draws
-        return mode == "JAX" and (self.reshapes or case.name not in FORMS)
+        return mode == "JAX" and (self.reshapes or case.name not in RICHEST)
 
 
 PROPERTIES: list[Property] = []

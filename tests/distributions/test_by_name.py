@@ -123,7 +123,7 @@ def check_models(seeds):
 
 
 def test_random_models_are_what_a_loop_over_rankings_says():
-    check_models(range(30))
+    check_models(range(8))
 
 
 @pytest.mark.slow
@@ -247,7 +247,9 @@ def test_a_ranking_that_is_not_observed_is_full_in_draws_and_in_probability(fami
     with pm.Model():
         y = family("y", np.array([0.3, -1.0, 9.0, 2.0]), where=where, **more)
     ranks = np.indices((4, 4, 1, 4)).reshape(4, -1).T
-    p = np.exp([pm.logp(y, np.array(r)).eval() for r in ranks])
+    value = pt.lvector("value")
+    logp = pm.compile([value], pm.logp(y, value))
+    p = np.exp([logp(r) for r in ranks])
     assert p.sum() == pytest.approx(1.0)
     full = np.sort(ranks[p > 0], axis=1)
     np.testing.assert_array_equal(full, np.tile([0, 1, 2, 3], (6, 1)))

@@ -22,6 +22,7 @@ from tests.verbs import FAMILIES
 
 BACKENDS = ("FAST_COMPILE", "JAX")
 FORMS = ("item", "slot", "array")
+JAX_MORE = {("item", "JAX"), ("array", "JAX")}  # JAX compiles each for seconds
 
 UTILITY = np.array([0.4, -1.2, 2.0, 0.1, -0.7, 5.0])
 
@@ -76,8 +77,14 @@ def test_items_slots_and_arrays_have_the_same_log_probabilities(form, mode):
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY), atol=1e-9)
 
 
-@pytest.mark.parametrize("mode", BACKENDS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "mode"),
+    [
+        pytest.param(form, mode, marks=[pytest.mark.slow] if (form, mode) in JAX_MORE else [])
+        for form in FORMS
+        for mode in BACKENDS
+    ],
+)
 def test_items_slots_and_arrays_have_the_same_gradient(form, mode):
     _, slope = compiled(form, mode)
     np.testing.assert_allclose(slope(at(UTILITY)), gradient(exact_total, UTILITY), atol=1e-8)

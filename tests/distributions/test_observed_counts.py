@@ -54,7 +54,7 @@ def test_evidence_weights_are_powers_of_rankers():
 
 @every_form
 def test_net_counts_are_drawn_as_tables_are(options):
-    options, n = options | {"adherence": ADHERENCE}, 4000
+    options, n = options | {"adherence": ADHERENCE}, 2000
     with pm.Model() as model:
         for name, observed in (("y", PAIRS), ("z", COUNTS)):
             br.MPM(name, SCORE, observed=observed, **options)

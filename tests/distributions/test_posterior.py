@@ -140,6 +140,7 @@ FAMILIES = {
     "MPM variances": counts(variance=VARIANCE),
     "Davidson": matches(),
 }
+ALIKE = ("PMOP geometric", "MPM variances")  # to others of their family
 
 
 def weighed(family, truth, data):
@@ -151,7 +152,13 @@ def weighed(family, truth, data):
     return bins_by_weight(truth, prior, np.array([logp(x) for x in data]))
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, id=name, marks=[pytest.mark.slow] if name in ALIKE else [])
+        for name, family in FAMILIES.items()
+    ],
+)
 def test_weighted_draws_of_the_prior_are_calibrated(family):
     truth = family.prior(np.random.default_rng(5), family.n_simulations)
     data = pm.draw(family.dist(*truth, **family.to_draw), random_seed=5)

@@ -115,6 +115,7 @@ def prompts():
     return pairs, model, *objective(model)
 
 
+@pytest.mark.slow
 def test_prompts_are_the_blocks_of_their_deviations_and_change_nothing(prompts, monkeypatch):
     monkeypatch.setattr(inner_gaussian, "ENOUGH", 1e-11)
     pairs, model, logp, start = prompts

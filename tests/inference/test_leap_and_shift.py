@@ -44,7 +44,7 @@ def test_an_item_leaps_and_those_between_shift():
         assert ranks.tolist() == expected
 
 
-@for_each("has_costs", [True, False])
+@pytest.mark.parametrize("has_costs", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_steps_have_the_posterior_of_the_consensus(has_costs):
     rankings, ranks = rankings_of(4)
     with pm.Model(coords=rankings.coords) as model:

@@ -70,7 +70,7 @@ def test_they_are_those_of_the_graph(name):
 
 
 @for_each("name", ["one pass", "pullback kernel", "stages"])
-@pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
+@pytest.mark.parametrize("mode", [pytest.param("NUMBA", marks=pytest.mark.slow), "JAX"])
 def test_compiling_modes_have_what_perform_gives(mode, name):
     expected = changes(CASES[name], "FAST_COMPILE")
     for found, exact in zip(changes(CASES[name], mode), expected, strict=True):

@@ -17,14 +17,14 @@ from tests.models.normal_draws import normal_posteriors
 
 @pytest.fixture(scope="module")
 def found():
-    """Fit 2,000 matches of eight systems in three categories, by five judges."""
-    pairs, truth = simulate(2000, seed=1)
+    """Fit 1,000 matches of eight systems in three categories, by five judges."""
+    pairs, truth = simulate(1000, seed=1)
     # a scale that is learned is no parameter for a normal posterior: the product of scale and
     # standard utilities is known, and not the two; nor of opinions, which here nobody has
     fixed = functools.partial(build, utility_scale=1.0, opinions=False)
     with normal_posteriors(), pytest.MonkeyPatch.context() as patch:
         patch.setattr("models.leaderboard.model.build", fixed)
-        return truth, fit(pairs, draws=250, cores=1, progressbar=False)["posterior"].to_dataset()
+        return truth, fit(pairs, draws=100, cores=1, progressbar=False)["posterior"].to_dataset()
 
 
 def apart(draws, truth):

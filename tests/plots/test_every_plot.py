@@ -96,9 +96,8 @@ def label_boxes(pc):
 @pytest.mark.parametrize(
     ("name", "n", "names", "n_named"),
     [
-        *((name, n, None, n) for name in ROWS for n in (1, 5, 30)),
+        *((name, 1, None, 1) for name in (*ROWS, *MATRICES)),
         *((name, 30, LONG[:30], 30) for name in (*ROWS, *MATRICES)),
-        *((name, n, None, n) for name in MATRICES for n in (1, 5)),
         *((name, 200, None, 50) for name in MATRICES),
         ("ranks", 100, None, 100),
         ("adherence", 943, None, 41),
@@ -118,14 +117,14 @@ def test_names_do_not_overlap_and_stay_on_the_figure(name, n, names, n_named):
 
 
 @each_plot
-@pytest.mark.parametrize("text", ["$5 or $10", "a_b^c", r"\alpha", "<b>&"])
-def test_names_are_no_mathematics(name, text):
-    pc = drawn(name, 3, [text, "other", "third"])
+def test_names_are_no_mathematics(name):
+    names = ["$5 or $10", "a_b^c", r"\alpha", "<b>&"]
+    pc = drawn(name, 4, names)
     figure_of(pc).canvas.draw()
     labels = [*axes_of(pc).get_yticklabels(), *axes_of(pc).get_xticklabels()]
     labels += [label for legend in figure_of(pc).legends for label in legend.get_texts()]
-    shown = [label for label in labels if label.get_text() == text]
-    assert shown
+    shown = [label for label in labels if label.get_text() in names]
+    assert {label.get_text() for label in shown} == {*names}
     assert not any(label.get_parse_math() for label in shown)
 
 
@@ -165,11 +164,11 @@ def test_only_the_first_of_many_are_shown_and_all_are_counted(name):
 @each_posterior
 def test_panels_have_names_at_the_left_only_and_nothing_overlaps(name):
     plot, data = PLOTS[name]
-    pc = plot(by_category(6, 8, LONG[:8], of=data), col_wrap=2)
+    pc = plot(by_category(3, 8, LONG[:8], of=data), col_wrap=2)
     figure_of(pc).canvas.draw()
     panels = pc.viz["plot"].values
     names = [boxes(ax, draw=False) for ax in panels]
-    assert [len(one) for one in names] == [8, 0] * 3
+    assert [len(one) for one in names] == [8, 0, 8]
     texts = [box for one in names for box in one]
     texts += [box for ax in panels for box in boxes(ax, "x", draw=False)]
     texts += [ax._left_title.get_window_extent() for ax in panels]

@@ -21,14 +21,14 @@ MOVED = [4, 2, 0, 5, 1, 3]
 def draws(**options):
     """Draws of a model that are close, so that any ranking can be left out."""
     tree = made_up(**options)
-    tree["posterior"] = tree["posterior"].to_dataset() * 0.1
+    tree["posterior"] = tree["posterior"].to_dataset() * 0.05
     return tree
 
 
 def results(model):
     """Draws of a model, with their log-likelihood."""
     with model:
-        tree = named(draws(), model)
+        tree = named(draws(draws=60), model)
         pm.compute_log_likelihood(tree, progressbar=False)
     return tree
 

@@ -85,6 +85,11 @@ from bayesrank.likelihoods.ops.signatures import (
 __all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "SecondDerivatives"]
 
 
+@functools.cache  # lengths are compared at every evaluation, and reading a signature takes longer
+def _parameter_names(function: Callable[..., Any]) -> list[str]:
+    return [*inspect.signature(function).parameters]
+
+
 class KernelOp(Op):
     """An Op with one output that a kernel evaluates; subclasses may add a gradient."""
 
@@ -119,8 +124,7 @@ class KernelOp(Op):
     @property
     def input_names(self) -> list[str]:
         """The names of the kernel's parameters."""
-        kernel = getattr(self.kernel, "py_func", self.kernel)
-        return [*inspect.signature(kernel).parameters]
+        return _parameter_names(getattr(self.kernel, "py_func", self.kernel))
 
     def rules(self) -> list[Rule]:
         """List which lengths of the inputs must agree."""

@@ -83,16 +83,16 @@ def inclusion(w, i, aggregate, size):
     )
 
 
-@for_each("spread", [0.0, 2.0, 50.0])
+@for_each("spread", [0.0, 2.0])
 @for_each("aggregate", AGGREGATES)
 def test_sizes_come_in_proportion_to_their_weighted_normalisers(aggregate, rng, spread):
     # weights of one sign would leave most sizes without draws
     w, log_weight = rng.normal(scale=spread, size=30), np.linspace(0.0, -15.0, 25)
     slope, chances = np.empty(30), np.empty(25)
     set_normaliser_kernel(w, AGGREGATES.index(aggregate), FREE, log_weight, slope, chances)
-    drawn = draw_subsets(w, aggregate, FREE, log_weight, 1500).sum(axis=1) - 1
+    drawn = draw_subsets(w, aggregate, FREE, log_weight, 500).sum(axis=1) - 1
     assert frequency_p_value(drawn, chances) > FALSE_ALARM
-    other = chances * np.exp(0.25 * np.arange(25))
+    other = chances * np.exp(0.5 * np.arange(25))
     if chances.max() < 0.9:  # or there is hardly a choice
         assert frequency_p_value(drawn, other / other.sum()) < FALSE_ALARM
 
