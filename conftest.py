@@ -82,35 +82,37 @@ SLOW_EXAMPLES = {
 }
 
 
+def _draw(text: str) -> float:
+    """Draw a number from 0 to 1 that depends on a text alone, so that all workers have the same."""
+    return random.Random(text).random()
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Look for no doctests in what tests use: importing a script would run it, in every worker."""
-    used = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
-    return True if used and collection_path.is_relative_to(TESTS) else None
+    """Look for no doctests in what tests use, and select a tenth of the files with tests.
+
+    Importing a script would run it, in every worker. ``BAYESRANK_TENTH=3`` keeps all examples, and
+    one of ten parts of the files, numbered 0 to 9.
+    """
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
+        return None
+    if not collection_path.name.startswith("test_"):
+        return True
+    part = os.environ.get("BAYESRANK_TENTH")
+    other = part and int(10 * _draw(collection_path.relative_to(TESTS).as_posix())) != int(part)
+    return True if other else None
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the examples that are slow; select a tenth and shuffle, if two variables say so.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the examples that are slow, and shuffle all tests if a variable says so.
 
-    ``BAYESRANK_TENTH=3`` keeps all examples, and one of ten parts of the tests, numbered 0 to 9.
-    ``BAYESRANK_TEST_ORDER=TEXT`` shuffles the files, and the tests in each. Parts and orders depend
-    on the names of tests alone, so that all workers have the same.
+    ``BAYESRANK_TEST_ORDER=TEXT`` shuffles the files, and the tests in each.
     """
     for item in items:
         if isinstance(item, pytest.DoctestItem) and item.name in SLOW_EXAMPLES:
             item.add_marker(pytest.mark.slow)
 
-    def draw(text: str) -> float:
-        return random.Random(text).random()
-
-    if part := os.environ.get("BAYESRANK_TENTH"):
-        parts: dict[bool, list[pytest.Item]] = {True: [], False: []}
-        for item in items:
-            example = isinstance(item, pytest.DoctestItem)
-            parts[example or int(10 * draw(item.nodeid)) == int(part)].append(item)
-        config.hook.pytest_deselected(items=parts[False])
-        items[:] = parts[True]
     if seed := os.environ.get("BAYESRANK_TEST_ORDER"):
-        items.sort(key=lambda x: (draw(seed + x.nodeid.split("::")[0]), draw(seed + x.nodeid)))
+        items.sort(key=lambda x: (_draw(seed + x.nodeid.split("::")[0]), _draw(seed + x.nodeid)))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -124,7 +126,10 @@ COMPILING = pytest.StashKey[subprocess.Popen[bytes]]()
 
 
 def _claims(config: pytest.Config) -> Path | None:
-    """Give the folder in which workers of a whole run share the kernels to compile."""
+    """Give the folder in which workers of a whole run share the kernels to compile.
+
+    ``BAYESRANK_KERNELS=compiled`` says that they are compiled already.
+    """
     name = getattr(config, "workerinput", {}).get("claims")
     return None if name is None else Path(name)
 
@@ -133,7 +138,8 @@ def _claims(config: pytest.Config) -> Path | None:
 def pytest_configure_node(node) -> None:
     """Tell a worker, if all tests run, where the claims are."""
     config = node.config
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+    compiled = os.environ.get("BAYESRANK_KERNELS") == "compiled"
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not compiled:
         if not hasattr(config, "claims"):
             config.claims = tempfile.mkdtemp()
             config.add_cleanup(lambda: shutil.rmtree(config.claims))
