@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 import pytensor.tensor as pt
-from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
+from scipy.special import gammaln, log_expit, log_ndtr
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
@@ -227,7 +227,7 @@ def _staged_logp(utility: np.ndarray, ranks: np.ndarray, stage_scale: np.ndarray
     scale = np.append(stage_scale, np.zeros(ranks.size))
     terms = [scale[m] * utility[ranks >= m + 1] for m in range(ranks.max(initial=1) - 1)]
     chosen = [float(scale[m] * utility[ranks == m + 1][0]) for m in range(len(terms))]
-    return sum(chosen) - sum(float(logsumexp(u)) for u in terms)
+    return sum(chosen) - sum(float(np.logaddexp.reduce(u)) for u in terms)
 
 
 PLACKETT_LUCE += [
@@ -273,14 +273,14 @@ def _best_worst(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _sequential_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
     best, worst = _best_worst(ranks)
-    first = utility[best][0] - logsumexp(utility)
-    return float(first - utility[worst][0] - logsumexp(-utility[~best]))
+    first = utility[best][0] - np.logaddexp.reduce(utility)
+    return float(first - utility[worst][0] - np.logaddexp.reduce(-utility[~best]))
 
 
 def _marley_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
     best, worst = _best_worst(ranks)
     pairs = [x - y for x, y in permutations(utility, 2)]
-    return float(utility[best][0] - utility[worst][0] - logsumexp(pairs))
+    return float(utility[best][0] - utility[worst][0] - np.logaddexp.reduce(pairs))
 
 
 NO_CHOICES = {
@@ -458,7 +458,7 @@ def _of_outcomes(log_probabilities: Callable[..., Any]) -> Callable[..., float]:
 
 def _davidson(lead: float, nu: float) -> list[float]:
     logs = np.array([lead / 2, -lead / 2, np.log(nu)])
-    return list(logs - logsumexp(logs))
+    return list(logs - np.logaddexp.reduce(logs))
 
 
 def _rao_kupper(lead: float, theta: float) -> list[float]:
@@ -621,7 +621,7 @@ def _opposite(utility: Any, **options: Any) -> Any:
 
 def _opposite_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
     logps = [weak_order_logp(u, ranks) for u in (utility, -utility)]
-    return float(logsumexp(np.log(SHARES) + logps))
+    return float(np.logaddexp.reduce(np.log(SHARES) + logps))
 
 
 MIXTURE = [

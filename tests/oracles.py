@@ -52,12 +52,13 @@ def orderings_within(ranks: np.ndarray) -> Iterator[tuple[int, ...]]:
 def ordering_logp(utility: np.ndarray, ordering: tuple[int, ...]) -> float:
     """Plackett-Luce, choice after choice."""
     u = np.asarray(utility, dtype=float)[list(ordering)]
-    return float(sum(u[j] - logsumexp(u[j:]) for j in range(u.size)))
+    left = np.logaddexp.accumulate(u[::-1])[::-1]  # of those that are not chosen yet
+    return float((u - left).sum())
 
 
 def weak_order_logp(utility: np.ndarray, ranks: np.ndarray) -> float:
     """Plackett-Luce summed over all consistent orderings."""
-    return float(logsumexp([ordering_logp(utility, o) for o in orderings_within(ranks)]))
+    return float(np.logaddexp.reduce([ordering_logp(utility, o) for o in orderings_within(ranks)]))
 
 
 # The stage integral: a block with utilities w, measured from the logsumexp of what is below it
@@ -98,7 +99,7 @@ def weak_order_by_stages(
     """Log-probability of a weak order as a product of stages, each by `stage`."""
     total = 0.0
     for m in range(1, int(ranks.max())):
-        total += stage(utility[ranks == m] - logsumexp(utility[ranks > m]))
+        total += stage(utility[ranks == m] - np.logaddexp.reduce(utility[ranks > m]))
     return total
 
 
@@ -167,7 +168,7 @@ def partition_logp(
         weights = log_set_weights(left, aggregate, size, log_weight)
         chosen = (subsets(left.size) == block).all(axis=1)
         exponent = 1.0 if stage_weight is None else stage_weight[m - 1]
-        total += exponent * (weights[chosen].item() - logsumexp(weights))
+        total += exponent * (weights[chosen].item() - np.logaddexp.reduce(weights))
     return total
 
 

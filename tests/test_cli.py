@@ -433,6 +433,7 @@ def elsewhere(folder):
         yield Path(made)
 
 
+@pytest.mark.slow
 def test_the_folder_of_the_results_may_be_a_link_to_another_file_system(folder, light, elsewhere):
     for name in ("out", "not made yet"):
         (folder / name).symlink_to(elsewhere / name)

@@ -93,6 +93,7 @@ def table(tmp_path, monkeypatch):
     table.to_csv("votes.csv", index=False)
 
 
+@pytest.mark.slow
 def test_only_a_large_run_prints_its_size(table, monkeypatch):
     assert "of memory" not in run(*shlex.split(VOTES)).stderr
     monkeypatch.setattr(estimate, "LARGE", 1e8)

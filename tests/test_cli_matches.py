@@ -171,6 +171,7 @@ def test_options_reach_the_model_and_the_sampler(folder, sampler):
 # Data to be told about
 
 
+@pytest.mark.slow
 def test_judges_with_one_match_are_kept_without_a_word(folder, sampler):
     (folder / "m.csv").write_text(f"{MATCHES}ale,cider,first,dan,look,1\n", encoding="utf-8")
     assert notes(run("matches", "m.csv", *ALL)) == []
@@ -245,6 +246,7 @@ def styled(folder, sampler):
     return sampler
 
 
+@pytest.mark.slow
 def test_features_are_held_equal_and_groups_go_together(folder, styled):
     result = run("matches", "m.csv", *COLUMNS, "--judge", "who", *HELD, *QUICK, "--json")
     assert result.exit_code == 0, result.output

@@ -233,7 +233,7 @@ def test_some_spellings_are_read_by_label_or_refused():
     rng = np.random.default_rng(43)
     for parameter in PARAMETERS:
         cells = [*cells_of(parameter)]
-        for k in rng.choice(len(cells), 2):
+        for k in rng.choice(len(cells), 1):
             check(cells[k])
 
 

@@ -86,6 +86,7 @@ def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
     assert len(az.summary(out)) == 9
 
 
+@pytest.mark.slow
 def test_draws_end_where_they_are_said_to_be_enough():
     model, asked = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False), []
 
@@ -143,6 +144,7 @@ def test_of_few_data_a_skew_posterior_is_found():
     xr.testing.assert_equal(some["x"], out["x"].isel(draw=slice(250)))
 
 
+@pytest.mark.slow
 def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
     model, _, _ = always_won(3.0)
     monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.MOST_WEIGHED", 0)

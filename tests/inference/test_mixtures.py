@@ -15,7 +15,6 @@ from bayesrank.inference import MixtureWarning, component_probabilities, fit_mix
 from bayesrank.inference.mixtures import em as components
 from bayesrank.likelihoods.mixture import joint_logp
 from tests.inference.plain_em import plain_em, plain_logp
-from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import every_ranking
 
 ITEMS = list("abcdef")
@@ -170,7 +169,7 @@ def mallows_components(
     return model
 
 
-@for_each("distance", ["footrule", "kendall"])
+@pytest.mark.parametrize("distance", [pytest.param("footrule", marks=pytest.mark.slow), "kendall"])
 def test_the_best_of_all_pairs_of_orders_is_found(distance):
     is_among_the_best(FOUR, distance)
 
