@@ -19,16 +19,19 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
+from pymc.blocking import DictToArrayBijection
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
+from bayesrank.inference import climb, objective
 from bayesrank.results import borda
 from models.metasearch import cps, early, supervised
 from models.metasearch.data import read_aggregation_parts
-from models.metasearch.label_agreement import label_agreement, mean_agreement
+from models.metasearch.label_agreement import AT_RANDOM, label_agreement, mean_agreement
 from models.metasearch.metrics import LETOR, evaluate, percent
 from models.metasearch.model import (
     Counting,
@@ -456,6 +459,45 @@ def with_grades(how: Run) -> Table:
     return Table(rows, corner="likelihood")
 
 
+def _learned_adherences(model: pm.Model) -> Scores:
+    """Adherences at the posterior mode given that their logarithms have a Normal(0, 1) prior."""
+    logp, start = objective(model)
+    sizes = [np.full(size, name in ("log_typical", "spread_log__"))
+             for name, _, size, _ in start.point_map_info]  # fmt: skip
+    fixed = np.concatenate(sizes)  # in the spread of the adherences, the density has no mode
+
+    def given(x: Scores) -> tuple[float, Scores]:
+        value, slope = logp(x)
+        return value, np.where(fixed, 0.0, slope)
+
+    found = climb(given, np.where(fixed, 0.0, start.data), tolerance=np.inf)
+    mode = DictToArrayBijection.rmap(start._replace(data=found))
+    (theta,) = model.replace_rvs_by_values([model["adherence"]])
+    return np.asarray(theta.eval({model.rvs_to_values[model["x"]]: mode["x"]}))
+
+
+def squares(how: Run) -> Table:
+    """Figure 3 of the paper: adherences of the first fold, by its training labels and learned."""
+    table = read(how.folder, how.quick)
+    by_labels = adherences(table, to_counts(table, "missing"), form="a")[0]
+    train = next(iter(turns(table["part"]))).train
+    counts = to_counts(table[train].reset_index(drop=True), "missing")
+    learned = pd.Series(_learned_adherences(build(counts, "learned")), counts.rankers)
+    rows = pd.DataFrame({"by labels": by_labels, "learned": learned}, index=engine_names(table))
+    rows = rows.fillna({"by labels": AT_RANDOM, "learned": 0.0})
+    scaled = (rows - rows.min()) / (rows.max() - rows.min())
+    figure, ax = plt.subplots(figsize=(10, 1.5), layout="constrained")
+    ax.imshow(scaled.T, cmap="gray", vmin=0, vmax=1)
+    ax.set(yticks=[0, 1], yticklabels=[*rows], xticks=range(len(rows)), xlabel="engine")
+    ax.set_xticklabels([name.removeprefix("engine") for name in rows.index])
+    ax.set_xticks(np.arange(0.5, len(rows) - 1), minor=True)
+    ax.set_yticks([0.5], minor=True)
+    ax.grid(which="minor", color="0.5", linewidth=1)
+    ax.tick_params(which="both", length=0)
+    rows["by labels, 0 to 1"], rows["learned, 0 to 1"] = scaled["by labels"], scaled["learned"]
+    return Table(rows, corner="engine", figures={"metasearch_adherences.png": figure})
+
+
 def engines(how: Run) -> Table:
     """Posterior of the learned adherences, without grades, by NUTS."""
     options: dict[str, Any] = {"draws": 50, "tune": 100, "chains": 1} if how.quick else {}
@@ -482,6 +524,7 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "theta": theta_mpm,
     "steps": of_steps,
     "grades": with_grades,
+    "squares": squares,
     "engines": engines,
     "weights": weights,
 }

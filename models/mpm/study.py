@@ -219,13 +219,13 @@ def with_constant(ratings: pd.DataFrame, movies: pd.Index, stars: float) -> NDAr
     return rated[movies].to_numpy(np.float64)
 
 
-def with_factors(ratings: pd.DataFrame, movies: pd.Index) -> NDArray[np.float64]:
+def with_factors(ratings: pd.DataFrame, movies: pd.Index, **options: Any) -> NDArray[np.float64]:
     """Fill in what was not rated by factors of the ratings, between 1 and 5, (n_users, n_movies).
 
-    Five factors, levels of users and biases of movies, by alternating least squares.
+    By default five factors, levels of users and biases of movies, by alternating least squares.
     """
     rankings = to_rankings(ratings)
-    point = als(rankings)
+    point = als(rankings, **options)
     user, movie = np.indices((rankings.n_rankings, rankings.n_items))
     filled = predict(point, user.ravel(), movie.ravel()).reshape(user.shape)
     filled = np.clip(filled + point["ranker_level"][:, None], 1, 5)
@@ -246,6 +246,23 @@ def suits(
             for k in depths
         }
     return pd.DataFrame(rows).T
+
+
+def counted_twice(
+    score: NDArray[np.float64], stars: NDArray[np.float64], k: int = 10
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean NDCG at 1 to k of one order, and with the first place twice in the sum of gains.
+
+    The ideal order counts its first place once in both.
+
+    >>> [x.round(3).tolist() for x in counted_twice(np.array([1.0, 2]), np.array([[2, 1]]), 1)]
+    [[0.333], [0.667]]
+    """
+    discount = 1 / np.log2(np.arange(k) + 2)
+    gain = 2.0 ** stars[:, np.argsort(-score, kind="stable")[:k]] - 1
+    ideal = np.cumsum((2.0 ** -np.sort(-stars, axis=1)[:, :k] - 1) * discount, axis=1)
+    total = np.cumsum(gain * discount, axis=1)
+    return (total / ideal).mean(axis=0), ((total + gain[:, :1]) / ideal).mean(axis=0)
 
 
 def plot_constants(by_constant: Mapping[float, pd.DataFrame]) -> Figure:
@@ -354,7 +371,16 @@ TABLE_2 = pd.DataFrame(
     },
     index=[f"NDCG@{k}" for k in range(1, 11)],
 ).T.map(lambda percent: f"{percent / 100:.4f}")  # fmt: skip
-PUBLISHED = {"best": TABLE_3, "filled": TABLE_2}
+PUBLISHED = {
+    "best": TABLE_3,
+    "filled": TABLE_2[["NDCG@1"]],
+    "twice": pd.concat([TABLE_2[["NDCG@1"]], TABLE_2.add_suffix(", twice", axis=0)]),
+}
+# Probabilistic matrix factorisation: no levels and no biases, 30 factors with a ridge of 10
+PMF = {
+    "n_factors": 30, "ranker_scale": 10**-0.5, "item_scale": 10**-0.5,
+    "item_bias_scale": 1e-3, "level_scale": 1e-3, "n_sweeps": 30,
+}  # fmt: skip
 ON_PAGE = [
     "Bradley-Terry, published", "Bradley-Terry, 100 steps", "Bradley-Terry",
     "Plackett-Luce, published", "Plackett-Luce, ties sorted, 100 steps",
@@ -393,6 +419,22 @@ def filled_in(how: Run) -> Table:
     shown, drawn = ([f"NDCG@{k}" for k in depths] for depths in (range(1, 11), DRAWN_DEPTHS))
     figures = {"mpm_depths.png": plot_depths(rows[drawn])}
     return Table(rows[shown], digits=4, corner="model", figures=figures)
+
+
+def twice(how: Run) -> Table:
+    """Table 2, filled in by probabilistic factors: as its equations, and with one place twice."""
+    found = _scores(how)
+    stars = how.once("pmf", lambda: with_factors(_read(how)[0], found.index, **PMF))
+    rows = {name: counted_twice(found[name].to_numpy(), stars) for name in TABLE_2.index}
+    both = np.array([double for _, double in rows.values()])
+    known = TABLE_2.to_numpy(float)
+    scale = (both * known).sum() / (both**2).sum()
+    table = {name: plain for name, (plain, _) in rows.items()}
+    table |= {f"{name}, twice": scale * double for name, (_, double) in rows.items()}
+    print(
+        f"factor on all gains: {scale:.3f}; largest gap: {np.abs(scale * both - known).max():.4f}"
+    )
+    return Table(pd.DataFrame(table, index=TABLE_2.columns).T, digits=4, corner="model")
 
 
 def constants(how: Run) -> Table:
@@ -454,6 +496,7 @@ def posterior(how: Run) -> Table:
 TABLES = {
     "best": best,
     "filled": filled_in,
+    "twice": twice,
     "constants": constants,
     "variances": variances,
     "posterior": posterior,

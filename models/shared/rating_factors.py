@@ -19,6 +19,7 @@ References
 Koren, Bell & Volinsky, Matrix factorization techniques for recommender systems, Computer 42, 2009.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,11 +94,13 @@ def _ridge(
 ) -> NDArray[np.float64]:
     """Regress within each group on a constant and the factors of the other side."""
     x = np.column_stack([np.ones(len(other)), other[:, 1:]])
-    products = np.zeros((n_groups, x.shape[1], x.shape[1]))
-    np.add.at(products, group, x[:, :, None] * x[:, None, :])
-    moments = np.zeros((n_groups, x.shape[1]))
-    np.add.at(moments, group, x * target[:, None])
-    return np.linalg.solve(products + np.diag(ridge), moments[..., None])[..., 0]
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(n_groups + 1))
+    x, target, found = x[order], target[order], np.zeros((n_groups, x.shape[1]))
+    for n, (first, last) in enumerate(pairwise(ends.tolist())):
+        some = x[first:last]
+        found[n] = np.linalg.solve(some.T @ some + np.diag(ridge), some.T @ target[first:last])
+    return found
 
 
 def item_mean(
