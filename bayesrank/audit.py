@@ -24,7 +24,7 @@ A probe that fires tells you where to look. It does not prove cheating. A model 
 finds, such as groups of votes; `bayesrank.match_checks` looks for what a fitted model misses.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -64,6 +64,7 @@ def audit(
     *,
     time: str | None = None,
     order_effect: bool = True,
+    leader: Hashable | None = None,
     probes: Sequence[str] | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
@@ -77,6 +78,9 @@ def audit(
         The group whose labels are in order of time, for the probe of drift.
     order_effect : bool
         Whether the order of a pair has a meaning.
+    leader : label, optional
+        The item that leads a ranking, for the probe of fragility; by default the best one under the
+        weak prior of the audit.
     probes : sequence of str, optional
         Names of probes; by default all.
     random_seed : int, optional
@@ -115,6 +119,7 @@ def audit(
     if time is not None:
         pairs.group_labels(time)  # raises if there is none
     board = _Board(pairs, time, order_effect, np.random.default_rng(random_seed))
+    board.leader = leader
     found = [PROBES[name](board) for name in names]
     columns = ["fires", "value", "expected", "p", "says"]
     return pd.DataFrame(found, pd.Index(names, name="probe"), columns)
@@ -156,6 +161,7 @@ class _Board:
         # whatever their evidence is worth: each match was played once
         pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
         self.pairs, self.time, self.rng, self.order_effect = pairs, time, rng, order_effect
+        self.leader: Hashable | None = None
         self.pooled = _pooled(pairs)
         self.fit = self.refit(self.pooled)
         self.first, self.second = (x.astype(np.int64) for x in (pairs.first, pairs.second))
@@ -509,6 +515,8 @@ def _fragility(board: _Board) -> _Found:
     """Count the fewest matches without which another item leads."""
     utility = np.where(board.matches > 0, board.fit.utility, -np.inf)
     leader = int(utility.argmax())
+    if board.leader not in (None, board.pairs.items[leader]):
+        return _Found(f"Under a weak prior {board.name(leader)} leads instead of {board.leader}.")
     rivals = [int(i) for i in np.argsort(-utility)[1:6] if np.isfinite(utility[i])]
     if not rivals:
         return _Found("There is one item only.")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.audit import PROBES, _agreement
+from bayesrank.audit import PROBES, _agreement, audit
 
 SYSTEMS = [f"s{k:02d}" for k in range(12)]
 STRENGTH = np.array([1.7, *np.linspace(1.0, -1.2, 11)])
@@ -263,6 +263,9 @@ def test_two_votes_decide():
     found = probed(pairs, "fragility")
     assert found["fires"]
     assert "Without 2 matches of 11, b would lead instead of a" in found["says"]
+    found = audit(pairs, leader="b", probes=["fragility"]).loc["fragility"]
+    assert found["says"] == "Under a weak prior a leads instead of b."
+    assert not found["fires"]
 
 
 def test_weights_are_not_votes():

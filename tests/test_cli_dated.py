@@ -188,6 +188,8 @@ def test_races_have_a_history_as_well(folder):
     assert result.exit_code == 0, result.output
     assert "The next rankings" in result.stdout
     assert "Who was best when" in result.stdout
+    assert "Rising since 15, with" in result.stdout
+    assert "Quick answer" not in Path("races-ranks/checks.svg").read_text("utf-8")
     assert {"history.svg", "changes.csv", "predictions.csv"} <= {
         path.name for path in Path("races-ranks").iterdir()
     }
@@ -208,10 +210,10 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
     assert job.last_seen()["x"] == "2022-05-28"
     assert job.headline(posterior) == ""
     posterior["posterior"]["utility"].loc[{"item": "x"}] += 9
-    assert job.headline(posterior).startswith("But x was last seen at 2022-05-28, and is ranked")
+    assert job.headline(posterior).startswith("x was last seen at 2022-05-28, and is ranked")
     strength, when = job._over_time(posterior)
     history = strength.files["history.csv"].reset_index()
-    assert history.loc[history["item"] == "x", "date"].max() == "2022-05-28"
+    assert history.loc[history["item"] == "x", "date"].max() == pd.Timestamp("2022-05-28")
     np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
     assert "; at the last date riser " in strength.alt
     assert " from 20" in when.alt

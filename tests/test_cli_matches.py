@@ -15,6 +15,7 @@ import bayesrank
 from bayesrank import leaderboard
 from bayesrank.audit import PROBES
 from bayesrank.cli import match_sections, next_matches, texts
+from bayesrank.results.ranks.counted import PairWins
 from tests.builders import stored
 from tests.commands import command, data_of, few, no_sampling, notes, run
 
@@ -420,9 +421,32 @@ def test_of_many_items_those_in_doubt_are_chosen_from():
     # places among the best that are left for those in doubt
     posterior, _ = board([9.0, 8.0, *[1.0] * 40], sd=0.3)
     chance = bayesrank.rank_summary(posterior, top=5)["p_top5"]
-    chosen = next_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
+    chosen, _ = next_matches._chosen(posterior["posterior"].to_dataset(), chance, 5)
     assert not {"i0", "i1"} & {*chosen.index, *chosen["item_other"]}
     assert chosen["matches"].sum() == 10
+
+
+def test_items_behind_a_thin_bridge_meet_the_leader_although_the_model_finds_them_worse():
+    posterior, _ = board([1.0, 0.98, 0.0, 0.5, 0.4, 0.3])
+    wins = np.kron(np.eye(2), 15 * (1 - np.eye(3)))  # three items and three others
+    wins[2, 3] = wins[3, 2] = 1.0  # met in two matches only
+    items = posterior["posterior"]["item"].to_index()
+    compared = PairWins(items, wins, np.zeros_like(wins))
+    summary = bayesrank.rank_summary(posterior, compared=compared)
+    part = next_matches.coming(posterior, summary, 3, [])
+    assert part.paragraphs[0].startswith("4 other items may be better than the leader now.")
+    table = part.data["next_matches"]
+    assert table["item_other"].tolist() == ["i3", "i4", "i5", "i1"]
+    assert table["matches"].tolist() == [1, 1, 1, 7]
+    assert "Too few matches link i3, i4, i5 with the leader" in part.paragraphs[-1]
+    posterior["posterior"]["utility"].loc[{"item": "i0"}] += 2.0  # now it is better in all draws
+    found, _ = next_matches._chosen(
+        posterior["posterior"].to_dataset(),
+        bayesrank.rank_summary(posterior)["p_best"],
+        1,
+        summary["p_leader_better"][["i3", "i4"]],
+    )
+    assert found["matches"].tolist() == [2, 2]
 
 
 def test_checks_of_every_judge_and_category_are_in_the_file_and_in_words(whole):

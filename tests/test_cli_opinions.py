@@ -5,10 +5,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
+from scipy.special import expit
+from scipy.stats import norm
 
 from bayesrank.cli.clusters import clusters
 from bayesrank.cli.mixture import MixtureJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
+from bayesrank.cli.predict import at_new_labels, next_ranking
 from bayesrank.cli.rank import RankJob
 from bayesrank.cli.read_matches import read_matches
 from bayesrank.cli.read_rankings import read_rankings
@@ -66,6 +70,26 @@ def test_the_model_adds_deviations_of_each_ranker_to_the_utilities(category):
     assert found == pytest.approx(expected)
 
 
+def test_the_next_ranking_is_that_of_a_new_ranker():
+    dims, n = ("chain", "draw", "item"), 4000
+    draws = xr.Dataset(
+        {
+            "utility": (dims, np.broadcast_to([1.0, 0.0], (2, n, 2))),
+            "ranker_spread": (dims[:2], np.full((2, n), 1.5)),
+            "ranker_deviation": ((*dims[:2], "ranker", "item"), np.zeros((2, n, 3, 2))),
+        },
+        {"item": ["a", "b"]},
+    )
+    changed, new = at_new_labels(draws)
+    assert new == ["ranker"]
+    found = next_ranking(changed, ["a", "b"], 0.9).data["predictions"].loc["a"]
+    node, weight = np.polynomial.hermite_e.hermegauss(40)
+    wanted = weight @ expit(1 + 1.5 * np.sqrt(2) * node) / weight.sum()
+    assert found["p_first"] == pytest.approx(wanted, abs=5 * 0.5 / np.sqrt(2 * n))
+    bound = 1 + 1.5 * np.sqrt(2) * norm.ppf(0.05)
+    assert found["p_first_low"] == pytest.approx(expit(bound), abs=0.02)
+
+
 def test_group_names_other_clusters(tmp_path):
     file = tmp_path / "t.csv"
     rows = [f"r{k},s{k // 2},{item},{n}" for k in range(6) for n, item in enumerate("abc")]
@@ -111,6 +135,8 @@ def test_a_report_says_how_much_rankers_differ(tmp_path, monkeypatch):
     text = " ".join(result.stdout.split())
     assert "Rankings with the same ranker are not independent" in text
     assert pd.read_csv("out/opinions.csv")["labels"].tolist() == [6]
+    predicted = run("predict", "out/posterior.nc", "a", "b").stdout
+    assert "The prediction is for a new ranker: utilities vary there as they do" in predicted
     assert pd.read_csv("out/predictions.csv").columns[0] == "ranking"
     again = run("report", "out/posterior.nc", "--output-dir", "again", "--force")
     assert again.exit_code == 0, again.output

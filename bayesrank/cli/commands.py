@@ -366,7 +366,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
-        from bayesrank.cli.predict import check_items, next_match, next_ranking
+        from bayesrank.cli.predict import at_new_labels, check_items, next_match, next_ranking
         from bayesrank.cli.report import records
         from bayesrank.cli.saved_runs import saved_run
 
@@ -374,8 +374,12 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         columns, _, _ = _asked(file, saved.command)
         draws = saved.posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
-        predicted = next_match if isinstance(columns, MatchColumns) else next_ranking
-        part = predicted(draws, items, output.interval)
+        draws, new = at_new_labels(draws)
+        if isinstance(columns, MatchColumns):
+            part = next_match(draws, items, output.interval, new)
+        else:
+            words = {"ranker": columns.words.ranker, "cluster": str(columns.group)}
+            part = next_ranking(draws, items, output.interval, [words[name] for name in new])
         talk.result(part.text())
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}

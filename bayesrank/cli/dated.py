@@ -256,7 +256,9 @@ class DatedJob(Job):
             draws=n, chains=1, random_seed=self.fit.seed, predictions=True
         )
         # rankings of the past do not follow the utilities of today
-        tree["posterior"] = xr.DataTree(tree["posterior"].to_dataset().drop_vars("utility"))
+        posterior = tree["posterior"].to_dataset().drop_vars("utility")
+        posterior.attrs.pop("approximation")  # as in `draw`
+        tree["posterior"] = xr.DataTree(posterior)
         if isinstance(data, Pairs):
             return sections.checks_of_matches(tree, remedy="dated")
         return sections.checks(tree, "dated", among=data.n_rankings)
@@ -359,7 +361,7 @@ class DatedJob(Job):
             back = min(back, np.timedelta64(365 * 24, "h"))
             then = (last - back).astype("datetime64[D]")
             return pd.Timestamp(max(then, first)), pd.Timestamp(last)
-        return float(last - back), float(last)
+        return float(whole[whole <= last - back].max()), float(last)
 
     @property
     def _used(self) -> pd.Index:

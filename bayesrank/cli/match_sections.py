@@ -253,7 +253,14 @@ DATED = ("connection", "duplicates")  # probes that do not assume constant stren
 DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 
 
-def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bool = False) -> Part:
+def audit_of(
+    pairs: "Pairs",
+    groups: Sequence[str],
+    *,
+    order: bool,
+    opinions: bool = False,
+    leader: Any = None,
+) -> Part:
     """Audit the matches; correlated votes may belong to groups of the model.
 
     In categories, groups and for judges with opinions, items have separate utilities.
@@ -261,7 +268,7 @@ def audit_of(pairs: "Pairs", groups: Sequence[str], *, order: bool, opinions: bo
     time = dated_group(pairs, groups)
     if time is not None:
         pairs = in_time(pairs, time)
-    found = audit(pairs, order_effect=order, time=time, random_seed=0)
+    found = audit(pairs, order_effect=order, leader=leader, time=time, random_seed=0)
     if time is not None and found.loc["drift", "fires"]:
         way_out = f" Use --date {time} instead of --group to let them change."
         found.loc["drift", "says"] = str(found.loc["drift", "says"]) + way_out

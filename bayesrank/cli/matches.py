@@ -207,7 +207,11 @@ class MatchJob(Job):
         if len(summary) <= MOST_AUDITED:
             out.append(
                 match_sections.audit_of(
-                    pairs, self.groups, order=self.order, opinions=self.opinions
+                    pairs,
+                    self.groups,
+                    order=self.order,
+                    opinions=self.opinions,
+                    leader=summary.index[0],
                 )
             )
         return [

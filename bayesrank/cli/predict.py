@@ -27,7 +27,20 @@ def check_items(items: Sequence[str], known: Sequence[str]) -> None:
         raise ValueError("Name two or more different items.")
 
 
-def next_match(draws: Any, items: Sequence[str], prob: float) -> Part:
+def at_new_labels(draws: Any) -> tuple[Any, list[str]]:
+    """Let the utilities deviate as at the labels of each group, and name the groups.
+
+    The next ranking has a new ranker, and the next match perhaps a new judge or prompt.
+    """
+    rng, utility, names = np.random.default_rng(0), draws.get("utility"), []
+    for name in sorted(str(one) for one in draws if str(one).endswith("_deviation")):
+        names.append(name.removesuffix("_deviation"))
+        noise = utility.copy(data=rng.normal(size=utility.shape))
+        utility = utility + noise * draws[f"{names[-1]}_spread"]
+    return (draws.assign(utility=utility) if names else draws), names
+
+
+def next_match(draws: Any, items: Sequence[str], prob: float, new: Sequence[str] = ()) -> Part:
     """Predict the outcome of a match of each two items."""
     found, labels = matches_of(draws, "utility", "nu", "item")
     place = pd.Index(labels).get_indexer(pd.Index(items))
@@ -57,11 +70,11 @@ def next_match(draws: Any, items: Sequence[str], prob: float) -> Part:
     shown = [name for name in ("p_win", "p_tie", "p_loss") if name in csv]
     headings = {"p_win": "Wins", "p_tie": "Tie", "p_loss": "Loses"}
     columns |= {headings[x]: f"{{{x}:.2f}} ({{{x}_low:.2f}}–{{{x}_high:.2f}})" for x in shown}
-    text = paragraphs("next_match", rows=rows, prob=prob, judged="adherence" in draws)
+    text = paragraphs("next_match", rows=rows, prob=prob, judged="adherence" in draws, new=new)
     return _part("The next match", text, csv, columns)
 
 
-def next_ranking(draws: Any, items: Sequence[str], prob: float) -> Part:
+def next_ranking(draws: Any, items: Sequence[str], prob: float, new: Sequence[str] = ()) -> Part:
     """Predict who is first if these items are ranked."""
     mixed = "component_utility" in draws
     utility = draws["component_utility" if mixed else "utility"].sel(item=list(items))
@@ -82,7 +95,7 @@ def next_ranking(draws: Any, items: Sequence[str], prob: float) -> Part:
     csv = pd.DataFrame(rows).set_index("item")
     columns = {"First": "{p_first:.2f} ({p_first_low:.2f}–{p_first_high:.2f})"}
     columns["Mean rank"] = "{mean_rank:.1f}"
-    text = paragraphs("next_ranking", rows=rows, prob=prob, mixed=mixed)
+    text = paragraphs("next_ranking", rows=rows, prob=prob, mixed=mixed, new=new)
     return _part("The next ranking", text, csv, columns)
 
 

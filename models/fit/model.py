@@ -75,17 +75,27 @@ def log_likelihood(v: Floats, ballots: Ballots) -> tuple[float, Floats, Floats]:
     return value, gradient, hessian
 
 
-def fit(ballots: Ballots, *, opinions: bool, n_draws: int, rng: np.random.Generator) -> Draws:
-    """Draw from the posterior, with or without opinions."""
+def fit(
+    ballots: Ballots,
+    *,
+    opinions: bool,
+    n_draws: int,
+    rng: np.random.Generator,
+    known: tuple[float, float] | None = None,
+) -> Draws:
+    """Draw from the posterior, with or without opinions; scale and spread may be known."""
+    scales, spreads = SCALES, SPREADS if opinions else np.zeros(1)
+    if known is not None:
+        scales, spreads = np.array(known)[:, None]
     if not opinions:
         ballots = ballots._replace(ranker=np.zeros_like(ballots.ranker))
     n_rankers, n_items = int(ballots.ranker.max()) + 1, ballots.n_items
     nodes, logs, x = [], [], np.zeros(n_items * (1 + n_rankers * opinions))
-    for scale in SCALES:
+    for scale in scales:
         start = x
-        for spread in SPREADS if opinions else [0.0]:
+        for spread in spreads:
             start, precision, log_joint = _mode(start, ballots, scale, spread, n_rankers)
-            if not opinions or spread == SPREADS[0]:
+            if spread == spreads[0]:
                 x = start
             # half-normal priors, by the logarithms of the scales
             log_prior = np.log(scale) - scale**2 / 18

@@ -290,33 +290,41 @@ def power(how: Run) -> Table:
 
 def ballots(how: Run) -> Table:
     """Measure coverage and P(best) of the leader, with and without opinions."""
-    n = 3 if how.quick else 100
+    n = 3 if how.quick else 250
     rows = {}
     for sd in (1.0, 0.5, 0.0):
-        found: dict[bool, list[Any]] = {False: [], True: []}
+        ways: dict[str, dict[str, Any]] = {
+            "without opinions": {"opinions": False},
+            "with opinions": {"opinions": True},
+        }
+        if sd:
+            ways["with opinions, scales known"] = {"opinions": True, "known": (1.0, sd)}
+        found: dict[str, list[Any]] = {way: [] for way in ways}
         for k in range(n):
             rng = np.random.default_rng([how.seed, k, int(10 * sd)])
             n_items = 5 + k % 2
             utility = rng.normal(size=n_items)
             opinion = utility + sd * rng.normal(size=(8, n_items))
             data = ballots_of(opinion, n_items, n_items, 8, 5, rng)
-            for opinions, one in found.items():
-                one.append(_covered(data, utility, opinions, rng))
-        narrow = np.mean([x[3] for x in found[False]])
-        for opinions, one in found.items():
+            for way, one in found.items():
+                one.append(_covered(data, utility, rng, **ways[way]))
+        narrow = np.mean([x[3] for x in found["without opinions"]])
+        for way, one in found.items():
             covers, stated, best, width = np.mean(one, axis=0)
-            rows[f"{sd:g}, {'with' if opinions else 'without'} opinions"] = {
+            rows[f"{sd:g}, {way}"] = {
                 "0.9 intervals contain": covers,
+                "±": np.std([x[0] for x in one]) / np.sqrt(n),
                 "stated P(leader is best)": stated,
                 "leader is best": best,
                 "width of intervals": width / narrow,
             }
-    return Table(pd.DataFrame(rows).T, corner="rankers differ by")
+    digits = {"0.9 intervals contain": 3, "±": 3}
+    return Table(pd.DataFrame(rows).T, digits=digits, corner="rankers differ by")
 
 
-def _covered(data: Ballots, truth: Floats, opinions: bool, rng: Rng) -> list[float]:
+def _covered(data: Ballots, truth: Floats, rng: Rng, **how: Any) -> list[float]:
     """Fit a table; return coverage, stated and actual success of the leader, and mean width."""
-    draws = fit(data, opinions=opinions, n_draws=1000, rng=rng)
+    draws = fit(data, n_draws=1000, rng=rng, **how)
     apart = draws.utility - draws.utility.mean(axis=1, keepdims=True)
     low, high = np.quantile(apart, [0.05, 0.95], axis=0)
     centred = truth - truth.mean()

@@ -152,6 +152,8 @@ def test_matches_among_the_tied_settle_sooner():
     every, tied = (matches_needed(board(utility), among=a, random_seed=0) for a in ("all", "tied"))
     assert (tied.table["members"] <= every.table["members"] + 1e-9).all()
     assert tied.matches < every.matches
+    named = matches_needed(board(utility), among=["i0", "i1"], random_seed=0)
+    assert named.table.equals(tied.table)
 
 
 @pytest.mark.parametrize(
@@ -188,9 +190,10 @@ def test_what_settling_says(draws, options, text):
         ({"at": (0, 10)}, r"^`at` is \(0, 10\); it must be ascending"),
         ({"at": (2.5,)}, r"^`at` is \(2\.5,\); it must be ascending"),
         ({"at_most": 0}, "`at_most` is 0; it must be a whole number"),
-        ({"among": "some"}, "is 'some'; it must be 'all' or 'tied'"),
+        ({"among": "some"}, "is 'some'; it must be 'all', 'tied' or names of items"),
         ({"between": ("i0", "z")}, r"^There is no item 'z'; the items are i0, i1\.$"),
-        ({"between": ("i0", "i0")}, r"^`between` is \('i0', 'i0'\); name two different items\.$"),
+        ({"between": ("i0", "i0")}, r"^Got \('i0', 'i0'\); name two or more different items\.$"),
+        ({"among": ["i0"]}, r"^Got \['i0'\]; name two or more different items\.$"),
         ({"between": ("i0",)}, r"^`between` is \('i0',\); name two different items\.$"),
         ({"between": ("i0", "i1"), "at_most": 2}, "^`at_most` and `among` are about the lead, but"),
         ({"between": ("i0", "i1"), "among": "tied"}, "^`at_most` and `among` are about the lead"),

@@ -184,6 +184,23 @@ def test_the_script_is_small():
     assert len(script.encode()) < 15_000
 
 
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_texts_contrast_with_what_is_behind_them_as_wcag_asks(scheme):
+    style = Page(page()).texts["style"][0]
+    colours = dict(re.findall(r"--(\w+): #(\w+)", re.findall(r":root \{([^}]*)\}", style)[scheme]))
+
+    def luminance(name):
+        digits = colours[name] if len(colours[name]) == 6 else 2 * colours[name]  # of grey
+        rgb = np.array([int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)])
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722] + 0.05
+
+    pairs = [(text, behind) for text in ("ink", "soft", "accent") for behind in ("paper", "tint")]
+    for one, other in [*pairs, ("paper", "accent")]:
+        light, dark = sorted(map(luminance, (one, other)), reverse=True)
+        assert light / dark > 4.5
+
+
 def test_the_command_stands_at_the_top():
     text = page(command="bayesrank rank 'a <b>.csv'")
     assert text.index("<code>bayesrank rank &#39;a &lt;b&gt;.csv&#39;</code>") < text.index("<h1>")

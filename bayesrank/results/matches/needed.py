@@ -77,7 +77,7 @@ def matches_needed(
     *,
     between: tuple[Hashable, Hashable] | None = None,
     at_most: int = 1,
-    among: Literal["all", "tied"] = "all",
+    among: Literal["all", "tied"] | Sequence[Hashable] = "all",
     at: Sequence[int] | None = None,
     prob: float = 0.95,
     power: float = 0.8,
@@ -97,9 +97,9 @@ def matches_needed(
     at_most : int
         Largest number of items tied for the lead that settles it, including the leader; 1 or more.
         Not with `between`.
-    among : {"all", "tied"}
-        Items that play for the lead: all items, or only those tied with the leader now. All pairs
-        of them play equally often. Not with `between`.
+    among : {"all", "tied"} or sequence of labels
+        Items that play for the lead: all items, only those tied with the leader now, or two or more
+        named ones. All pairs of them play equally often. Not with `between`.
     at : sequence of int, optional
         Total numbers of matches to try, ascending, 1 or more. By default 10 to 10,000 for two items
         and 100 to 100,000 for the lead.
@@ -141,8 +141,8 @@ def matches_needed(
     check_probability("prob", prob, 0.5)
     check_probability("power", power, 0.0)
     check_whole(at_most=at_most)
-    if among not in ("all", "tied"):
-        raise ValueError(f"`among` is {among!r}; it must be 'all' or 'tied'.")
+    if isinstance(among, str) and among not in ("all", "tied"):
+        raise ValueError(f"`among` is {among!r}; it must be 'all', 'tied' or names of {dim}s.")
     if between is not None and (at_most, among) != (1, "all"):
         raise ValueError(
             "`at_most` and `among` are about the lead, but `between` names two items. Give one or "
@@ -157,6 +157,8 @@ def matches_needed(
     index = pd.Index(numbers, name="matches")
 
     if between is not None:
+        if len(between) != 2:
+            raise ValueError(f"`between` is {between!r}; name two different {dim}s.")
         i, j = _numbers_of(between, list(labels), dim)
         lead = posterior.utility[i] - posterior.utility[j]
         better, outcomes = (lead > 0) + 0.5 * (lead == 0), posterior.outcomes(i, j)
@@ -176,6 +178,8 @@ def matches_needed(
     now = int(tied.sum())
     # a single tied item has no opponents, so all items play
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
+    if not isinstance(among, str):
+        meet = np.array(_numbers_of(among, list(labels), dim))
     future = _Futures(draws, _information(posterior, meet), rng)
     sizes = np.array([future.tied_after(n, prob) for n in numbers])
     columns = {"p_settled": (sizes <= at_most).mean(1), "members": sizes.mean(1)}
@@ -185,15 +189,15 @@ def matches_needed(
     return MatchesNeeded(matches, table, prob, power, sentence, now=now)
 
 
-def _numbers_of(between: tuple[Hashable, Hashable], labels: list[Any], dim: str) -> list[int]:
-    """Return the numbers of the two items of `between`."""
-    for label in between:
+def _numbers_of(named: Sequence[Hashable], labels: list[Any], dim: str) -> list[int]:
+    """Return the numbers of the named items, two or more different ones."""
+    for label in named:
         if label not in labels:
             names = ", ".join(map(str, labels))
             raise ValueError(f"There is no {dim} {label!r}; the {dim}s are {names}.")
-    if len(between) != 2 or between[0] == between[1]:
-        raise ValueError(f"`between` is {between!r}; name two different items.")
-    return [labels.index(label) for label in between]
+    if len({*named}) < max(len(named), 2):
+        raise ValueError(f"Got {named!r}; name two or more different {dim}s.")
+    return [labels.index(label) for label in named]
 
 
 def _least_enough(probability: pd.Series, power: float) -> float:
