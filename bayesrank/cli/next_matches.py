@@ -33,7 +33,8 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     chance = summary["p_best" if sought == 1 else f"p_top{sought}"]
     some_left = sought < len(summary)
     sure = some_left and alone and np.minimum(chance, 1 - chance).max() < 1 - KNOWN
-    table, files, apart = None, {}, []
+    table, files = None, {}
+    apart: list[Any] = []
     if some_left and not sure:
         unknown = list(summary.index[standing(summary) == "unknown"])
         csv, apart = _chosen(draws, chance, sought, summary["p_leader_better"][unknown])
@@ -79,7 +80,7 @@ def _chosen(
             random_seed=0,
         )
     seen = {*rows["item"], *rows["item_other"]}
-    apart = unknown.drop(seen, errors="ignore")[: BATCH // 2]
+    apart = unknown[~unknown.index.isin(seen)][: BATCH // 2]
     links = apart.rename("p_better").rename_axis("item_other").reset_index()
     links = links.assign(item=chance.index[0], gain=0.0)
     links = links.loc[links.index.repeat(BATCH // 2 // max(len(links), 1))]

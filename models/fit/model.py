@@ -106,16 +106,16 @@ def fit(
             logs.append(log_joint + log_prior - np.log(np.diag(root)).sum())
             nodes.append((start, root, spread))
     weight = np.exp(np.array(logs) - logsumexp(logs))
-    draws, spreads = [], []
+    draws, spread_of = [], []
     for (mode, root, spread), n in zip(nodes, rng.multinomial(n_draws, weight), strict=True):
         if n:
             noise = np.linalg.solve(root.T, rng.normal(size=(len(mode), n))).T
             draws.append(mode + noise)
-            spreads += [spread] * n
+            spread_of += [spread] * n
     order = rng.permutation(n_draws)
     found = np.concatenate(draws)[order].reshape(n_draws, -1, n_items)
     deviation = found[:, 1:] if opinions else np.zeros((n_draws, 1, n_items))
-    return Draws(found[:, 0], deviation, np.array(spreads)[order])
+    return Draws(found[:, 0], deviation, np.array(spread_of)[order])
 
 
 def _mode(
