@@ -172,9 +172,9 @@ def undocumented(name: str) -> list[str]:
     thing = getattr(import_module(where), last)
     parts = {name: thing}
     if inspect.isclass(thing):
-        own = {k: v for k, v in vars(thing).items() if not k.startswith("_") and callable(v)}
+        methods = {k: v for k, v in vars(thing).items() if not k.startswith("_") and callable(v)}
         if not issubclass(thing, pm.Distribution):  # PyMC calls the methods of distributions
-            parts |= {f"{name}.{k}": v for k, v in own.items()}
+            parts |= {f"{name}.{k}": v for k, v in methods.items()}
     return [k for k, v in parts.items() if callable(v) and not inspect.getdoc(v)]
 
 

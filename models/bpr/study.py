@@ -298,7 +298,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for ax, (metric, error), title in zip(
         axes,
         (("NDCG@10", "s.e."), ("stars NDCG@5", "s.e. ")),
-        ("Which movies will be rated? NDCG@10", "In what order, of ten? NDCG@5 of the stars"),
+        ("NDCG@10 of the held-out movies", "NDCG@5 of their order by stars"),
         strict=True,
     ):
         ax.hlines(
