@@ -292,7 +292,7 @@ def _inline(self: HTML5Translator, node: nodes.Element) -> None:
 def _displayed(self: HTML5Translator, node: nodes.Element) -> None:
     formula = node.astext()
     if r"\\" in formula and r"\begin" not in formula:
-        formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
+        formula = rf"\begin{{split}}{formula}\end{{split}}"  # the converter has no "aligned"
     self.body.append(f'<div class="math">{_mathml(formula, "block")}</div>')
     raise nodes.SkipNode
 
