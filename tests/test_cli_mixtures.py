@@ -112,8 +112,8 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     part = sections.checks_of_components(None, xr.Dataset())
     (sentence,) = part.failures
     assert sentence.startswith(
-        "The model does not describe who is first within the components: how often new hope is "
-        "first (component 1): observed 0.90, predicted"
+        "The model does not describe which item is first within the components: how often new hope "
+        "is first (component 1): observed 0.90, predicted"
     )
     assert "Try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]

@@ -35,12 +35,12 @@ def test_rankers_with_several_rankings_have_opinions():
 
 def test_a_note_says_that_intervals_are_too_narrow_without_opinions(monkeypatch):
     (note,) = job(ballots(4, 2)).cautions()
-    assert "fewer than 5 labels cannot show how much they differ" in note
+    assert "fewer than 5 rankers cannot show how much they differ" in note
     assert job(ballots(4, 2), opinions=True).opinions
     assert job(ballots(4, 2), opinions=False).cautions() == []
     monkeypatch.setattr(RankColumns, "most_opinions", 20)
     (note,) = job(ballots(7, 2)).cautions()
-    assert note.startswith("The 7 labels of ranker have 2.0 rankings each on average.")
+    assert note.startswith("The 7 rankers have 2.0 rankings each on average.")
     assert note.endswith("To model them anyway, use --opinions.")
     (note,) = job(ballots(7, 1), opinions=True).cautions()
     assert note == "No ranker has several rankings, so --opinions has no effect."

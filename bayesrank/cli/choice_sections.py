@@ -17,6 +17,7 @@ from bayesrank.results import ParetoKWarning, loo_by_ranker, share_of_preference
 if TYPE_CHECKING:
     from bayesrank.cli.rank import RankJob
     from bayesrank.cli.report import Report
+    from bayesrank.data import Rankings
 
 THRESHOLD = "threshold"  # the item that `Rankings.from_best_worst` adds
 MOST_NAMED, MOST_ROWS = 10, 20
@@ -26,7 +27,7 @@ Utilities = Iterator[tuple[str, Any, xr.DataArray]]
 def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> list[Part]:
     """Return the sections that only surveys have."""
     posterior = spaced(report.posterior)
-    anchored = columns.threshold is not None or bool(columns.matters)
+    anchored, shown = columns.anchored, without_threshold(job.rankings, columns)
     items = [item for item in report.summary.index if not anchored or item != THRESHOLD]
     draws = posterior["posterior"].dataset
     utilities = list(_utilities(job, draws))
@@ -36,7 +37,12 @@ def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> li
     several = job.rankings.n_rankings > len(job.rankings.rankers)
     if several:
         out += _respondents(job, report.predicted)
-    return [*out, _design(job)]
+    return [*out, _design(shown)]
+
+
+def without_threshold(rankings: "Rankings", columns: ChoiceColumns) -> "Rankings":
+    """Return the tasks with the items that were shown."""
+    return rankings.drop_items([THRESHOLD]) if columns.anchored else rankings
 
 
 def _utilities(job: "RankJob", draws: xr.Dataset) -> Utilities:
@@ -148,9 +154,9 @@ def _respondents(job: "RankJob", predicted: Any) -> list[Part]:
     return [part]
 
 
-def _design(job: "RankJob") -> Part:
+def _design(rankings: "Rankings") -> Part:
     """Say what the design can tell: how often items and pairs were shown."""
-    design = job.rankings.design()
+    design = rankings.design()
     columns = {"Tasks": "{shown:,.6g}", "Respondents": "{rankers:,}", "Never with": "{never}"}
     pairs = design.together.toarray() == 0
     table = design.items.assign(never=pairs.sum(axis=1) - 1)

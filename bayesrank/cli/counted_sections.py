@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.cli.job import times_ranked
+from bayesrank.cli.options import Words
 from bayesrank.cli.parts import Part, counted, formatted
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
@@ -26,11 +27,16 @@ def countable(data: Rankings | Pairs) -> bool:
     return data.n_items <= MOST_ITEMS and pairs <= MOST_PAIRS
 
 
-def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
+def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) -> list[Part]:
     """Count first places, Borda scores, and how often each item is ahead of each other one."""
     labels = rankings.coords["item"]
     first, score = first_places(rankings).to_numpy(), borda(rankings).to_numpy()
     columns = {"rankings": times_ranked(rankings).to_numpy(), "first": first, "borda": score}
+    if words.last == "worst":  # the last item of a task, unless several are
+        last = (rankings.ranks > 1) & (rankings.ranks == rankings.ranks.max(axis=1, keepdims=True))
+        alone = last.sum(axis=1) == 1
+        worst = rankings.item[last & alone[:, None]]
+        columns["worst"] = np.bincount(worst, rankings.weight[alone], rankings.n_items)
     table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
     pairs = None
     if countable(rankings):
@@ -40,15 +46,19 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame) -> list[Part]:
         )
     text = paragraphs(
         "counted_rankings",
+        words=words,
         by_first=labels[first.argmax()],
         first=first.max(),
         total=float(rankings.weight.sum()),
         by_borda=labels[np.nan_to_num(score, nan=-1).argmax()],
-        condorcet=_condorcet(pairs, labels, "rankings"),
+        condorcet=_condorcet(pairs, labels, words.rankings),
         pairs=pairs is not None,
+        worst="worst" in columns,
     )
-    headings = {"Rankings": "{rankings:,.6g}", "First": "{first:,.6g}"}
-    headings |= {"Share first": "{share:.0%}", "Borda": "{borda:.2f}"}
+    many, first_name = words.rankings.capitalize(), words.first.capitalize()
+    headings = {many: "{rankings:,.6g}", first_name: "{first:,.6g}"}
+    headings |= {"Worst": "{worst:,.6g}"} if "worst" in columns else {}
+    headings |= {f"Share {words.first}": "{share:.0%}", "Borda": "{borda:.2f}"}
     if pairs is not None:
         headings["Ahead in pairs"] = "{ahead:.0%}"
     share = (table["first"] / table["rankings"]).where(table["rankings"] > 0)
@@ -92,6 +102,7 @@ def _counts(
     summary: pd.DataFrame,
 ) -> list[Part]:
     """Write the counts of items, in the order of the table of ranks, and of pairs."""
+    summary = summary.loc[summary.index.isin(table.index)]
     shown = formatted(table.assign(**more).loc[summary.index], "Item", headings)
     file, content = "counts.csv", counted(table.loc[summary.index])
     part = Part("Simple counts", text, shown, file=file, files={file: content}, printed=False)

@@ -39,8 +39,8 @@ WORDS = {
         "by": "aspect criterion category dimension attribute",
         "judge": "judge annotator rater voter user worker assessor reviewer",
         "group": "prompt question conversation document",
-        "task": "task set screen block question",
-        "best": "best most",
+        "task": "task set screen block question choice",
+        "best": "best most chosen",
         "worst": "worst least",
         "score": "score goals points pts runs sets games",
         "plain": "name team player model item system answer response",
@@ -222,9 +222,15 @@ class Look:
     # The forms of tables
 
     def _tasks(self) -> Choice | None:
-        """Find the columns of best-worst tasks, with a row per item shown or per task."""
+        """Find the columns of best-worst tasks, with a row per item shown or per task.
+
+        A table of choices has no column of the worst item, and flags of the item chosen.
+        """
         best, worst = (only(c for c in self.once if c.called(role)) for role in ("best", "worst"))
-        if best is None or worst is None:
+        if best is None:
+            return None
+        answers = {label.casefold() for c in (best, worst) if c is not None for label in c.labels}
+        if worst is None and not answers <= FLAGS:
             return None
         rest = [c for c in self.once if c.is_label and c not in (best, worst)]
         ranker = only(c for c in rest if c.called("ranker")) or only(
@@ -236,7 +242,6 @@ class Look:
         rest = [c for c in rest if c not in (ranker, task)]
         options = ["--respondent", ranker.name]
         options += [] if task is None else ["--task", task.name]
-        answers = {label.casefold() for column in (best, worst) for label in column.labels}
         if answers <= FLAGS:
             item = only(c for c in rest if c.called("item")) or only(rest)
             shown = [] if item is None else ["--item", item.name]
@@ -249,7 +254,8 @@ class Look:
                 shown = [*shown, "--positions"] if answers <= places else []
         if not shown:
             return None
-        options += [*shown, "--best", best.name, "--worst", worst.name]
+        options += [*shown, "--best", best.name]
+        options += [] if worst is None else ["--worst", worst.name]
         return Choice("choices", [*options, *self._weight("--weight")])
 
     def _ballots(self) -> Choice | None:

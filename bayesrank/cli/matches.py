@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.estimate import Size
 from bayesrank.cli.job import Job, confounded, open_ranks, times_played
-from bayesrank.cli.options import Fit, MatchColumns
+from bayesrank.cli.options import MATCHES, Fit, MatchColumns
 from bayesrank.cli.texts import sentence
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class MatchJob(Job):
             labels = pairs.coords["category"]
             name = str(self.columns.category)
             out += match_sections.categories(posterior, name, labels, n, "Matches", summary, fit)
-        out.append(sections.predictions(predicted, "pair", "match"))
+        out.append(sections.predictions(predicted, "pair", MATCHES))
         groups = {"judge": self.judges, "category": self.categories}
         by = [name for name, several in groups.items() if several]
         out.append(sections.checks_of_matches(predicted, by))

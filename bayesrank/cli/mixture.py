@@ -136,7 +136,7 @@ class MixtureJob(RankJob):
             replace(leaders, data={**leaders.data, "shares": shares}),
             ranks,
             _memberships(model, predicted, rankings, words),
-            *_checks(model, predicted, rankings),
+            *_checks(model, predicted, rankings, words),
             *super().parts(report),
         ]
 
@@ -166,7 +166,7 @@ def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     return out
 
 
-def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Part]:
+def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words: Words) -> list[Part]:
     """Compare simulated with observed rankings by component, unless there are too many."""
     if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
         return []
@@ -174,7 +174,8 @@ def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings") -> list[Pa
     every = max(found.sizes["chain"] * found.sizes["draw"] // CHECKED, 1)
     few = some.copy()
     few["posterior_predictive"] = xr.DataTree(found.isel(draw=slice(None, None, every)))
-    return [checks_of_components(few, component_probabilities(few, predicted=True, model=model))]
+    membership = component_probabilities(few, predicted=True, model=model)
+    return [checks_of_components(few, membership, words)]
 
 
 def _headline(posterior: xr.DataTree, fit: Fit, who: str) -> str:

@@ -151,11 +151,22 @@ class Table:
 
 
 class Words(NamedTuple):
-    """What the reports of a command call a ranker, a ranking and several rankings."""
+    """What the reports of a command call a ranker, a ranking, the ends of a ranking, and chance."""
 
     ranker: str = "ranker"
     ranking: str = "ranking"
     rankings: str = "rankings"
+    first: str = "first"
+    last: str = "last"
+    chance: str = "random order"
+
+    def of(self, text: str) -> str:
+        """Replace the words of rankings in a text."""
+        words = r"\b(rankings?|ranker|first|last)(?=s?\b)"
+        return re.sub(words, lambda found: str(getattr(self, found[1])), text)
+
+
+MATCHES = Words("judge", "match", "matches")
 
 
 @dataclass(frozen=True)
@@ -184,6 +195,8 @@ class RankColumns(Table):
     """
 
     words: ClassVar[Words] = Words()
+    family: ClassVar[str] = "Plackett-Luce"
+    reading: ClassVar[str | None] = None  # what the difference of two utilities means, for the page
     most_opinions: ClassVar[int] = 5_000  # most rankers times items that have opinions by default
 
     ranker: str | None = option(metavar="COLUMN")
@@ -250,8 +263,8 @@ class RankColumns(Table):
         """Refuse options that components exclude."""
         if self.components is None:
             return
-        who, _, rankings = self.words
-        one = f"With --components all {rankings} of a {who} have one component"
+        words = self.words
+        one = f"With --components all {words.rankings} of a {words.ranker} have one component"
         self.leave_out("group opinions", one)
         refuse(
             self.by is not None,
@@ -309,7 +322,11 @@ class ChoiceColumns(RankColumns):
         utilities.
     """
 
-    words: ClassVar[Words] = Words("respondent", "task", "tasks")
+    words: ClassVar[Words] = Words("respondent", "task", "tasks", "best", "worst", "random answers")
+    family: ClassVar[str] = "Rank-ordered logit with ties (Plackett-Luce)"
+    reading: ClassVar[str | None] = (
+        "in a task of two items, one is best with probability 1 / (1 + exp(−difference))"
+    )
     most_opinions: ClassVar[int] = 50_000
 
     ranker: str | None = option("--respondent", metavar="COLUMN")
@@ -348,6 +365,11 @@ class ChoiceColumns(RankColumns):
         require(self.ranker is not None, "Missing option '--respondent'.")
         require(bool(self.column), "Missing option '--item'.")
         require(any((self.best, self.worst, self.choice, self.matters)), "Missing option '--best'.")
+
+    @property
+    def anchored(self) -> bool:
+        """Whether tasks have a threshold."""
+        return self.threshold is not None or bool(self.matters)
 
     @property
     def form(self) -> bool:

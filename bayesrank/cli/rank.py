@@ -44,11 +44,12 @@ class RankJob(Job):
         super().__init__(title, fit)
         self.columns = RankColumns() if columns is None else columns
         self.data = self.rankings = rankings
+        self.reading = self.columns.reading
         self.entries = rankings.item.size
         group = rankings.groups.get("category")
         self.category = group if group is not None and len(group.labels) > 1 else None
         self.model = (
-            "Plackett-Luce: items are chosen one after the other, each with a probability "
+            f"{self.columns.family}: items are chosen one after the other, each with a probability "
             "proportional to its worth; the order inside ties is unknown"
         )
         if self.category is not None:
@@ -159,11 +160,10 @@ class RankJob(Job):
             out.append(sentence("needless_opinions", words=self.columns.words))
         unasked = self.has_opinions and self.columns.opinions is None
         if unasked and not self.opinions and several.any() and len(several) > 1:
-            words: dict[str, Any] = {"labels": len(several), "rankings": self._clusters.sum()}
-            few = several.sum() < LEAST_CLUSTERS
-            words |= {"few": few, "least": LEAST_CLUSTERS, "items": rankings.n_items}
-            words["noun"] = self.columns.words.rankings
-            out.append(sentence("no_opinions", cluster=self.cluster_name, **words))
+            counts: dict[str, Any] = {"labels": len(several), "rankings": self._clusters.sum()}
+            few, words = several.sum() < LEAST_CLUSTERS, self.columns.words
+            counts |= {"few": few, "least": LEAST_CLUSTERS, "items": rankings.n_items}
+            out.append(sentence("no_opinions", cluster=self.cluster_name, words=words, **counts))
         return out
 
     def moved(self, posterior: Any) -> Any:
@@ -209,12 +209,13 @@ class RankJob(Job):
         from bayesrank.cli import counted_sections, match_sections, sections
 
         rankings, posterior, summary = self.rankings, report.posterior, report.summary
-        words = self.columns.words
+        words, counted = self.columns.words, rankings
         out = []
         if isinstance(self.columns, ChoiceColumns):
-            from bayesrank.cli.choice_sections import choice_parts
+            from bayesrank.cli.choice_sections import choice_parts, without_threshold
 
             out += choice_parts(self, self.columns, report)
+            counted = without_threshold(rankings, self.columns)
         if self.opinions:
             out.append(self._opinions_part(posterior))
         if self.category is not None:
@@ -229,12 +230,11 @@ class RankJob(Job):
             sections.predictions(
                 report.predicted,
                 "ranking" if self.opinions else "ranker",
-                words.ranking,
                 words,
                 among=rankings.n_rankings,
             ),
-            sections.checks(report.predicted, self.remedy, among=rankings.n_rankings),
-            *counted_sections.counted_rankings(rankings, summary),
+            sections.checks(report.predicted, self.remedy, words, among=rankings.n_rankings),
+            *counted_sections.counted_rankings(counted, summary, words),
             sections.places(posterior, summary),
             *sections.wins(posterior, summary),
         ]
@@ -252,11 +252,7 @@ class RankJob(Job):
         row = {"labels": n, "rankings_each": float(self._clusters.mean())}
         row |= {"spread": mean, "spread_sd": sd}
         table = pd.DataFrame(row, index=pd.Index([noun], name="group"))
-        text = [
-            sentence(
-                "opinions", noun=noun, rankings=self.columns.words.rankings, mean=mean, sd=sd, n=n
-            )
-        ]
+        text = [sentence("opinions", noun=noun, words=self.columns.words, mean=mean, sd=sd, n=n)]
         file = "opinions.csv"
         return Part(
             f"Opinions by {noun}", text, file=file, files={file: table}, data={"opinions": table}

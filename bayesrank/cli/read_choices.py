@@ -13,7 +13,7 @@ from bayesrank.data import Rankings
 
 # Words of Python in the errors of `Rankings.from_best_worst`, and the options that mean the same
 OPTIONS = {
-    r"missing='drop'( to leave such tasks out), or missing='keep'": r"--missing drop\1",
+    r"missing='drop'": "--missing drop",
     r"positions=False": "--positions only",
     r"(several|positions)=True": r"--\1",
     r"(best|worst|choice|matters)=": r"--\1",

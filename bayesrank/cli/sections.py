@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from matplotlib.text import Text
 
 from bayesrank.cli.options import Words
 from bayesrank.cli.parts import Part, formatted, marked_svg
@@ -34,8 +35,8 @@ WORST = 10  # rows in the table of bad predictions
 SURPRISING = 15  # rows in the table of failed checks
 STATISTICS = {  # names of the checked statistics in the table
     "Kendall distance": "distance to the common order",
-    "top item": "share of first places",
-    "last item": "share of last places",
+    "top item": "share of rankings in which it is first",
+    "last item": "share of rankings in which it is last",
     "pair order": "share of rankings in this order",
     "block size": "ties",
     "points": "share of points",
@@ -46,8 +47,8 @@ STATISTICS = {  # names of the checked statistics in the table
     "share": "share of rankings",
 }
 FAMILIES = {  # what the families of checks are about
-    "winners": "who is first",
-    "losers": "who is last",
+    "winners": "which item is first",
+    "losers": "which item is last",
     "pairs": "the order of pairs of items",
     "distances": "how much rankings agree",
     "ties": "ties",
@@ -57,7 +58,6 @@ FAMILIES = {  # what the families of checks are about
     "groups": "how judges or categories differ",
     "shares": "how large the components are",
 }
-PLURALS = {"match": "matches", "ranking": "rankings", "task": "tasks"}
 WORDS = Words()
 
 
@@ -97,9 +97,7 @@ def _figures_of(probability: pd.Series) -> str:
     return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
-def predictions(
-    posterior: Any, group: str, noun: str, words: Words = WORDS, *, among: int = 0
-) -> Part:
+def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int = 0) -> Part:
     """Compare the model's predictions of new rankings or matches with random order.
 
     `among` is the number of all rankings, if only some were predicted.
@@ -119,7 +117,7 @@ def predictions(
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
     values = {
-        "noun": noun,
+        "words": words,
         "gain": gain,
         "figures": f"{gain:.2f} ± {spread:.2f}" if np.isfinite(spread) else f"{gain:.2f}",
     }
@@ -137,7 +135,9 @@ def predictions(
         rough=int((table["pareto_k"] > GOOD_K).sum()),
         predicted=len(table),
     )
-    columns = {PLURALS[noun].capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
+    columns = {words.rankings.capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
+    if group == "ranking":
+        columns = {"Gain": columns["Gain"]}
     finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
     shown = formatted(finite, who.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
     return Part(
@@ -186,24 +186,33 @@ def _which_rankings(posterior: Any, among: int) -> dict[str, int]:
     return {"n": posterior["observed_data"].sizes.get("ranking", among), "among": among}
 
 
-def checks(posterior: Any, remedy: str, *, among: int = 0) -> Part:
+def checks(posterior: Any, remedy: str, words: Words = WORDS, *, among: int = 0) -> Part:
     """Compare simulated with observed rankings, the largest deviations first.
 
     `among` is the number of all rankings, if only some were predicted.
     """
     table = ranking_checks(posterior, draws=None)
-    picture = marked_svg(plot_ranking_checks(table), posterior)
-    losers = "losers" in table.index.get_level_values(0)
-    what = sentence("checks", losers=losers, **_which_rankings(posterior, among))
-    return _checked(table, what, remedy, picture)
+    plot = plot_ranking_checks(table)
+    for axes in plot.viz["figure"].item().axes:
+        labels = {
+            axes.get_title(loc="left"),
+            axes.get_xlabel(),
+            *(x.get_text() for x in axes.texts),
+        }
+        for text in axes.findobj(Text):
+            if text.get_text() in labels:  # not a name of an item
+                text.set_text(words.of(text.get_text()))
+    picture = marked_svg(plot, posterior)
+    losers = "last item" in table.index.get_level_values("statistic")
+    what = sentence("checks", losers=losers, words=words, **_which_rankings(posterior, among))
+    return _checked(table, what, remedy, picture, words=words)
 
 
-def checks_of_components(posterior: Any, membership: xr.Dataset) -> Part:
+def checks_of_components(posterior: Any, membership: xr.Dataset, words: Words = WORDS) -> Part:
     """Compare simulated with observed rankings of each component."""
     table = component_checks(posterior, membership, order="component_utility")
-    return _checked(
-        table, sentence("checks_of_components"), "within components", where=" within the components"
-    )
+    what, where = sentence("checks_of_components", words=words), " within the components"
+    return _checked(table, what, "within components", where=where, words=words)
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = (), *, remedy: str = "matches") -> Part:
@@ -214,7 +223,12 @@ def checks_of_matches(posterior: Any, by: Sequence[str] = (), *, remedy: str = "
 
 
 def _checked(
-    table: pd.DataFrame, what: str, remedy: str, picture: bytes | None = None, where: str = ""
+    table: pd.DataFrame,
+    what: str,
+    remedy: str,
+    picture: bytes | None = None,
+    where: str = "",
+    words: Words = WORDS,
 ) -> Part:
     """Write the section of checks, and say whether the model fits."""
     fits = worst_checks(table)
@@ -226,19 +240,20 @@ def _checked(
         (str(statistic), label, "" if n == "all" else which.format(n))
         for statistic, label, n in rows.index
     ]
-    worst = _check_sentence(*keys[0], rows.iloc[0]) if keys else ""
+    worst = _check_sentence(*keys[0], rows.iloc[0], words) if keys else ""
     values: dict[str, Any] = {"fits": fits, "count": count, "where": where, "remedy": remedy}
+    values["words"] = words
     failing = fits.families[fits.families["fails"]]
     leads = keys and FAMILY_OF[keys[0][0]] == next(iter(failing.index), None)
     values["families"] = [
-        _family_sentence(*row, worst if leads else "") for row in failing.iterrows()
+        _family_sentence(*row, worst if leads else "", words) for row in failing.iterrows()
     ]
     file = "component_checks.csv" if where else "checks.csv"
     named = {"component_fit" if where else "fit": fits.families}
     return Part(
         f"What it misses{where}",
         paragraphs("checked", what=what, worst=worst, **values),
-        _shown_checks(keys, rows) if keys else None,
+        _shown_checks(keys, rows, words) if keys else None,
         picture,
         f"Predictive checks: {count}",
         file,
@@ -251,32 +266,37 @@ def _checked(
     )
 
 
-def _family_sentence(family: Any, row: pd.Series, worst: str) -> tuple[str, str]:
+def _family_sentence(family: Any, row: pd.Series, worst: str, words: Words) -> tuple[str, str]:
     """Say what a failing family of checks is about, and what was observed and is expected."""
     label = str(row["check"])
     counts = label in ("different items", "cyclic triples")
     form = "{:,.0f}" if counts else "{:.2g}"
     figures = [form.format(float(row[name])) for name in ("observed", "low", "high")]
-    text = sentence("family", family=family, label=label, figures=figures, worst=worst)
+    given = {"family": family, "label": label, "figures": figures, "worst": worst}
     group = str(family).removeprefix("groups by ")
-    return FAMILIES.get(str(family), f"how much rankings differ by {group}"), text
+    about = FAMILIES.get(str(family))
+    about = f"how much {words.rankings} differ by {group}" if about is None else words.of(about)
+    return about, sentence("family", words=words, **given)
 
 
-def _shown_checks(keys: list[tuple[str, Any, str]], rows: pd.DataFrame) -> pd.DataFrame:
+def _shown_checks(
+    keys: list[tuple[str, Any, str]], rows: pd.DataFrame, words: Words
+) -> pd.DataFrame:
     """Write a table of the failed checks."""
-    names = pd.Index([_label(label, which) for _, label, which in keys])
+    names = pd.Index([_label(label, which, words) for _, label, which in keys])
     figures = [_figures(row) for _, row in rows.iterrows()]
     table = pd.DataFrame(figures, names, ["Observed", "Predicted", "From", "To"])
-    table.insert(0, "Statistic", [STATISTICS[statistic] for statistic, *_ in keys])
+    table.insert(0, "Statistic", [words.of(STATISTICS[name]) for name, *_ in keys])
     return table.rename_axis("Failed check")
 
 
-def _check_sentence(statistic: str, label: Any, which: str, row: Any) -> str:
+def _check_sentence(statistic: str, label: Any, which: str, row: Any, words: Words) -> str:
     """Say what was observed, and what the model predicts."""
     outcome, comma, group = str(label).partition(", ")
     one, _, other = str(label).rpartition(" > ")
     return sentence(
         "check",
+        words=words,
         statistic=statistic,
         label=label,
         which=which,
@@ -298,7 +318,8 @@ def _figures(row: Any) -> list[str]:
     return [f"{row[name]:.{decimals}f}" for name in ("observed", "mean", "low", "high")]
 
 
-def _label(label: Any, which: str) -> str:
+def _label(label: Any, which: str, words: Words) -> str:
     """Name a check in the table."""
-    label = {"mean": "mean over rankings", "spread": "spread over rankings"}.get(label, label)
+    if label in ("mean", "spread"):
+        label = f"{label} over {words.rankings}"
     return f"{label}, {which}" if which else f"{label}"

@@ -4,6 +4,8 @@ import functools
 import re
 from typing import Any
 
+from bayesrank.cli.options import Words
+
 
 @functools.cache
 def _texts() -> Any:
@@ -17,6 +19,7 @@ def _texts() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": format, "repr": repr}
+    environment.globals["words"] = Words()  # unless a text is given others
     return environment.get_template("texts.jinja")
 
 

@@ -312,7 +312,7 @@ class Rankings(Frozen):
         worst: str | None = None,
         choice: str | None = None,
         several: bool = False,
-        missing: Literal["raise", "drop", "keep"] = "raise",
+        missing: Literal["raise", "drop"] = "raise",
         positions: bool = False,
         anchor: str | None = None,
         matters: str | Sequence[str] | None = None,
@@ -350,9 +350,8 @@ class Rankings(Frozen):
             In a long table, one column of codes instead: "best", "worst" or empty, or 1, -1 or 0.
         several : bool
             Whether a task may have several best or worst items, which then form a block.
-        missing : "raise", "drop" or "keep"
-            What to do with a task in which nothing was chosen: refuse it, leave it out, or keep it
-            as one block.
+        missing : "raise" or "drop"
+            Whether to refuse a task in which nothing was chosen, or to leave it out.
         positions : bool
             Whether `best` and `worst` of a wide table are positions 1, 2, ... in `item`, instead of
             labels.
@@ -397,10 +396,17 @@ class Rankings(Frozen):
             frame,
             entries.Columns(respondent, "", task, weight, by),
             item,
-            choice_entries.Asked(best, worst, choice, anchor, matters, several, positions, missing),
+            best,
+            worst,
+            choice,
+            anchor,
+            matters,
             anchor_item,
             items,
             choice_entries.features_or(features, attributes, coding, standardise=standardise),
+            several=several,
+            positions=positions,
+            missing=missing,
         )
         return cls._from_entries(given)
 
@@ -419,7 +425,7 @@ class Rankings(Frozen):
         varying: Sequence[str] = (),
         sep: str = "_",
         positions: bool = False,
-        missing: Literal["raise", "drop", "keep"] = "raise",
+        missing: Literal["raise", "drop"] = "raise",
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,

@@ -128,7 +128,7 @@ class Component:
     by component and item. `derived` maps the results of `derive` to their axes.
     """
 
-    rv_type: ClassVar[type]  # the variable that ``.dist`` returns
+    rv_type: ClassVar[Any]  # the variable that ``.dist`` returns
     parameters: ClassVar[Mapping[str, str]]
     by_item: ClassVar[str] = "utility"
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -170,7 +170,26 @@ class Component:
         return "weak orders given their block sizes"
 
 
-class PlackettLuceComponent(Component):
+class SlotComponent(Component):
+    """A family with a utility per component and item, and parameters of slots."""
+
+    @classmethod
+    def logp(
+        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
+    ) -> TensorVariable:
+        return cls.rv_type.logp(ranks, cls.rv_type.named(cls.slots(p, data))).T
+
+    @classmethod
+    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
+        return cls.rv_type.rv_op(*cls.slots(p, data), rng=rng)
+
+    @classmethod
+    def slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> tuple[Any, ...]:
+        """Return the parameters of `rv_type`, with a first axis of components."""
+        raise NotImplementedError
+
+
+class PlackettLuceComponent(SlotComponent):
     """Plackett-Luce with a utility per component and item.
 
     Stages that rankings share are evaluated once for each component.
@@ -202,23 +221,11 @@ class PlackettLuceComponent(Component):
         return ranking_logp(p.utility, stages)
 
     @classmethod
-    def logp(
-        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
-    ) -> TensorVariable:
-        return PlackettLuceRV.logp(ranks, cls._slot_parameters(p, data)).T
-
-    @classmethod
-    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return PlackettLuceRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
-
-    @classmethod
-    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
-        """Name the parameters of `PlackettLuceRV`."""
-        slots = p.utility[:, data.item], data.where, data.sizes
-        return PlackettLuceRV.named(slots)
+    def slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> tuple[Any, ...]:
+        return p.utility[:, data.item], data.where, data.sizes
 
 
-class StagedPlackettLuceComponent(Component):
+class StagedPlackettLuceComponent(SlotComponent):
     """Plackett-Luce with a utility per component and item, and a scale at each stage."""
 
     rv_type = StagedPlackettLuceRV
@@ -244,23 +251,11 @@ class StagedPlackettLuceComponent(Component):
         check_staged(name, rankings.ranks, rankings.labels)
 
     @classmethod
-    def logp(
-        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
-    ) -> TensorVariable:
-        return StagedPlackettLuceRV.logp(ranks, cls._slot_parameters(p, data)).T
-
-    @classmethod
-    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return StagedPlackettLuceRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
-
-    @classmethod
-    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
-        """Name the parameters of `StagedPlackettLuceRV`."""
-        slots = p.utility[:, data.item], data.where, data.sizes, p.stage_scale[:, None, :]
-        return StagedPlackettLuceRV.named(slots)
+    def slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> tuple[Any, ...]:
+        return p.utility[:, data.item], data.where, data.sizes, p.stage_scale[:, None, :]
 
 
-class MaxDiffComponent(Component):
+class MaxDiffComponent(SlotComponent):
     """Best-worst choices with a utility per component and item."""
 
     rv_type = MaxDiffRV
@@ -277,22 +272,11 @@ class MaxDiffComponent(Component):
         check_best_worst(name, rankings.ranks, rankings.labels)
 
     @classmethod
-    def logp(
-        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
-    ) -> TensorVariable:
-        return MaxDiffRV.logp(ranks, cls._slot_parameters(p, data)).T
-
-    @classmethod
-    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return MaxDiffRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
-
-    @classmethod
-    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
-        """Name the parameters of `MaxDiffRV`."""
-        return MaxDiffRV.named((p.utility[:, data.item], data.where, p.method))
+    def slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> tuple[Any, ...]:
+        return p.utility[:, data.item], data.where, p.method
 
 
-class PMOPComponent(Component):
+class PMOPComponent(SlotComponent):
     """PMOP with a utility per component and item."""
 
     rv_type = PMOPRV
@@ -324,22 +308,11 @@ class PMOPComponent(Component):
         }
 
     @classmethod
-    def logp(
-        cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
-    ) -> TensorVariable:
-        return PMOPRV.logp(ranks, cls._slot_parameters(p, data)).T
-
-    @classmethod
-    def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
-        return PMOPRV.rv_op(*vars(cls._slot_parameters(p, data)).values(), rng=rng)
-
-    @classmethod
-    def _slot_parameters(cls, p: SimpleNamespace, data: SimpleNamespace) -> SimpleNamespace:
-        """Name the parameters of `PMOPRV`."""
+    def slots(cls, p: SimpleNamespace, data: SimpleNamespace) -> tuple[Any, ...]:
         none = p.log_weight.type.shape[-1] == 0
         weight = p.log_weight[0] if none else p.log_weight[:, None, :]
         slots = p.utility[:, data.item], data.where, data.sizes, weight
-        return PMOPRV.named((*slots, p.aggregate, p.given_sizes))
+        return (*slots, p.aggregate, p.given_sizes)
 
     @classmethod
     def outcome(cls, p: SimpleNamespace) -> str:

@@ -36,9 +36,10 @@ PANELS = {
     "Kendall distance": ("How far rankings are from the common order", "Share of pairs in the "
                          "reverse order (0 = same order, ½ = random)"),
     "outcome": ("How often the first item wins", "Share of all matches"),
-    "top item": ("Who comes first", "Share of its rankings that put it first"),
+    "top item": ("Which item is first", "Share of its rankings in which it is first"),
+    "last item": ("Which item is last", "Share of its rankings in which it is last"),
     "points": ("Who wins how often", "Share of its matches that the item won"),
-    "pair order": ("Which of two items ranks higher", "Share of rankings with the first ahead"),
+    "pair order": ("Which of two items is ahead", "Share of rankings in this order"),
     "pair": ("Who beats whom", "Share of their matches that the first won"),
     "group outcome": ("Outcomes for each judge or category", "Share of the matches"),
     "group points": ("Wins of an item for each judge or category", "Share of its matches there"),
@@ -47,6 +48,7 @@ PANELS = {
 # what the rows of a panel are, if there are more than it shows
 FIRST = {
     "top item": "most often first",
+    "last item": "most often last",
     "points": "with the most wins",
     "pair order": "farthest off",
     "pair": "farthest off",
@@ -54,7 +56,7 @@ FIRST = {
     "group points": "farthest off",
 }
 WIDE = {"Kendall distance", "outcome", "block size"}  # panels that span the figure
-BY_ITEM = {"top item", "points"}
+BY_ITEM = {"top item", "last item", "points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
 MOST = 20  # most items in their panel, without surprising items
@@ -75,7 +77,7 @@ def plot_ranking_checks(
     figure_kwargs: dict[str, Any] | None = None,
     **options: Any,
 ) -> PlotCollection:
-    """Plot `ranking_checks`: Kendall distances, top items, pair orders and block sizes.
+    """Plot `ranking_checks`: Kendall distances, top and last items, pair orders and block sizes.
 
     A line is the interval of the predicted statistic, with a bar at its mean. The marker is the
     observed statistic, a coloured triangle if it lies outside the interval.

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesrank.data import Rankings, UninformativeRankingWarning
+from bayesrank.data import Rankings
 from tests.data.examples import places
 
 COLUMNS = ("id", "task", "item", "best", "worst")
@@ -159,7 +159,7 @@ def test_several_items_may_be_chosen_on_request():
         long(frame)
 
 
-def test_a_task_without_a_choice_is_refused_dropped_or_kept():
+def test_a_task_without_a_choice_is_refused_or_dropped():
     frame = changed(LONG, [4, 5, 6], best=0, worst=0)
     with pytest.raises(
         ValueError, match=r"but not in 1 task; task '8/1' has nothing chosen.*in row 4"
@@ -168,9 +168,7 @@ def test_a_task_without_a_choice_is_refused_dropped_or_kept():
     tasks = long(frame, missing="drop")
     assert list(tasks) == TASKS[:1]
     assert tasks.rankers.tolist() == [7]
-    with pytest.warns(UninformativeRankingWarning):
-        assert list(long(frame, missing="keep"))[1] == [{"tea", "milk", "juice"}]
-    with pytest.raises(ValueError, match="'raise', 'drop' or 'keep'; got 'no'"):
+    with pytest.raises(ValueError, match="'raise' or 'drop'; got 'no'"):
         long(missing="no")
     with pytest.raises(ValueError, match="but not in 2 tasks"):
         long(LONG.assign(best=0, worst=0), missing="drop")

@@ -7,6 +7,8 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
+from bayesrank.cli import sections
+from bayesrank.cli.options import ChoiceColumns
 from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_checks
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
@@ -62,6 +64,26 @@ def test_there_is_one_panel_per_statistic_with_a_row_per_check():
         ax = axes_of(pc, statistic)
         assert ax.get_title(loc="left") == title
         assert ax.get_xlabel().startswith(axis)
+
+
+def test_best_worst_tasks_have_a_panel_of_last_items_and_words_of_their_own(monkeypatch):
+    data = tree()
+    for group in ("posterior_predictive", "observed_data"):
+        ranks = data[group]["y"]
+        data[group]["y"] = xr.where(ranks == 1, 1, xr.where(ranks == 5, 3, 2)).transpose(
+            *ranks.dims
+        )
+    pc = plot_ranking_checks(data)
+    last = ranking_checks(data).loc["last item", "observed"].sort_values(ascending=False)
+    assert names_of(axes_of(pc, "last item")) == [label for label, _ in last.index]
+    drawn = []
+    monkeypatch.setattr(sections, "marked_svg", lambda plot, _: drawn.append(plot))
+    part = sections.checks(data, "no column", ChoiceColumns.words)
+    assert "tasks: the best item, the worst item, the order of pairs" in " ".join(part.paragraphs)
+    title, axis = (PANELS["last item"][k].replace("last", "worst") for k in (0, 1))
+    ax = axes_of(drawn[0], "last item")
+    assert ax.get_title(loc="left") == title == "Which item is worst"
+    assert ax.get_xlabel().startswith(axis.replace("rankings", "tasks"))
 
 
 def test_lines_are_intervals_and_markers_what_was_observed():

@@ -42,7 +42,7 @@ from bayesrank.data.read.labels import (
 )
 from bayesrank.data.read.streams import Source, table_of
 
-Missing = Literal["raise", "drop", "keep"]
+Missing = Literal["raise", "drop"]
 
 # What cells mean, in lower case. The empty word is also the meaning of an empty cell.
 _FLAGS = dict.fromkeys(("1", "x", "true", "t", "yes", "y"), 1)
@@ -99,13 +99,15 @@ class Uncoded:
 
 
 def features_or(features: Any, terms: Any, coding: Coding, *, standardise: bool) -> Any:
-    """Return the features, or the attributes to code; raise if both are given."""
-    if terms is not None and features is not None:
-        raise ValueError(
-            "`attributes` become the features. Give features= or attributes=; for numbers in raw "
-            "units, give attributes= and standardise=False."
-        )
-    return features if terms is None else Uncoded(terms, coding, standardise)
+    """Return the features, or attributes to code; both are refused."""
+    if terms is None:
+        return features
+    if features is None:
+        return Uncoded(terms, coding, standardise)
+    raise ValueError(
+        "`attributes` become the features. Give features= or attributes=; for numbers in raw "
+        "units, give attributes= and standardise=False."
+    )
 
 
 def _coded(shown: Shown, given: Any) -> Features | Sequence[str] | Covariates | None:
@@ -134,30 +136,24 @@ def _coded(shown: Shown, given: Any) -> Features | Sequence[str] | Covariates | 
 # Best-worst tasks
 
 
-class Asked(NamedTuple):
-    """Columns of the answers to a best-worst task; see `Rankings.from_best_worst`."""
-
-    best: str | None
-    worst: str | None
-    choice: str | None
-    anchor: str | None
-    matters: str | Sequence[str] | None
-    several: bool
-    positions: bool
-    missing: Missing
-
-
 def from_best_worst(
     source: Source,
     columns: Columns,
     item: str | Sequence[str],
-    asked: Asked,
+    best: str | None,
+    worst: str | None,
+    choice: str | None,
+    anchor: str | None,
+    matters: str | Sequence[str] | None,
     threshold: Any,
     items: Labels | None,
     features: Features | Sequence[str] | Uncoded | None,
+    *,
+    several: bool,
+    positions: bool,
+    missing: Missing,
 ) -> Entries:
     """Read best-worst tasks; see `Rankings.from_best_worst`."""
-    best, worst, choice, anchor, matters = asked[:5]
     if choice is not None and (best is not None or worst is not None):
         raise ValueError("`choice` has codes for both: give choice=, or best= and worst=.")
     if anchor is not None and matters is not None:
@@ -171,31 +167,29 @@ def from_best_worst(
     if len(cells) == 1:
         columns = columns._replace(item=cells[0])
         shown = _long_tasks(frame, columns, best, worst, choice)
+    elif choice is not None:
+        raise ValueError("`choice` needs a long table; in a wide one, name best= and worst=.")
     else:
         columns = columns._replace(item=_new_name(frame, "item"))
-        shown = _wide_tasks(frame, columns, cells, asked, flags)
+        shown = _wide_tasks(frame, columns, cells, (best, worst), flags, positions=positions)
     everything = np.ones(len(shown.frame), dtype=bool)
     alone = shown.counts(everything)[shown.named.row] < 2
     shown.refuse(alone, "A task must show at least two items", "shows one", "Remove the task.")
-    _refuse_conflicts(shown, several=asked.several)
-    judged = np.full(len(shown.frame), -1)
-    if matters is not None:
-        judged = _matters(shown, flags[0])
-    answers = shown.best | shown.worst | (judged >= 0)
-    if anchor is not None:  # "none of these" and "all" are answers
-        answers |= np.isin(_anchor_codes(shown, anchor), (_ANCHORS["all"], _ANCHORS["none"]))
-    shown = _answered(shown, answers, asked.missing)
+    _refuse_conflicts(shown, several=several)
+    above = np.full(len(shown.frame), -1)
+    if anchor is not None:
+        above = _anchors(shown, anchor)
+    elif matters is not None:
+        above = _matters(shown, flags[0])
+    # "none of these" and "all" are answers
+    shown, above = _answered(shown, shown.best | shown.worst | (above >= 0), missing, above)
     cost = np.where(shown.best, BEST, np.where(shown.worst, WORST, MIDDLE))
     coded = _coded(shown, features)
     if anchor is matters is None:
         return long_entries(shown.frame, columns, shown.named, cost, items, coded)
-    if anchor is not None:
-        place = _anchors(shown, anchor)
-    else:
-        judged = _matters(shown, flags[0])
-        place = _between(shown, judged)
-        middle = (cost == MIDDLE) & (judged >= 0)
-        cost[middle] = np.where(judged == 1, ABOVE, BELOW)[middle]
+    middle = (cost == MIDDLE) & (above >= 0)
+    cost[middle] = np.where(above == 1, ABOVE, BELOW)[middle]
+    place = _place_of_threshold(shown, above)
     return _with_threshold(shown, columns, threshold, cost, place, items, coded)
 
 
@@ -238,12 +232,12 @@ def _wide_tasks(
     frame: pd.DataFrame,
     columns: Columns,
     cells: Sequence[str],
-    asked: Asked,
+    chosen: Sequence[str | None],
     matters: Sequence[str],
+    *,
+    positions: bool,
 ) -> Shown:
     """Read one row per task, with columns of the items shown, and of the best and the worst."""
-    if asked.choice is not None:
-        raise ValueError("`choice` needs a long table; in a wide one, name best= and worst=.")
     if matters and len(matters) != len(cells):
         raise ValueError(
             f"`matters` names {counted(len(matters), 'column')} for {len(cells)} columns of items; "
@@ -261,8 +255,8 @@ def _wide_tasks(
         more[matters[0]] = _object_table(frame, matters)[line, slot]
     long = frame.iloc[line].assign(**more)
     flags = [
-        _chosen_slots(frame, name, codes, axis, positions=asked.positions)[line] == slot
-        for name in (asked.best, asked.worst)
+        _chosen_slots(frame, name, codes, axis, positions=positions)[line] == slot
+        for name in chosen
     ]
     return Shown(long, columns.item, _named_lines(frame, columns, line), *flags)
 
@@ -326,37 +320,35 @@ def _refuse_conflicts(shown: Shown, *, several: bool) -> None:
         shown.refuse(another, f"A task must have one {name} item", f"has another {name} one", fix)
 
 
-def _answered(shown: Shown, answers: NDArray[np.bool_], missing: Missing) -> Shown:
-    """Refuse, drop or keep tasks in which nothing was chosen."""
-    if missing not in ("raise", "drop", "keep"):
-        raise ValueError(f"`missing` must be 'raise', 'drop' or 'keep'; got {missing!r}.")
+def _answered(
+    shown: Shown, answers: NDArray[np.bool_], missing: Missing, above: NDArray[np.int64]
+) -> tuple[Shown, NDArray[np.int64]]:
+    """Refuse or drop tasks in which nothing was chosen."""
+    if missing not in ("raise", "drop"):
+        raise ValueError(f"`missing` must be 'raise' or 'drop'; got {missing!r}.")
     answered = (shown.counts(answers) > 0)[shown.named.row]
-    if missing == "drop" and answered.any():
-        return shown if answered.all() else shown.take(answered)
-    if missing != "keep":
-        n = len(np.unique(shown.named.row[~answered]))
-        fix = "Give missing='drop' to leave such tasks out, or missing='keep'."
-        must = f"In each task an item must be chosen, but not in {counted(n, 'task')}"
-        shown.refuse(~answered, must, "has nothing chosen", fix)
-    return shown
+    if missing == "drop" and answered.any() and not answered.all():
+        return shown.take(answered), above[answered]
+    n = len(np.unique(shown.named.row[~answered]))
+    must = f"In each task an item must be chosen, but not in {counted(n, 'task')}"
+    shown.refuse(
+        ~answered, must, "has nothing chosen", "Give missing='drop' to leave such tasks out."
+    )
+    return shown, above
 
 
-# Anchors
-
-
-def _anchor_codes(shown: Shown, column: str) -> NDArray[np.int64]:
-    """Read the answer to the further question in each row."""
-    must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
-    return _words(shown.frame, column, _ANCHORS, must, "Leave it empty if it was not asked.")
+# Anchors: whether each item is above the threshold (1), below it (0) or unknown (-1)
 
 
 def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
-    """Return the place of the threshold in each task, from the answers all, some and none."""
-    answer, row = _anchor_codes(shown, column), shown.named.row
+    """Read whether all, some or none of the items of each task matter."""
+    must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
+    blank = "Leave it empty if it was not asked."
+    answer, row = _words(shown.frame, column, _ANCHORS, must, blank), shown.named.row
     by_task = np.zeros(len(shown.named.ranker_idx), dtype=np.int64)
     by_task[row] = answer
-    has_best, has_worst = shown.counts(shown.best) > 0, shown.counts(shown.worst) > 0
-    some, not_none = by_task == _ANCHORS["some"], by_task == _ANCHORS["false"]
+    has_best, has_worst = (shown.counts(x)[row] > 0 for x in (shown.best, shown.worst))
+    some, not_none = answer == _ANCHORS["some"], answer == _ANCHORS["false"]
     fix = "Answer 'all' or 'none', or leave the anchor of the task empty."
     for broken, must, fault in (
         (
@@ -365,42 +357,46 @@ def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
             "has two answers",
         ),
         (
-            (some & ~(has_best & has_worst))[row],
+            some & ~(has_best & has_worst),
             "The anchor 'some' needs a best item, above the threshold, and a worst, below it",
             "lacks one",
         ),
         (
-            (not_none & (has_worst | ~has_best))[row],
+            not_none & (has_worst | ~has_best),
             "The anchor that some item matters needs a best item and no worst item, because it "
             "does not tell whether the worst one matters",
             "does not fit",
         ),
     ):
         shown.refuse(broken, must, fault, fix)
-    return np.array([ABSENT, LAST, FIRST, MIDDLE, MIDDLE])[by_task]
+    above = np.array([-1, 1, 0, -1, -1])[answer]
+    above[(some | not_none) & shown.best] = 1
+    above[some & shown.worst] = 0
+    return above
 
 
 def _matters(shown: Shown, column: str) -> NDArray[np.int64]:
-    """Read flags of items that matter; -1 where the question was not asked."""
+    """Read flags of items that matter; refuse those that contradict the choices."""
     must = "A flag of an item that matters must be 1 or 0, True or False, or yes or no"
     flags = _words(shown.frame, column, _FLAGS, must, "Leave it empty if it was not asked.")
-    return np.where(_is_empty(shown.frame[column]), -1, flags)
-
-
-def _between(shown: Shown, matters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of the threshold among flagged items; refuse flags against the choices."""
-    row = shown.named.row
-    above, below = shown.counts(matters == 1) > 0, shown.counts(matters == 0) > 0
-    asked = above | below
+    flags[_is_empty(shown.frame[column])] = -1
+    above, below = (shown.counts(flags == x)[shown.named.row] > 0 for x in (1, 0))
     must = "Flags must agree with the choices"
     for broken, fault in (
-        (asked[row] & (matters < 0), "has flags, but none for one"),
-        ((matters == 0) & shown.best & above[row], "has a best one that does not matter"),
-        ((matters == 1) & shown.worst & below[row], "has a worst one that matters"),
+        ((above | below) & (flags < 0), "has flags, but none for one"),
+        ((flags == 0) & shown.best & above, "has a best one that does not matter"),
+        ((flags == 1) & shown.worst & below, "has a worst one that matters"),
     ):
         shown.refuse(broken, must, fault, "Correct the flags, or the choice.")
-    place = np.where(above & below, MIDDLE, np.where(above, LAST, FIRST))
-    return np.where(asked, place, ABSENT)
+    return flags
+
+
+def _place_of_threshold(shown: Shown, above: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of the threshold in each task: last if all items are above it, and so on."""
+    some_above, some_below, unknown = (shown.counts(above == x) > 0 for x in (1, 0, -1))
+    alike = np.where(some_above, LAST, FIRST)
+    place = np.where(unknown | (some_above & some_below), MIDDLE, alike)
+    return np.where(some_above | some_below, place, ABSENT)
 
 
 def _with_threshold(
@@ -504,7 +500,7 @@ def from_choices(
     if rank is not None:
         cost = finite_numbers(shown.frame, rank, "rank")
     else:
-        shown = _answered(shown, shown.best, missing)
+        shown, _ = _answered(shown, shown.best, missing, shown.named.row)
         cost = np.where(shown.best, BEST, MIDDLE)
     coded = _coded(shown, features)
     return long_entries(shown.frame, columns, shown.named, cost, items, coded)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.data.read import quoted
 from bayesrank.results.draws import SAMPLE
 from bayesrank.schema import RANKER
 
@@ -46,7 +46,7 @@ def over_rankers(values: xr.DataArray, by: By, how: Literal["mean", "median"]) -
     missing = rankers[found.isna().to_numpy()]
     if len(missing):
         raise ValueError(
-            f"`by` has no label for {len(missing)} of {len(rankers)} rankers: {_shown(missing)}. "
+            f"`by` has no label for {len(missing)} of {len(rankers)} rankers: {quoted(missing)}. "
             "Its index must contain the rankers."
         )
     name = "group" if by.name is None else str(by.name)
@@ -72,22 +72,16 @@ def in_parts(
     return found.transpose(*SAMPLE, ...)
 
 
-def _shown(labels: Any) -> str:
-    """List up to four labels."""
-    names = [repr(x) for x in np.asarray(labels, dtype=object)[:4].tolist()]
-    return ", ".join([*names, "..."] if len(labels) > 4 else names)
-
-
 def positions(wanted: Any, known: Any, dim: Hashable, what: str) -> list[int]:
     """Find labels on an axis; raise if there are none, or some are missing or repeated."""
     wanted, axis = pd.Index(wanted), pd.Index(known)
     if not len(wanted):
         raise ValueError(f"{what} is empty. Give at least one label.")
     if wanted.has_duplicates:
-        raise ValueError(f"{what} names {_shown(wanted[wanted.duplicated()])} twice.")
+        raise ValueError(f"{what} names {quoted(wanted[wanted.duplicated()])} twice.")
     at = axis.get_indexer(wanted)
     if (at < 0).any():
         raise ValueError(
-            f"{what} names {_shown(wanted[at < 0])}, but the dim {dim!r} has {_shown(axis)}."
+            f"{what} names {quoted(wanted[at < 0])}, but the dim {dim!r} has {quoted(axis)}."
         )
     return [int(k) for k in at]

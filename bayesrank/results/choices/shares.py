@@ -5,8 +5,8 @@ another product, without one, at another price. All sets use the same draws, so 
 of two sets is a posterior of the change.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -115,46 +115,34 @@ def share_of_preference(
         if new in utility.dims:
             raise ValueError(f"{var_name!r} has a dim {new!r}, which the result needs. Rename it.")
 
-    chosen = {}
+    known = utility[dim].to_numpy()
+    labels: dict[Any, list[Any]] = {}
+    on_offer = {}  # features of profiles, or positions of items
     for name, offer in offers.items():
         what = f"The set {name!r}" if several else "`sets`"
-        read = _profiles if are_profiles else _items
-        chosen[name] = read(utility[dim].to_numpy() if offer is None else offer, utility, dim, what)
-    union = list(dict.fromkeys(x for offer in chosen.values() for x in offer.labels))
+        if are_profiles:
+            labels[name] = list(offer.index)
+            positions(offer.index, offer.index, dim, what)
+            features = feature_columns(offer, known, dim, what)
+            on_offer[name] = xr.DataArray(features.to_numpy(), dims=(OFFERED, dim))
+        else:
+            labels[name] = list(known if offer is None else offer)
+            at = positions(labels[name], known, dim, what)
+            on_offer[name] = xr.DataArray(at, dims=OFFERED)
+    union = list(dict.fromkeys(x for listed in labels.values() for x in listed))
 
     def shares(draws: xr.DataArray) -> xr.DataArray:
         found = []
-        for offer in chosen.values():
-            u = offer.utility(draws).rename({OFFERED: across})
+        for name, x in on_offer.items():
+            u = xr.dot(draws, x, dim=dim) if are_profiles else draws.isel({dim: x}).drop_vars(dim)
+            u = u.rename({OFFERED: across})
             worth: Any = np.exp(u - u.max(across))
             share = over_rankers(worth / worth.sum(across), by, "mean")
-            found.append(share.assign_coords({across: offer.labels}).reindex({across: union}))
-        return xr.concat(found, pd.Index(list(chosen), name="set")).fillna(0.0)
+            found.append(share.assign_coords({across: labels[name]}).reindex({across: union}))
+        return xr.concat(found, pd.Index(list(on_offer), name="set")).fillna(0.0)
 
-    found = in_parts(shares, utility, len(chosen)).transpose(..., "set", across).rename("share")
+    found = in_parts(shares, utility, len(on_offer)).transpose(..., "set", across).rename("share")
     return found if several else found.isel(set=0, drop=True)
-
-
-class _Offer(NamedTuple):
-    """The items on offer, and a function that computes its utilities from draws."""
-
-    labels: list[Any]
-    utility: Callable[[xr.DataArray], xr.DataArray]
-
-
-def _items(offer: Any, utility: xr.DataArray, dim: str, what: str) -> _Offer:
-    """Read a list of items."""
-    at = positions(list(offer), utility[dim].to_numpy(), dim, what)
-    where = xr.DataArray(at, dims=OFFERED)
-    return _Offer(list(offer), lambda draws: draws.isel({dim: where}).drop_vars(dim))
-
-
-def _profiles(offer: Any, utility: xr.DataArray, dim: str, what: str) -> _Offer:
-    """Read a table of profiles."""
-    positions(offer.index, offer.index, dim, what)
-    numbers = feature_columns(offer, utility[dim].to_numpy(), dim, what)
-    features = xr.DataArray(numbers.to_numpy(), dims=(OFFERED, dim))
-    return _Offer(list(offer.index), lambda draws: xr.dot(draws, features, dim=dim))
 
 
 def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) -> pd.DataFrame:
