@@ -1,4 +1,4 @@
-r"""EigenRank: items in the order in which similar users would put them.
+r"""EigenRank: order items by the ratings of similar users.
 
 Where rating prediction (`models.bpr.rating_neighbours`) asks similar users how good an
 item is, EigenRank asks them which of two is better. In three steps, for one user u:

@@ -1,4 +1,4 @@
-"""The compiled loops of EigenRank: one user against all others, and orders of all items."""
+"""Compiled loops of EigenRank: compare one user with all others, and order the items."""
 
 import numba
 import numpy as np

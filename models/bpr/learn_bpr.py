@@ -1,4 +1,4 @@
-r"""LearnBPR: stochastic gradient ascent on triples, Rendle et al.'s way to what users prefer.
+r"""LearnBPR: stochastic gradient ascent on triples, as in Rendle et al.
 
 A step draws a user u, an item i that u has and an item j that u has not, uniformly from all such
 triples and with replacement, and moves by the learning rate along the gradient of

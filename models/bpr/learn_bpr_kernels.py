@@ -1,4 +1,4 @@
-"""The compiled loops of LearnBPR: triples at random, and steps along the gradient of each."""
+"""Compiled loops of LearnBPR: draw triples, and step along the gradient of each."""
 
 import numba
 import numpy as np

@@ -1,4 +1,4 @@
-r"""Bayesian personalised ranking: what to recommend to whom, with how much confidence.
+r"""Bayesian personalised ranking: recommend items, with their uncertainty.
 
 Story: users have some of many items, and of the others nothing is known. What a user has is, more
 often than not, preferred to what the user has not: because all like it, or because the user cares

@@ -1,4 +1,4 @@
-r"""Adaptive nearest neighbours: an item is worth to a user what the user's other items say of it.
+r"""Adaptive nearest neighbours: score an item by the other items of the user.
 
 .. math:: x_{ui} = b_i + \sum_{l \in I_u^+ \setminus \{i\}} C_{il}
 

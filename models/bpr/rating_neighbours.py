@@ -1,4 +1,4 @@
-r"""Ratings predicted from users who agree: Pearson k-nearest neighbours.
+r"""Pearson nearest neighbours: predict ratings from similar users.
 
 Ratings are a sparse array, (n_users, n_items), in which every stored entry is a rating, zeros
 included, and what is not stored was not rated. A prediction is the user's mean, moved by how much

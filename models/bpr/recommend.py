@@ -1,4 +1,4 @@
-"""Recommendations from the posterior of `models.bpr.model`, to users it knows and to someone new.
+"""Recommend items from the posterior of `models.bpr.model`, also to new users.
 
 Results hold all that is needed: the draws, which items each user has, and what a pair counts for.
 """

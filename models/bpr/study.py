@@ -1,4 +1,4 @@
-"""What to recommend: BPR, ListRank-MF, EigenRank and others on MovieLens 100K.
+"""Compare recommendations of BPR, ListRank-MF, EigenRank and others on MovieLens 100K.
 
 Protocol of the ua split: 943 users, 10 ratings of each held out, 90,570 to learn from. Three
 questions to each method. Which of all movies not known (some 1,586 per user) did the user rate:

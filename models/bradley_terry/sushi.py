@@ -1,4 +1,4 @@
-"""Kinds of sushi that were never compared: what their features say of them.
+"""Predict matches of new kinds of sushi from their features.
 
 Run ``python -m models.bradley_terry.sushi [FOLDER]``, with the folder of the sushi data, by default
 ``sushi3`` below ``BAYESRANK_DATA``.

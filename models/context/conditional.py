@@ -1,4 +1,4 @@
-"""Some variables given the others, such as the last layer of a network given the layers below.
+"""Condition on some variables, such as the lower layers of a network.
 
 >>> import pymc as pm
 >>> with pm.Model() as model:

@@ -1,4 +1,4 @@
-r"""Residual deep sets: layers that see an item and the mean of its set.
+r"""Residual deep sets: layers that read an item and the mean of its set.
 
 .. math:: h_i \leftarrow h_i + \phi(h_i) A_k + \frac1{|S|} \sum_{j \in S} \phi(h_j) B_k + b_k
 

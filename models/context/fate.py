@@ -1,4 +1,4 @@
-r"""FATE: rankings in which an item is worth what it is in view of the whole set.
+r"""FATE: the utility of an item depends on the average of the whole set.
 
 Story: which of five points is nearest to their medoid? No point knows by itself. FATE (first
 aggregate then evaluate) embeds each item, takes the mean of the set, and scores each item beside

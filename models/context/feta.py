@@ -1,4 +1,4 @@
-r"""FETA: rankings in which an item is worth what it is beside each of the others.
+r"""FETA: the utility of an item is the average of its comparisons with the other items.
 
 Story: a phone sells well until the same one comes in better. FETA (first evaluate then aggregate)
 compares an item with every other of the set and takes the mean, and may add what it is worth by

@@ -1,4 +1,4 @@
-r"""Networks that see the company of an item, as models: built, trained, predicting, and judged.
+r"""Networks whose utilities depend on the set: build, train, predict and evaluate them.
 
 What `models.context.fate`, `models.context.feta` and `models.context.study` have in common. A
 `Network` is a list of weights and a graph that turns features and weights into utilities; the model

@@ -1,4 +1,4 @@
-"""Features of new sets, checked before utilities are predicted from them."""
+"""Check the features of new sets before predicting their utilities."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""What posteriors of a network buy: medoid by FATE, from 100, 1,000 and 10,000 sets.
+r"""Posteriors of a network: FATE on the medoid, from 100, 1,000 and 10,000 sets.
 
 Story: the mode of a network's weights ranks well, but says of every ranking how probable it is as
 if the weights were known. Draws of the weights say it on average, which is less sure of itself

@@ -1,4 +1,4 @@
-r"""Simulated rankings in which the worth of an item depends on its company.
+r"""Simulate rankings in which the utility of an item depends on the other items.
 
 `simulate_medoid` and `simulate_hypervolume` draw sets of points and rank each by a property that
 no point has by itself: a function of one item's features cannot explain it.

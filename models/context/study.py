@@ -1,4 +1,4 @@
-"""FATE and FETA, medoid and hypervolume, sets of other sizes, and posteriors of networks.
+"""Study FATE and FETA: medoid, hypervolume, sets of other sizes, and posteriors of networks.
 
 ``python -m models.context.study`` writes its tables into ``RESULTS.md``, and the figure. Each fit
 has 10,000 sets of its seed to learn from and is judged by 90,000 others; settings were chosen on

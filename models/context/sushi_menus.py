@@ -1,4 +1,4 @@
-"""Menus of sushi that people ranked, and simulated people who avoid similar items.
+"""Read menus of sushi that people ranked, and simulate people who avoid similar items.
 
 >>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]], rest=())
 >>> table = pd.DataFrame({"hot": [1, 0, 0]}, index=["tea", "ale", "gin"])

@@ -1,4 +1,4 @@
-r"""Strengths that change, as a PyMC model: utilities that walk at random from day to day.
+r"""Strengths that change, as a PyMC model: utilities with daily random walks.
 
 Story: what a club is worth changes with time, the more the longer the time. Its matches on a day
 depend on what it is worth on that day, on who is at home, and on how readily matches end in ties.

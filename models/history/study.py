@@ -1,4 +1,4 @@
-r"""Who wins next? Strengths that change beside those that do not, Elo, Glicko and kickscore.
+r"""Compare dynamic strengths with static ones, Elo, Glicko and kickscore on football.
 
 Story: matches are predicted day by day, each from all that was before its day. Whatever a model has
 to be told (scales, drifts, step sizes) is chosen on the first part of the matches alone; the log

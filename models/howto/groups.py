@@ -1,4 +1,4 @@
-r"""Do groups of rankers want different things, and how much do rankers of one group differ?
+r"""Do groups of rankers differ, and how much do rankers of one group differ?
 
 Story: items have a common utility. Regions deviate from it, and rankers deviate from their region.
 The model learns the size of these deviations, so a region or ranker with little data stays close to

@@ -1,4 +1,4 @@
-r"""A leaderboard of systems by the matches that judges decided: Davidson's model with judges.
+r"""A leaderboard of systems from the votes of judges: Davidson's model with judges.
 
 Story: two systems answer a prompt of some category, and a judge says which answer is better, or
 that neither is. A system is better at some categories than at others; a judge looks more or less

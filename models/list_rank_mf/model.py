@@ -1,4 +1,4 @@
-r"""ListRank-MF: factors from lists of ratings, each list as a whole (Shi, Larson & Hanjalic 2010).
+r"""ListRank-MF: matrix factorisation of lists of ratings (Shi, Larson & Hanjalic 2010).
 
 Story: a user's ratings are shares of attention, and so are what the factors make of the items; the
 two lists of shares should be alike. Unlike a regression on ratings this does not ask for the

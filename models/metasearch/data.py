@@ -1,4 +1,4 @@
-"""Rank aggregation collections of LETOR: what search engines say of the documents of queries.
+"""Read LETOR's collections for rank aggregation: documents as search engines ranked them.
 
 The queries are problems, the engines rankers, and the documents of a query its items, numbered 0,
 1, 2, ... as they stand in the file, so that the label of an item is (query, document). An engine

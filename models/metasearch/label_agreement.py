@@ -1,4 +1,4 @@
-r"""Adherence of rankers to known labels, from problems that have been judged.
+r"""Estimate the adherence of rankers to known labels from judged problems.
 
 Ranker n agrees with the labels of problem p to the extent of the pairs it orders as they do,
 

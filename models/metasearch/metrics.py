@@ -1,4 +1,4 @@
-r"""What a ranking of documents is worth: NDCG, precision and average precision of every query.
+r"""Metrics of a ranking of documents: NDCG, precision and average precision of every query.
 
 Precision at k is the share of relevant documents among the first k, and average precision its mean
 over the places of the relevant documents,

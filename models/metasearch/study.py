@@ -1,4 +1,4 @@
-r"""Meta-search compared: MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD on engines' lists.
+r"""Compare meta-search by MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD.
 
 What an unlisted document means is in the name of a method: nothing ("missing"), below all that the
 engine lists ("last"), or further below, in roots of ranks ("below"); or what the validation part of

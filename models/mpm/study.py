@@ -1,4 +1,4 @@
-r"""Consensus of MovieLens 100K by MPM, beside Bradley-Terry and Plackett-Luce.
+r"""Compare the consensus of MovieLens 100K by MPM, Bradley-Terry and Plackett-Luce.
 
 A preference of a user counts as many times as the two ratings are stars apart: 7 million ordered
 pairs of 1,682 movies by 943 users, 11 million counts in all.

@@ -1,4 +1,4 @@
-"""Multilabel data: samples with features, and the few of many labels that each of them has.
+"""Read multilabel data: the features and the labels of each sample.
 
 A sample is a ranking of the labels by two blocks: those it has (the *positive* ones) before all
 others. Features and labels are sparse matrices, one row per sample:

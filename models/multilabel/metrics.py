@@ -1,4 +1,4 @@
-r"""Metrics of multilabel predictions: what the first few labels are worth.
+r"""Metrics of multilabel predictions: precision and NDCG of the first labels.
 
 With y = 1 for the labels that a sample has, its labels ordered by score, highest first, and
 :math:`p_l` the *propensity* of label l, the probability that a sample to which it belongs was given

@@ -1,4 +1,4 @@
-r"""Extreme multilabel classification: which few of a thousand labels belong to a text.
+r"""Extreme multilabel classification: find the few labels of a text among a thousand.
 
 Story: a bookmarked page has a dozen of a thousand tags. That they are its own is to say that they
 come before all others; in which order, nobody knows. So a page is a ranking of the tags by two

@@ -1,4 +1,4 @@
-"""Multilabel texts: Delicious and Bibtex, four objectives, three seeds.
+"""Compare four objectives on the texts of Delicious and Bibtex.
 
 ``python -m models.multilabel.study [FOLDER]``, with FOLDER that of ``delicious`` and ``bibtex``, by
 default ``BAYESRANK_DATA``, writes its tables into ``RESULTS.md``. ``--row Bibtex`` computes the

@@ -1,4 +1,4 @@
-"""What is known of items between days of matches: a normal (see `models.online.model`).
+"""Summarise the posterior between days of matches by a normal (see `models.online.model`).
 
 >>> state = start(["a", "b"])
 >>> [round(float(x), 2) for x in drifted(state, 1.0).covariance.diagonal()]

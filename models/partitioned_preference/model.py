@@ -1,4 +1,4 @@
-r"""Weak orders in a few blocks: the exact likelihood and what else is maximised in its place.
+r"""Weak orders in a few blocks: the exact likelihood and other objectives.
 
 Story: every item has a utility. A ranking orders all items by utility plus Gumbel noise, but shows
 blocks of them only: the first few, the next few, and so on, and all the rest.

@@ -1,4 +1,4 @@
-r"""Simulated weak orders of known utilities: Plackett-Luce rankings cut into a few blocks.
+r"""Simulate weak orders with known utilities: Plackett-Luce rankings cut into a few blocks.
 
 >>> drawn = simulate_partitions(100, 50, seed=1)
 >>> drawn.rankings

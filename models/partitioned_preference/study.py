@@ -1,4 +1,4 @@
-"""The study of partitioned preferences: errors of simulated shares, posteriors, and what it costs.
+"""Study partitioned preferences: errors of simulated shares, posteriors, and costs.
 
 Run ``python -m models.partitioned_preference.study``; it writes its tables into ``RESULTS.md``, and
 its figures. The largest cell, 1,000 rankings of 10,000 items, takes most of the time: it has one

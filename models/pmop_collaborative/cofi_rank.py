@@ -1,4 +1,4 @@
-r"""CoFiRank's loss: a margin between the right order of a user's movies and every other.
+r"""CoFiRank's loss: a margin between the observed order of a user's movies and other orders.
 
 With the movies of a user in the right order, :math:`y_1 \ge y_2 \ge \dots` their stars and
 :math:`f` their utilities, the loss of the user is

@@ -1,4 +1,4 @@
-"""Figure 2 of the paper again: what factor models say about the order of movies not seen.
+"""Repeat the paper's Figure 2: the probability of the order of unseen movies.
 
 Models of the stars of n movies per user give a probability to the order of n others. The paper
 compares PMOP with Plackett-Luce after breaking ties by sort. The outcomes differ: one of n! full

@@ -1,4 +1,4 @@
-"""MovieLens as the paper splits it, and the fits that its tables and its figure have in common.
+"""Split MovieLens as in the paper, and fit the models of its tables and its figure.
 
 The protocol is the paper's, scaled down: movies with at least 10 ratings, whose stars have an
 entropy of at least 1 nat (1,123 movies, 96,073 ratings); n training ratings of each user.

@@ -1,4 +1,4 @@
-"""Collaborative filtering on MovieLens 100K: what the likelihood of the order is worth.
+"""Compare likelihoods for collaborative filtering on MovieLens 100K.
 
 Story: users are shown movies which they have rated, but whose ratings were held out, in the order
 of their utilities under a model of the ratings they gave to others. All models have five factors

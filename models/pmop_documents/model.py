@@ -1,4 +1,4 @@
-r"""Document ranking with ordered partitions, beside other likelihoods (Tran et al.).
+r"""Document ranking with ordered partitions and other likelihoods (Tran et al.).
 
 Story: a query is a ranker, the documents retrieved for it are the items, and a judge has graded
 each (0, 1 or 2 in LETOR). Documents of one grade are a block: judged equal. A document's utility

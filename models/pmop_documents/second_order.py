@@ -1,4 +1,4 @@
-r"""Products of features that correlate with the grades, for a linear utility.
+r"""Choose products of features that correlate with the grades, for a linear utility.
 
 >>> from sklearn.pipeline import make_pipeline
 >>> from sklearn.preprocessing import StandardScaler

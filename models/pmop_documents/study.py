@@ -1,4 +1,4 @@
-"""Document ranking on MQ2008: likelihoods of graded lists compared by cross-validation.
+"""Compare likelihoods for document ranking on MQ2008 by cross-validation.
 
 Features and prior scale are chosen on the validation part of every turn, for each method by itself.
 ``RESULTS.md`` has the figures. The paper's own, its Table 2, are of the Yahoo! Learning to Rank

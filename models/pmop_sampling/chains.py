@@ -1,4 +1,4 @@
-r"""Steps of Markov chains over the sets that are not empty.
+r"""Steps of Markov chains over the non-empty sets.
 
 A kernel moves any number of chains at once, each over the subsets of the items at hand, and
 leaves the distribution :math:`\propto \Phi(S)^\beta` as it is. Leading axes are chains, the last

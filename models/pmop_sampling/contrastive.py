@@ -1,4 +1,4 @@
-r"""Contrastive divergence: gradients for set functions whose normalising constant is unknown.
+r"""Contrastive divergence: gradients for set functions with unknown normalising constants.
 
 A weak order :math:`S_1 > \dots > S_M` is a product of choices, each block :math:`S_m` out of the
 remainder :math:`R_m = S_m \cup \dots \cup S_M` with probability :math:`\Phi(S_m) / Z(R_m)`. In the

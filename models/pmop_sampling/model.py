@@ -1,4 +1,4 @@
-r"""Set functions: how the worths of its members make the worth of a set.
+r"""Set functions: compute the worth of a set from the worths of its members.
 
 A probabilistic model over ordered partitions chooses a block :math:`S` from the remainder
 :math:`R` with probability :math:`\Phi(S) / Z(R)`, :math:`Z(R) = \sum_{\emptyset \ne S \subseteq R}

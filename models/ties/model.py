@@ -1,4 +1,4 @@
-r"""Ties in pairs: Davidson and Rao-Kupper side by side.
+r"""Compare two models of ties in pairs: Davidson and Rao-Kupper.
 
 Story: two items are compared, and the judge prefers one of them or neither. Under Davidson a tie
 is an answer with a weight of its own, that of the geometric mean of the two worths. Under Rao and

@@ -1,4 +1,4 @@
-"""What is a tie? Two answers for the same rankings, compared by leave-one-out.
+"""What does a tie mean? Compare two models of the same rankings by leave-one-out.
 
 Story: users rate movies, and movies with equal ratings form a block. Either the user has an order
 inside a block and does not tell it (Plackett-Luce, the order marginalised), or the user judges the
