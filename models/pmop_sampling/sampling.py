@@ -1,4 +1,4 @@
-"""Draw sets, and compute the normalising constant of any set function.
+r"""Draw sets, and compute the normalising constant of any set function.
 
 A set :math:`S`, not empty, of the :math:`N` items at hand has probability
 :math:`\Phi(S) / Z`, :math:`Z = \sum_S \Phi(S)` over :math:`2^N - 1` sets. These are the estimators
