@@ -148,7 +148,8 @@ def loo_of(
 def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
     """Compute the effective draws of the mean per draw, averaged over all parameters."""
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
-    if not posterior.data_vars or posterior.sizes["chain"] == 1:
+    independent = "approximation" in posterior.attrs  # as from `fit_inla`
+    if independent or not posterior.data_vars or posterior.sizes["chain"] == 1:
         return 1.0
     ess = az.ess(posterior, method="mean")
     return float(np.concatenate([x.to_numpy().ravel() for x in ess.values()]).mean() / n_draws)
