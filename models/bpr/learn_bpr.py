@@ -90,16 +90,16 @@ class Penalties(NamedTuple):
     user: ArrayLike = 0.01  # factors of the user
     positive: ArrayLike = 0.01  # factors of the item that the user has
     negative: ArrayLike = 0.01  # factors of the item that the user has not
-    bias: ArrayLike = 0.01  # biases of both items
+    bias: ArrayLike = 0.1  # biases of both items
 
 
 def learn_bpr(
     interactions: Interactions,
     *,
-    n_factors: int = 32,
+    n_factors: int = 64,
     n_epochs: float = 100,
     learning_rate: float = 0.05,
-    last_rate: float | None = None,
+    last_rate: float = 0.0,
     penalties: Penalties = Penalties(),  # noqa: B008  (immutable)
     item_bias: bool = True,
     start: FactorFit | None = None,
@@ -119,9 +119,9 @@ def learn_bpr(
         How many triples are drawn, in units of the number of interactions.
     learning_rate : float
         Of the first step, positive.
-    last_rate : float, optional
-        Of the last step; the rate changes linearly in between. By default it stays. With 0 the
-        noise of the steps dies out.
+    last_rate : float
+        Of the last step; the rate changes linearly in between. With 0 the noise of the steps dies
+        out.
     penalties : Penalties
         On the factors of the user, of the positive and of the negative item, and on the biases.
     item_bias : bool
@@ -157,10 +157,9 @@ def learn_bpr(
     """
     interactions.check_triples()
     n_users, n_items = interactions.n_users, interactions.n_items
-    last = learning_rate if last_rate is None else last_rate
     if n_factors < 0 or n_factors % 1:
         raise ValueError(f"`n_factors` is {n_factors!r}; it must be a whole number, 0 or more.")
-    kind = _check_numbers(n_epochs, learning_rate, last, dtype)
+    kind = _check_numbers(n_epochs, learning_rate, last_rate, dtype)
     on = [
         _per_label(name, value, interactions, kind) for name, value in penalties._asdict().items()
     ]
@@ -179,7 +178,7 @@ def learn_bpr(
     _ascend(
         interactions,
         lambda where, *steps: climb_factors(*fit, *where, *on, item_bias, *steps),
-        (n_epochs, learning_rate, last, seed),
+        (n_epochs, learning_rate, last_rate, seed),
     )
     _check_finite(fit, learning_rate)
     return fit
@@ -274,7 +273,7 @@ def learn_bpr_neighbours(
     *,
     n_epochs: float = 30,
     learning_rate: float = 0.01,
-    last_rate: float | None = None,
+    last_rate: float = 0.0,
     penalties: NeighbourPenalties = NeighbourPenalties(),  # noqa: B008  (immutable)
     item_bias: bool = True,
     dtype: Literal["float32", "float64"] = "float32",
@@ -291,8 +290,8 @@ def learn_bpr_neighbours(
     learning_rate : float
         Of the first step, positive. A step moves as many correlations as the user has items:
         smaller than that of factors.
-    last_rate : float, optional
-        Of the last step; the rate changes linearly in between. By default it stays.
+    last_rate : float
+        Of the last step; the rate changes linearly in between.
     penalties : NeighbourPenalties
         On the correlations of the positive and the negative item, and on the biases.
     item_bias : bool
@@ -326,8 +325,7 @@ def learn_bpr_neighbours(
     """
     interactions.check_triples()
     n_items = interactions.n_items
-    last = learning_rate if last_rate is None else last_rate
-    kind = _check_numbers(n_epochs, learning_rate, last, dtype)
+    kind = _check_numbers(n_epochs, learning_rate, last_rate, dtype)
     on = [
         _per_label(name, value, interactions, kind) for name, value in penalties._asdict().items()
     ]
@@ -335,7 +333,7 @@ def learn_bpr_neighbours(
     _ascend(
         interactions,
         lambda where, *steps: climb_neighbours(*fit, *where, *on, item_bias, *steps),
-        (n_epochs, learning_rate, last, seed),
+        (n_epochs, learning_rate, last_rate, seed),
     )
     _check_finite(fit, learning_rate)
     return fit

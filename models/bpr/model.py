@@ -25,7 +25,7 @@ paper's penalties on whatever occurs in a triple are priors that are the narrowe
 does; `fit_map` climbs the posterior of the model above, whose scales are the same for all.
 
 It is a composite likelihood: the posterior is no frequency that could be relied on without looking,
-and there is no LOO.
+and there is no LOO. `models.bpr.choice` has the same utilities with a likelihood that is none.
 
 ``python -m models.bpr.study`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
 figures.
@@ -45,7 +45,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from models.bpr.learn_bpr import learn_bpr, prior_penalties
+from models.bpr.learn_bpr import FactorFit, learn_bpr, prior_penalties
 from models.bpr.recommend import fold_in, recommend, recommend_new
 
 __all__ = ["build", "fit_advi", "fit_map", "fold_in", "recommend", "recommend_new"]
@@ -144,6 +144,13 @@ def _check(
     scales: dict[str, float],
     evidence: float | None,
 ) -> float:
+    total = len(interactions) if evidence is None else evidence
+    check_scales(interactions, n_factors, {**scales, "evidence": total})
+    return total
+
+
+def check_scales(interactions: br.Interactions, n_factors: int, scales: dict[str, float]) -> None:
+    """Raise if there is nothing to learn, or a number is out of its range."""
     if not isinstance(interactions, br.Interactions):
         raise TypeError(
             f"Expected Interactions; got {type(interactions).__name__}. A table of ratings becomes "
@@ -153,11 +160,9 @@ def _check(
     interactions.check_triples()
     if n_factors < 1:
         raise ValueError(f"`n_factors` is {n_factors}; give at least one.")
-    total = len(interactions) if evidence is None else evidence
-    for name, value in {**scales, "evidence": total}.items():
+    for name, value in scales.items():
         if not 0 < value < math.inf:
             raise ValueError(f"`{name}` is {value}; it must be positive.")
-    return total
 
 
 # ---------------------------------------------------------------------------------------------
@@ -202,13 +207,18 @@ def fit_map(
     total = _check(interactions, n_factors, scales, evidence)
     fit = learn_bpr(
         interactions, n_factors=n_factors, n_epochs=n_epochs, learning_rate=learning_rate,
-        last_rate=0.0, penalties=prior_penalties(interactions, **scales, evidence=total), seed=seed,
+        penalties=prior_penalties(interactions, **scales, evidence=total), seed=seed,
     )  # fmt: skip
+    return as_tree(fit, interactions, _data(interactions, scales, total))
+
+
+def as_tree(fit: FactorFit, interactions: br.Interactions, data: dict[str, NDArray[Any]]) -> Any:
+    """Make results of a mode, with what `recommend` has to know."""
     values = {name: x[None, None].astype(float) for name, x in fit._asdict().items()}
     dims = {"user_factor": ["user", "factor"], "item_factor": ["item", "factor"]}
     return az.from_dict(
-        {"posterior": values, "constant_data": _data(interactions, scales, total)},
-        coords={**interactions.coords, "factor": np.arange(n_factors)},
+        {"posterior": values, "constant_data": data},
+        coords={**interactions.coords, "factor": np.arange(fit.item_factor.shape[1])},
         dims={**dims, "item_bias": ["item"], "known_start": ["bound"], "known_item": ["known"]},
     )
 

@@ -1,16 +1,17 @@
-"""Recommend items from the posterior of `models.bpr.model`, also to new users.
+"""Recommend items from the posterior of `models.bpr.model` or `.choice`, also to new users.
 
 Results hold all that is needed: the draws, which items each user has, and what a pair counts for.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from bayesrank.inference import climb
 from models.bpr.learn_bpr import FactorFit
@@ -126,9 +127,9 @@ def recommend_new(
 def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[np.float64]:
     """Draw the factors of a user who was not there when the model was fitted.
 
-    Given the items' part of a draw, the user's factors are a logistic regression: one is drawn from
-    the normal approximation around its mode. Of a posterior of one draw, which is a mode, the mode
-    itself is returned.
+    Given the items' part of a draw, the user's factors are a logistic regression, of pairs or of
+    choices: one is drawn from the normal approximation around its mode. Of a posterior of one draw,
+    which is a mode, the mode itself is returned.
 
     Parameters
     ----------
@@ -150,30 +151,50 @@ def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[
     """
     known = _positions(idata, items)
     data = idata["constant_data"]
-    weight, ridge = float(data["pair_weight"]), float(data["user_scale"]) ** -2
+    ridge = float(data["user_scale"]) ** -2
+    weight = float(data["pair_weight"]) if "pair_weight" in data else None
     fits = _draws(idata)
     rng = np.random.default_rng(seed)
     found = np.empty((len(fits), fits[0].item_factor.shape[1]))
     for n, (_, H, b) in enumerate(fits):
-        had, other = H[known], np.delete(H, known, axis=0)
-        lead_b = b[known][:, None] - np.delete(b, known)
+        bend = partial(_choices, H, b, known) if weight is None else partial(
+            _pairs, H, b, known, weight
+        )  # fmt: skip
 
-        def logp(w: Array, had: Array = had, other: Array = other, lead_b: Array = lead_b) -> Any:
-            lead = lead_b + (had @ w)[:, None] - other @ w
-            g = expit(-lead)
-            slope = weight * (g.sum(axis=1) @ had - g.sum(axis=0) @ other) - ridge * w
-            return weight * log_expit(lead).sum() - ridge * w @ w / 2, slope
+        def logp(w: Array, bend: Callable[[Array], Bend] = bend) -> Any:
+            value, slope, _ = bend(w)
+            return value - ridge * w @ w / 2, slope - ridge * w
 
         w = climb(logp, np.zeros(H.shape[1]))
         if len(fits) > 1:
-            g = expit(-(lead_b + (had @ w)[:, None] - other @ w))
-            s = weight * g * (1 - g)
-            cross = had.T @ s @ other
-            precision = (had.T * s.sum(axis=1)) @ had + (other.T * s.sum(axis=0)) @ other
-            precision += ridge * np.eye(len(w)) - cross - cross.T
+            precision = bend(w)[2] + ridge * np.eye(len(w))
             w = w + np.linalg.solve(np.linalg.cholesky(precision).T, rng.normal(size=len(w)))
         found[n] = w
     return found
+
+
+Bend = tuple[float, Array, Array]  # log-likelihood of a user's factors, slope, and curvature
+
+
+def _pairs(H: Array, b: Array, known: Array, weight: float, w: Array) -> Bend:
+    """Each item that the user has against each other, as in BPR."""
+    had, other = H[known], np.delete(H, known, axis=0)
+    lead = (b[known] + had @ w)[:, None] - np.delete(b, known) - other @ w
+    g = expit(-lead)
+    slope = weight * (g.sum(axis=1) @ had - g.sum(axis=0) @ other)
+    s = weight * g * (1 - g)
+    cross = had.T @ s @ other
+    precision = (had.T * s.sum(axis=1)) @ had + (other.T * s.sum(axis=0)) @ other
+    return weight * log_expit(lead).sum(), slope, precision - cross - cross.T
+
+
+def _choices(H: Array, b: Array, known: Array, w: Array) -> Bend:
+    """Each item that the user has as a choice among all items."""
+    x, n = b + H @ w, len(known)
+    share = softmax(x)
+    mean = share @ H
+    precision = n * ((H.T * share) @ H - np.outer(mean, mean))
+    return log_softmax(x)[known].sum(), H[known].sum(axis=0) - n * mean, precision
 
 
 def _draws(idata: Any) -> list[FactorFit]:

@@ -1,4 +1,4 @@
-"""Compare recommendations of BPR, ListRank-MF, EigenRank and others on MovieLens 100K.
+"""Compare recommendations of BPR, choices, ListRank-MF, EigenRank and others on two data sets.
 
 Protocol of the ua split: 943 users, 10 ratings of each held out, 90,570 to learn from. Three
 questions to each method. Which of all movies not known (some 1,586 per user) did the user rate:
@@ -10,13 +10,19 @@ BPR learns from which movies were rated; EigenRank, ListRank-MF, neighbours and 
 stars. Penalties and scales of BPR were chosen, by NDCG@10 or by AUC, on five ratings of each user
 held out of ``ua.base``; the ridges of ListRank-MF are all shown.
 
+Methods that use which items a user has, and no stars, are also compared on Delicious: every eighth
+text with at least 8 of 983 labels is a user, its labels are the items, and three of each are held
+out. Their settings are chosen on items that are held out of the training parts (`defaults`).
+
 Run ``python -m models.bpr.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and its picture.
+``ml-100k`` below ``BAYESRANK_DATA``, and ``delicious`` beside it. It writes its tables into
+``RESULTS.md``, and its picture.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +36,7 @@ from scipy.special import expit
 
 import bayesrank as br
 from bayesrank.results import query_metrics, recommendation_metrics
+from models.bpr.choice import learn_choice
 from models.bpr.eigenrank import eigenrank
 from models.bpr.learn_bpr import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
 from models.bpr.model import build, fit_advi, fit_map
@@ -37,6 +44,7 @@ from models.bpr.rating_neighbours import predict_ratings
 from models.list_rank_mf.model import build as list_rank_model
 from models.list_rank_mf.model import fit_map as list_rank_modes
 from models.list_rank_mf.model import scores as list_rank_scores
+from models.multilabel.study import load
 from models.shared.results import Run, Table, run
 
 Array = NDArray[Any]
@@ -47,7 +55,30 @@ MF = {  # by what they were chosen
 }
 KNN = NeighbourPenalties(positive=0.01, negative=0.01, bias=0.001)
 EASE_RIDGE = 500.0  # the best of four on the test part itself
+MOVIES, TEXTS = "MovieLens 100K", "Delicious"
+# What `defaults` tries; those of `learn_bpr` are best by the geometric mean of both data sets
+BPR_TRIED: dict[str, dict[str, Any]] = {
+    f"factors {p:g}, biases {b:g}": {"penalties": Penalties(p, p, p, b)}
+    for p, biases in (
+        (0.003, (0.003, 0.01)),
+        (0.01, (0.003, 0.01, 0.03, 0.1)),
+        (0.03, (0.003, 0.01)),
+    )
+    for b in biases
+}
+BPR_TRIED["factors 0.01, biases 0.01, rate not falling"] = {
+    "penalties": Penalties(0.01, 0.01, 0.01, 0.01), "last_rate": 0.05,
+}  # fmt: skip
+EASE_TRIED = {f"ridge {x:g}": {"ridge": x} for x in (100, 300, 1000)}
+ALS_TRIED = {f"weight 3, ridge {x:g}": {"weight": 3, "ridge": x} for x in (10, 30, 100)}
+CHOICE_TRIED = {f"scale {x:g}": {"scale": x} for x in (0.2, 0.3, 0.5, 0.8)}
+CHOSEN: dict[str, dict[str, str]] = {  # of each data set
+    MOVIES: {"EASE": "ridge 300", "ALS": "weight 3, ridge 30", "choice": "scale 0.3"},
+    TEXTS: {"EASE": "ridge 100", "ALS": "weight 3, ridge 10", "choice": "scale 0.5"},
+}
+INTERVAL = 1.96  # standard errors: an interval of 95%
 SEEDS = (1, 2, 3)
+N_ITERATIONS = 60  # of L-BFGS, for choices
 N_PAIRS = 200  # of a held-out item and one that the user has not, for each user
 QUICK_USERS = 100  # in a reduced size, the first
 
@@ -57,13 +88,14 @@ class Split(NamedTuple):
 
     train: csr_array
     test: csr_array
+    name: str = MOVIES
 
     def interactions(self) -> tuple[br.Interactions, br.Interactions]:
         """Read both as signs of interest, whatever the stars."""
         users, items = (range(n) for n in self.train.shape)
         tables = (
             pd.DataFrame({"user": cells.row, "item": cells.col})
-            for cells in (part.tocoo() for part in self)
+            for cells in (part.tocoo() for part in self[:2])
         )
         one, other = (
             br.Interactions.from_frame(table, user="user", item="item", users=users, items=items)
@@ -82,6 +114,25 @@ def read_split(folder: str | Path, name: str = "ua") -> Split:
     both = pd.concat([train, test])
     shape = int(both["user"].max()), int(both["movie"].max())
     return Split(_matrix(train, shape), _matrix(test, shape))
+
+
+def read_texts(folder: str | Path) -> Split:
+    """Read texts by labels, every eighth one with at least 8, with 3 labels of each held out."""
+    labels = load(Path(folder), "delicious", "train").labels[::8]
+    return hold_out(labels[np.diff(labels.indptr) >= 8], 3, TEXTS)
+
+
+def hold_out(cells: csr_array, n: int, name: str, *, seed: int = 1) -> Split:
+    """Hold n random items of each user out."""
+    rng, test = np.random.default_rng(seed), np.zeros(cells.nnz, dtype=bool)
+    for first, last in pairwise(cells.indptr.tolist()):
+        test[first + rng.permutation(last - first)[:n]] = True
+    row = np.repeat(np.arange(cells.shape[0]), np.diff(cells.indptr))
+    train, held = (
+        csr_array((cells.data[some], (row[some], cells.indices[some])), shape=cells.shape)
+        for some in (~test, test)
+    )
+    return Split(train, held, name)
 
 
 def _matrix(table: pd.DataFrame, shape: tuple[int, int]) -> csr_array:
@@ -141,20 +192,47 @@ def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10)
     return np.stack([of_user(user) for user in range(n_users)])
 
 
-def ease(split: Split, seed: int = 1) -> Array:
+def ease(split: Split, seed: int = 1, *, ridge: float = EASE_RIDGE) -> Array:
     """EASE: a ridge regression of each item on all others (Steck, WWW 2019)."""
     had = (split.train > 0).astype(np.float64).toarray()
     gram = had.T @ had
-    inverse = np.linalg.inv(gram + EASE_RIDGE * np.eye(len(gram)))
+    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
     weights = -inverse / np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
     return had @ weights
 
 
-def factors(split: Split, seed: int, *, chosen_by: str) -> Array:
-    """LearnBPR with biases and factors."""
-    have, _ = split.interactions()
-    fit = learn_bpr(have, n_factors=N_FACTORS, last_rate=0.0, penalties=MF[chosen_by], seed=seed)
+def als(split: Split, seed: int = 1, *, weight: float, ridge: float, n_sweeps: int = 10) -> Array:
+    """Factors of ones and zeros, the ones with more weight (Hu, Koren & Volinsky, ICDM 2008)."""
+    had = csr_array((split.train > 0).astype(np.float64))
+    H = 0.1 * np.random.default_rng(seed).normal(size=(had.shape[1], N_FACTORS))
+    for _ in range(n_sweeps):
+        W = ones_and_zeros(had, H, weight=weight, ridge=ridge)
+        H = ones_and_zeros(csr_array(had.T), W, weight=weight, ridge=ridge)
+    return W @ H.T
+
+
+def ones_and_zeros(had: csr_array, other: Array, *, weight: float, ridge: float) -> Array:
+    """Regress each row on the factors of the other side; a one has the weight 1 + `weight`."""
+    gram = other.T @ other + ridge * np.eye(other.shape[1])
+    found = np.zeros((had.shape[0], other.shape[1]))
+    for row, (first, last) in enumerate(pairwise(had.indptr.tolist())):
+        x = other[had.indices[first:last]]
+        found[row] = np.linalg.solve(gram + weight * x.T @ x, (1 + weight) * x.sum(axis=0))
+    return found
+
+
+def factors(split: Split, seed: int = 1, **options: Any) -> Array:
+    """LearnBPR with biases and factors, with its defaults if there are no options."""
+    return learn_bpr(split.interactions()[0], n_factors=N_FACTORS, seed=seed, **options).utility()
+
+
+def choice(split: Split, seed: int = 1, *, scale: float) -> Array:
+    """Posterior mode of `models.bpr.choice`."""
+    fit = learn_choice(
+        split.interactions()[0], n_factors=N_FACTORS, user_scale=scale, item_scale=scale,
+        n_iterations=N_ITERATIONS, seed=seed,
+    )  # fmt: skip
     return fit.utility()
 
 
@@ -199,8 +277,8 @@ METHODS: dict[str, Method] = {
     "ListRank-MF, ridge 0.01": partial(list_rank, ridge=0.01),
     "ListRank-MF, ridge 0.03": partial(list_rank, ridge=0.03),
     "EASE": ease,
-    "BPR, factors, by NDCG": partial(factors, chosen_by="NDCG"),
-    "BPR, factors, by AUC": partial(factors, chosen_by="AUC"),
+    "BPR, factors, by NDCG": partial(factors, penalties=MF["NDCG"]),
+    "BPR, factors, by AUC": partial(factors, penalties=MF["AUC"]),
     "BPR, neighbours": neighbours,
     "BPR, posterior mode": mode,
     "BPR, ADVI": advi,
@@ -263,16 +341,17 @@ def judge(split: Split, name: str, seed: int, *, k: int = 10, **options: Any) ->
 
 
 @lru_cache
-def _split(how: Run) -> Split:
-    split = read_split(how.folder)
-    return Split(*(part[:QUICK_USERS] for part in split)) if how.quick else split
+def _data(how: Run, name: str) -> Split:
+    split = read_split(how.folder) if name == MOVIES else read_texts(how.folder.parent)
+    train, test = (part[:QUICK_USERS] if how.quick else part for part in split[:2])
+    return Split(train, test, name)
 
 
 @lru_cache
 def _judged(how: Run, name: str, seed: int) -> dict[str, Any]:
     """Judge once for both tables."""
     options = {"n_steps": 50} if how.quick and name == "BPR, ADVI" else {}
-    return how.once(f"{name}, {seed}", partial(judge, _split(how), name, seed, **options))
+    return how.once(f"{name}, {seed}", partial(judge, _data(how, MOVIES), name, seed, **options))
 
 
 def compared(how: Run) -> Table:
@@ -313,6 +392,71 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
+# Methods that use no stars, with what `defaults` tries of each
+FAMILIES: dict[str, tuple[Callable[..., Array], Mapping[str, dict[str, Any]]]] = {
+    "EASE": (ease, EASE_TRIED),
+    "ALS": (als, ALS_TRIED),
+    "BPR": (factors, BPR_TRIED),
+    "choice": (choice, CHOICE_TRIED),
+}
+
+
+def defaults(how: Run) -> Table:
+    """NDCG@10 of all settings on items that are held out of the training part."""
+    known = {
+        name: hold_out(_data(how, name).train, n, name) for name, n in ((MOVIES, 5), (TEXTS, 2))
+    }
+    rows: dict[str, dict[str, float]] = {}
+    for family, (method, tried) in FAMILIES.items():
+        for setting, options in [*tried.items()][: 1 if how.quick else None]:
+            row = f"{family}, {setting}"
+            if how.rows and family not in how.rows and row not in how.rows:
+                continue
+            for name, split in known.items():
+                compute = partial(_of_users, method, split, options, depths=(10,))
+                found = how.once(f"default {name} {row}", compute)
+                rows.setdefault(row, {})[name] = float(found["NDCG@10"].mean())
+    table = pd.DataFrame(rows).T
+    table["geometric mean"] = np.exp(np.log(table).mean(axis=1))
+    return Table(table, digits=4, corner="setting")
+
+
+def catalogue(how: Run, data: str) -> Table:
+    """Which items does a user have? Methods without stars, with intervals over users."""
+    split, chosen = _data(how, data), CHOSEN[data]
+    methods: dict[str, tuple[Callable[..., Array], dict[str, Any]]] = {
+        "popularity": (popularity, {})
+    }
+    for family, (method, tried) in FAMILIES.items():
+        methods[family] = method, tried[chosen[family]] if family in chosen else {}
+    methods["BPR, posterior mode"] = mode, {}
+    rows: dict[str, dict[str, Any]] = {}
+    for name in how.chosen(methods):
+        found = how.once(
+            f"{data} {name}", partial(_of_users, methods[name][0], split, methods[name][1])
+        )
+        half = INTERVAL * found.std() / len(found) ** 0.5
+        rows[name] = {
+            metric: f"{mean:.3f} ± {half[metric]:.3f}" for metric, mean in found.mean().items()
+        }
+    table = pd.DataFrame(rows).T
+    return Table(table, corner=data, shown=table)
+
+
+def _of_users(
+    method: Callable[..., Array],
+    split: Split,
+    options: dict[str, Any],
+    depths: Sequence[int] = (10, 20),
+) -> pd.DataFrame:
+    """AUC, NDCG@10 and recall@20 of each user who is tested."""
+    scores, known, held_out = method(split, seed=1, **options), split.train > 0, split.test > 0
+    queries = [recommendation_metrics(scores, held_out, known, k=k).queries for k in depths]
+    found = pd.concat(queries, axis=1).rename(columns={"auc": "AUC", "ndcg@10": "NDCG@10"})
+    found = found.loc[:, ~found.columns.duplicated()]
+    return found.filter(["AUC", "NDCG@10", "recall@20"])[np.diff(split.test.indptr) > 0]
+
+
 def calibration(how: Run) -> Table:
     """Compare predicted probabilities of held-out pairs with how many of them came true."""
     rows: dict[str, dict[str, float]] = {}
@@ -326,8 +470,11 @@ def calibration(how: Run) -> Table:
     return Table(pd.DataFrame(rows).T, corner="probability")
 
 
-TABLES = {
+TABLES: dict[str, Callable[[Run], Table]] = {
     "compared": compared,
+    "movies": partial(catalogue, data=MOVIES),
+    "texts": partial(catalogue, data=TEXTS),
+    "defaults": defaults,
     "calibration": calibration,
 }
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 from scipy.stats import kendalltau, pearsonr
 
 import bayesrank as br
-from models.bpr import study
+from models.bpr import choice, study
 from models.bpr.eigenrank import (
     eigenrank,
     greedy_scores,
@@ -19,6 +19,7 @@ from models.bpr.eigenrank import (
     preferences,
     stationary_scores,
 )
+from models.bpr.learn_bpr import FactorFit
 from models.bpr.model import build, fit_map, fold_in, recommend
 from models.bpr.rating_neighbours import Neighbours, nearest, pearson_similarity, predict_ratings
 from models.bpr.study import METHODS, ease, judge, list_rank
@@ -89,6 +90,52 @@ def test_learn_bpr_climbs_to_a_mode_of_the_model():
     assert np.abs(slope(point)).max() < 0.05
     assert np.abs(slope({name: 1.1 * x for name, x in point.items()})).max() > 0.3
     assert (point["user_factor"][12] == 0).all()
+
+
+# Choices from the whole catalogue
+
+
+def test_the_density_of_choices_is_that_of_its_definition_and_its_mode_is_found(rng):
+    have, scales = tastes(), {"user_scale": 0.8, "item_scale": 1.2, "bias_scale": 0.5}
+    model = choice.build(have, n_factors=2, **scales)
+    density = model.compile_fn([model.logp(), model.dlogp()], mode=QUICK)
+
+    def normal(z, scale):
+        return (-(z**2) / 2 / scale**2 - math.log(scale) - math.log(2 * math.pi) / 2).sum()
+
+    point = {
+        "user_factor": rng.normal(size=(13, 2)),
+        "item_factor": rng.normal(size=(10, 2)),
+        "item_bias": rng.normal(size=10),
+    }
+    share = log_softmax(FactorFit(**point).utility(), axis=1)
+    priors = zip(point.values(), scales.values(), strict=True)
+    expected = share[have.user_idx, have.item].sum() + sum(normal(x, s) for x, s in priors)
+    assert float(density(point)[0]) == pytest.approx(expected, rel=1e-10)
+    found = choice.learn_choice(have, n_factors=2, n_iterations=500, **scales)
+    assert np.abs(density(found._asdict())[1]).max() < 0.01
+    # Zoe, who has nothing, is at the mode of the prior
+    np.testing.assert_allclose(found.user_factor[12], 0, atol=1e-3)
+
+
+def test_a_batch_of_choices_counts_as_much_as_all_of_them(rng):
+    table = pd.DataFrame({"user": ["Ann"], "page": ["b"]})
+    one = br.Interactions.from_frame(table, user="user", item="page", items=[*"abc"])
+    models = [choice.build(one, n_factors=1, batch_size=size) for size in (None, 4)]
+    point = {rv.name: rng.normal(size=rv.shape.eval()) for rv in models[0].free_RVs}
+    values = [float(model.compile_logp(mode=QUICK)(point)) for model in models]
+    assert values[0] == pytest.approx(values[1], rel=1e-10)
+
+
+def test_a_new_users_factors_are_the_mode_of_their_choices():
+    fit = choice.fit_map(tastes(), n_factors=2, user_scale=0.8)
+    w = fold_in(fit, ["p0", "p4"])[0]
+    H, b = (fit["posterior"][name].values[0, 0] for name in ("item_factor", "item_bias"))
+
+    def logp(w):
+        return log_softmax(b + H @ w)[[0, 4]].sum() - w @ w / 2 / 0.8**2
+
+    np.testing.assert_allclose(gradient(logp, w), 0, atol=1e-4)
 
 
 # Recommendations
@@ -274,6 +321,20 @@ def test_ease_is_a_ridge_regression_of_each_item_on_the_others(split):
     np.testing.assert_allclose(ease(split)[:, 3], expected)
 
 
+def test_als_regresses_ones_and_zeros_the_ones_with_more_weight(rng):
+    had, other = csr_array((rng.random((4, 9)) < 0.4).astype(float)), rng.normal(size=(9, 3))
+    found = study.ones_and_zeros(had, other, weight=3.0, ridge=0.7)
+    for row, y in zip(found, had.toarray(), strict=True):
+        slope = other.T @ ((1 + 3 * y) * (y - other @ row)) - 0.7 * row
+        np.testing.assert_allclose(slope, 0, atol=1e-10)
+
+
+def test_held_out_items_are_as_many_for_each_user_and_not_known(split):
+    again = study.hold_out(split.train, 2, "again")
+    assert (np.diff(again.test.indptr) == 2).all()
+    assert (again.train + again.test != split.train).nnz == 0
+
+
 TASTES = ("EigenRank, greedy", "EigenRank, walk", "ListRank-MF")
 SHORT = ("popularity", "item mean", "Pearson neighbours", "EASE", *TASTES[:2])
 
@@ -290,7 +351,8 @@ def test_all_methods_answer_and_those_of_tastes_know_the_order(split, monkeypatc
 
 @pytest.mark.slow
 def test_the_study_in_its_reduced_size(data_dir):
-    tables = study.main([str(data_dir / "ml-100k"), "--quick", "--table", "compared"])
+    wanted = [x for name in ("compared", "movies", "texts", "defaults") for x in ("--table", name)]
+    tables = study.main([str(data_dir / "ml-100k"), "--quick", *wanted])
     rows = tables["compared"].rows
     assert list(rows.index) == list(study.QUICK)
     # a hundred users, from whom little is learned; who is ahead in which question is the same
@@ -298,3 +360,6 @@ def test_the_study_in_its_reduced_size(data_dir):
     assert rows.loc["popularity", "AUC"] == pytest.approx(0.83, abs=0.05)
     assert rows["stars NDCG@5"].idxmin() in ("popularity", "BPR, factors, by NDCG")
     assert set(tables["compared"].figures) == {"recommendation.png"}
+    for data in ("movies", "texts"):
+        assert list(tables[data].rows) == ["AUC", "NDCG@10", "recall@20"]
+    assert list(tables["defaults"].rows.index.str.split(",").str[0]) == [*study.FAMILIES]

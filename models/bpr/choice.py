@@ -1,0 +1,194 @@
+r"""Choices from the whole catalogue: recommend items by the exact softmax, instead of pairs.
+
+Story: every interaction is a choice of one item among all. BPR compares the item with each of the
+others by itself, although these pairs are not independent. Here the choice is one observation, the
+first place of a Plackett-Luce ranking of the catalogue (the exact softmax):
+
+    utility[u, i]   = item_bias[i] + sum_k user_factor[u, k] item_factor[i, k]
+    P(u takes i)    = exp(utility[u, i]) / sum_j exp(utility[u, j])
+
+The priors and the names of the variables are those of `models.bpr.model`, whose `recommend`,
+`fold_in` and `fit_advi` also work here. The likelihood sums to one over the catalogue, so that it
+needs no weight, and LOO is available. It lets a user take an item again.
+
+`build` writes small data out as rankings (`choices`), and takes large data in batches. `fit_map`
+climbs to the mode by L-BFGS. It computes the sum over the catalogue once for each user, not for
+each interaction.
+
+>>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+>>> have = br.Interactions.from_rankings(clicks)
+>>> rankings = choices(have)  # of the first user, a and then b is the choice; of the second, b
+>>> rankings.ranks.tolist(), rankings.item[:, 0].tolist()
+([[1, 2, 2], [1, 2, 2], [1, 2, 2]], [0, 1, 1])
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.blocking import DictToArrayBijection
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import bayesrank as br
+from models.bpr.learn_bpr import FactorFit
+from models.bpr.model import as_tree, check_scales
+
+__all__ = ["build", "choices", "fit_map", "learn_choice"]
+
+
+def choices(interactions: br.Interactions) -> br.Rankings:
+    """Rank the item of each interaction before all others, which are tied."""
+    n, n_items = len(interactions), interactions.n_items
+    ranks = np.full((n, n_items), 2)
+    ranks[np.arange(n), interactions.item] = 1
+    return br.Rankings(
+        np.broadcast_to(np.arange(n_items), (n, n_items)), ranks, items=interactions.items,
+        rankers=interactions.users, ranker_idx=interactions.user_idx,
+    )  # fmt: skip
+
+
+def build(
+    interactions: br.Interactions,
+    *,
+    n_factors: int = 64,
+    user_scale: float = 1.0,
+    item_scale: float = 1.0,
+    bias_scale: float = 1.0,
+    batch_size: int | None = None,
+) -> pm.Model:
+    """Build the model.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        The items of every user.
+    n_factors : int
+        Number of factors, 1 or more.
+    user_scale, item_scale, bias_scale : float
+        Standard deviations, positive. Of those of the factors only the product is seen.
+    batch_size : int, optional
+        Interactions in each step of `pm.fit`. By default, `choices` writes all of them out, for
+        small data.
+
+    Returns
+    -------
+    pm.Model
+        With the variables of `models.bpr.model`.
+
+    Examples
+    --------
+    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    >>> model = build(br.Interactions.from_rankings(clicks), n_factors=2)
+    >>> [rv.name for rv in model.free_RVs]
+    ['user_factor', 'item_factor', 'item_bias']
+    """
+    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
+    check_scales(interactions, n_factors, scales)
+    with pm.Model(coords={**interactions.coords, "factor": np.arange(n_factors)}) as model:
+        for name, value in _data(interactions, user_scale).items():
+            pm.Data(name, value)
+        W = pm.Normal("user_factor", 0, user_scale, dims=("user", "factor"))
+        H = pm.Normal("item_factor", 0, item_scale, dims=("item", "factor"))
+        b = pm.Normal("item_bias", 0, bias_scale, dims="item")
+        if batch_size is None:
+            rankings = choices(interactions)
+            model.add_coord("ranker", interactions.users)
+            utility = W @ H.T + b
+            br.PlackettLuce("y", utility, utility_dims=("ranker", "item"), observed=rankings)
+        else:
+            both = interactions.user_idx.astype("int64"), interactions.item.astype("int64")
+            user, item = pm.Minibatch(*both, batch_size=batch_size)
+            utility = W[user] @ H.T + b
+            # the item exchanges places with the first one, so that the ranks are the same in all
+            row, first = pt.arange(batch_size), utility[:, 0]
+            chosen = utility[row, item]
+            in_place = utility[row, item].set(first)[:, 0].set(chosen)
+            ranks = np.full((batch_size, interactions.n_items), 2)
+            ranks[:, 0] = 1
+            br.PlackettLuce("y", in_place, observed=ranks, total_size=len(interactions))
+    return model
+
+
+def _data(interactions: br.Interactions, user_scale: float) -> dict[str, NDArray[Any]]:
+    """Give what `recommend` has to know beside the posterior."""
+    scale = np.array(user_scale, dtype=float)
+    return {
+        "known_start": interactions.start, "known_item": interactions.item, "user_scale": scale
+    }  # fmt: skip
+
+
+def learn_choice(
+    interactions: br.Interactions,
+    *,
+    n_factors: int = 64,
+    user_scale: float = 1.0,
+    item_scale: float = 1.0,
+    bias_scale: float = 1.0,
+    n_iterations: int = 100,
+    seed: int = 1,
+) -> FactorFit:
+    r"""Climb to a posterior mode of the model by L-BFGS.
+
+    .. math:: \sum_u \left( \sum_{i \in I_u^+} x_{ui} - n_u \log \sum_j e^{x_{uj}} \right)
+              - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
+
+    The parameters are those of `build`, with at most so many iterations from normal factors. A step
+    takes time and memory for all users and items.
+
+    Examples
+    --------
+    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    >>> fit = learn_choice(br.Interactions.from_rankings(clicks), n_factors=1)
+    >>> clicks.items[int(fit.item_bias.argmax())]
+    'b'
+    """
+    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
+    check_scales(interactions, n_factors, scales)
+    n_users, n_items = interactions.n_users, interactions.n_items
+    rng = np.random.default_rng(seed)
+    spread = math.sqrt(0.1 / math.sqrt(n_factors))
+    start = DictToArrayBijection.map(
+        {
+            "user_factor": spread * rng.normal(size=(n_users, n_factors)),
+            "item_factor": spread * rng.normal(size=(n_items, n_factors)),
+            "item_bias": np.zeros(n_items),
+        }
+    )
+    had = interactions.to_matrix().astype(float)
+    n_of_user = interactions.n_items_of_user[:, None]
+
+    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        at = DictToArrayBijection.rmap(start._replace(data=flat))
+        x = FactorFit(**at).utility()
+        log_sum = logsumexp(x, axis=1, keepdims=True)
+        logp = float((had * x).sum() - (n_of_user * log_sum).sum())
+        slope = had - n_of_user * np.exp(x - log_sum)
+        W, H = at["user_factor"], at["item_factor"]
+        by = {"user_factor": slope @ H, "item_factor": slope.T @ W, "item_bias": slope.sum(axis=0)}
+        for (name, value), scale in zip(at.items(), scales.values(), strict=True):
+            logp -= float((value**2).sum()) / 2 / scale**2
+            by[name] -= value / scale**2
+        return -logp, -DictToArrayBijection.map(by).data
+
+    found = minimize(
+        loss, start.data, jac=True, method="L-BFGS-B", options={"maxiter": n_iterations}
+    )
+    return FactorFit(**DictToArrayBijection.rmap(start._replace(data=found.x)))
+
+
+def fit_map(interactions: br.Interactions, **options: Any) -> Any:
+    """Return the mode of `learn_choice` as results, as `models.bpr.model.fit_map` does.
+
+    Examples
+    --------
+    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
+    >>> mode = fit_map(br.Interactions.from_rankings(clicks), n_factors=2)
+    >>> dict(mode["posterior"]["item_factor"].sizes)
+    {'chain': 1, 'draw': 1, 'item': 3, 'factor': 2}
+    """
+    fit = learn_choice(interactions, **options)
+    return as_tree(fit, interactions, _data(interactions, options.get("user_scale", 1.0)))
