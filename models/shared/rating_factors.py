@@ -96,11 +96,14 @@ def _ridge(
     x = np.column_stack([np.ones(len(other)), other[:, 1:]])
     order = np.argsort(group, kind="stable")
     ends = np.searchsorted(group[order], np.arange(n_groups + 1))
-    x, target, found = x[order], target[order], np.zeros((n_groups, x.shape[1]))
+    x, target = x[order], target[order]
+    products = np.tile(np.diag(ridge), (n_groups, 1, 1))
+    moments = np.zeros((n_groups, x.shape[1]))
     for n, (first, last) in enumerate(pairwise(ends.tolist())):
-        some = x[first:last]
-        found[n] = np.linalg.solve(some.T @ some + np.diag(ridge), some.T @ target[first:last])
-    return found
+        some = x[first:last].T
+        products[n] += some @ some.T
+        moments[n] = some @ target[first:last]
+    return np.linalg.solve(products, moments[..., None])[..., 0]
 
 
 def item_mean(
