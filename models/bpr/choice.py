@@ -136,8 +136,8 @@ def learn_choice(
     .. math:: \sum_u \left( \sum_{i \in I_u^+} x_{ui} - n_u \log \sum_j e^{x_{uj}} \right)
               - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
 
-    The parameters are those of `build`, with at most so many iterations from normal factors. A step
-    takes time and memory for all users and items.
+    The parameters are those of `build`, and the largest number of iterations. The search starts at
+    normal factors. The time and memory of a step grow with the number of users times items.
 
     Examples
     --------

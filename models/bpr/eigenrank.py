@@ -13,8 +13,8 @@ item is, EigenRank asks them which of two is better. In three steps, for one use
    .. math:: \Psi(i, j) = \frac{\sum_v s_{uv} (r_{vi} - r_{vj})}{\sum_v s_{uv}}, \qquad
              \Psi(i, j) = 0 \text{ if there are none};
 
-3. *Order*, of the items that u has not rated: greedily, or by how often a walker is at each item
-   who prefers to move to better ones.
+3. *Order* of the items that u has not rated: greedy, or by a random walk that prefers to move to
+   better items, from the share of time that it spends at each item.
 
 >>> psi = np.array([[0.0, 2, -1], [-2, 0, 1], [1, -1, 0]])  # a cycle, of different strengths
 >>> greedy_scores(psi)
@@ -247,13 +247,14 @@ def stationary_scores(
     copies: ArrayLike | None = None,
     tolerance: float = 1e-9,
 ) -> NDArray[np.float64]:
-    r"""How often a random walker is at each item, who prefers to move to better ones.
+    r"""Score items by the stationary distribution of a random walk that prefers better items.
 
     From i to j the walker moves with probability
 
     .. math:: \epsilon \frac{e^{\Psi(j, i)}}{\sum_k e^{\Psi(k, i)}} + \frac{1 - \epsilon} n,
 
-    that is, follows the preferences with probability :math:`\epsilon`, and else jumps anywhere.
+    that is, it follows the preferences with probability :math:`\epsilon`, and otherwise jumps to
+    any item.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 r"""Bayesian personalised ranking: recommend items, with their uncertainty.
 
-Story: users have some of many items, and of the others nothing is known. What a user has is, more
-often than not, preferred to what the user has not: because all like it, or because the user cares
-for what it has.
+Story: users have some of many items, and nothing is known about the other items. A user tends to
+prefer the items that the user has to those that the user does not have. Either everybody likes
+them, or they suit the taste of this user.
 
     item_bias[i]      ~ Normal(0, bias_scale)
     user_factor[u, k] ~ Normal(0, user_scale)
@@ -18,14 +18,14 @@ symbol              variable              dims
 :math:`b`           ``item_bias``         item
 ==================  ====================  ============
 
-Differs from the paper in what the pairs count for. MovieLens 100K has 130 million of them: as many
-coins would leave no doubt about anything. Here all pairs together count as one comparison for
-every interaction (``evidence``), which is also about what the customary penalties come to. The
-paper's penalties on whatever occurs in a triple are priors that are the narrower the more often it
-does; `fit_map` climbs the posterior of the model above, whose scales are the same for all.
+Differs from the paper in the weight of the pairs. MovieLens 100K has 130 million pairs. As
+independent observations they would leave almost no uncertainty. Here all pairs together count as
+one comparison per interaction (``evidence``), which corresponds to the usual penalties. The paper
+penalises each parameter of a triple, so frequent parameters have narrower priors. `fit_map` climbs
+the posterior of the model above, in which all parameters of a kind have the same scale.
 
-It is a composite likelihood: the posterior is no frequency that could be relied on without looking,
-and there is no LOO. `models.bpr.choice` has the same utilities with a likelihood that is none.
+This is a composite likelihood: check the coverage of its posterior before you rely on it, and do
+not compute LOO. `models.bpr.choice` has the same utilities and a proper likelihood.
 
 ``python -m models.bpr.study`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
 figures.

@@ -2,16 +2,16 @@ r"""Adaptive nearest neighbours: score an item by the other items of the user.
 
 .. math:: x_{ui} = b_i + \sum_{l \in I_u^+ \setminus \{i\}} C_{il}
 
-with symmetric correlations C of items, which are not computed from the data but learned, for
-whatever likelihood stands behind. Item i itself is left out: what the user has would otherwise
-speak for itself.
+with symmetric correlations C of items. They are not computed from the data but learned, under any
+likelihood. Item i itself is left out, because otherwise every item of the user would explain
+itself.
 
 >>> have = [[True, True, False]]
 >>> C = [[9.0, 1.0, 2.0], [1.0, 9.0, -3.0], [2.0, -3.0, 9.0]]
 >>> neighbour_utility(C, have).eval().tolist()
 [[1.0, 1.0, -1.0]]
 
-A user is what the user has. Someone new needs no fitting.
+Only the items of a user enter, so a new user needs no fitting.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 r"""FATE: the utility of an item depends on the average of the whole set.
 
-Story: which of five points is nearest to their medoid? No point knows by itself. FATE (first
-aggregate then evaluate) embeds each item, takes the mean of the set, and scores each item beside
-that mean; sets may be of any size, also of sizes that were not seen in training.
+Story: which of five points is nearest to their medoid? The features of one point cannot tell. FATE
+(first aggregate then evaluate) embeds each item, averages the embeddings of the set, and scores
+each item together with that mean. Sets can have any size, including sizes not seen in training.
 
     embed(x) = layers of dense units of the features of an item             set_0, set_1, ...
     context  = mean of embed(x) over the items of the set
@@ -20,16 +20,16 @@ score, context      ``score_0_V``        (width of the embedding, width)
 last layer          ``score_out_W``      (width,)
 ==================  ===================  ===============================================
 
-Differs from the paper in: the likelihood (Plackett-Luce, not the hinge loss; any likelihood of the
-package may take its place, and so may `models.shared.losses`), a prior that is part of
-the model instead of a penalty, Adam on a falling learning rate instead of SGD with momentum, ReLU
-instead of SELU with batch normalisation, and symmetries of the problem as augmentation.
+Differs from the paper in: Plackett-Luce instead of the hinge loss (any likelihood of the package or
+loss of `models.shared.losses` can replace it), a prior that is part of the model instead of a
+penalty, Adam with a decreasing learning rate instead of SGD with momentum, ReLU instead of SELU
+with batch normalisation, and symmetries of the problem as augmentation.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
 
 Figures are in ``RESULTS.md``. ``python -m models.context.fate`` trains on 2,000 sets and prints how
-well the order of others is found.
+well it predicts the order of other sets.
 """
 
 from collections.abc import Sequence

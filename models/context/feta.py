@@ -1,8 +1,8 @@
 r"""FETA: the utility of an item is the average of its comparisons with the other items.
 
-Story: a phone sells well until the same one comes in better. FETA (first evaluate then aggregate)
-compares an item with every other of the set and takes the mean, and may add what it is worth by
-itself; its cost grows with the square of the size of the set.
+Story: a phone sells well until a better version of it appears. FETA (first evaluate then aggregate)
+compares an item with every other item of the set and averages the results. It can also add a
+utility that depends on the item only. Its cost grows with the square of the size of the set.
 
     own(x)       = layers of dense units of the features of an item        item_0, ..., item_out
     beside(x, y) = layers of dense units of (x, y), bounded by 0 and 1 or not
@@ -21,9 +21,9 @@ Symbol              Variable            Shape
 bias of the bound   ``pair_out_b``      (), only if bounded
 ==================  ==================  ===============================================
 
-Differs from the paper in: one network of the ordered pair, where theirs also reads it the other way
-round (``mirrored``); the unbounded form; likelihood, prior and training as in
-`models.context.fate`.
+Differs from the paper in: one network reads the ordered pair, whereas theirs also reads the
+reversed pair (``mirrored``); there is an unbounded form; and likelihood, prior and training are
+those of `models.context.fate`.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.

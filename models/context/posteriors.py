@@ -1,17 +1,17 @@
 r"""Posteriors of a network: FATE on the medoid, from 100, 1,000 and 10,000 sets.
 
-Story: the mode of a network's weights ranks well, but says of every ranking how probable it is as
-if the weights were known. Draws of the weights say it on average, which is less sure of itself
-where data are few. Three of them are compared with the mode:
+Story: the mode of a network's weights ranks well, but it computes the probability of a ranking as
+if the weights were known. Averaging over draws of the weights includes their uncertainty, which
+matters if there are few data. This study compares the mode with three sets of draws:
 
 - Laplace's approximation of the last layer given the layers below, at their mode;
 - NUTS for the same posterior;
 - ADVI, independent normals for all weights, by batches from the mode, with three seeds.
 
-The last layer is linear in the hidden units, which are constants once all else is fixed
-(`models.context.conditional.given`): NUTS takes seconds.
+The last layer is linear in the hidden units, which are constants if all other weights are fixed
+(`models.context.conditional.given`). NUTS therefore takes seconds.
 
-`models.context.study` has them in its table of posteriors.
+`models.context.study` writes the table of posteriors.
 """
 
 import time

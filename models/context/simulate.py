@@ -1,14 +1,14 @@
 r"""Simulate rankings in which the utility of an item depends on the other items.
 
-`simulate_medoid` and `simulate_hypervolume` draw sets of points and rank each by a property that
-no point has by itself: a function of one item's features cannot explain it.
+`simulate_medoid` and `simulate_hypervolume` draw sets of points and rank the points of each set by
+a property that depends on the whole set. No function of one item's features can explain it.
 
 >>> simulate_medoid(1000, seed=1)
 Rankings: 1000 rankings of 5 items by 1000 rankers, 5 items in each, no ties, 2 features
 
-Every set has points of its own. The items 0, 1, ... are the points in the order they were drawn,
-so an item is another point in every ranking, and its features are what it is. Slots are sorted
-best first, as in all `Rankings`: what is learned from them may not look at the order of the slots.
+Every set has its own points. The items 0, 1, ... are the points in the order they were drawn, so an
+item is a different point in every ranking, and only its features identify it. Slots are sorted best
+first, as in all `Rankings`, so a model must not use the order of the slots.
 
 References
 ----------

@@ -1,10 +1,10 @@
 """Study FATE and FETA: medoid, hypervolume, sets of other sizes, and posteriors of networks.
 
-``python -m models.context.study`` writes its tables into ``RESULTS.md``, and the figure. Each fit
-has 10,000 sets of its seed to learn from and is judged by 90,000 others; settings were chosen on
-sets of another seed. Three seeds of the networks take 25 CPU minutes, so that ``--keep FOLDER`` is
-worth its while, and ``--row FATE`` computes a row alone. The paper learns the hypervolume from
-100,000 sets: the table ``many`` does, with as many steps as the others (a tenth of the epochs).
+``python -m models.context.study`` writes its tables into ``RESULTS.md`` and draws the figure. Each
+fit learns from 10,000 simulated sets and is tested on 90,000 others. Settings were chosen on sets
+of another seed. Three seeds of the networks take 25 CPU minutes. ``--keep FOLDER`` saves what is
+finished, and ``--row FATE`` computes only that row. The paper learns the hypervolume from 100,000
+sets, as the table ``many`` does, with as many steps as the others (a tenth of the epochs).
 
 References
 ----------

@@ -1,7 +1,8 @@
 r"""Strengths that change, as a PyMC model: utilities with daily random walks.
 
-Story: what a club is worth changes with time, the more the longer the time. Its matches on a day
-depend on what it is worth on that day, on who is at home, and on how readily matches end in ties.
+Story: the strength of a club changes with time, and longer gaps allow larger changes. The result of
+a match depends on the strengths on that day, on which club plays at home, and on how often equal
+clubs draw.
 
     scale, drift    ~ HalfNormal(1)
     utility[t1, i]  ~ Normal(0, scale)               where i is first seen
@@ -17,9 +18,9 @@ symbol                   variable                   dims
 outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
-For NUTS there is a utility for every date and item, which suits some hundreds of them.
-`br.fit_dynamic` has the same model at the times alone at which items are seen, by Laplace's
-approximation, for hundreds of thousands: `models.history.study`, and ``RESULTS.md``.
+This model has a utility for every date and item, and NUTS can sample some hundreds of them.
+`br.fit_dynamic` fits the same model by Laplace's approximation, with utilities only at the times
+when an item plays, and handles hundreds of thousands: `models.history.study` and ``RESULTS.md``.
 
 References
 ----------

@@ -1,8 +1,8 @@
 r"""Compare dynamic strengths with static ones, Elo, Glicko and kickscore on football.
 
-Story: matches are predicted day by day, each from all that was before its day. Whatever a model has
-to be told (scales, drifts, step sizes) is chosen on the first part of the matches alone; the log
-loss is that of the others.
+Story: matches are predicted day by day, each from all matches before its day. Hyperparameters
+(scales, drifts, step sizes) are chosen on the first part of the matches only. The log loss is
+computed on the rest.
 
     utility[i](t)  a random walk, or another dynamics of bayesrank.utility
     outcome        ~ Davidson(utility[first](t) - utility[second](t) + order_effect, nu)

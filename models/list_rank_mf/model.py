@@ -1,8 +1,8 @@
 r"""ListRank-MF: matrix factorisation of lists of ratings (Shi, Larson & Hanjalic 2010).
 
-Story: a user's ratings are shares of attention, and so are what the factors make of the items; the
-two lists of shares should be alike. Unlike a regression on ratings this does not ask for the
-user's level, and unlike pairs it costs no more than there are ratings.
+Story: a softmax turns a user's ratings into shares of attention, and the predictions of the factors
+as well. The loss compares the two lists of shares. Unlike regression on ratings, it needs no level
+per user. Unlike losses on pairs, its cost is linear in the number of ratings.
 
     ranker_factor[u, k] ~ Normal(0, 1 / sqrt(ridge))
     item_factor[i, k]   ~ Normal(0, 1 / sqrt(ridge))
@@ -23,8 +23,9 @@ symbol                  variable                   dims
 :math:`\lambda`         ``ridge``
 ======================  =========================  ===============
 
-The loss is no likelihood: draws from this "posterior" say how flat the objective is, not how sure
-one may be, and there is no LOO. A user who rates everything the same has shares too, and counts.
+The loss is not a likelihood: draws from this "posterior" show how flat the objective is, not how
+uncertain the utilities are, and LOO is not defined. Users who give all items the same rating also
+have shares, and contribute to the loss.
 
 References
 ----------

@@ -22,10 +22,10 @@ Each stage is a multinomial logit whose features are these distances, so that th
 concave in :math:`\theta`. A weight below zero turns an engine round. The consensus is made place by
 place as well: the most probable document comes next.
 
-Differs from the paper in what it does not say of these data. Grades leave the order of equally
-relevant documents open: it is drawn once, and the stages at which the documents left are all of one
-grade say nothing and are left out. An unlisted document is at the mean place of an engine's ranking
-("missing") or tied with the others at its end ("last").
+The paper does not define two things that these data need. Grades do not order equally relevant
+documents, so their order is drawn once, and stages whose remaining documents all have one grade are
+left out. An unlisted document gets the mean place of an engine's ranking ("missing"), or is tied
+with the other unlisted ones at its end ("last").
 
 References
 ----------

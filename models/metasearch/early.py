@@ -1,9 +1,9 @@
 r"""Scores of gradient ascent that stops early.
 
-A hundred steps from zero along the gradient of the log-likelihood, without a prior, are nowhere
-near its maximum (which, with a few lists a query, is often at infinity): they are a regularisation
-whose strength is rate times steps. After few steps documents stand by their net preferences. These
-are rows of comparisons, labelled as what they are, and not fits.
+A hundred gradient steps from zero, without a prior, stop far from the maximum of the likelihood. If
+a query has few lists, that maximum is often at infinity. Early stopping is a regularisation: the
+learning rate times the number of steps sets its strength. After few steps the documents are in the
+order of their net preferences. Tables label these scores as stopped early.
 
 Rank differences are in units of the largest rank that is listed in the query ("share"), of one
 place ("place"), or 1 however far apart ("binary"), or of the logarithms of ranks ("log").

@@ -1,9 +1,9 @@
 r"""Compare meta-search by MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD.
 
-What an unlisted document means is in the name of a method: nothing ("missing"), below all that the
-engine lists ("last"), or further below, in roots of ranks ("below"); or what the validation part of
-each turn prefers ("chosen"). ``RESULTS.md`` has the figures, by the metrics of LETOR's evaluation
-script, in which the paper's are, and by those of the papers' text.
+The name of a method says how it treats a document that an engine does not list: no information
+("missing"), below all listed documents ("last"), further below on a scale of square roots of ranks
+("below"), or whichever the validation part of each turn prefers ("chosen"). ``RESULTS.md`` reports
+the metrics of LETOR's evaluation script, which the paper uses, and those that the papers define.
 
 References
 ----------

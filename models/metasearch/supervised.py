@@ -1,8 +1,8 @@
 r"""Meta-search with grades: documents as an ordered partition, engines as features.
 
-Story: where a document stands in an engine's list, and that it stands there at all, says something
-of its relevance, more with some engines than with others, and with some the other way round. The
-utility of a document is linear in what the engines say; grades are blocks of a query's documents.
+Story: the place of a document in an engine's list is evidence about its relevance, and so is its
+absence from the list. Some engines are more informative than others, and some are misleading. The
+utility of a document is linear in the engines' features; each grade is a block of documents.
 
     rank[i, e]       = -log2(rank of i in the list of e), less its mean; 0 if unlisted
     unlisted[i, e]   = 1 if e does not list i, 0 if it does

@@ -1,9 +1,9 @@
 r"""Consensus by the multinomial preference model (Volkovs & Zemel, WWW 2012).
 
-Story: items have consensus scores. A ranker has so much evidence to give (stars apart, ranks
-apart) and spreads it over ordered pairs: the further apart two items, the more, and the more of it
-in the direction of the consensus. Rankers follow the consensus more or less closely, and about
-some items they differ more than about others.
+Story: items have consensus scores. A ranker gives a fixed amount of evidence (differences in stars
+or in ranks) and divides it among ordered pairs. Pairs whose scores differ more get more evidence,
+and more of it in the direction of the consensus. Rankers follow the consensus more or less closely,
+and they disagree more about some items than about others.
 
     z[i]            ~ Normal(0, 1), summing to zero
     score[i]        = scale * z[i]

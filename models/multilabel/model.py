@@ -1,8 +1,8 @@
 r"""Extreme multilabel classification: find the few labels of a text among a thousand.
 
-Story: a bookmarked page has a dozen of a thousand tags. That they are its own is to say that they
-come before all others; in which order, nobody knows. So a page is a ranking of the tags by two
-blocks, and its features say how much each tag is worth.
+Story: a bookmarked page has a dozen of a thousand tags. Its tags rank before all other tags, in an
+unknown order. A page is therefore a ranking of the tags in two blocks, and the utility of each tag
+is a function of the page's features.
 
     hidden[s, h]  = relu(sum_f x[s, f] hidden_0_W[f, h] + hidden_0_b[h])
     utility[s, l] = sum_h hidden[s, h] label_W[h, l] + label_b[l]

@@ -1,9 +1,9 @@
 r"""Matches day after day: yesterday's posterior is today's prior.
 
-Story: matches come in day by day, and nobody wants to fit all of the past again every night. What
-is known of the items, of the advantage of the first and of ties, is kept as a normal: its mean m
-and its covariance, the square of a factor L. A day is a model of its own, whose prior is that
-normal; utilities may change over night.
+Story: matches arrive day by day, and fitting the whole past again every night is too expensive. A
+normal distribution summarises the utilities, the order effect and the ties: its mean m and its
+covariance, the square of a factor L. Every day is a separate model with this normal as its prior.
+Utilities may change overnight.
 
     z[k]          ~ Normal(0, 1)
     state         = m + L z, of all utilities, the order effect and log nu

@@ -1,6 +1,6 @@
 """Pictures of the study: errors of objectives, and posteriors.
 
-Objectives are told apart by colour, which every eye can (Okabe and Ito), and by marker.
+Objectives differ in marker and in colour. The palette is safe for colour blindness (Okabe and Ito).
 """
 
 import matplotlib.pyplot as plt

@@ -1,11 +1,12 @@
 """Repeat the paper's Figure 2: the probability of the order of unseen movies.
 
-Models of the stars of n movies per user give a probability to the order of n others. The paper
-compares PMOP with Plackett-Luce after breaking ties by sort. The outcomes differ: one of n! full
-orders, or a weak order of a few large blocks, which is probable under PMOP even with equal
-utilities, for it then chooses among all subsets alike. So two models stand beside them on equal
-terms, both given the sizes of the blocks, among them the exact Plackett-Luce likelihood, which the
-paper did not have; one with ties broken at random; and each with its own zero: equal utilities.
+Models learn from the stars of n movies per user and give a probability to the order of n others.
+The paper compares PMOP with Plackett-Luce after sorting breaks the ties. These outcomes differ: one
+of n! full orders, or a weak order of a few large blocks. The weak order is probable under PMOP even
+with equal utilities, because PMOP then chooses uniformly among all subsets. We add two models that
+are comparable, because both are given the sizes of the blocks. One is the exact Plackett-Luce
+likelihood, which the paper did not have. We also add Plackett-Luce with ties broken at random, and,
+for every model, the baseline with equal utilities.
 
 `models.pmop_collaborative.study` draws it; ``RESULTS.md`` has the table, and what it says.
 """

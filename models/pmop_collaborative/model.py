@@ -1,8 +1,8 @@
 r"""Collaborative filtering with ordered partitions (Tran et al., section on factor models).
 
-Story: a ranker rates a few of many items with stars. What they like is what the items have times
-what they care for, beside what everybody likes. Stars sort the items into blocks; beside the
-order, the stars themselves are data, by a penalty.
+Story: a ranker rates a few of many items with stars. The utility of an item is its general appeal
+plus the product of its factors and the ranker's factors. Stars sort the items into blocks. A
+penalty also uses the stars themselves as data, in addition to the order.
 
     ranker_factor[u, k] ~ Normal(0, ranker_scale)
     item_factor[i, k]   ~ Normal(0, item_scale)
@@ -27,10 +27,10 @@ level of :math:`r`      ``ranker_level``           ranker
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the paper in item biases and ranker levels, in the constants of the likelihood, in
-the sign of the squared errors, printed as a reward, and in what it stands beside: the exact
-Plackett-Luce likelihood of weak orders. Order and stars are the same data twice: eq. 25 is an
-objective and not a likelihood, except for beta of one, and has no LOO.
+Differs from the paper in item biases and ranker levels, in the constants of the likelihood, in the
+sign of the squared errors (the paper prints them as a reward), and in the comparison with the exact
+Plackett-Luce likelihood of weak orders. Order and stars use the same data twice, so eq. 25 is an
+objective and not a likelihood, unless beta is one, and LOO is not defined.
 
 References
 ----------

@@ -16,12 +16,12 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the paper in having a Normal prior whose scale the validation part chooses, in the
-constants of the likelihood, and in what it is compared with: the exact Plackett-Luce likelihood
-of weak orders stands beside ListMLE, which breaks ties, at random and in the order of the file. The
-paper fits the geometric and the harmonic mean by contrastive divergence, for want of a normaliser;
-`contrastive_path` does the same, to show what that loses. Its rank regression is the squared loss
-of leads in pairs; regression on the grades themselves stands beside it.
+Differs from the paper in a Normal prior whose scale is chosen on the validation part, in the
+constants of the likelihood, and in the comparisons. They include the exact Plackett-Luce likelihood
+of weak orders, and ListMLE, which breaks ties at random or in the order of the file. The paper fits
+the geometric and the harmonic mean by contrastive divergence, because it has no normaliser;
+`contrastive_path` does the same, to show the loss in accuracy. The paper's rank regression is the
+squared loss of differences in pairs; we also include regression on the grades.
 
 References
 ----------

@@ -1,4 +1,4 @@
-r"""Losses of whole rankings: what others minimise in place of a log-probability, as graphs.
+r"""Losses of whole rankings as graphs: objectives used instead of a log-probability.
 
 All are ``loss(utility, ranks, *, ...)``, (..., n_slots) both, and give one number per ranking, at
 least zero unless said otherwise. `ranks` are 1 = best, equal = tied, 0 = empty slot, in any order

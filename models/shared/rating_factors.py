@@ -1,7 +1,7 @@
-r"""Factor models of ratings, beside which models of their order stand.
+r"""Factor models of ratings, for comparison with models of their order.
 
-Story: a user's stars for a movie are their level, what everybody thinks of the movie, and their
-taste times what the movie has. The numbers on the stars are taken at their word.
+Story: a user's rating of a movie is the user's level, plus the general appeal of the movie, plus
+the product of the user's factors and the movie's factors. Stars are treated as numbers.
 
     ranker_level[u]     ~ Normal(mean rating, level_scale)
     item_bias[i]        ~ Normal(0, item_bias_scale)
@@ -11,8 +11,8 @@ taste times what the movie has. The numbers on the stars are taken at their word
                                  + sum_k ranker_factor[u, k] item_factor[i, k], 1)
 
 Both methods return the posterior mode as a point with these names, as `fit_map` of
-`models.pmop_collaborative.model` does, whose `predict` takes it. That the noise is one star is no
-restriction: scales count in units of it.
+`models.pmop_collaborative.model` does, and its `predict` accepts it. Fixing the noise at one star
+is not a restriction: it is the unit of all scales.
 
 References
 ----------

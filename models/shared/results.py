@@ -1,4 +1,4 @@
-"""What a study leaves: tables between markers, with the published value beside each number.
+"""Write the tables of a study between markers, with the published value beside each number.
 
 A study names its tables, each a function that computes it, and `run` makes of them a command:
 ``python -m models.PAPER.study [FOLDER]`` writes every table into ``models/PAPER/RESULTS.md``, and
