@@ -114,7 +114,7 @@ def build(
 
 
 def _data(interactions: br.Interactions, user_scale: float) -> dict[str, NDArray[Any]]:
-    """Give what `recommend` has to know beside the posterior."""
+    """Return the constant data that `recommend` needs."""
     scale = np.array(user_scale, dtype=float)
     return {
         "known_start": interactions.start, "known_item": interactions.item, "user_scale": scale

@@ -82,7 +82,7 @@ class FactorFit(NamedTuple):
 
 
 class Penalties(NamedTuple):
-    """Half of each times the square is taken off in every triple in which the parameter occurs.
+    """Penalties: each triple subtracts half of the penalty times the square of its parameters.
 
     Numbers >= 0, or arrays with one of them for each user or item.
     """
@@ -258,7 +258,7 @@ class NeighbourFit(NamedTuple):
 
 
 class NeighbourPenalties(NamedTuple):
-    """Half of each times the square is taken off in every triple in which the parameter occurs.
+    """Penalties: each triple subtracts half of the penalty times the square of its parameters.
 
     Numbers >= 0, or arrays with one of them for each item.
     """

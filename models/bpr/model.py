@@ -22,7 +22,7 @@ Differs from the paper in the weight of the pairs. MovieLens 100K has 130 millio
 independent observations they would leave almost no uncertainty. Here all pairs together count as
 one comparison per interaction (``evidence``), which corresponds to the usual penalties. The paper
 penalises each parameter of a triple, so frequent parameters have narrower priors. `fit_map` climbs
-the posterior of the model above, in which all parameters of a kind have the same scale.
+the posterior of the model above: one scale for all users, one for all items, one for all biases.
 
 This is a composite likelihood: check the coverage of its posterior before you rely on it, and do
 not compute LOO. `models.bpr.choice` has the same utilities and a proper likelihood.
@@ -129,7 +129,7 @@ def build(
 def _data(
     interactions: br.Interactions, scales: dict[str, float], total: float
 ) -> dict[str, NDArray[Any]]:
-    """Give what `recommend` has to know beside the posterior."""
+    """Return the constant data that `recommend` needs."""
     return {
         "known_start": interactions.start,
         "known_item": interactions.item,
@@ -213,7 +213,7 @@ def fit_map(
 
 
 def as_tree(fit: FactorFit, interactions: br.Interactions, data: dict[str, NDArray[Any]]) -> Any:
-    """Make results of a mode, with what `recommend` has to know."""
+    """Make results of a mode, with the data that `recommend` needs."""
     values = {name: x[None, None].astype(float) for name, x in fit._asdict().items()}
     dims = {"user_factor": ["user", "factor"], "item_factor": ["item", "factor"]}
     return az.from_dict(

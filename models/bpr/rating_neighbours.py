@@ -28,7 +28,7 @@ MIN_VARIANCE = 1e-9  # of a user's ratings, relative to their square: below it t
 
 
 class Similarity(NamedTuple):
-    """How similar each user is to one of them."""
+    """Similarity of each user to one user."""
 
     similarity: NDArray[np.float64]  # (n_users,), 0 of the user
     common: NDArray[np.int64]  # (n_users,), number of items that both rated
@@ -136,7 +136,7 @@ def predict_ratings(
 
 
 class Neighbours(NamedTuple):
-    """Users who are asked, and what their word counts."""
+    """Neighbours of a user, and their weights."""
 
     users: NDArray[np.int64]
     weight: NDArray[np.float64]  # > 0

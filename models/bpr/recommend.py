@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
-    """Recommend items that a user has not yet.
+    """Recommend items that a user does not have.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
 def recommend_new(
     idata: Any, items: Iterable[Hashable], k: int = 10, *, seed: int = 1
 ) -> pd.DataFrame:
-    """Recommend to someone who was not there when the model was fitted; nothing is refitted.
+    """Recommend items to a new user, without fitting the model again.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def recommend_new(
 
 
 def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[np.float64]:
-    """Draw the factors of a user who was not there when the model was fitted.
+    """Draw the factors of a new user.
 
     Given the items' part of a draw, the user's factors are a logistic regression, of pairs or of
     choices: one is drawn from the normal approximation around its mode. Of a posterior of one draw,

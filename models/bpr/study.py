@@ -148,7 +148,7 @@ Method = Callable[[Split, int], Array]
 
 
 def popularity(split: Split, seed: int = 1) -> Array:
-    """How many users rated it."""
+    """Score each item by the number of users who rated it."""
     count = np.bincount(split.train.indices, minlength=split.train.shape[1]).astype(np.float64)
     return np.tile(count, (split.train.shape[0], 1))
 
@@ -163,7 +163,7 @@ def item_mean(split: Split, seed: int = 1) -> Array:
 
 
 def by_user(of_user: Callable[..., Array], split: Split, seed: int = 1, **options: Any) -> Array:
-    """Ask for one user after the other, of those who are tested."""
+    """Score the items for each user who is tested."""
     table = np.full(split.train.shape, np.nan)
     for user in np.flatnonzero(np.diff(split.test.indptr)).tolist():
         table[user] = of_user(split.train, user, **options)

@@ -30,7 +30,7 @@ def sampled(model: pm.Model, **options: Any) -> xr.DataTree:
 
 
 def of_baseball(how: Run) -> Table:
-    """Say what it is worth to be at home, beside Agresti's maximum likelihood."""
+    """Estimate the home advantage, and compare it with Agresti's maximum likelihood."""
     pairs, options = br.load_baseball(), REDUCED if how.quick else {}
     models = {"home advantage": build(pairs, order_effect=True), "none": build(pairs)}
     fitted = {name: sampled(model, **options) for name, model in models.items()}

@@ -64,7 +64,7 @@ def sushi_matches(rankings: br.Rankings, *, seed: int = 1) -> br.Pairs:
 
 
 def without(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
-    """Take items and their matches away."""
+    """Remove items and their matches."""
     rows = pairs.to_frame()
     rows = rows[~(rows["first"].isin(items) | rows["second"].isin(items))]
     others = pairs.items[~pairs.items.isin(items)]
@@ -74,7 +74,7 @@ def without(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
 
 
 def of_sushi(how: Run, n_new: int = 20) -> Table:
-    """Set what features say of kinds of sushi beside what matches say that were taken away."""
+    """Compare utilities from features with utilities from the matches that were held out."""
     rankings, options = br.load_sushi("b", how.folder), REDUCED if how.quick else {}
     pairs, features = sushi_matches(rankings), sushi_features(how.folder, rankings.items)
     new = rankings.items[np.random.default_rng(1).permutation(rankings.n_items)[:n_new]]

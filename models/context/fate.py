@@ -87,7 +87,7 @@ def fate_network(
 
 
 def demonstrate(network: Network, name: str, sizes: Sequence[int] = (5,)) -> None:
-    """Train on medoids of five points, and print how well the order of others is found."""
+    """Train on medoids of five points, and print the accuracy on other sets."""
     fitted = fit(
         simulate_medoid(2_000, seed=1),
         network,

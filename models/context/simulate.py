@@ -188,7 +188,7 @@ def hypervolume_contributions(points: ArrayLike) -> Floats:
 
 
 def _ranked(points: Floats, *, cost: Floats, names: list[str]) -> Rankings:
-    """Rank the points of each set by cost, low is good."""
+    """Rank the points of each set by cost, lowest first."""
     n_rankings, n_items = cost.shape
     item = np.argsort(cost, axis=-1)
     return Rankings(

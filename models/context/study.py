@@ -58,7 +58,7 @@ MANY = 100_000  # sets to learn from, as in the paper
 
 
 class Problem(NamedTuple):
-    """What is simulated, and what may be done to it without changing the order."""
+    """A simulated problem, and the augmentation that keeps its order."""
 
     simulate: Simulate
     augment: Callable[..., dict[str, Any]]
@@ -73,7 +73,7 @@ PROBLEMS = {
 def linear_network() -> Network:
     """Make a linear utility, of features relative to those of the set.
 
-    To losses of differences that makes no difference; expected ranks have to add up to nothing.
+    Losses of differences do not change. `expected_rank_loss` needs utilities that sum to zero.
     """
     network = dense_network(2)
 
@@ -97,7 +97,7 @@ def bounded_network(*, worth: bool) -> Network:
 
 # What is trained, and with which settings if not those of all
 BOUNDED = {"learning_rate": 5e-3, "prior_scale": 100.0}
-BLIND = {"augment": None, "epochs": 20}  # what sees no company learns nothing from symmetries
+BLIND = {"augment": None, "epochs": 20}  # symmetries do not help if the context is not used
 LINEAR = {"augment": None, "epochs": 10, "learning_rate": 0.1}
 DEEP = {"epochs": 200, "learning_rate": 5e-3, "prior_scale": 100.0}
 ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
@@ -324,7 +324,7 @@ def of_linear(how: Run) -> Table:
 
 
 def of_tried(how: Run) -> Table:
-    """Judge settings that were not taken, one seed; and what needs no learning."""
+    """Evaluate settings that were not chosen, with one seed, and baselines without learning."""
     options: dict[str, Any] = REDUCED if how.quick else {}
     rows: dict[str, dict[str, float]] = {}
     for name in how.chosen(["FATE, prior scale 1"] if how.quick else TRIED):

@@ -58,7 +58,7 @@ TRAINING: dict[str, Any] = {"epochs": 40, "patience": 8, "batch_size": 128, "pro
 
 
 class Row(NamedTuple):
-    """What is fitted: a network of features, and whether each item has a worth."""
+    """Parts of the utility: a network of features, and a worth for each item."""
 
     network: Any  # from the number of features; or the number of components
     own_worth: bool = False

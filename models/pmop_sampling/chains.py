@@ -220,7 +220,7 @@ KERNELS: dict[str, Kernel] = {"gibbs": gibbs_sweep, "metropolis": metropolis_ste
 
 
 def kernel_named(name: str) -> Kernel:
-    """Look a kernel up.
+    """Look up a kernel by its name.
 
     Parameters
     ----------

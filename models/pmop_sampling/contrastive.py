@@ -38,14 +38,14 @@ Ints = npt.NDArray[np.int64]
 
 
 class CDFit(NamedTuple):
-    """What `fit_cd` found."""
+    """Result of `fit_cd`."""
 
     coefficient: Floats  # (n_coefficients,) mean over the second half of the epochs
     path: Floats  # (epochs, n_coefficients) at the end of each epoch
 
 
 def choices(ranks: npt.NDArray[np.integer]) -> tuple[Ints, Bools, Bools]:
-    """Spell weak orders out as choices of a block from what remains.
+    """Write weak orders as choices of a block from the remaining items.
 
     The last block is a choice too (part of it could have been chosen), unless one item is left.
 

@@ -65,11 +65,11 @@ class Run(NamedTuple):
     keep: Path | None = None  # where what is computed is kept from one run to the next
 
     def chosen(self, names: Iterable[str]) -> list[str]:
-        """Those of some rows that are asked for."""
+        """Return the requested ones of some rows."""
         return [name for name in names if not self.rows or name in self.rows]
 
     def once(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Compute something, unless an earlier run of the same data kept it."""
+        """Compute a result, unless an earlier run with the same data saved it."""
         if self.keep is None:
             return compute()
         key = f"{self.folder.resolve()} {self.quick} {self.seed} {name}"
@@ -152,7 +152,7 @@ def _number(value: Any, digits: int) -> str:
 
 
 def between(text: str, name: str) -> str | None:
-    """Read what stands between the markers of a name; None without any.
+    """Return the text between the markers of a name, or None without markers.
 
     >>> between("a <!-- table x -->b<!-- end of x --> c", "x")
     'b'

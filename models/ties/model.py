@@ -107,7 +107,7 @@ def build(
 def fitted(
     pairs: br.Pairs, *, prior_scale: float | None = None, **sampling: Any
 ) -> dict[str, xr.DataTree]:
-    """Sample both, with the log-likelihoods for LOO and draws of the same matches anew."""
+    """Sample both, with log-likelihoods for LOO and posterior predictive draws."""
     options = {"chains": 2, "random_seed": 1, "progressbar": False} | sampling
     found = {}
     for name in MODELS:
@@ -150,7 +150,7 @@ def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
 
 
 def _of_ties(counts: xr.DataArray) -> dict[str, xr.DataArray]:
-    """How many ties, and how different their shares are: numbers that a model should meet."""
+    """Count the ties, and compute the variation of their shares."""
     ties = counts.sel(result="tie")
     return {"ties": ties.sum("pair"), "spread": (ties / counts.sum("result")).std("pair")}
 
@@ -174,7 +174,7 @@ def summary(found: dict[str, xr.DataTree]) -> pd.DataFrame:
 
 
 def maximum_likelihood(pairs: br.Pairs) -> pd.Series:
-    """Find the mode of Davidson's model where the prior of the utilities says next to nothing."""
+    """Find the mode of Davidson's model under a nearly flat prior of the utilities."""
     with build(pairs, "Davidson", prior_scale=30.0):
         found = pm.find_MAP(
             progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
@@ -202,7 +202,7 @@ def estimates(how: Run) -> Table:
 
 
 def checks(how: Run) -> Table:
-    """Compare the ties that there are with draws of either model."""
+    """Compare the observed ties with draws of either model."""
     rows = {
         f"{name}: {row}": values
         for name, tree in puddings(how).items()
