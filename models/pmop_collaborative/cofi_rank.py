@@ -17,6 +17,11 @@ for that makes the sum at least zero. The largest :math:`\pi` is an assignment o
 >>> float(loss), slope.tolist()
 (0.0, [0.0, 0.0])
 
+The paper has two other losses: half the squared distance of the utilities from the stars less
+their mean, :math:`\frac12 \sum_i (f_i - y_i + \bar y)^2` (`regression_loss`), and a margin for each
+pair of movies with different stars, the mean of :math:`\max(0, 1 - f_i + f_j)` over pairs with
+:math:`y_i > y_j` (`ordinal_loss`).
+
 Differs from the paper and its program in: which of several right orders is meant where stars are
 equal (that which the utilities have; there, the order of the file), biases of the movies, and how
 the minimum is looked for (all factors together by Adam, not in turn by bundles).
@@ -27,6 +32,8 @@ Weimer, Karatzoglou, Le & Smola, CoFiRank: maximum margin matrix factorization f
 ranking, NIPS 2007.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from pymc.blocking import DictToArrayBijection
@@ -36,7 +43,7 @@ import bayesrank as br
 from bayesrank.inference import Point, adam
 from models.shared.rating_factors import ratings_of
 
-__all__ = ["cofi_rank_loss", "fit_cofi_rank"]
+__all__ = ["cofi_rank_loss", "fit_cofi_rank", "ordinal_loss", "regression_loss"]
 
 Floats = NDArray[np.float64]
 FALL = -0.25  # exponent of the weights of places, as in the paper
@@ -70,9 +77,24 @@ def cofi_rank_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:
     return float(1 + profit[where, chosen].sum() - c @ f), slope
 
 
+def regression_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:
+    """Return half the squared distance from the stars less their mean, and its slope."""
+    error = utility - (stars - stars.mean())
+    return float(error @ error) / 2, error
+
+
+def ordinal_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:
+    """Return the mean hinge of all pairs with different stars, and a subgradient."""
+    better = stars[:, None] > stars
+    short = better * np.maximum(0, 1 - utility[:, None] + utility)
+    within, n = short > 0, max(int(better.sum()), 1)
+    return float(short.sum()) / n, (within.sum(axis=0) - within.sum(axis=1)) / n
+
+
 def fit_cofi_rank(
     rankings: br.Rankings,
     *,
+    loss: Callable[[Floats, Floats], tuple[float, Floats]] = cofi_rank_loss,
     n_factors: int = 5,
     ranker_scale: float = 0.3,
     item_scale: float = 1.0,
@@ -87,6 +109,8 @@ def fit_cofi_rank(
     ----------
     rankings : Rankings
         One of each user, with the feature rating.
+    loss : callable
+        From the utilities and stars of a user to the loss and its slope.
     n_factors : int
         Number of factors.
     ranker_scale, item_scale, item_bias_scale : float
@@ -124,7 +148,7 @@ def fit_cofi_rank(
         out = {name: -value / scales[name] ** 2 for name, value in at.items()}
         for u, items, given in users:
             W, H = at["ranker_factor"][u], at["item_factor"][items]
-            _, by_utility = cofi_rank_loss(H @ W + at["item_bias"][items], given)
+            _, by_utility = loss(H @ W + at["item_bias"][items], given)
             out["ranker_factor"][u] -= by_utility @ H
             out["item_factor"][items] -= np.outer(by_utility, W)
             out["item_bias"][items] -= by_utility

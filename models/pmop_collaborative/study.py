@@ -15,6 +15,8 @@ default ``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULT
 """
 
 import math
+import resource
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import product
@@ -28,7 +30,7 @@ import pymc as pm
 import bayesrank as br
 from bayesrank.inference import Point
 from bayesrank.results import query_metrics
-from models.pmop_collaborative.cofi_rank import fit_cofi_rank
+from models.pmop_collaborative.cofi_rank import fit_cofi_rank, ordinal_loss, regression_loss
 from models.pmop_collaborative.figure import SCORES, figure_table, plot_figure
 from models.pmop_collaborative.model import Scales, build, fit_adam, fit_map, predict
 from models.pmop_collaborative.protocol import grid, modes, movielens, split, to_rankings
@@ -75,6 +77,11 @@ METHODS: dict[str, tuple[Fit, list[Scales]]] = {
         grid(item_bias_scale=(0.1, 0.2), ranker_scale=(0.01, 0.02)),
     ),
     "CoFiRank's loss": (each(fit_cofi_rank), MARGINS),
+    "CoFiRank, regression": (
+        each(partial(fit_cofi_rank, loss=regression_loss)),
+        grid(item_bias_scale=(0.3,), ranker_scale=(0.07, 0.1, 0.14)),
+    ),
+    "CoFiRank, ordinal": (each(partial(fit_cofi_rank, loss=ordinal_loss)), MARGINS),
     "PMOP, no item bias": (
         partial(modes, item_bias_scale=None), grid(ranker_scale=(0.35, 0.7, 1.4))
     ),
@@ -283,6 +290,46 @@ def orders(how: Run) -> Table:
     return Table(rows, corner="likelihood", figures=figures)
 
 
+def simulated(n_users: int, n_movies: int, n_each: int, *, seed: int = 1) -> br.Rankings:
+    """Stars 1 to 5 of as many movies by each user, from five factors with noise."""
+    rng = np.random.default_rng(seed)
+    # distinct movies: steps of a length that has no divisor in common with their number
+    steps = np.flatnonzero(np.gcd(np.arange(n_movies), n_movies) == 1)
+    first, step = rng.integers(n_movies, size=n_users), rng.choice(steps, size=n_users)
+    item = (first[:, None] + step[:, None] * np.arange(n_each)) % n_movies
+    W, H = rng.normal(size=(n_users, 5)), rng.normal(size=(n_movies, 5))
+    liking = np.stack([H[row] @ w for row, w in zip(item, W, strict=True)])
+    stars = np.clip(np.round(3 + 0.5 * liking + 0.5 * rng.normal(size=item.shape)), 1, TOP)
+    given = np.stack([(stars == s).any(axis=1) for s in range(TOP, 0, -1)], axis=1)
+    place = np.cumsum(given, axis=1)  # of the stars of each user among those given
+    ranks = np.take_along_axis(place, (TOP - stars).astype(int), axis=1)
+    return br.Rankings(
+        item, ranks, items=range(n_movies), features=stars[..., None], feature_names=["rating"]
+    )
+
+
+def of_size(how: Run) -> Table:
+    """Time an epoch of Adam on simulated tables, up to the paper's: 100 factors, beta 0.01."""
+    n_movies, n_each = (200, 20) if how.quick else (5_247, 462)
+    sizes = (64, 128) if how.quick else (2_165, 6_846, 21_649)
+    rows: dict[str, dict[str, float]] = {}
+    for n_users in sizes:
+        rankings = simulated(n_users, n_movies, n_each)
+        model = build(rankings, beta=0.01, n_factors=100)
+        begin = time.process_time()
+        fit_adam(model, rankings, n_epochs=1)
+        rows[f"{n_users:,} users"] = {
+            "ratings": n_users * n_each,
+            "CPU s": time.process_time() - begin,
+            "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+    table = pd.DataFrame(rows).T
+    steps = table[["ratings", "CPU s"]].map(math.log).diff()
+    table["exponent"] = steps["CPU s"] / steps["ratings"]
+    digits = {"ratings": 0, "CPU s": 1, "peak MB": 0}
+    return Table(table, digits=digits, corner="simulated")
+
+
 # Table 3 of the paper, of MovieLens 10M, with 100 factors
 PUBLISHED = {
     "fifty": pd.DataFrame(
@@ -307,8 +354,8 @@ TABLES: dict[str, Callable[[Run], Table]] = {
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the tables and write them into ``RESULTS.md``."""
     return run(
-        "pmop_collaborative", TABLES, published=PUBLISHED, data="ml-100k", files="u.data",
-        arguments=arguments,
+        "pmop_collaborative", TABLES, on_demand={"size": of_size}, published=PUBLISHED,
+        data="ml-100k", files="u.data", arguments=arguments,
     )  # fmt: skip
 
 

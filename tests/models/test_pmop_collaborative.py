@@ -16,7 +16,7 @@ import bayesrank as br
 import models.pmop_collaborative.figure as figure
 import models.pmop_collaborative.study as study
 from models.pmop_collaborative import protocol
-from models.pmop_collaborative.cofi_rank import cofi_rank_loss
+from models.pmop_collaborative.cofi_rank import cofi_rank_loss, ordinal_loss, regression_loss
 from models.pmop_collaborative.model import build, fit_map, observe, predict
 from models.pmop_collaborative.protocol import split, to_rankings
 from models.shared.rating_factors import als, item_mean
@@ -155,6 +155,18 @@ def test_cofi_ranks_loss_is_the_largest_of_all_orders_and_has_its_slope(stars, r
         assert scale == 0 or np.allclose(slope, numeric, atol=1e-5)  # no slope where all are equal
 
 
+def test_cofi_ranks_other_losses_by_hand_and_their_slopes(rng):
+    stars = np.array([5.0, 3, 3, 1])
+    assert regression_loss(np.array([2.0, 0, 0, 0]), stars) == (2.0, pytest.approx([0, 0, 0, 2]))
+    # of five pairs, the first movie leads two by 1.5 and these lead the last by 0.5 only
+    assert ordinal_loss(np.array([2.0, 0.5, 0.5, 0]), stars)[0] == pytest.approx(2 * 0.5 / 5)
+    assert ordinal_loss(np.ones(2), np.ones(2)) == (0.0, pytest.approx([0, 0]))
+    for loss in (regression_loss, ordinal_loss):
+        utility = rng.normal(size=4)
+        numeric = approx_fprime(utility, lambda x, loss=loss: loss(x, stars)[0], 1e-7)
+        np.testing.assert_allclose(loss(utility, stars)[1], numeric, atol=1e-5)
+
+
 def test_equal_utilities_have_the_log_likelihood_of_counting():
     # 7 and then 3 subsets; 3 subsets. Given sizes: one of three; one of two.
     for outcome, expected in (("pmop", [1 / 21, 1 / 3]), ("plackett_luce", [1 / 3, 1 / 2])):
@@ -183,7 +195,9 @@ def test_metrics_are_those_of_the_stars():
 @pytest.mark.slow
 def test_the_study_in_its_reduced_size(data_dir):
     folder = str(data_dir / "ml-100k")
-    tables = study.main([folder, "--quick", "--table", "ten", "--table", "fifty"])
+    wanted = ("--table", "ten", "--table", "fifty", "--table", "size")
+    tables = study.main([folder, "--quick", *wanted])
+    assert (tables["size"].rows["peak MB"] > 0).all()
     rows = tables["ten"].rows
     assert list(rows.index) == list(study.QUICK)
     # one split and one scale of each kind; with 50 ratings there are many modes
