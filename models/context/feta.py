@@ -4,12 +4,12 @@ Story: a phone sells well until a better version of it appears. FETA (first eval
 compares an item with every other item of the set and averages the results. It can also add a
 utility that depends on the item only. Its cost grows with the square of the size of the set.
 
-    own(x)       = layers of dense units of the features of an item        item_0, ..., item_out
-    beside(x, y) = layers of dense units of (x, y), bounded by 0 and 1 or not
+    item(x)    = layers of dense units of the features of an item          item_0, ..., item_out
+    pair(x, z) = layers of dense units of (x, z), bounded by 0 and 1 or not
                                                                            pair_0, ..., pair_out
-    utility      = own(x) + mean of beside(x, y) over the other items y of the set
-    weights      ~ Normal(0, prior_scale x scale)
-    y            ~ Plackett-Luce(utility)
+    utility    = item(x) + mean of pair(x, z) over the other items z of the set
+    weights    ~ Normal(0, prior_scale x scale)
+    y          ~ Plackett-Luce(utility)
 
 ==================  ==================  ===============================================
 Symbol              Variable            Shape

@@ -1,8 +1,8 @@
 r"""Can the verdict be trusted? False alarms and power of the checks, and coverage with opinions.
 
-Story: tables are drawn from a model, or from a world that the model does not describe. The model is
-fitted, rankings or matches are predicted, and `bayesrank.worst_checks` gives the verdict, as the
-commands do.
+Story: tables are simulated from a model, or from a process that the model does not describe. The
+model is fitted and predicts rankings or matches, and `bayesrank.worst_checks` gives the verdict, as
+in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
 * ``power``: ten kinds of misfit, and how often each is found.

@@ -4,12 +4,12 @@
 default ``BAYESRANK_DATA``, writes its tables into ``RESULTS.md``. ``--row Bibtex`` computes the
 figures of one data set alone.
 
-Every tenth training sample is held out. They say when a fit stops, by its own objective, and,
-for each objective and data set, which learning rate and width of the priors are taken, by the
-precision of the first five labels. That the same samples do both makes their precision a little too
-good, for all settings alike; none of the figures comes from them. The test part is read for the
-figures alone, which come from other seeds than the choice. The choice takes half an hour: its table
-is computed only if it is named (``--table choices``), and `CHOSEN` has what it found.
+Every tenth training sample is held out. These samples decide when a fit stops, by its objective.
+They also choose the learning rate and the width of the priors for each objective and data set, by
+the precision of the first five labels. Using them twice makes their precision slightly optimistic,
+equally for all settings, but no reported figure uses them. Reported figures come from the test
+part, with other seeds. The choice takes half an hour, so its table is computed only on request
+(``--table choices``), and `CHOSEN` stores the result.
 """
 
 import time

@@ -6,9 +6,9 @@ and, unless a row says otherwise, a bias for each movie; they differ in what the
 stars: numbers (ALS), pairs (BPR), or a weak order. Each is fitted to its posterior mode.
 
 n training ratings of each user, the rest to test, for users with at least n + 10, of the movies of
-`models.pmop_collaborative.protocol`. The paper's Table 3 is of MovieLens 10M: beside ours only the
-order of its rows compares. Its Figure 2, how probable models find
-the order of movies not seen, is in `models.pmop_collaborative.figure`.
+`models.pmop_collaborative.protocol`. The paper's Table 3 uses MovieLens 10M, so only the order of
+rows is comparable. Its Figure 2 shows the probability of the order of unseen movies; see
+`models.pmop_collaborative.figure`.
 
 Run ``python -m models.pmop_collaborative.study [FOLDER]`` with the folder of MovieLens 100K, by
 default ``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and draws.
