@@ -53,13 +53,13 @@ def test_the_size_counts_the_opinions_of_rankers():
 
 @pytest.mark.slow
 def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
-    """Within a factor of two: 600 deviations in blocks, of which each draw keeps two numbers."""
-    first, second, won, prompt = votes(150, 4, 800)
+    """Or at most twice as much: 400 deviations in blocks, of which each draw keeps two numbers."""
+    first, second, won, prompt = votes(100, 4, 500)
     job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=50)
     find, used = nested.hyper_nodes, []
 
     def traced(joint, names):
-        joint.gaussian(joint.start[joint.hyper])  # compiles, which would take minutes if traced
+        find(joint, names)  # compiles and imports, which would take minutes and memory if traced
         tracemalloc.start()
         found = find(joint, names)
         used.append(tracemalloc.get_traced_memory()[1])
@@ -71,15 +71,16 @@ def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
         posterior = inference.fit_inla(draws=50, random_seed=1, model=model)["posterior"]
     arrays = estimate.arrays_of(job.size(), job.fit, quick=True)
     expected = 8 * np.prod(arrays["approximation"])
-    assert used[0] / 2 < expected < 2 * used[0]
+    assert used[0] < expected < 2 * used[0]
     kept = sum(x.nbytes for x in posterior.data_vars.values())
     assert kept < 8 * np.prod(arrays["draws"]) < 3 * kept
 
 
-def test_eight_hundred_prompts_need_less_than_two_gigabytes():
+def test_eight_hundred_prompts_need_three_gigabytes_where_draws_are_most_of_them():
     size = estimate.Size(3 * 11_266, 12_900, 25_800, 12_880, 16)
-    needed = estimate.bytes_of(estimate.arrays_of(size, Fit(), quick=True))
-    assert 1e9 < needed < 3e9
+    arrays = estimate.arrays_of(size, Fit(), quick=True)
+    assert 2e9 < estimate.bytes_of(arrays) < 3.2e9
+    assert np.prod(arrays["draws"]) > 5 * np.prod(arrays["approximation"])
     without = estimate.bytes_of(estimate.arrays_of(size._replace(blocks=0), Fit(), quick=True))
     assert without > 20e9
 

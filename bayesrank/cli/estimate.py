@@ -25,7 +25,10 @@ SPARE = 0.9  # share of the free memory that a run may use
 FEWEST = 100  # fewest draws per chain to recommend
 PREDICTED = 1000  # draws for the log-likelihood
 MOST_PREDICTED = 30_000_000  # most numbers in predictions and the log-likelihood
-NODES = 16  # approximations that are in memory, one for each node of the hyperparameters
+NODES = 32  # approximations that are in memory, one for each node of three or more scales
+BESIDE = 16  # numbers per parameter and node: the mean, and shifts with up to 12 scales
+DENSE = 1_000_000  # second derivatives of matches that are kept in a dense matrix, or
+PER_ENTRY = 40  # for each entry, if that is more
 SMALL = 300  # parameters up to which `fit_inla` does not look for blocks
 FITS = 400  # precisions that an approximation computes
 FLOPS = 1e9  # floating-point operations per second in small matrices
@@ -67,9 +70,10 @@ def arrays_of(size: Size, fit: "Fit", *, quick: bool) -> dict[str, Sequence[floa
     if quick:
         rest = n - size.blocks
         apart = n > SMALL and 2 * size.blocks >= n
-        # directions with their products, and the precisions at the nodes
-        width = (3 + NODES) * rest + 4 * size.block + NODES * size.block if apart else 5 + NODES
-        arrays["approximation"] = (n, width) if apart else (n, n, width)
+        # second derivatives, directions with their products, and the precisions at the nodes
+        bends = min(n, max(DENSE, PER_ENTRY * size.entries) / n)
+        width = bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
+        arrays["approximation"] = (n, width) if apart else (n, n, 5 + NODES)
     return arrays
 
 
