@@ -75,6 +75,7 @@ class Family(NamedTuple):
 
 ORDERS = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", "c"], [{"c", "d"}, "b", "a"]]
 OTHERS = [["c", "a"], ["d", {"a", "b"}, "c"]]
+STAGED = [["a", "b", "c", "d"], ["b", {"a", "c"}], ["d", "a", {"b", "c"}]]
 CHOICES = [["a", {"b", "c"}, "d"], ["b", {"a", "c"}, "d"], ["d", "c"]]
 
 
@@ -223,6 +224,9 @@ def _of_interactions() -> Family:
 
 FAMILIES: dict[str, Callable[[], Family]] = {
     "PlackettLuce": partial(_of_rankings, br.PlackettLuce, [2, 1, 4, 3]),
+    "PlackettLuce by stage": partial(
+        _of_rankings, br.PlackettLuce, [2, 1, 4, 3], STAGED, STAGED[1:], stage_scale=[1.0, 0.8, 0.5]
+    ),
     "MaxDiff": partial(
         _of_rankings, br.MaxDiff, [2, 1, 2, 3], CHOICES, [["c", {"a", "b"}, "d"]], method="marley"
     ),
