@@ -26,6 +26,7 @@ FEWEST = 100  # fewest draws per chain to recommend
 PREDICTED = 1000  # draws for the log-likelihood
 MOST_PREDICTED = 30_000_000  # most numbers in predictions and the log-likelihood
 NODES = 32  # approximations that are in memory, one for each node of three or more scales
+FEW_NODES = 16  # of one or two scales, as models without blocks have
 BESIDE = 16  # numbers per parameter and node: the mean, and shifts with up to 12 scales
 DENSE = 1_000_000  # second derivatives of matches that are kept in a dense matrix, or
 PER_ENTRY = 40  # for each entry, if that is more
@@ -73,7 +74,7 @@ def arrays_of(size: Size, fit: "Fit", *, quick: bool) -> dict[str, Sequence[floa
         # second derivatives, directions with their products, and the precisions at the nodes
         bends = min(n, max(DENSE, PER_ENTRY * size.entries) / n)
         width = bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
-        arrays["approximation"] = (n, width) if apart else (n, n, 5 + NODES)
+        arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
     return arrays
 
 
