@@ -53,7 +53,7 @@ def test_the_size_counts_the_opinions_of_rankers():
 
 @pytest.mark.slow
 def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
-    """Or at most twice as much: 400 deviations in blocks, of which each draw keeps two numbers."""
+    """The estimate is between the memory used and twice as much: 400 deviations in blocks."""
     first, second, won, prompt = votes(100, 4, 500)
     job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=50)
     find, used = nested.hyper_nodes, []

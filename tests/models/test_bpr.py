@@ -114,7 +114,7 @@ def test_the_density_of_choices_is_that_of_its_definition_and_its_mode_is_found(
     assert float(density(point)[0]) == pytest.approx(expected, rel=1e-10)
     found = choice.learn_choice(have, n_factors=2, n_iterations=500, **scales)
     assert np.abs(density(found._asdict())[1]).max() < 0.01
-    # Zoe, who has nothing, is at the mode of the prior
+    # Zoe has no interactions, so her factors are at the mode of the prior
     np.testing.assert_allclose(found.user_factor[12], 0, atol=1e-3)
 
 
