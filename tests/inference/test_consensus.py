@@ -13,8 +13,8 @@ from bayesrank.inference.mixtures.sampled_consensus import _interpolated
 from bayesrank.results.evaluation.loo import loo_of
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
-    DEFINITIONS,
     every_ranking,
+    log_probabilities,
     log_sum_over_consensus,
 )
 
@@ -42,11 +42,10 @@ def posterior_of(alpha, dims=()):
 def weights(alpha, distance):
     """Posterior of each consensus, by the definition."""
     alpha = np.broadcast_to(alpha, len(RANKS))
-    d = DEFINITIONS[distance]
-    logps = [
-        -sum(w * a / 4 * d(r, rho) for r, a, w in zip(RANKS.tolist(), alpha, R.weight, strict=True))
-        for rho in every_ranking(4).tolist()
-    ]
+    logps = sum(
+        w * log_probabilities(r, every_ranking(4), a, distance)
+        for r, a, w in zip(RANKS, alpha, R.weight, strict=True)
+    )
     return np.exp(logps - logsumexp(logps))
 
 

@@ -88,20 +88,22 @@ def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
 
 @pytest.mark.slow
 def test_draws_end_where_they_are_said_to_be_enough():
-    model, asked = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False), []
+    for model in (groups_model(np.array([1.0, -2.0, 3.0, 0.5]), False), always_won(3.0)[0]):
+        asked = []
 
-    def enough(so_far):
-        asked.append(so_far)
-        return True
+        def enough(so_far, asked=asked):
+            asked.append(so_far)
+            return True
 
-    some = fit_inla(chains=2, enough=enough, random_seed=1, model=model)
-    assert [dict(draws.sizes) for draws in asked] == [{"chain": 2, "draw": 250, "group": 4}]
-    assert some["posterior"].to_dataset().equals(asked[-1])
-    assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 250}
-    most = fit_inla(chains=2, draws=300, enough=lambda _: False, random_seed=1, model=model)
-    assert most["posterior"].sizes["draw"] == 300
-    first = most["posterior"].isel(draw=slice(250)).to_dataset()
-    assert first.equals(some["posterior"].to_dataset())
+        settings = {"chains": 2, "draws": 300, "random_seed": 1, "model": model}
+        some = fit_inla(enough=enough, **settings)
+        assert [(draws.sizes["chain"], draws.sizes["draw"]) for draws in asked] == [(2, 250)]
+        assert some["posterior"].to_dataset().equals(asked[-1])
+        assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 250}
+        most = fit_inla(enough=lambda _: False, **settings)
+        assert most["posterior"].sizes["draw"] == 300
+        first = most["posterior"].isel(draw=slice(250)).to_dataset()
+        assert first.equals(some["posterior"].to_dataset())
 
 
 def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
@@ -135,13 +137,11 @@ def always_won(scale):
 def test_of_few_data_a_skew_posterior_is_found():
     """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
     model, mean, sd = always_won(3.0)
-    out = fit_inla(draws=500, enough=lambda _: False, random_seed=1, model=model)["posterior"]
+    out = fit_inla(draws=250, random_seed=1, model=model)["posterior"]
     assert out.attrs["approximation"] == "Laplace, with importance sampling"
-    assert abs(float(out["x"].mean()) - mean) < 0.08 * sd
-    assert float(out["x"].std()) == pytest.approx(sd, rel=0.07)
+    assert abs(float(out["x"].mean()) - mean) < 0.2 * sd  # 1,000 draws: 5.5 standard errors
+    assert float(out["x"].std()) == pytest.approx(sd, rel=0.15)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
-    some = fit_inla(draws=500, enough=lambda _: True, random_seed=1, model=model)["posterior"]
-    xr.testing.assert_equal(some["x"], out["x"].isel(draw=slice(250)))
 
 
 @pytest.mark.slow

@@ -53,6 +53,7 @@ def distances(distance: str, n: int) -> np.ndarray:
     return np.array([DEFINITIONS[distance](x, first) for x in every_ranking(n).tolist()])
 
 
+@cache
 def log_z(alpha: float, n: int, distance: str) -> float:
     return float(logsumexp(-alpha / n * distances(distance, n)))
 
@@ -64,11 +65,15 @@ def completions(ranks) -> np.ndarray:
     return every[((every[:, :, None] < every[:, None, :]) | ~apart).all(axis=(1, 2))]
 
 
+def log_probabilities(ranks, rhos, alpha, distance) -> np.ndarray:
+    """Of a ranking, which may be partial, given each of many consensus orders."""
+    n = len(ranks)
+    apart = [vectorised_distance(x, rhos, distance) for x in completions(ranks)]
+    return logsumexp(-alpha / n * np.array(apart), axis=0) - log_z(alpha, n, distance)
+
+
 def log_probability(ranks, rho, alpha, distance) -> float:
-    """Of a ranking, which may be partial."""
-    n = len(rho)
-    distances = [DEFINITIONS[distance](x, rho) for x in completions(ranks).tolist()]
-    return float(logsumexp(-alpha / n * np.array(distances)) - log_z(alpha, n, distance))
+    return float(log_probabilities(ranks, np.array([rho]), alpha, distance)[0])
 
 
 def by_stages(ranks, rho, alpha) -> float:
@@ -93,14 +98,11 @@ def log_sum_over_consensus(ranks, alpha, distance, weight=None) -> float:
     n_rankings, n = np.shape(ranks)
     alpha = np.broadcast_to(alpha, n_rankings)
     weight = np.ones(n_rankings) if weight is None else weight
-    logps = [
-        sum(
-            w * log_probability(r, rho, a, distance)
-            for r, a, w in zip(ranks, alpha, weight, strict=True)
-        )
-        for rho in every_ranking(n).tolist()
+    each = [
+        w * log_probabilities(r, every_ranking(n), a, distance)
+        for r, a, w in zip(ranks, alpha, weight, strict=True)
     ]
-    return float(logsumexp(logps) - np.log(len(logps)))
+    return float(logsumexp(np.sum(each, axis=0)) - np.log(len(each[0])))
 
 
 def orders_by_hand(cost: np.ndarray, pairs: bool) -> tuple[np.ndarray, np.ndarray]:
