@@ -499,4 +499,4 @@ def _table_of(drawn: xr.DataArray, prob: float) -> pd.DataFrame:
 def _at_last(csv: pd.DataFrame) -> str:
     """Name the best items at the last date with their utilities, for the alternative text."""
     last = csv[csv["date"] == csv["date"].max()].nlargest(3, "mean")
-    return ", ".join(f"{row.item} {row.mean:.2f}" for row in last.itertuples())
+    return ", ".join(f"{row.item} {row.mean:z.2f}" for row in last.itertuples())

@@ -3,6 +3,7 @@
 The files of a quick answer say that it is one.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
@@ -60,11 +61,12 @@ def formatted(table: pd.DataFrame, index: str, columns: Mapping[str, str]) -> pd
     """Write numbers as text for the page.
 
     `columns` maps headings to the format of their cells, such as ``"{mean_rank:.1f}"``. A cell is
-    empty if a number in it is missing.
+    empty if a number in it is missing. A number that rounds to zero has no minus.
     """
     rows = table.to_dict("records")
     out = pd.DataFrame(index=pd.Index(table.index, name=index))
     for heading, form in columns.items():
+        form = re.sub(r"(?<=[:+])\.\d+f", r"z\g<0>", form)
         fields = [field for _, field, _, _ in Formatter().parse(form) if field]
         missing = table[fields].isna().any(axis=1)
         out[heading] = [

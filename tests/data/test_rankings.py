@@ -591,7 +591,7 @@ def test_rankings_are_grouped_by_columns_and_read_back():
     assert rankings.groups["season"].labels.tolist() == ["dry", "wet"]
     assert rankings.groups["season"].idx.tolist() == [1, 0, 0]
     assert rankings.coords["age"].tolist() == [7, 9]
-    assert "and 2 of 'season' and 2 of 'age'" in repr(rankings)
+    assert "and 2 labels of 'season' and 2 labels of 'age'" in repr(rankings)
     back = Rankings.from_long_ranks(
         rankings.to_frame(),
         **{name: name for name in ("ranking", "ranker", "item", "rank", "weight")},
