@@ -38,8 +38,8 @@ cider,bock,first,ben,taste,3,4,1
 """
 BY_BEER = ("--ranker", "judge", "--item", "beer")
 # who is best and worst of three; j5 wants the reverse
-TASKS = "id,set,beer,best,worst,matters,kind\n" + "".join(
-    f"j{j},{t},{beer},{int(place == 0)},{int(place == 2)},{int(place < 2)},{'xy'[j % 2]}\n"
+TASKS = "id,set,beer,best,worst,all,kind\n" + "".join(
+    f"j{j},{t},{beer},{int(place == 0)},{int(place == 2)},{('some', 'all')[t]},{'xy'[j % 2]}\n"
     for j in range(6)
     for t, shown in enumerate((("ale", "bock", "cider"), ("ale", "bock", "mead")))
     for place, beer in enumerate(shown if j < 5 else shown[::-1])
@@ -70,7 +70,7 @@ RUNS = {
     "components": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--components", 2),
     "ballots": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b", "--weight", "n",
                 "--missing", "last"),
-    "best-worst tasks": (*BEST_WORST, "--by", "kind", "--matters", "matters"),
+    "best-worst tasks": (*BEST_WORST, "--by", "kind", "--threshold", "all"),
     "latent classes": (*BEST_WORST, "--components", 2),
     "matches": PAIRS,
     "judges and categories": (*PAIRS, "--judge", "who", "--category", "kind"),

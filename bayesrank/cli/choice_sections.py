@@ -1,6 +1,5 @@
-"""Sections of ``bayesrank choices``: shares, the threshold, random answers, the design."""
+"""Sections of ``bayesrank choices``: shares, the threshold, the design."""
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,8 @@ import xarray as xr
 from bayesrank.cli.fitting import spaced
 from bayesrank.cli.options import ChoiceColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table
-from bayesrank.cli.texts import paragraphs, some
-from bayesrank.results import ParetoKWarning, loo_by_ranker, share_of_preference
+from bayesrank.cli.texts import paragraphs
+from bayesrank.results import share_of_preference
 
 if TYPE_CHECKING:
     from bayesrank.cli.rank import RankJob
@@ -20,29 +19,25 @@ if TYPE_CHECKING:
     from bayesrank.data import Rankings
 
 THRESHOLD = "threshold"  # the item that `Rankings.from_best_worst` adds
-MOST_NAMED, MOST_ROWS = 10, 20
 Utilities = Iterator[tuple[str, Any, xr.DataArray]]
 
 
 def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> list[Part]:
     """Return the sections that only surveys have."""
     posterior = spaced(report.posterior)
-    anchored, shown = columns.anchored, without_threshold(job.rankings, columns)
+    anchored, shown = columns.threshold is not None, without_threshold(job.rankings, columns)
     items = [item for item in report.summary.index if not anchored or item != THRESHOLD]
     draws = posterior["posterior"].dataset
     utilities = list(_utilities(job, draws))
     out = [_shares(utilities, items, job, anchored=anchored)]
     if anchored:
         out.append(_threshold(draws, utilities, items, job))
-    several = job.rankings.n_rankings > len(job.rankings.rankers)
-    if several:
-        out += _respondents(job, report.predicted)
     return [*out, _design(shown)]
 
 
 def without_threshold(rankings: "Rankings", columns: ChoiceColumns) -> "Rankings":
     """Return the tasks with the items that were shown."""
-    return rankings.drop_items([THRESHOLD]) if columns.anchored else rankings
+    return rankings.drop_items([THRESHOLD]) if columns.threshold is not None else rankings
 
 
 def _utilities(job: "RankJob", draws: xr.Dataset) -> Utilities:
@@ -115,43 +110,6 @@ def _threshold(draws: xr.Dataset, utilities: Any, items: list[Any], job: "RankJo
     text = paragraphs("threshold", above=int((csv["p_above"] > 0.5).sum()), **words)
     table, file = formatted(csv, "Item", columns), "threshold.csv"
     return Part("Items that matter", text, table, file=file, files={file: csv})
-
-
-def _respondents(job: "RankJob", predicted: Any) -> list[Part]:
-    """Find respondents whose answers the other answers do not predict."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ParetoKWarning)  # predictions report it
-        try:
-            table = loo_by_ranker(predicted, group="ranking" if job.opinions else "ranker")
-        except ValueError:  # too few draws: the section on predictions says so
-            return []
-    rankings = job.rankings
-    if job.opinions:  # of each task, predicted from all others, also of the same respondent
-        labels = pd.Series(rankings.rankers[rankings.ranker_idx], rankings.labels)
-        table["ranker"] = labels[table.index]
-        table["gain"] *= table["n"]
-        table = table.groupby("ranker")[["n", "gain"]].sum()
-        table["gain"] /= table["n"]
-    table = table[["n", "gain"]].rename(columns={"n": "tasks"}).sort_values("gain", kind="stable")
-    table.index.name = "respondent"
-    names = table.index[table["gain"] < 0].tolist()
-    words = {"names": names, "some": some(names, MOST_NAMED), "n": len(table)}
-    words["column"] = job.columns.ranker
-    text, file = paragraphs("at_random", own=job.opinions, **words), "respondents.csv"
-    shown = formatted(
-        table.head(MOST_ROWS), "Respondent", {"Tasks": "{tasks:,.6g}", "Gain": "{gain:.2f}"}
-    )
-    part = Part(
-        "Respondents who answer at random",
-        text,
-        shown,
-        file=file,
-        files={file: table},
-        printed=False,
-        notes=text[:1] if names else (),
-        data={"respondents": table},
-    )
-    return [part]
 
 
 def _design(rankings: "Rankings") -> Part:

@@ -311,8 +311,6 @@ class ChoiceColumns(RankColumns):
     several: A task may have several best or worst items.
     threshold: Answer to a further question of the task: do all, some or none of these items matter?
         If tasks ask only for the best: whether none of the items matters, such as "none of these".
-    matters: Flag of each item: whether it matters. If each row is a task, one column for each of
-        the items, as in --item.
     weight: Number of times that the answer was given.
     by: Group of respondents, such as a segment. An item may be better in some groups than in
         others.
@@ -338,7 +336,6 @@ class ChoiceColumns(RankColumns):
     positions: bool = option(default=False, is_flag=True)
     several: bool = option(default=False, is_flag=True)
     threshold: str | None = option(metavar="COLUMN")
-    matters: tuple[str, ...] = repeated(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option(metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
@@ -364,12 +361,7 @@ class ChoiceColumns(RankColumns):
         )
         require(self.ranker is not None, "Missing option '--respondent'.")
         require(bool(self.column), "Missing option '--item'.")
-        require(any((self.best, self.worst, self.choice, self.matters)), "Missing option '--best'.")
-
-    @property
-    def anchored(self) -> bool:
-        """Whether tasks have a threshold."""
-        return self.threshold is not None or bool(self.matters)
+        require(any((self.best, self.worst, self.choice)), "Missing option '--best'.")
 
     @property
     def form(self) -> bool:
@@ -380,7 +372,7 @@ class ChoiceColumns(RankColumns):
     def names(self) -> list[str]:
         """All columns that the options name."""
         named = [self.ranker, self.ranking, self.best, self.worst, self.choice, self.threshold]
-        named += [self.weight, self.by, *self.matters, *self.column]
+        named += [self.weight, self.by, *self.column]
         return [name for name in named if name is not None]
 
 

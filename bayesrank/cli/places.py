@@ -27,7 +27,7 @@ FILES: tuple[str, ...] = (
     "differences.csv",
     "leader.csv", "next.csv", "opinions.csv", "pairs.csv", "places.svg", "posterior.nc",
     "predictions.csv", "ranks.csv", "ranks.svg",
-    "ranks_as_they_are.csv", "report.html", "respondents.csv", "shares.csv", "threshold.csv",
+    "ranks_as_they_are.csv", "report.html", "shares.csv", "threshold.csv",
     "ties.csv", "wins.svg",
 )  # fmt: skip
 FILES = (

@@ -210,9 +210,17 @@ class RankJob(Job):
 
         rankings, posterior, summary = self.rankings, report.posterior, report.summary
         words, counted = self.columns.words, rankings
-        out = []
+        out, survey = [], None
         if isinstance(self.columns, ChoiceColumns):
+            from pandas import Series
+
             from bayesrank.cli.choice_sections import choice_parts, without_threshold
+
+            if rankings.n_rankings > len(rankings.rankers):
+                respondents = Series(
+                    rankings.rankers[rankings.ranker_idx], rankings.coords["ranking"]
+                )
+                survey = str(self.columns.ranker), respondents
 
             out += choice_parts(self, self.columns, report)
             counted = without_threshold(rankings, self.columns)
@@ -232,6 +240,7 @@ class RankJob(Job):
                 "ranking" if self.opinions else "ranker",
                 words,
                 among=rankings.n_rankings,
+                survey=survey,
             ),
             sections.checks(report.predicted, self.remedy, words, among=rankings.n_rankings),
             *counted_sections.counted_rankings(counted, summary, words),

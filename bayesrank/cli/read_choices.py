@@ -16,8 +16,8 @@ OPTIONS = {
     r"missing='drop'": "--missing drop",
     r"positions=False": "--positions only",
     r"(several|positions)=True": r"--\1",
-    r"(best|worst|choice|matters)=": r"--\1",
-    r"`(best|worst|choice|matters|item)`": r"--\1",
+    r"(best|worst|choice)=": r"--\1",
+    r"`(best|worst|choice|item)`": r"--\1",
     r"`anchor`": "--threshold",
 }
 
@@ -35,7 +35,7 @@ class ChoiceReader(RankReader):
         c = self.columns
         labels = [name for name in (c.ranker, c.ranking, c.by) if name is not None]
         frame = frame.assign(**{name: text_labels(frame[name]) for name in labels})
-        cells = [*c.column, *c.matters]
+        cells = [*c.column]
         cells += [name for name in (c.best, c.worst, c.choice, c.threshold) if name is not None]
         frame = frame.assign(**{name: _text(frame[name]) for name in cells})
         frame = self._one_spelling(frame)
@@ -57,7 +57,6 @@ class ChoiceReader(RankReader):
                 missing="drop" if c.missing == "drop" else "raise",
                 positions=c.positions,
                 anchor=c.threshold,
-                matters=(c.matters[0] if len(c.matters) == 1 else list(c.matters)) or None,
                 weight=c.weight,
                 by=list(by),
             )

@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 from bayesrank.cli.options import Words
 from bayesrank.cli.parts import Part, formatted, marked_svg
-from bayesrank.cli.texts import paragraphs, sentence
+from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.results import (
     ParetoKWarning,
@@ -31,7 +31,7 @@ from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
 SHOWN = 30  # most items in a matrix
 GOOD_K = 0.7  # Pareto k up to which LOO is reliable
 NAMED = 3  # items in alternative texts
-WORST = 10  # rows in the table of bad predictions
+WORST = 10  # rows in the table of bad predictions, and respondents named
 SURPRISING = 15  # rows in the table of failed checks
 STATISTICS = {  # names of the checked statistics in the table
     "Kendall distance": "distance to the common order",
@@ -97,10 +97,18 @@ def _figures_of(probability: pd.Series) -> str:
     return ", ".join(f"{name} {p:.2f}" for name, p in probability.items())
 
 
-def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int = 0) -> Part:
+def predictions(
+    posterior: Any,
+    group: str,
+    words: Words = WORDS,
+    *,
+    among: int = 0,
+    survey: tuple[str, pd.Series] | None = None,
+) -> Part:
     """Compare the model's predictions of new rankings or matches with random order.
 
-    `among` is the number of all rankings, if only some were predicted.
+    `among` is the number of all rankings, if only some were predicted. `survey` has the column of
+    the respondents, and the respondent of each task. Those who answer at random are named.
     """
     heading, file = "How well it predicts", "predictions.csv"
     try:
@@ -108,6 +116,8 @@ def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int 
             warnings.simplefilter("ignore", ParetoKWarning)  # the text below replaces it
             single, times = _counted_once(posterior)
             table = loo_by_ranker(single, group=group)
+            if survey is not None and group == "ranking":
+                table, group = _by_respondent(table, survey[1]), "ranker"
     except ValueError as error:  # too few draws, or infinite numbers
         return Part(heading, [str(error)], printed=False)
     # a row that counts several times stands for several rankers
@@ -116,6 +126,8 @@ def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int 
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
+    worse = table.index[table["gain"] < 0]
+    named = {"names": worse, "n": len(table), "some": some(worse, WORST)}
     values = {
         "words": words,
         "gain": gain,
@@ -134,6 +146,7 @@ def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int 
         good_k=GOOD_K,
         rough=int((table["pareto_k"] > GOOD_K).sum()),
         predicted=len(table),
+        column=survey[0] if survey else None,
     )
     columns = {words.rankings.capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
     if group == "ranking":
@@ -148,7 +161,16 @@ def predictions(posterior: Any, group: str, words: Words = WORDS, *, among: int 
         files={file: table},
         printed=False,
         failures=paragraphs("no_better_than_random", **values) if gain <= 0 else (),
+        notes=paragraphs("at_random", **named) if survey and len(worse) else (),
     )
+
+
+def _by_respondent(table: pd.DataFrame, respondents: pd.Series) -> pd.DataFrame:
+    """Add up the tasks of each respondent; Pareto k is that of the task with the largest."""
+    by = table.assign(ranker=respondents[table.index].to_numpy()).groupby("ranker")
+    out = by[["n", "elpd", "elpd_random"]].sum()
+    out["gain"] = (out["elpd"] - out["elpd_random"]) / out["n"]
+    return out.assign(pareto_k=by["pareto_k"].max()).sort_values("gain", kind="stable")
 
 
 def _mean_gain(table: pd.DataFrame, weight: Any) -> tuple[float, float]:

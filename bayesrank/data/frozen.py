@@ -169,7 +169,9 @@ class Frozen:
         return coords if features is None else coords | {"feature": coord_values(features)}
 
     def _groups_text(self) -> str:
-        return "".join(f" and {counted(len(x.labels), 'label')} of {n!r}" for n, x in self._groups().items())
+        return "".join(
+            f" and {counted(len(x.labels), 'label')} of {n!r}" for n, x in self._groups().items()
+        )
 
     def align(self, values: Any, dim: str) -> NDArray[Any]:
         """Sort labelled values, such as covariates of the rankers, into the order of `dim`.

@@ -315,7 +315,6 @@ class Rankings(Frozen):
         missing: Literal["raise", "drop"] = "raise",
         positions: bool = False,
         anchor: str | None = None,
-        matters: str | Sequence[str] | None = None,
         anchor_item: Hashable = "threshold",
         weight: str | None = None,
         items: Labels | None = None,
@@ -342,7 +341,7 @@ class Rankings(Frozen):
             table did one task, and each row of a wide table is one task.
         item : str or list of str
             In a long table, the column of the item shown. In a wide table, the columns of the items
-            shown, or a pattern of their names, such as ``"item_*"``. Empty cells are allowed.
+            shown, whose cells may be empty.
         best, worst : str, optional
             In a long table, columns of flags: 1 or 0, True or False, "x" or empty. In a wide table,
             columns of the items chosen.
@@ -361,10 +360,6 @@ class Rankings(Frozen):
             may also tell whether none of the items matters, True or False. The task then includes a
             threshold item, above all items ("none") or below them ("all"). With "some", it is in
             one block with the middle.
-        matters : str or list of str, optional
-            Column of flags: whether an item matters, which is then above the threshold; the others
-            are below. Empty where it was not asked. In a wide table, one column per column of
-            items. A task with these flags needs no best or worst.
         anchor_item : label
             Name of the threshold item, the last of the item axis unless `items` includes it. If
             features are columns, another one of this name marks it.
@@ -400,7 +395,6 @@ class Rankings(Frozen):
             worst,
             choice,
             anchor,
-            matters,
             anchor_item,
             items,
             choice_entries.features_or(features, attributes, coding, standardise=standardise),

@@ -155,21 +155,14 @@ def by_row(rankings: Rankings, *more: str) -> dict[tuple[str, ...], str]:
     return {(row, *more): f"one per {' and '.join((row, *more))}" for row in rows}
 
 
-def by_stage(
-    name: str, parameter: str, value: Any, rankings: Rankings, dims: Any, *, single: bool = False
-) -> Named:
-    """Read a parameter by stage, and by ranking, ranker or groups.
-
-    With `single`, it may also have one value for all stages, and the result has no stages then.
-    """
+def by_stage(name: str, parameter: str, value: Any, rankings: Rankings, dims: Any) -> Named:
+    """Read a parameter by stage, and by ranking, ranker or groups."""
     stages = np.arange(1, max(rankings.n_items, 2))
-    readings: dict[tuple[str, ...], str] = {(): "one for all stages"} if single else {}
-    readings |= {(STAGE,): "one per stage"} | by_row(rankings, STAGE)
     return by_axes(
         name,
         parameter,
         value,
-        readings,
+        {(STAGE,): "one per stage"} | by_row(rankings, STAGE),
         rankings_axes(rankings, dims, {STAGE: stages}, says=False, first=(STAGE,)),
         also=(RANKING, RANKER, *rankings.groups),
     )

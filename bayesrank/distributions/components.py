@@ -45,7 +45,6 @@ from bayesrank.distributions.plackett_luce import (
     PlackettLuceRV,
     StagedPlackettLuceRV,
     check_staged,
-    with_stages,
 )
 from bayesrank.distributions.pmop import PMOPRV, log_weights
 from bayesrank.likelihoods.mallows import (
@@ -237,14 +236,10 @@ class StagedPlackettLuceComponent(SlotComponent):
     def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, _ = inputs
         _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
-        utility, n_items = given.by_item("utility"), given.rankings.n_items
-        readings = {(): "one for all", (STAGE,): "one per stage"}
-        readings[COMPONENT, STAGE] = "one per component and stage"
+        n_items = given.rankings.n_items
+        readings = {(STAGE,): "one per stage", (COMPONENT, STAGE): "one per component and stage"}
         scale = given.read("stage_scale", readings, stage=np.arange(1, max(n_items, 2)))
-        return {
-            "utility": utility,
-            "stage_scale": pt.atleast_2d(with_stages(scale, n_items).value),
-        }
+        return {"utility": given.by_item("utility"), "stage_scale": pt.atleast_2d(scale.value)}
 
     @classmethod
     def check(cls, name: str, p: SimpleNamespace, rankings: Rankings) -> None:

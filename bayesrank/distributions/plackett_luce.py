@@ -165,7 +165,7 @@ class PlackettLuce(WeakOrders):
         Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
         rankings, and an unobserved variable has only such values. Observed values with ties do not
         need `sizes`.
-    stage_scale : tensor_like of float, (..., n_stages) or scalar, optional
+    stage_scale : tensor_like of float, (..., n_stages), optional
         Scales s of the utilities, not negative: the choice at stage m has the utilities
         :math:`s_m w_i`. Choices after the last scale are random, as with a scale of 0. Fix one
         scale, such as the first at 1, because the utilities have a scale as well. Values are full
@@ -270,7 +270,9 @@ class PlackettLuce(WeakOrders):
         if stage_scale is not None:
             scale = as_double(stage_scale, "`stage_scale`")
             check_numbers("stage_scale", stage_scale, scale, lambda x: x >= 0, NOT_NEGATIVE)
-            parameters.append(scale if scale.ndim else scale * pt.ones_like(parameters[0]))
+            if scale.ndim == 0:
+                raise ValueError("`stage_scale` needs one scale per stage, but is a single number.")
+            parameters.append(scale)
         rv = super().dist(parameters, **kwargs)
         return with_given(rv, utility=utility, stage_scale=stage_scale)
 
@@ -382,9 +384,8 @@ def _observe_staged(
     name: str, utility: Named, rankings: Rankings, given: Any, options: Any
 ) -> TensorVariable:
     """Add rankings observed with scales of stages to the model in context."""
-    found = by_stage(name, "stage_scale", given, rankings, options.get("dims"), single=True)
+    found = by_stage(name, "stage_scale", given, rankings, options.get("dims"))
     check_numbers("stage_scale", given, found.value, lambda x: x >= 0, NOT_NEGATIVE)
-    scale = with_stages(found, rankings.n_items)
     return observe(
         ObservedStagedRV,
         name,
@@ -392,19 +393,12 @@ def _observe_staged(
         {},
         lambda data: {
             **ObservedStagedRV.slot_values(utility, data),
-            "stage_scale": in_rows(scale, vars(data)),
+            "stage_scale": in_rows(found, vars(data)),
         },
         outcome=PlackettLuceRV.outcomes,
         items_known=ITEM in utility.axes,
         **options,
     )
-
-
-def with_stages(x: Named, n_items: int) -> Named:
-    """Repeat a parameter that is the same at all stages."""
-    if STAGE in x.axes:
-        return x
-    return Named(x.value[..., None] + np.zeros(max(n_items - 1, 1)), (*x.axes, STAGE))
 
 
 def check_staged(name: str, ranks: NDArray[Any], labels: Any) -> None:

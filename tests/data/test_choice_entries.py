@@ -41,7 +41,8 @@ def long(frame=LONG, **options):
 
 
 def wide(frame=WIDE, **options):
-    return Rankings.from_best_worst(frame, **NAMES | {"item": "item_*"} | options)
+    cells = [f"item_{n}" for n in (1, 2, 3, 4)]
+    return Rankings.from_best_worst(frame, **NAMES | {"item": cells} | options)
 
 
 def changed(frame, row, **cells):
@@ -109,7 +110,6 @@ def test_a_wide_table_tells_the_same_by_label_and_by_position():
     assert wide(by_position, positions=True) == long()
     as_text = by_position.astype({"best": str, "worst": float})
     assert wide(as_text, positions=True) == long()
-    assert wide(item=[f"item_{n}" for n in (1, 2, 3, 4)]) == long()
 
 
 def test_numbers_are_labels_unless_they_are_called_positions():
@@ -129,10 +129,7 @@ def test_each_row_of_a_wide_table_is_a_task_unless_tasks_have_names():
 def test_tables_in_files_are_read(tmp_path):
     LONG.to_csv(tmp_path / "long.csv", index=False)
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
-    cells = [f"item_{n}" for n in (1, 2, 3, 4)]
-    assert list(long(tmp_path / "long.csv")) == list(wide(tmp_path / "wide.csv", item=cells))
-    with pytest.raises(ValueError, match=r"wide DataFrame; got 'item_\*'"):
-        wide(tmp_path / "wide.csv")
+    assert list(long(tmp_path / "long.csv")) == list(wide(tmp_path / "wide.csv"))
 
 
 def test_one_of_best_and_worst_is_enough():
@@ -212,9 +209,7 @@ def test_what_cannot_be_is_refused_in_a_wide_table(frame, message):
     [
         ({"choice": "best"}, "give choice=, or best= and worst="),
         ({"best": None, "worst": None}, "Name the columns of the answers"),
-        ({"anchor": "a", "matters": "m"}, "`matters` a flag per item: give one"),
-        ({"item": ["item"]}, "two or more columns of a wide Data"),
-        ({"item": "shown_*"}, r"wide DataFrame; got 'shown_\*'"),
+        ({"item": ["item"]}, "two or more columns of a wide one; got"),
         ({"best": None, "worst": None, "choice": "c"}, "no column 'c'"),
         ({"item": "thing"}, "no column 'thing'"),
         ({"by": "item"}, "`by` cannot name a column 'item'"),
@@ -279,39 +274,6 @@ def test_none_of_these_is_asked_with_the_best_alone():
         long(frame, anchor="none")
 
 
-def test_items_that_matter_are_above_the_threshold():
-    frame = LONG.assign(flag=[1, 1, 0, 0, None, None, None])
-    first, second = long(frame, matters="flag")
-    assert first == ["tea", "milk", "threshold", "water", "juice"]
-    assert second == TASKS[1]
-    assert list(long(LONG.assign(flag=1), matters="flag")) == [
-        ["tea", {"milk", "water"}, "juice", "threshold"],
-        ["milk", "juice", "tea", "threshold"],
-    ]
-    assert list(long(LONG.assign(flag=0), matters="flag"))[1] == ["threshold", *TASKS[1]]
-
-
-def test_a_question_of_its_own_needs_no_best_or_worst():
-    flagged = places(*((7, "own", x, None, None) for x in "abc"), columns=COLUMNS)
-    flagged = pd.concat([LONG.assign(flag=None), flagged.assign(flag=[1, 0, 1])], ignore_index=True)
-    assert list(long(flagged, matters="flag")) == [*TASKS, [{"a", "c"}, "threshold", "b"]]
-    alone = flagged.iloc[7:]
-    assert list(long(alone, best=None, worst=None, matters="flag")) == [
-        [{"a", "c"}, "threshold", "b"]
-    ]
-
-
-def test_a_wide_table_may_flag_items_that_matter():
-    flags = {f"m{n}": [1, 0] for n in (1, 2, 3)} | {"m4": [0, None]}
-    tasks = wide(WIDE.assign(**flags), matters=[*flags])
-    assert list(tasks) == [
-        ["tea", {"milk", "water"}, "threshold", "juice"],
-        ["threshold", *TASKS[1]],
-    ]
-    with pytest.raises(ValueError, match="names 2 columns for 4 columns of items"):
-        wide(WIDE.assign(**flags), matters=["m1", "m2"])
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -325,19 +287,6 @@ def test_a_wide_table_may_flag_items_that_matter():
             {"frame": ANCHORED, "anchor": "anchor", "anchor_item": "tea"},
             "needs its own label.*'tea' in row 0",
         ),
-        (
-            {"frame": LONG.assign(flag=[0, 1, 0, 0, 1, 1, 1]), "matters": "flag"},
-            "task '7/1' has a best one that does not matter .'tea' in row 0",
-        ),
-        (
-            {"frame": LONG.assign(flag=[1, 1, 0, 1, 1, 1, 1]), "matters": "flag"},
-            "has a worst one that matters .'juice' in row 3",
-        ),
-        (
-            {"frame": LONG.assign(flag=[1, 1, None, 0, 1, 1, 1]), "matters": "flag"},
-            "has flags, but none for one .'water' in row 2",
-        ),
-        ({"frame": LONG.assign(flag="so"), "matters": "flag"}, "item that matters must be"),
     ],
 )
 def test_anchors_that_contradict_are_refused(options, message):

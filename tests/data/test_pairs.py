@@ -356,7 +356,8 @@ def test_the_repr_summarises_the_table():
         by="day",
     )
     assert repr(p) == (
-        "Pairs: 2 pairs of 3 items by 2 judges and 1 label of 'day', 3 matches (1 first, 0 second, 2 tie)"
+        "Pairs: 2 pairs of 3 items by 2 judges and 1 label of 'day', "
+        "3 matches (1 first, 0 second, 2 tie)"
     )
     assert repr(played(["a", "b", "first"])) == (
         "Pairs: 1 pair of 2 items by 1 judge, 1 match (1 first, 0 second, 0 tie)"

@@ -213,7 +213,7 @@ def test_equal_scales_are_plackett_luce_and_missing_ones_are_random():
     with pm.Model(coords=LISTS.coords) as model:
         u = pm.Data("u", UTILITY, dims=("ranker", "item"))
         plain = br.PlackettLuce("plain", u, observed=LISTS)
-        scaled = br.PlackettLuce("scaled", u, stage_scale=1.0, observed=LISTS)
+        scaled = br.PlackettLuce("scaled", u, stage_scale=np.ones(4), observed=LISTS)
         first = br.PlackettLuce("first", u, stage_scale=[1.0], observed=LISTS)
         top = br.PlackettLuce("top", u, observed=top_of(LISTS))
     found = {x.name: x for x in model.observed_RVs}
@@ -258,7 +258,7 @@ COMPONENTS = {
     "sequential": (TASKS, br.MaxDiff.dist, {}),
     "marley": (TASKS, br.MaxDiff.dist, {"method": "marley"}),
     "scales": (LISTS, br.PlackettLuce.dist, {"stage_scale": SCALE}),
-    "one scale": (LISTS, br.PlackettLuce.dist, {"stage_scale": 0.7}),
+    "scales of all": (LISTS, br.PlackettLuce.dist, {"stage_scale": SCALE[0]}),
 }
 
 
@@ -273,7 +273,7 @@ def test_components_of_mixtures_have_the_log_probabilities_of_the_families(name)
     def oracle(item, ranks, g):
         if name in ORACLES:
             return ORACLES[name](UTILITY[g][item], ranks)
-        scale = SCALE[g] if name == "scales" else np.full(4, 0.7)
+        scale = SCALE[g] if name == "scales" else SCALE[0]
         return _staged_logp(UTILITY[g][item], ranks, scale)
 
     def mixed(item, ranks, who):

@@ -50,17 +50,12 @@ def test_the_share_is_the_average_of_the_shares_of_rankers():
     assert float(average[0, 0, 2]) == pytest.approx(1 / (2 * np.sqrt(8) + 1))
 
 
-def test_shares_by_ranker_and_by_group_are_parts_of_the_average():
+def test_shares_by_ranker_are_parts_of_the_average():
     draws = worths([[[8, 1, 1], [1, 8, 1], [2, 2, 4]]])
     one_by_one = share_of_preference(draws, by="ranker")
     np.testing.assert_allclose(
         one_by_one[0, 0], [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]]
     )
-    sex = pd.Series({"r2": "m", "r1": "f", "r0": "f", "r9": "m"}, name="sex")
-    by_sex = share_of_preference(draws, by=sex)
-    assert by_sex.dims == ("chain", "draw", "sex", "item")
-    np.testing.assert_allclose(by_sex.sel(sex="f")[0, 0], [0.45, 0.45, 0.1])
-    np.testing.assert_allclose(by_sex.sel(sex="m")[0, 0], [0.25, 0.25, 0.5])
 
 
 def test_sets_share_draws_so_that_changes_have_intervals():
@@ -124,9 +119,6 @@ def test_few_draws_at_a_time_give_the_same(monkeypatch):
             r"^`sets` names 'd', but the dim 'item' has 'a', 'b', 'c'\.",
         ),
         ({"sets": {"x": ["a"], "y": pd.DataFrame({"a": [1]})}}, "it has both"),
-        ({"by": pd.Series({"r0": 1})}, r"^`by` has no label for 1 of 2 rankers: 'r1'"),
-        ({"by": pd.Series([1, 2], ["r0", "r0"])}, "^`by` names a ranker twice"),
-        ({"by": pd.Series([1, 2], ["r0", "r1"], name="item")}, "^`by` has the name 'item'"),
     ],
 )
 def test_what_cannot_be_shared_is_refused(options, message):
@@ -143,11 +135,12 @@ def test_profiles_must_have_the_features_of_the_model():
         attribute_importance(draws, profiles=gap)
 
 
-def test_groups_need_rankers():
-    with pytest.raises(ValueError, match=r"^`by` needs a variable with one value per ranker"):
+def test_shares_by_ranker_need_rankers():
+    message = r"^`by` must be None, or 'ranker' if the variable has this dim; got "
+    with pytest.raises(ValueError, match=message + "'ranker' for"):
         share_of_preference(posterior(), by="ranker")
-    with pytest.raises(TypeError, match=r"^`by` must be None, 'ranker', or a Series"):
-        share_of_preference(worths([[[1, 1, 1]]]), by=["m"])
+    with pytest.raises(ValueError, match=message + "'age' for"):
+        share_of_preference(worths([[[1, 1, 1]]]), by="age")
 
 
 # Importance
@@ -215,9 +208,6 @@ def test_over_rankers_it_is_the_median_ranker_in_each_draw():
     assert willingness_to_pay(draws, "price").loc["brand[B]", "median"] == 3
     by_ranker = willingness_to_pay(draws, "price", by="ranker")
     assert by_ranker.loc[(2, "brand[B]"), "median"] == 100
-    group = pd.Series(["x", "y", "y"], name="age")
-    by_age = willingness_to_pay(draws, "price", by=group)
-    assert by_age.loc[("y", "brand[B]"), "median"] == 51.5
 
 
 def test_a_price_that_may_please_is_a_warning():

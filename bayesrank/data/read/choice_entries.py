@@ -7,7 +7,6 @@ one threshold item to a task: items that matter are above it, and the others are
 A wide table is first laid out as a long one, whose index tells the row that was given.
 """
 
-import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -53,7 +52,8 @@ _ANCHORS = {word: 4 - 2 * flag for word, flag in _FLAGS.items()}
 _ANCHORS |= {"": 0, "all": 1, "none": 2, "some": 3, "false": 4}
 
 # The blocks of a task, from best to worst; the threshold is first, last or in the middle.
-FIRST, BEST, ABOVE, MIDDLE, BELOW, WORST, LAST, ABSENT = range(8)
+FIRST, BEST, MIDDLE, WORST, LAST, ABSENT = range(6)
+PLACES = np.array([ABSENT, LAST, FIRST, MIDDLE, MIDDLE])  # of the threshold, by code of the anchor
 
 
 class Shown(NamedTuple):
@@ -69,13 +69,14 @@ class Shown(NamedTuple):
         """Count the rows of each task that have a flag."""
         return np.bincount(self.named.row[flags], minlength=len(self.named.ranker_idx))
 
-    def take(self, rows: NDArray[np.bool_]) -> "Shown":
-        """Keep some rows, and the tasks that they belong to."""
+    def take(self, rows: NDArray[np.bool_]) -> tuple["Shown", NDArray[np.int64]]:
+        """Keep some rows, and the tasks that they belong to; return these tasks as well."""
         tasks, row = np.unique(self.named.row[rows], return_inverse=True)
         labels = None if self.named.labels is None else self.named.labels.take(tasks)
         who, ranker = np.unique(self.named.ranker_idx[tasks], return_inverse=True)
         named = Named(row, ranker, self.named.rankers.take(who), labels)
-        return Shown(self.frame[rows], self.item, named, self.best[rows], self.worst[rows])
+        kept = Shown(self.frame[rows], self.item, named, self.best[rows], self.worst[rows])
+        return kept, tasks
 
     def refuse(self, broken: NDArray[np.bool_], must: str, fault: str, way_out: str) -> None:
         """Raise an error if rows are broken; name the task, the item and the row of the first."""
@@ -144,7 +145,6 @@ def from_best_worst(
     worst: str | None,
     choice: str | None,
     anchor: str | None,
-    matters: str | Sequence[str] | None,
     threshold: Any,
     items: Labels | None,
     features: Features | Sequence[str] | Uncoded | None,
@@ -156,13 +156,15 @@ def from_best_worst(
     """Read best-worst tasks; see `Rankings.from_best_worst`."""
     if choice is not None and (best is not None or worst is not None):
         raise ValueError("`choice` has codes for both: give choice=, or best= and worst=.")
-    if anchor is not None and matters is not None:
-        raise ValueError("`anchor` is one answer per task, `matters` a flag per item: give one.")
-    if choice is best is worst is matters is None:
+    if choice is best is worst is None:
         raise ValueError("Name the columns of the answers: best= and worst=, or choice=.")
-    cells = _cells(source, item)
-    flags = [] if matters is None else [matters] if isinstance(matters, str) else [*matters]
-    marks = [x for x in (best, worst, choice, anchor, *flags) if x is not None]
+    cells = [item] if isinstance(item, str) else [*item]
+    if len(cells) < 2 and not isinstance(item, str):
+        raise ValueError(
+            "`item` must be the column of items of a long table, or two or more columns of a wide "
+            f"one; got {item!r}."
+        )
+    marks = [x for x in (best, worst, choice, anchor) if x is not None]
     frame = _table(source, columns, [*cells, *marks], features)
     if len(cells) == 1:
         columns = columns._replace(item=cells[0])
@@ -171,26 +173,21 @@ def from_best_worst(
         raise ValueError("`choice` needs a long table; in a wide one, name best= and worst=.")
     else:
         columns = columns._replace(item=_new_name(frame, "item"))
-        shown = _wide_tasks(frame, columns, cells, (best, worst), flags, positions=positions)
+        shown = _wide_tasks(frame, columns, cells, (best, worst), positions=positions)
     everything = np.ones(len(shown.frame), dtype=bool)
     alone = shown.counts(everything)[shown.named.row] < 2
     shown.refuse(alone, "A task must show at least two items", "shows one", "Remove the task.")
     _refuse_conflicts(shown, several=several)
-    above = np.full(len(shown.frame), -1)
+    place = np.full(len(shown.named.ranker_idx), ABSENT)
     if anchor is not None:
-        above = _anchors(shown, anchor)
-    elif matters is not None:
-        above = _matters(shown, flags[0])
-    # "none of these" and "all" are answers
-    shown, above = _answered(shown, shown.best | shown.worst | (above >= 0), missing, above)
+        place = _anchors(shown, anchor)
+    answered = shown.best | shown.worst | (place != ABSENT)[shown.named.row]
+    shown, tasks = _answered(shown, answered, missing)
     cost = np.where(shown.best, BEST, np.where(shown.worst, WORST, MIDDLE))
     coded = _coded(shown, features)
-    if anchor is matters is None:
+    if anchor is None:
         return long_entries(shown.frame, columns, shown.named, cost, items, coded)
-    middle = (cost == MIDDLE) & (above >= 0)
-    cost[middle] = np.where(above == 1, ABOVE, BELOW)[middle]
-    place = _place_of_threshold(shown, above)
-    return _with_threshold(shown, columns, threshold, cost, place, items, coded)
+    return _with_threshold(shown, columns, threshold, cost, place[tasks], items, coded)
 
 
 def _table(
@@ -233,16 +230,10 @@ def _wide_tasks(
     columns: Columns,
     cells: Sequence[str],
     chosen: Sequence[str | None],
-    matters: Sequence[str],
     *,
     positions: bool,
 ) -> Shown:
     """Read one row per task, with columns of the items shown, and of the best and the worst."""
-    if matters and len(matters) != len(cells):
-        raise ValueError(
-            f"`matters` names {counted(len(matters), 'column')} for {len(cells)} columns of items; "
-            "name one for each, in the same order."
-        )
     table = _object_table(frame, cells)
     line, slot = np.nonzero(~pd.isna(table))
     shown = pd.Series(table[line, slot]).infer_objects()
@@ -250,10 +241,7 @@ def _wide_tasks(
         shown = shown.astype(np.int64)
     codes = np.full(table.shape, -1)
     codes[line, slot], axis = factorize(shown, "items")
-    more = {columns.item: shown.to_numpy()}
-    if matters:
-        more[matters[0]] = _object_table(frame, matters)[line, slot]
-    long = frame.iloc[line].assign(**more)
+    long = frame.iloc[line].assign(**{columns.item: shown.to_numpy()})
     flags = [
         _chosen_slots(frame, name, codes, axis, positions=positions)[line] == slot
         for name in chosen
@@ -321,27 +309,27 @@ def _refuse_conflicts(shown: Shown, *, several: bool) -> None:
 
 
 def _answered(
-    shown: Shown, answers: NDArray[np.bool_], missing: Missing, above: NDArray[np.int64]
+    shown: Shown, answers: NDArray[np.bool_], missing: Missing
 ) -> tuple[Shown, NDArray[np.int64]]:
     """Refuse or drop tasks in which nothing was chosen."""
     if missing not in ("raise", "drop"):
         raise ValueError(f"`missing` must be 'raise' or 'drop'; got {missing!r}.")
     answered = (shown.counts(answers) > 0)[shown.named.row]
     if missing == "drop" and answered.any() and not answered.all():
-        return shown.take(answered), above[answered]
+        return shown.take(answered)
     n = len(np.unique(shown.named.row[~answered]))
     must = f"In each task an item must be chosen, but not in {counted(n, 'task')}"
     shown.refuse(
         ~answered, must, "has nothing chosen", "Give missing='drop' to leave such tasks out."
     )
-    return shown, above
+    return shown, np.arange(len(shown.named.ranker_idx))
 
 
-# Anchors: whether each item is above the threshold (1), below it (0) or unknown (-1)
+# Anchors
 
 
 def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
-    """Read whether all, some or none of the items of each task matter."""
+    """Return the place of the threshold: last if all items of a task matter, first if none does."""
     must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
     blank = "Leave it empty if it was not asked."
     answer, row = _words(shown.frame, column, _ANCHORS, must, blank), shown.named.row
@@ -369,34 +357,7 @@ def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
         ),
     ):
         shown.refuse(broken, must, fault, fix)
-    above = np.array([-1, 1, 0, -1, -1])[answer]
-    above[(some | not_none) & shown.best] = 1
-    above[some & shown.worst] = 0
-    return above
-
-
-def _matters(shown: Shown, column: str) -> NDArray[np.int64]:
-    """Read flags of items that matter; refuse those that contradict the choices."""
-    must = "A flag of an item that matters must be 1 or 0, True or False, or yes or no"
-    flags = _words(shown.frame, column, _FLAGS, must, "Leave it empty if it was not asked.")
-    flags[_is_empty(shown.frame[column])] = -1
-    above, below = (shown.counts(flags == x)[shown.named.row] > 0 for x in (1, 0))
-    must = "Flags must agree with the choices"
-    for broken, fault in (
-        ((above | below) & (flags < 0), "has flags, but none for one"),
-        ((flags == 0) & shown.best & above, "has a best one that does not matter"),
-        ((flags == 1) & shown.worst & below, "has a worst one that matters"),
-    ):
-        shown.refuse(broken, must, fault, "Correct the flags, or the choice.")
-    return flags
-
-
-def _place_of_threshold(shown: Shown, above: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of the threshold in each task: last if all items are above it, and so on."""
-    some_above, some_below, unknown = (shown.counts(above == x) > 0 for x in (1, 0, -1))
-    alike = np.where(some_above, LAST, FIRST)
-    place = np.where(unknown | (some_above & some_below), MIDDLE, alike)
-    return np.where(some_above | some_below, place, ABSENT)
+    return PLACES[by_task]
 
 
 def _with_threshold(
@@ -496,11 +457,11 @@ def from_choices(
         flags = _words(shown.frame, available, _FLAGS, must, "Correct it.") == 1
         must, fix = "The alternative chosen must be available", "Correct the row."
         shown.refuse(shown.best & ~flags, must, "has one that is not", fix)
-        shown = shown.take(flags)
+        shown, _ = shown.take(flags)
     if rank is not None:
         cost = finite_numbers(shown.frame, rank, "rank")
     else:
-        shown, _ = _answered(shown, shown.best, missing, shown.named.row)
+        shown, _ = _answered(shown, shown.best, missing)
         cost = np.where(shown.best, BEST, MIDDLE)
     coded = _coded(shown, features)
     return long_entries(shown.frame, columns, shown.named, cost, items, coded)
@@ -532,20 +493,6 @@ def _wide_choices(frame: pd.DataFrame, wide: Wide, columns: Columns, chosen: str
 
 
 # Cells
-
-
-def _cells(source: Source, item: str | Sequence[str]) -> list[str]:
-    """List the columns with the items shown: one in a long table, several in a wide one."""
-    cells = [item] if isinstance(item, str) else [*item]
-    pattern = isinstance(item, str) and "*" in item
-    if pattern and isinstance(source, pd.DataFrame):
-        cells = fnmatch.filter(source.columns.astype(str), str(item))
-    if len(cells) < 2 and (pattern or not isinstance(item, str)):
-        raise ValueError(
-            f"`item` must be the column of items of a long table, or two or more columns of a wide "
-            f"DataFrame; got {item!r}. A pattern may name these columns."
-        )
-    return cells
 
 
 def _new_name(frame: pd.DataFrame, name: str) -> str:

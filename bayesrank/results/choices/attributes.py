@@ -51,7 +51,7 @@ def attribute_importance(
         The profiles whose range counts, coded as in the model: a table with one column per feature,
         or the rankings with their features. Importance depends on them. A price from 1 to 9 is more
         important than a price from 4 to 6.
-    by : "ranker" or Series, optional
+    by : "ranker", optional
         As in `share_of_preference`.
     dim : str
         The dim of the features. Features such as ``brand[A]`` and ``brand[B]`` belong to one
@@ -136,9 +136,8 @@ def willingness_to_pay(
         multiply the result by its standard deviation (``rankings.attributes.units``).
     var_name : str
         The part-worths.
-    by : "ranker" or Series, optional
-        By default, the median over all rankers in each draw. A Series of labels by ranker gives the
-        median over the rankers of each label, and "ranker" the ratio of each ranker.
+    by : "ranker", optional
+        By default, the median over all rankers in each draw; with "ranker", the ratio of each.
     ci_prob : float
         Probability of the interval, in (0, 1), with equal tails.
     dim : str

@@ -1,4 +1,4 @@
-"""Summarise a quantity over rankers in each draw: over all of them, by group, or one by one."""
+"""Summarise a quantity over rankers in each draw: over all of them, or one by one."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Literal
@@ -12,48 +12,20 @@ from bayesrank.schema import RANKER
 
 __all__ = ["By", "in_parts", "over_rankers", "positions"]
 
-By = pd.Series | Literal["ranker"] | None
+By = Literal["ranker"] | None
 
 CHUNK = 2**22
 """Numbers treated at once: with several copies, some hundred megabytes."""
 
 
 def over_rankers(values: xr.DataArray, by: By, how: Literal["mean", "median"]) -> xr.DataArray:
-    """Reduce the dim of the rankers by a mean or median; without this dim, do nothing.
-
-    With `by` None, one value for all rankers remains. With "ranker", all values remain, and with a
-    Series by ranker one value for each of its labels.
-    """
-    if RANKER not in values.dims:
-        if by is not None:
-            raise ValueError(
-                "`by` needs a variable with one value per ranker, but it has the dims "
-                f"{[str(d) for d in values.dims]}. Leave out by=."
-            )
-        return values
-    if isinstance(by, str) and by == RANKER:
-        return values
-    if by is None:
-        return getattr(values, how)(RANKER)
-    if not isinstance(by, pd.Series):
-        raise TypeError(
-            f"`by` must be None, 'ranker', or a Series with one label per ranker; got {by!r}."
-        )
-    rankers = values[RANKER].to_numpy()
-    if not by.index.is_unique:
-        raise ValueError("`by` names a ranker twice. Give one label per ranker.")
-    found = by.reindex(rankers)
-    missing = rankers[found.isna().to_numpy()]
-    if len(missing):
+    """Reduce the dim of the rankers by a mean or median, unless `by` is "ranker"."""
+    if by not in (None, RANKER) or (by is not None and RANKER not in values.dims):
         raise ValueError(
-            f"`by` has no label for {len(missing)} of {len(rankers)} rankers: {quoted(missing)}. "
-            "Its index must contain the rankers."
+            f"`by` must be None, or 'ranker' if the variable has this dim; got {by!r} for the dims "
+            f"{[str(d) for d in values.dims]}."
         )
-    name = "group" if by.name is None else str(by.name)
-    if name in values.dims:
-        raise ValueError(f"`by` has the name {name!r}, which is a dim of the draws. Rename it.")
-    grouped = values.assign_coords({name: (RANKER, found.to_numpy())}).groupby(name)
-    return getattr(grouped, how)(RANKER)
+    return values if by or RANKER not in values.dims else getattr(values, how)(RANKER)
 
 
 def in_parts(

@@ -50,9 +50,9 @@ def share_of_preference(
         What is on offer, by default all items. It is a list of items, or a table with one row per
         profile and one column per feature, as ``rankings.attributes.code`` returns it. A mapping
         names several sets.
-    by : "ranker" or Series, optional
-        By default one share for all rankers. "ranker" keeps their shares separate. A Series of
-        labels by ranker gives one share for each label, under the name of the Series.
+    by : "ranker", optional
+        By default one share for all rankers. "ranker" keeps their shares separate; the mean over
+        some of them is the share of their group.
     dim : str, optional
         The dim of the items, by default "item"; for tables the dim of the features, by default
         "feature".
