@@ -166,7 +166,7 @@ def predictions(
 
 
 def _by_respondent(table: pd.DataFrame, respondents: pd.Series) -> pd.DataFrame:
-    """Add up the tasks of each respondent; Pareto k is that of the task with the largest."""
+    """Add up the tasks of each respondent; Pareto k is the largest of its tasks."""
     by = table.assign(ranker=respondents[table.index].to_numpy()).groupby("ranker")
     out = by[["n", "elpd", "elpd_random"]].sum()
     out["gain"] = (out["elpd"] - out["elpd_random"]) / out["n"]

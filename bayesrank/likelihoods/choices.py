@@ -76,10 +76,7 @@ def best_score(utility: TensorVariable, where: TensorVariable, *, method: str) -
 
 
 def best_worst_logp(utility: TensorLike, ranks: TensorLike, *, method: str) -> TensorVariable:
-    r"""Log-probability of the best and the worst item of a set.
-
-    .. math:: \log P = v_b - \log \sum_{i \in C} e^{v_i} - u_w
-                       - \log \sum_{j \in C \setminus b} e^{-u_j}
+    """Log-probability of the best and the worst item of a set.
 
     Parameters
     ----------
@@ -96,11 +93,6 @@ def best_worst_logp(utility: TensorLike, ranks: TensorLike, *, method: str) -> T
     TensorVariable, (...)
         One number per ranking, 0 for sets of less than two items; -inf unless one item is the best
         and one the worst.
-
-    References
-    ----------
-    Marley & Louviere, Some probabilistic models of best, worst, and best-worst choices, Journal of
-    Mathematical Psychology 2005.
 
     Examples
     --------
