@@ -327,8 +327,8 @@ def _cycles(board: _Board) -> _Found:
         "standard errors or more"
     )
     consequence = (
-        f"a board without cycles has {typical:.1f} there, and one scale of strength does not "
-        "describe these"
+        f"without cycles, {typical:.1f} would be typical. One scale of strength does not describe "
+        "these items"
     )
     return _found(what, consequence, value, typical, rarity, otherwise=CHANCE)
 
@@ -392,11 +392,13 @@ def _answers(board: _Board) -> _Found:
     )
     p = min(1.0, answers.size * np.exp(log_likelihood[k]))
     answer = ["the first", "the second", "a tie"][int(answers[same[k]].argmax())]
-    others = f", and {len(same) - 1} more give one answer each" if len(same) > 1 else ""
+    more = len(same) - 1
+    give = "judges give" if more > 1 else "judge gives"
+    others = f", and {more} more {give} only one answer" if more else ""
     return _found(
         f"Judge {judges[same[k]]} answers {answer!r} in all {n[k]:,.0f} matches{others}",
-        "this says almost nothing of its care, so the prior decides its adherence. Look at the "
-        "ranks without it",
+        "these votes tell little about the reliability of the judge, so the prior decides the "
+        "adherence. Look at the ranks without this judge",
         n[k],
         CERTAIN - 1,
         p,

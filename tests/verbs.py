@@ -514,44 +514,37 @@ def column(name: str) -> dict[str, str]:
 INTRODUCTION = """\
 # Verbs
 
-This table shows which functions of PyMC and ArviZ work with each family. "ok" means that the
-function works. A number refers to the error message below the table. `python -m tests.verbs` writes
-this page, and `tests/test_verbs.py` checks each cell.
+This table shows which functions of PyMC and ArviZ work with each family. A number refers to the
+error message below the table. `python -m tests.verbs` writes this page, and `tests/test_verbs.py`
+checks each function with each family.
 """
 
 
 def page(columns: dict[str, dict[str, str]]) -> str:
-    """Write the table, verbs down, families across."""
+    """Write the families, and a table with one row per verb."""
     sentences: dict[str, int] = {}
     rows = []
     for verb in VERBS:
-        cells = []
-        for found in columns.values():
-            text = found[verb]
-            number = sentences.setdefault(text, len(sentences) + 1) if text != "ok" else None
-            cells.append("ok" if number is None else f"[{number}]")
-        rows.append(f"| {' | '.join([verb, *cells])} |")
-    head = f"| {' | '.join(['', *columns])} |"
-    rule = "|" + "---|" * (1 + len(columns))
+        failing = []
+        for family, found in columns.items():
+            if (text := found[verb]) != "ok":
+                number = sentences.setdefault(text, len(sentences) + 1)
+                failing.append(f"{family} [{number}]")
+        rows.append(f"| {verb} | {'all except ' + ', '.join(failing) if failing else 'all'} |")
+    families = [f"- {family}" for family in columns]
     below = [f"{number}. {text}" for text, number in sentences.items()]
-    return "\n".join([INTRODUCTION, head, rule, *rows, "", *below]).rstrip() + "\n"
+    table = ["| function | works with |", "|---|---|", *rows]
+    return "\n".join([INTRODUCTION, *table, "", *below, "", "The families are:", "", *families, ""])
 
 
 def read_page(text: str) -> dict[str, dict[str, str]]:
     """Read the table back: the inverse of `page`."""
-    sentences = {
-        f"[{number}]": sentence for number, sentence in re.findall(r"(?m)^(\d+)\. (.*)$", text)
-    }
-    head, _, *rows = (
-        [field.strip() for field in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if line.startswith("|")
-    )
-    return {
-        name: {row[0]: sentences.get(row[i], row[i]) for row in rows}
-        for i, name in enumerate(head)
-        if name
-    }
+    sentences = dict(re.findall(r"(?m)^(\d+)\. (.*)$", text))
+    columns = {family: dict.fromkeys(VERBS, "ok") for family in re.findall(r"(?m)^- (.*)$", text)}
+    for verb, failing in re.findall(r"(?m)^\| (.+) \| all except (.+) \|$", text):
+        for family, number in re.findall(r"([^,\[\]]+) \[(\d+)\](?:, )?", failing):
+            columns[family][verb] = sentences[number]
+    return columns
 
 
 if __name__ == "__main__":

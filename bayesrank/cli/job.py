@@ -24,7 +24,7 @@ LEVEL = 1e-6  # largest error of levels that explain the order of all matches
 
 
 class Job(ABC):
-    """Model and report of a command.
+    """The model and the report of a command.
 
     Attributes
     ----------

@@ -391,7 +391,7 @@ class MatchColumns(Table):
     second_wins: Code in --outcome for a win of the second item; may be repeated.
     tie: Code in --outcome for a tie; may be repeated.
     count: Number of times that the match occurred. [default: once]
-    judge: Who judged. Judges may differ in care and in bias.
+    judge: Who judged. Judges may differ in reliability and in bias.
     category: Category. An item may be better in some categories than in others.
     feature: Covariate to adjust for, such as length_a,length_b. Name two columns (first and second
         item) or one column with the difference; may be repeated.

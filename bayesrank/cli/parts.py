@@ -37,7 +37,7 @@ def is_quick(posterior: Any) -> bool:
 
 
 def marked_svg(plot: Any, posterior: Any) -> bytes:
-    """Render a picture; a mark says if it is of a quick answer."""
+    """Render a picture, with a mark if the answer is approximate."""
     if is_quick(posterior):
         figure = plot.viz["figure"].item()
         figure.supxlabel(MARK, fontsize=9, color="#555555", x=0.01, ha="left")

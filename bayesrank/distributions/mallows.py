@@ -94,8 +94,8 @@ class Mallows(Discrete):
     consensus_dims, alpha_dims : str or sequence of str, optional
         With a `Rankings`, dims of a parameter without named dims.
     observed : Rankings or array_like of int, optional
-        A `Rankings` registers its data as `PlackettLuce` does; an item that a ranking leaves out
-        could have any place. An array holds ranks aligned with `consensus`.
+        A `Rankings` registers its data as `PlackettLuce` does. If a ranking omits an item, this
+        item may have any place. An array holds ranks aligned with `consensus`.
     where, sizes : array_like, optional
         For an array: the slots in use, and block sizes, best first, as in `PlackettLuce`. The
         consensus also has the ranks of slots not in use.

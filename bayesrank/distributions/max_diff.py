@@ -112,7 +112,7 @@ class MaxDiff(WeakOrders):
         worst one follows a logit of negated utilities. For the worst item first, negate the
         utilities and reverse the rankings. Marley: the person compares all pairs at once.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` contains its own.
+        Slots in use; default all. Not for a `Rankings`, which knows its slots.
     utility_dims, observed
         As in `PlackettLuce`. Every ranking has one best item, one worst item, and all others on one
         rank between.

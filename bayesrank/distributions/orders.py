@@ -107,7 +107,7 @@ def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariab
 
 
 def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) -> TensorVariable:
-    """Tell whether exactly the slots in use have ranks, and blocks the given sizes, (...)."""
+    """Return whether only the slots in use have ranks, and blocks have the given sizes, (...)."""
     out = pt.all(pt.eq(value > 0, where), axis=-1)
     if sizes.type.shape[-1] == 0:
         return out
@@ -369,7 +369,7 @@ class ObservedRankingsRV(ObservedRV):
 
     @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
-        """Name the axes by which parameters are gathered; raise if new data change nothing."""
+        """Return the axes that gather parameters; raise if the parameters ignore new data."""
         parameter = cls.gathered[0]
         graph = set(ancestors([getattr(p, field) for field in cls.gathered]))
         rows, _ = model.named_vars_to_dims[name]

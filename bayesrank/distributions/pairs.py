@@ -300,7 +300,7 @@ class Davidson(_PairOutcomes):
     Raises
     ------
     ValueError
-        If `nu` is negative or not finite, and as in `BradleyTerry`.
+        If `nu` is negative or not finite, and for the reasons of `BradleyTerry`.
 
     References
     ----------
@@ -359,7 +359,7 @@ class RaoKupper(_PairOutcomes):
     Raises
     ------
     ValueError
-        If `theta` is below 1 or not finite, and as in `BradleyTerry`.
+        If `theta` is below 1 or not finite, and for the reasons of `BradleyTerry`.
 
     References
     ----------

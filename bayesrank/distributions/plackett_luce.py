@@ -160,13 +160,13 @@ class PlackettLuce(WeakOrders):
         per slot, best first. Variables of the model and of `pymc.dims` have names. Without names,
         the shape is used if only one reading fits.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` contains its own.
+        Slots in use; default all. Not for a `Rankings`, which knows its slots.
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks in draws, best first, 0 after the last. By default, draws are full
         rankings, and an unobserved variable has only such values. Observed values with ties do not
         need `sizes`.
     stage_scale : tensor_like of float, (..., n_stages), optional
-        Scales s of the utilities, not negative: the choice at stage m has the utilities
+        Scales s of the utilities, at least 0: the choice at stage m has the utilities
         :math:`s_m w_i`. Choices after the last scale are random, as with a scale of 0. Fix one
         scale, such as the first at 1, because the utilities have a scale as well. Values are full
         rankings and top-k lists. Other blocks than the last must have one item, because the

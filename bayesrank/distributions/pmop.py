@@ -142,10 +142,10 @@ class PMOP(WeakOrders):
         Whether to condition on the sizes of the blocks, as `PlackettLuce` does, instead of
         modelling them. `tie_prevalence` then cancels, and is refused.
     where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. A `Rankings` contains its own.
+        Slots in use; default all. Not for a `Rankings`, which knows its slots.
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``. By
-        default, such draws are full rankings. A `Rankings` contains its own.
+        default, such draws are full rankings. Not for a `Rankings`, which knows its sizes.
     utility_dims, observed
         As in `PlackettLuce`.
 

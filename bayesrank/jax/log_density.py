@@ -89,7 +89,7 @@ def compile(
     Notes
     -----
     ``pymc.sampling.jax.get_jaxified_logp`` embeds the data as constants in the program, so they
-    cannot be divided among devices. A million rankings of ten items take 40 MB of the program.
+    cannot be split among devices. A million rankings of ten items take 40 MB of the program.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
     op = rv.owner.op
     if isinstance(op, ObservedRV) and not op.rows_apart:
         raise ValueError(
-            f"The {rows}s of {rv.name!r} cannot be divided: data of {type(op).__name__} are not "
+            f"The {rows}s of {rv.name!r} cannot be split: data of {type(op).__name__} are not "
             "stored by row, or it is evaluated on the host. Fit the model on one machine by "
             "pm.sample; br.jax supports PlackettLuce, GeneralizedMallows with a consensus, "
             "and models of matches."
@@ -407,7 +407,7 @@ def _refuse_divided(model: pm.Model, rows: str) -> None:
     for rv in model.free_RVs:
         if rows in _dims(model, rv):
             raise ValueError(
-                f"The free variable {rv.name!r} has the dim {rows!r} and cannot be divided. "
+                f"The free variable {rv.name!r} has the dim {rows!r} and cannot be split. "
                 "Marginalise it, or give it another dim and index it by codes of the rows: "
                 f"pm.Data(..., dims={rows!r})."
             )

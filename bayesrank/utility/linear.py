@@ -42,7 +42,7 @@ def part_worths(
     var_name : str
         Name of the part-worths.
     by_ranker : bool
-        Whether each ranker has own part-worths, which are pooled towards their mean.
+        Whether each ranker has separate part-worths, which are pooled towards their mean.
     correlated : bool
         Whether part-worths of a ranker are correlated, with an LKJ prior (eta = 2). The model gets
         ``{var_name}_correlation``.

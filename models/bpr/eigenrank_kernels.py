@@ -12,7 +12,7 @@ TIED = 1e-9  # difference of potentials that is rounding
 
 @numba.njit(cache=True, error_model="numpy")
 def kendall(start, item, rating, mine, has):  # type: ignore[no-untyped-def]
-    """Similarity of every user to one, and the number of common items."""
+    """Return the similarity of every user to one user, and their numbers of common items."""
     n_users = start.size - 1
     similarity, common = np.zeros(n_users), np.zeros(n_users, dtype=np.int64)
     x, y = np.empty(mine.size), np.empty(mine.size)
@@ -33,12 +33,12 @@ def kendall(start, item, rating, mine, has):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def mean_differences(by_user, by_item, weight):  # type: ignore[no-untyped-def]
-    """Preferences, from the ratings of the neighbours, by user and by item."""
+    """Return the matrix of preferences, given the ratings of the neighbours by user and by item."""
     start, item, rating = by_user
     begin, user, value = by_item
     n = begin.size - 1
     psi = np.zeros((n, n))
-    # One row of sums at a time: they stay in the cache, and half of the matrix would not.
+    # One row of sums at a time, because half of the matrix would not fit into the cache.
     lead, total = np.zeros(n), np.zeros(n)
     for i in range(n):
         lead[:] = 0.0
@@ -55,11 +55,11 @@ def mean_differences(by_user, by_item, weight):  # type: ignore[no-untyped-def]
     return psi
 
 
-# Potentials are finite or, once an item is chosen, minus infinity: without NaN a maximum is found
-# by vector instructions.
+# Potentials are finite or, after an item is chosen, minus infinity. They are never NaN, so vector
+# instructions can compute the maximum.
 @numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc"})
 def greedy(lead):  # type: ignore[no-untyped-def]
-    """Minus the step in which each item is chosen, from a skew-symmetric matrix of preferences."""
+    """Choose items greedily by a skew-symmetric matrix; return minus the step of each item."""
     n = len(lead)
     potential, score = np.empty(n), np.empty(n)
     best = -np.inf
@@ -78,9 +78,9 @@ def greedy(lead):  # type: ignore[no-untyped-def]
             score[c] = step
             potential[c] = -np.inf
         for c in chosen[:together]:
-            best = -np.inf  # in the end that of the last round
+            best = -np.inf  # the last pass leaves the maximum of the remaining items
             for i in range(n):
-                # less lead[i, c], but along the row
+                # subtracts lead[i, c], but reads along the row
                 potential[i] += lead[c, i]
                 best = max(best, potential[i])
         done += together
@@ -88,11 +88,11 @@ def greedy(lead):  # type: ignore[no-untyped-def]
     return score
 
 
-# A loop instead of a matrix product, whose threads would wait for each other beside other work.
-# Sums are in double precision, whatever the moves are.
+# A matrix product would use threads, which wait for each other if the machine is busy. Sums are in
+# double precision, also for moves in single precision.
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
-    """Stationary probabilities of a copy of each item, from unnormalised moves by columns."""
+    """Return the stationary probability of one copy of each item; `move` may be unnormalised."""
     n = len(move)
     leaving, here = np.zeros(n), np.empty(n)
     for j in range(n):
@@ -100,11 +100,11 @@ def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
         for i in range(n):
             leaving[i] += copies[j] * move[j, i]
             arriving += copies[i] * move[j, i]
-        # where moves are ratios of worths, this is where the walker ends
+        # if moves are ratios of worths, this is already the stationary distribution
         here[j] = arriving
     here /= (copies * here).sum()
     flow = np.empty(n)
-    # All entries of `move` are positive, so that this ends without jumps as well.
+    # All entries of `move` are positive, so the iteration also converges without jumps.
     moving = n > 0
     while moving:
         for i in range(n):

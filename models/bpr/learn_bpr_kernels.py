@@ -1,4 +1,4 @@
-"""Compiled loops of LearnBPR: draw triples, and step along the gradient of each."""
+"""Compiled loops of LearnBPR, which draws triples and takes a gradient step for each of them."""
 
 import numba
 import numpy as np
@@ -7,20 +7,20 @@ from bayesrank.likelihoods.ops import uniform
 
 __all__ = ["climb_factors", "climb_neighbours", "draw_triple", "step_factors", "step_neighbours"]
 
-AT_ONCE = 64  # triples that are drawn, and then stepped along
-LINE = 8  # doubles that come from memory together
+AT_ONCE = 64  # triples drawn in one batch, before their steps
+LINE = 8  # doubles per cache line
 
-# What LLVM needs to add in any order, and so in vectors. Infinities and NaN stay what they are.
+# These flags let LLVM add in any order, and so use vectors. Infinities and NaN keep their meaning.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @numba.njit(cache=True, error_model="numpy")
 def _has(item, first, n, wanted):  # type: ignore[no-untyped-def]
-    """Whether one of the `n` ascending numbers from `item[first]` on is the wanted one."""
+    """Return whether the `n` ascending numbers from `item[first]` on include the wanted number."""
     while n > 1:
         half = n >> 1
         middle = first + half
-        # a choice and not a branch, every other of which would be mispredicted
+        # a conditional move, because the processor would mispredict half of all branches
         first = middle if item[middle] <= wanted else first
         n -= half
     return item[first] == wanted
@@ -28,7 +28,7 @@ def _has(item, first, n, wanted):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy")
 def draw_triple(start, who, item, n_items, state):  # type: ignore[no-untyped-def]
-    """Draw a triple, all of which are equally likely; unsigned, for they index faster."""
+    """Draw a triple uniformly, as unsigned integers, which index faster than signed ones."""
     while True:
         pick = np.uintp(uniform(state) * len(item))
         j = np.uintp(uniform(state) * n_items)
@@ -40,8 +40,8 @@ def draw_triple(start, who, item, n_items, state):  # type: ignore[no-untyped-de
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
 def step_factors(W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased, rate):  # type: ignore[no-untyped-def]
-    """Move along the gradient of one triple."""
-    number = W.dtype.type  # of the factors: one double would make doubles of all
+    """Take one gradient step for a triple: user `u`, positive item `i` and negative item `j`."""
+    number = W.dtype.type  # that of the factors, because one double would promote all numbers
     one, rate = number(1), number(rate)
     w, h_i, h_j = W[u], H[i], H[j]
     lead = b[i] - b[j]
@@ -66,13 +66,13 @@ def climb_factors(  # type: ignore[no-untyped-def]
     W, H, b, start, who, item, on_user, on_positive, on_negative, on_bias, biased,
     first, last, rate, slope, state,
 ):  # fmt: skip
-    """Take the steps from number `first` to `last`; the rate changes by `slope` in each.
+    """Take the steps from number `first` to `last`; the rate changes by `slope` per step.
 
-    Some triples are drawn at a time, before their steps: a draw waits for the memory, where users
-    and interactions are many, and several at once wait for less. Before they are drawn, what they
-    need is looked at, as if no draw had to be repeated: the user's factors and penalty, and items
-    at each quarter of the user's, among which the other one is looked for. The sum of that is
-    returned, so that no compiler leaves it out.
+    In large data, a draw spends most of its time waiting for memory. So the function draws triples
+    in batches, and first loads the values that a batch will probably need. These are the factors
+    and the penalty of each user, and the user's items at the quartiles, where the search begins.
+    The sum of the loaded values is returned, because a compiler would otherwise remove the loads.
+    The preview assumes that no draw is rejected.
     """
     users, positives, negatives = np.empty((3, AT_ONCE), np.uintp)
     ahead, seen, items = np.empty_like(state), 0.0, np.int64(0)
@@ -82,7 +82,7 @@ def climb_factors(  # type: ignore[no-untyped-def]
         ahead[:] = state
         for k in range(n):
             positives[k] = np.uintp(uniform(ahead) * len(item))
-            uniform(ahead)  # of the item that the user has not
+            uniform(ahead)  # would draw the negative item
         for k in range(n):
             users[k] = np.uintp(who[positives[k]])
             items += item[positives[k]]
@@ -107,12 +107,12 @@ def climb_factors(  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
 def step_neighbours(C, b, mine, i, j, on_positive, on_negative, on_bias, biased, rate):  # type: ignore[no-untyped-def]
-    """Move along the gradient of one triple of a user with the items `mine`; C is symmetric."""
+    """Take one gradient step for a triple of a user with the items `mine`; C is symmetric."""
     number = C.dtype.type
     one, rate = number(1), number(rate)
     lead = b[i] - b[j]
     for l in mine:  # noqa: E741  (the paper's letter)
-        # the user has item i, which does not speak for itself
+        # item i is one of the user's items, but must not predict itself
         lead += (number(0) if l == i else C[i, l]) - C[j, l]
     move = rate / (one + np.exp(lead))
 
@@ -132,7 +132,7 @@ def climb_neighbours(  # type: ignore[no-untyped-def]
     C, b, start, who, item, on_positive, on_negative, on_bias, biased,
     first, last, rate, slope, state,
 ):  # fmt: skip
-    """Take the steps from number `first` to `last`; the rate changes by `slope` in each."""
+    """Take the steps from number `first` to `last`; the rate changes by `slope` per step."""
     for step in range(first, last):
         u, i, j = draw_triple(start, who, item, len(b), state)
         step_neighbours(

@@ -8,7 +8,7 @@ interactions. Bayesian additive regression trees (BART) learn it without a formu
     ranking         ~ PlackettLuce(utility)
 
 `pymc-bart` provides the trees (``pip install pymc-bart``, which is not a dependency of bayesrank).
-It samples the trees with a step method of its own and the other parameters with NUTS. To predict
+It samples the trees with a separate step method and the other parameters with NUTS. To predict
 for new items, make the features ``pm.Data`` and replace them, as `pymc-bart` documents.
 
 A linear utility is better if you believe in it: it needs fewer data and extrapolates. See

@@ -44,11 +44,11 @@ from scipy.stats import chisquare
 import bayesrank as br
 from bayesrank.inference import on_workers
 
-THIN, KEPT = 5, 99  # of the draws of a world: ranks go from 0 to 99
+THIN, KEPT = 5, 99  # draws of a simulation, so that ranks go from 0 to 99
 
 
 def build(n_rankings: int = 8, n_items: int = 4) -> pm.Model:
-    """Build the model, with rankings to be replaced."""
+    """Build the model; its rankings are placeholders that each simulation replaces."""
     some = np.tile(np.arange(1, n_items + 1), (n_rankings, 1))
     with pm.Model(coords={"item": range(n_items)}) as model:
         ranks = pm.Data("ranks", some)
@@ -60,13 +60,13 @@ def build(n_rankings: int = 8, n_items: int = 4) -> pm.Model:
 
 
 class Ranked:
-    """A model in a process that has compiled it: it ranks the truth of a world."""
+    """A model in a process that compiled it; it ranks the true values of a simulation."""
 
     def __init__(self, fitted: pm.Model, names: list[str]) -> None:
         self.compiled, self.names = nutpie.compile_pymc_model(fitted), names
 
     def __call__(self, world: tuple[np.ndarray, xr.Dataset, int]) -> dict[str, int]:
-        """Fit the ranks of a world, and count the draws below its true values."""
+        """Fit the ranks of a simulation, and count the draws below its true values."""
         ranks, true, seed = world
         draws = nutpie.sample(
             self.compiled.with_data(ranks=ranks),
@@ -86,25 +86,26 @@ def calibrate(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Rank true values in their posteriors.
+    """Compute the rank of each true value among its posterior draws.
 
     Parameters
     ----------
     model : pm.Model
-        Where worlds come from.
+        Model that simulates the data.
     fitted : pm.Model
-        What is fitted to them: the same, unless it is to be seen how a wrong one is caught.
+        Model that is fitted to them. Pass a different model to see how the check detects it.
     names : list of str
-        The variables.
+        Names of the variables to check.
     n_worlds, seed : int
-        How many worlds, and of which seed.
+        Number of simulations, and their random seed.
     n_jobs : optional
         Number of processes, as in `bayesrank.find_MAP_many`.
 
     Returns
     -------
     DataFrame
-        One row per world, one column per value; uniform on 0, ..., 99 where all is right.
+        One row per simulation, one column per value. If the model is calibrated, the ranks are
+        uniform on 0, ..., 99.
     """
     truth = pm.sample_prior_predictive(n_worlds, model=model, random_seed=seed)
     observed, true = truth["prior_predictive"]["y"], truth["prior"].dataset[names]
@@ -126,22 +127,22 @@ def by_simuk(
     seed: int = 1,
     simulator: Callable[..., dict[str, np.ndarray]] | None = None,
 ) -> pd.DataFrame:
-    """Rank true values in their posteriors, by simuk.
+    """Compute the rank of each true value among its posterior draws by simuk.
 
     Parameters
     ----------
     model : pm.Model
-        With something observed, which the worlds replace.
+        Model with observed data, which the simulations replace.
     n_worlds, seed : int
-        How many worlds, and of which seed.
+        Number of simulations, and their random seed.
     simulator : callable, optional
-        Where rankings of a world come from, if not from the model: it takes the values of the free
-        variables and a ``seed``, by name, and returns what is observed.
+        Function that simulates the rankings, instead of the model. It receives the values of the
+        free variables and a ``seed`` by name, and returns a dict of the observed data.
 
     Returns
     -------
     DataFrame
-        As that of `calibrate`, of all free variables.
+        Ranks of all free variables, as `calibrate` returns them.
     """
     import simuk
 
@@ -162,7 +163,7 @@ def by_simuk(
 
 
 def tenths(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Count ranks by tenths, one row per value, with the p-value of their being uniform."""
+    """Count ranks by tenths, with one row per value and the p-value of a test of uniformity."""
     table = ranks.apply(lambda column: np.histogram(column, 10, (0, KEPT + 1))[0]).T
     return table.assign(p=chisquare(table, axis=1).pvalue)
 

@@ -69,7 +69,7 @@ def build(pairs: br.Pairs) -> pm.Model:
 
 
 def by_history(pairs: br.Pairs) -> xr.DataArray:
-    """Draw the same by `br.fit_dynamic`, less the mean of the items."""
+    """Draw the same utilities by `br.fit_dynamic`, after subtracting the mean of the items."""
     fit = br.fit_dynamic(pairs, time="day", dynamics="matern52", order_effect=False, random_seed=1)
     return fit.draws(at=list(pairs.coords["day"]), random_seed=1)["posterior"].to_dataset()[
         "utility"

@@ -56,7 +56,7 @@ def build(rankings: br.Rankings, batch_size: int = 100) -> pm.Model:
 
 
 def fitted(model: pm.Model, n_steps: int = 10_000) -> pd.DataFrame:
-    """Fit by ADVI: mean and standard deviation of every utility, less the mean of all."""
+    """Fit by ADVI; return the mean and standard deviation of every utility, after centring."""
     with model:
         approximation = pm.fit(
             n_steps,

@@ -36,7 +36,7 @@ COEFFICIENT = np.array([1.5, -1.0])
 def simulate(
     n_items: int = 12, n_rankers: int = 10, n_each: int = 6, *, seed: int = 1
 ) -> tuple[br.Rankings, pd.DataFrame]:
-    """Simulate rankings of five out of some items, and features of two items more."""
+    """Simulate rankings of five items at a time, and features of these and two more items."""
     rng = np.random.default_rng(seed)
     items = pd.Index([*(f"item {i:02}" for i in range(n_items)), "new", "newer"], name="item")
     features = pd.DataFrame(rng.normal(size=(n_items + 2, 2)), items, FEATURES)
@@ -55,7 +55,7 @@ def simulate(
 def with_strangers(
     rankings: br.Rankings, features: pd.DataFrame, rankers: tuple[str, ...] = ("stranger",)
 ) -> br.Rankings:
-    """Put all items that have features, and rankers who did not rank yet, on the axes."""
+    """Add all items with features, and rankers without rankings, to the axes."""
     return rankings.reindex({"item": features.index, "ranker": [*rankings.rankers, *rankers]})
 
 
@@ -76,7 +76,7 @@ def build(rankings: br.Rankings, features: pd.DataFrame) -> pm.Model:
 
 
 def predict(model: pm.Model, posterior: xr.DataTree, new: br.Rankings) -> xr.DataArray:
-    """Draw rankings of new sets by the rankers who are named: ranks by item, NaN where absent."""
+    """Draw rankings of new sets by the named rankers: ranks by item, NaN for absent items."""
     with model:
         br.set_observed("y", new)
         drawn = pm.sample_posterior_predictive(
@@ -86,7 +86,7 @@ def predict(model: pm.Model, posterior: xr.DataTree, new: br.Rankings) -> xr.Dat
 
 
 def of_strangers(posterior: xr.DataTree, new: br.Rankings, features: pd.DataFrame) -> xr.DataArray:
-    """Draw rankings of items by rankers of whom the first model had none, by another model."""
+    """Draw rankings by a second model, of items and rankers that the first one does not include."""
     with build(new, features):
         drawn = pm.sample_posterior_predictive(
             posterior,

@@ -82,7 +82,7 @@ def build(rankings: br.Rankings, prior: Literal["walk", "smooth"] = "walk") -> p
 
 
 def centred(posterior: xr.DataTree) -> xr.DataArray:
-    """Draws of the utilities less their mean in each season, about which rankings say nothing."""
+    """Subtract the mean of each season from the draws, because rankings do not determine it."""
     utility = posterior["posterior"].dataset["utility"]
     return utility - utility.mean("item")
 

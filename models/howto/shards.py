@@ -47,7 +47,7 @@ HEARTBEAT = 60  # seconds after which a lost process is noticed where collective
 
 
 def part(process: int, n_processes: int, n_rankings: int = 20_000) -> br.Rankings:
-    """Simulate a part of the rankings, as a process would read its own file."""
+    """Simulate a part of the rankings; a real process would read this part from a file."""
     utility = np.linspace(1.5, -1.5, len(ITEMS))
     rng = np.random.default_rng(process)
     n = len(range(process, n_rankings, n_processes))
@@ -58,7 +58,7 @@ def part(process: int, n_processes: int, n_rankings: int = 20_000) -> br.Ranking
 
 
 def build(few: br.Rankings) -> pm.Model:
-    """Build the model on a few rankings, in whose place all are put."""
+    """Build the model on a few rankings, which the full data replace later."""
     with pm.Model(coords=few.coords) as model:
         utility = pm.Normal("utility", 0, 1, dims="item")
         br.PlackettLuce("y", utility, observed=few)
@@ -66,7 +66,7 @@ def build(few: br.Rankings) -> pm.Model:
 
 
 def divided(mine: br.Rankings) -> tuple[br.jax.LogDensity, dict[str, Any]]:
-    """Compile the model for all devices there are, and put this process's part on its own."""
+    """Compile the model for all devices, and put this process's part on its devices."""
     mesh = Mesh(np.array(jax.devices()), ("rows",))
     density = br.jax.compile(build(mine.subset([0])), mesh=mesh)
     return density, density.put({"y": mine})
@@ -104,7 +104,7 @@ def by_svi(
 def by_numpyro(
     density: br.jax.LogDensity, data: dict[str, Any], *, draws: int = 500, seed: int = 1
 ) -> dict[str, np.ndarray]:
-    """Draw by NumPyro's NUTS: values of the sampler's space, by name, (draw, ...)."""
+    """Draw by NumPyro's NUTS: unconstrained values by name, (draw, ...)."""
     from numpyro.infer import MCMC, NUTS
 
     kernel = NUTS(density.numpyro_model)
@@ -116,7 +116,7 @@ def by_numpyro(
 def by_blackjax(
     density: br.jax.LogDensity, data: dict[str, Any], *, draws: int = 500, seed: int = 1
 ) -> dict[str, np.ndarray]:
-    """Draw by blackjax's NUTS, warm-up and all in one program, the same as `by_numpyro`."""
+    """Draw by blackjax's NUTS, with its warm-up in one program, in the form of `by_numpyro`."""
     import blackjax
 
     start = density.start()
@@ -141,13 +141,13 @@ def by_blackjax(
 
 
 def table(draws: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Means and standard deviations of the utilities."""
+    """Return the means and standard deviations of the utilities."""
     utility = draws["utility"]
     return pd.DataFrame({"mean": utility.mean(0), "sd": utility.std(0)}, index=ITEMS)
 
 
 def main(where: list[str]) -> None:
-    """Join the others, if there are any; climb to the mode, and go on to normals around it."""
+    """Join the other processes, if any. Find the mode, and fit independent normals around it."""
     if where == ["slurm"]:
         jax.distributed.initialize(heartbeat_timeout_seconds=HEARTBEAT)
     elif where:

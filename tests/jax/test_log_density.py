@@ -238,7 +238,7 @@ def test_what_is_no_sum_over_rows_is_refused():
     with model_of(PAIRS) as model:
         pm.Normal("own", dims="pair")
     with pytest.raises(
-        ValueError, match=r"'own' has the dim 'pair' and cannot be divided.*dims='pair'"
+        ValueError, match=r"'own' has the dim 'pair' and cannot be split.*dims='pair'"
     ):
         br.jax.compile(model, "pair")
     with pm.Model(coords=PAIRS.coords) as model:
@@ -274,7 +274,7 @@ def test_families_are_those_of_pymc_and_never_call_the_host(family):
     model = example.observed(example.data)
     rows = (model.named_vars_to_dims.get("y") or ["ranking"])[0]
     if family in REFUSED:
-        with pytest.raises(ValueError, match=r"cannot be divided|no observed variable whose first"):
+        with pytest.raises(ValueError, match=r"cannot be split|no observed variable whose first"):
             br.jax.compile(model, rows)
         return
     density = br.jax.compile(model, rows, chunk=2)

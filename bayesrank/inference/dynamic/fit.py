@@ -653,7 +653,7 @@ class DynamicFit:
         Raises
         ------
         ValueError
-            As for `fit_dynamic`, or if covariates have other names.
+            For the reasons of `fit_dynamic`, or if covariates have other names.
         TypeError
             If the data have another type.
         """

@@ -162,7 +162,7 @@ def forward_validation(
     Raises
     ------
     ValueError
-        As for `fit_dynamic`, or if no data are before or after the start.
+        For the reasons of `fit_dynamic`, or if no data are before or after the start.
 
     Examples
     --------

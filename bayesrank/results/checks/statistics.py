@@ -52,7 +52,7 @@ class Found(NamedTuple):
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Whether a list has two items or more, and a weight."""
+        """Whether a list has at least two items and a positive weight."""
         return (self.length > 1) & (self.weight > 0)
 
     def by_item(self, value: NDArray[Any]) -> csc_array:

@@ -66,7 +66,7 @@ def attribute_importance(
     Raises
     ------
     ValueError
-        As `rank_draws`; if the profiles lack a feature, or are all alike.
+        For the reasons of `rank_draws`, or if the profiles lack a feature, or are all alike.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def willingness_to_pay(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `price` is not a feature, or there is no other.
+        For the reasons of `rank_draws`, or if `price` is not a feature, or there is no other.
 
     Warns
     -----

@@ -67,7 +67,8 @@ def share_of_preference(
     Raises
     ------
     ValueError
-        As `rank_draws`; if a set is empty, repeats an item, or names unknown items or features.
+        For the reasons of `rank_draws`, or if a set is empty, repeats an item, or names unknown
+        items or features.
 
     Notes
     -----

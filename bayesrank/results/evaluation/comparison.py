@@ -213,8 +213,8 @@ def _checked(models: Any, baseline: bool) -> dict[str, Model]:
             raise ValueError(f"{name!r} has no pointwise values. Compute it with pointwise=True.")
     if len(models) < 2 - baseline:
         found = "1 model" if models else "no models"
-        needed = "one or more" if baseline else "two or more, or baseline=True"
-        raise ValueError(f"There is nothing to compare: got {found}, but needs {needed}.")
+        needed = "one model or more" if baseline else "two models or more, or baseline=True"
+        raise ValueError(f"A comparison needs {needed}; got {found}.")
     if baseline and RANDOM in models:
         raise ValueError(
             f"A model is called {RANDOM!r}, which is the name of the baseline. Rename it, or "

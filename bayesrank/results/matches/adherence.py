@@ -61,8 +61,8 @@ def adherence_summary(
     Raises
     ------
     ValueError
-        As `rank_draws`; if the variable has other dims, or an adherence is negative. If `ci_prob`,
-        `factor` or `outlier_prob` are out of range.
+        For the reasons of `rank_draws`, or if the variable has other dims, or an adherence is
+        negative. If `ci_prob`, `factor` or `outlier_prob` are out of range.
 
     Examples
     --------

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MatchesNeeded:
-    """How many more matches would settle a question. `str()` returns the answer in words.
+    """The number of further matches that would answer a question; `str()` puts it into words.
 
     Attributes
     ----------
@@ -114,8 +114,9 @@ def matches_needed(
     Raises
     ------
     ValueError
-        As `match_probability`; if an item of `between` does not exist, or its two items are the
-        same. If `at_most`, `among`, `at`, `prob` or `power` are out of range, or do not apply.
+        For the reasons of `match_probability`, or if an item of `between` does not exist, or its
+        two items are the same. If `at_most`, `among`, `at`, `prob` or `power` are out of range, or
+        do not apply.
 
     Notes
     -----

@@ -80,7 +80,8 @@ def match_probability(
     Raises
     ------
     ValueError
-        As `rank_draws`; if there are other dims, or `nu` has dims other than chain and draw.
+        For the reasons of `rank_draws`, or if there are other dims, or `nu` has dims other than
+        chain and draw.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def next_matches(
     Raises
     ------
     ValueError
-        As `match_probability`; if `n` or `top` are out of range.
+        For the reasons of `match_probability`, or if `n` or `top` are out of range.
 
     Examples
     --------

@@ -65,8 +65,8 @@ def consensus_ordering(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `method` is unknown, or it is "kendall" and a cycle of majorities
-        contains more than 18 items.
+        For the reasons of `rank_draws`, or if `method` is unknown, or it is "kendall" and a cycle
+        of majorities contains more than 18 items.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def expected_kendall(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `places` do not match the items or are not finite.
+        For the reasons of `rank_draws`, or if `places` do not match the items or are not finite.
 
     References
     ----------

@@ -50,7 +50,7 @@ def elo_scale(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `anchor` is not an item, or `at` is not finite.
+        For the reasons of `rank_draws`, or if `anchor` is not an item, or `at` is not finite.
 
     Examples
     --------

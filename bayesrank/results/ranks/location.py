@@ -55,7 +55,7 @@ def resample_location(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `sigma` is not positive.
+        For the reasons of `rank_draws`, or if `sigma` is not positive.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     Raises
     ------
     ValueError
-        As `rank_draws`; if there is a dim called place.
+        For the reasons of `rank_draws`, or if there is a dim called place.
 
     Examples
     --------

@@ -102,8 +102,9 @@ def rank_summary(
     prior_sd : float, optional
         Prior standard deviation of the utilities, positive. It adds the column known.
     compared : PairWins, optional
-        From `bayesrank.results.comparisons`. Items that a few comparisons link with the leader are
-        then tied with it and little known. They are not if the data alone show who is better.
+        From `bayesrank.results.comparisons`. Items that only a few comparisons link with the leader
+        are then tied with it and not known. The exception is items whose data alone show who is
+        better.
 
     Returns
     -------
@@ -123,7 +124,8 @@ def rank_summary(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `top`, `ci_prob`, `tied_prob` or `prior_sd` are out of range.
+        For the reasons of `rank_draws`, or if `top`, `ci_prob`, `tied_prob` or `prior_sd` are out
+        of range.
 
     Examples
     --------
@@ -268,7 +270,7 @@ def tied_with_leader(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `prob` is out of range.
+        For the reasons of `rank_draws`, or if `prob` is out of range.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def tiers(
     Raises
     ------
     ValueError
-        As `rank_draws`; if `prob` is out of range.
+        For the reasons of `rank_draws`, or if `prob` is out of range.
 
     See Also
     --------
