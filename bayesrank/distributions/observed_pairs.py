@@ -640,9 +640,9 @@ def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> No
         new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
         if len(new):
             raise ValueError(
-                f"{name!r} has one deviation per item and {group}, but the {group} {new[0]!r} of the "
-                "new pairs is not in the model. Build the model with all labels that it will ever "
-                "see. Rows with 0 matches keep labels without data."
+                f"{name!r} has one deviation per item and {group}, but the {group} {new[0]!r} of "
+                "the new pairs is not in the model. Build the model with all labels that it will "
+                "ever see. Rows with 0 matches keep labels without data."
             )
     if layout.slope is not None:
         _, names = _features(name, pairs)
