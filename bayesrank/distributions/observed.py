@@ -458,7 +458,7 @@ def _register(
     dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
     for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
         model.add_coord(dim, labels)
-    data = pm.Data(name_of(name, DATA), table, dims=dims)
+    data = pm.Data(name_of(name, DATA), table, dims=dims, borrow=True)  # PyMC has made a copy
     data.__class__ = ObservedTable
     found: dict[str, Any] = {}
     for part, columns in columns_of(stored, rows).items():

@@ -1,23 +1,23 @@
 r"""Choices from the whole catalogue: recommend items by the exact softmax, instead of pairs.
 
 Story: every interaction is a choice of one item among all. BPR compares the item with each of the
-others by itself, although these pairs are not independent. Here the choice is one observation, the
+others separately, although these pairs are not independent. Here the choice is one observation, the
 first place of a Plackett-Luce ranking of the catalogue (the exact softmax):
 
     utility[u, i]   = item_bias[i] + sum_k user_factor[u, k] item_factor[i, k]
     P(u takes i)    = exp(utility[u, i]) / sum_j exp(utility[u, j])
 
 The priors and the names of the variables are those of `models.bpr.model`, whose `recommend`,
-`fold_in` and `fit_advi` also work here. The likelihood sums to one over the catalogue, so that it
-needs no weight, and LOO is available. It lets a user take an item again.
+`fold_in` and `fit_advi` also work here. The likelihood sums to one over the catalogue. So it needs
+no weight, and LOO is available. The model allows a user to choose the same item again.
 
-`build` writes small data out as rankings (`choices`), and takes large data in batches. `fit_map`
-climbs to the mode by L-BFGS. It computes the sum over the catalogue once for each user, not for
-each interaction.
+`build` converts small data into rankings (`choices`), and uses batches of large data. `fit_map`
+finds the mode by L-BFGS. It computes the sum over the catalogue once for each user, not for each
+interaction.
 
 >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
 >>> have = br.Interactions.from_rankings(clicks)
->>> rankings = choices(have)  # of the first user, a and then b is the choice; of the second, b
+>>> rankings = choices(have)  # the first user chooses a and b, the second user chooses b
 >>> rankings.ranks.tolist(), rankings.item[:, 0].tolist()
 ([[1, 2, 2], [1, 2, 2], [1, 2, 2]], [0, 1, 1])
 """

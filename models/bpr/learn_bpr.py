@@ -1,12 +1,12 @@
 r"""LearnBPR: stochastic gradient ascent on triples, as in Rendle et al.
 
-A step draws a user u, an item i that u has and an item j that u has not, uniformly from all such
-triples and with replacement, and moves by the learning rate along the gradient of
+A step draws a triple: a user u, an item i that u has, and an item j that u does not have. It draws
+uniformly and with replacement. Then it moves by the learning rate along the gradient of
 
-.. math:: \log\sigma(x_{ui} - x_{uj}) - \text{penalties of what occurs in the triple}, \qquad
+.. math:: \log\sigma(x_{ui} - x_{uj}) - \text{penalties of the triple's parameters}, \qquad
           x_{ui} = b_i + \sum_k W_{uk} H_{ik}
 
-With :math:`g = \sigma(x_{uj} - x_{ui})` that is
+With :math:`g = \sigma(x_{uj} - x_{ui})`, the gradient is
 
 ====================  ==================================================
 :math:`W_u`           :math:`g (H_i - H_j) - \lambda_W W_u`
@@ -16,11 +16,9 @@ With :math:`g = \sigma(x_{uj} - x_{ui})` that is
 :math:`b_j`           :math:`-g - \lambda_b b_j`
 ====================  ==================================================
 
-Its expectation is the gradient, over the number of triples, of BPR-OPT: the sum over all triples.
-A penalty therefore counts as often as what it is on occurs. `prior_penalties` turns that round, so
-that the mode is that of a model with normal priors.
-
-Triples are cheap: 7 to 8 million in a second on one core, with 64 factors in single precision.
+Its expectation is the gradient of BPR-OPT, the sum over all triples, divided by their number. So
+the penalty of a parameter has the weight of the triples that contain it. `prior_penalties` corrects
+for this, so that the mode is the mode of a model with normal priors.
 
 **Adaptive nearest neighbours** (BPR-kNN): correlations of items, each item against all,
 
@@ -36,8 +34,8 @@ A step on the triple (u, i, j) adds the learning rate times, with
 :math:`b_j`       :math:`-g - \lambda_b b_j`
 ================  ================================  ==============================
 
-and the same to :math:`C_{li}` and :math:`C_{lj}`. As many numbers as the user has items, and
-memory for the square of the number of items: a method for some thousands of them.
+and the same to :math:`C_{li}` and :math:`C_{lj}`. A step changes about twice as many numbers as the
+user has items. Memory grows with the square of the number of items, so use it for a few thousand.
 
 References
 ----------

@@ -21,14 +21,13 @@ symbol              variable              dims
 Differs from the paper in the weight of the pairs. MovieLens 100K has 130 million pairs. As
 independent observations they would leave almost no uncertainty. Here all pairs together count as
 one comparison per interaction (``evidence``), which corresponds to the usual penalties. The paper
-penalises each parameter of a triple, so frequent parameters have narrower priors. `fit_map` climbs
-the posterior of the model above: one scale for all users, one for all items, one for all biases.
+penalises each parameter of a triple, so frequent parameters have narrower priors. `fit_map`
+maximises the posterior of the model above, with one scale for users, items and biases each.
 
 This is a composite likelihood: check the coverage of its posterior before you rely on it, and do
 not compute LOO. `models.bpr.choice` has the same utilities and a proper likelihood.
 
-``python -m models.bpr.study`` compares fits on MovieLens 100K; ``RESULTS.md`` has the
-figures.
+``python -m models.bpr.study`` compares fits on MovieLens 100K; ``RESULTS.md`` contains the results.
 
 References
 ----------

@@ -1,13 +1,13 @@
 r"""Pearson nearest neighbours: predict ratings from similar users.
 
-Ratings are a sparse array, (n_users, n_items), in which every stored entry is a rating, zeros
-included, and what is not stored was not rated. A prediction is the user's mean, moved by how much
-the neighbours liked the item more than theirs,
+Ratings are a sparse array, (n_users, n_items). Every stored entry is a rating, including zeros;
+entries that are not stored are missing. A prediction is the user's mean rating, plus the weighted
+mean deviation of the neighbours' ratings from their means,
 
-.. math:: \hat r_{ui} = \bar r_u + \frac{\sum_v s_{uv} (r_{vi} - \bar r_v)}{\sum_v |s_{uv}|},
+.. math:: \hat r_{ui} = \bar r_u + \frac{\sum_v s_{uv} (r_{vi} - \bar r_v)}{\sum_v |s_{uv}|}.
 
-over those of the user's neighbours v who rated i, with :math:`s_{uv}` the Pearson correlation on
-the items that both rated. `models.bpr.eigenrank` asks neighbours for orders instead.
+The sum is over the user's neighbours v who rated i, and :math:`s_{uv}` is the Pearson correlation
+on the items that both rated. `models.bpr.eigenrank` uses the orders of the neighbours instead.
 
 >>> ratings = csr_array([[5.0, 1, 0], [4, 2, 5], [1, 5, 2]])  # zeros are not stored: not rated
 >>> pearson_similarity(ratings, 0).similarity.round(3)

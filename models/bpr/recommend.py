@@ -1,6 +1,6 @@
 """Recommend items from the posterior of `models.bpr.model` or `.choice`, also to new users.
 
-Results hold all that is needed: the draws, which items each user has, and what a pair counts for.
+Results contain the draws, the items of each user, and the evidence weight of a pair.
 """
 
 import warnings

@@ -1,22 +1,22 @@
 """Compare recommendations of BPR, choices, ListRank-MF, EigenRank and others on two data sets.
 
-Protocol of the ua split: 943 users, 10 ratings of each held out, 90,570 to learn from. Three
-questions to each method. Which of all movies not known (some 1,586 per user) did the user rate:
-AUC and NDCG@10, any rating counting. In what order, of those ten: NDCG@5 of the stars. And, of
-models that say so, how probable was it that a movie held out would be preferred to one that the
-user has not: the log score.
+The protocol uses the ua split: 943 users, 10 held-out ratings of each, and 90,570 ratings for
+training. It asks three questions of each method. Which unknown movies did the user rate (AUC and
+NDCG@10)? In which order are the ten held-out movies by stars (NDCG@5)? For models with
+probabilities: how probable is it that the user prefers a held-out movie to a movie without a rating
+(log score)?
 
-BPR learns from which movies were rated; EigenRank, ListRank-MF, neighbours and means from the
+BPR learns from the set of rated movies. EigenRank, ListRank-MF, neighbours and means learn from the
 stars. Penalties and scales of BPR were chosen, by NDCG@10 or by AUC, on five ratings of each user
-held out of ``ua.base``; the ridges of ListRank-MF are all shown.
+held out of ``ua.base``. The table shows all ridges of ListRank-MF.
 
-Methods that use which items a user has, and no stars, are also compared on Delicious: every eighth
-text with at least 8 of 983 labels is a user, its labels are the items, and three of each are held
-out. Their settings are chosen on items that are held out of the training parts (`defaults`).
+The study also compares methods without stars on Delicious. Every eighth text with at least 8 of 983
+labels is a user, and its labels are the items. Three labels of each text are held out. The settings
+are chosen on items that are held out of the training parts (`defaults`).
 
 Run ``python -m models.bpr.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``, and ``delicious`` beside it. It writes its tables into
-``RESULTS.md``, and its picture.
+``ml-100k`` below ``BAYESRANK_DATA``. The same folder contains ``delicious``. The command writes the
+tables into ``RESULTS.md``, and the picture.
 """
 
 import time

@@ -1,8 +1,8 @@
 r"""Bradley-Terry with item features, random item effects and an order effect.
 
-Story: every item has a utility, which its features explain in part; the rest is its own, and how
-large such rests are is learned from all items. Two items meet, and the difference of their
-utilities, with what the first gains by being the first, is the log odds that it wins.
+Story: every item has a utility, which its features explain in part. The rest is an item effect, and
+the model learns the scale of these effects. Two items meet. The log odds that the first wins are
+the difference of the utilities plus the advantage of the first position.
 
     prior_scale    ~ HalfNormal(1), if it is not given
     item_effect[i] ~ Normal(0, prior_scale)
@@ -22,11 +22,11 @@ symbol                  variable                   dims
 outcomes                ``y``                      pair, result
 ======================  =========================  ===============
 
-An item that was never compared has the utility that its features say, give or take
-``prior_scale``: put it on the item axis of the pairs, or call `with_new_items` afterwards.
+For an item that was never compared, the features predict the utility, with the standard deviation
+``prior_scale``. Put it on the item axis of the pairs, or call `with_new_items` afterwards.
 
-Differs from the papers in having a posterior: of the scale too, so that predictions for new items
-are as wide as the items that were seen say.
+Differs from the papers: it has a posterior, also of the scale. So the spread of the observed items
+determines the width of predictions for new items.
 
 References
 ----------
@@ -36,8 +36,8 @@ model, Applied Statistics 22, 1973.
 Turner & Firth, Bradley-Terry models in R: the BradleyTerry2 package, Journal of Statistical
 Software 48(9), 2012.
 
-``python -m models.bradley_terry.study`` fits it to baseball, ``models.bradley_terry.sushi`` to
-sushi; they write ``RESULTS.md``.
+``python -m models.bradley_terry.study`` fits it to baseball, and ``models.bradley_terry.sushi`` to
+sushi. Both write ``RESULTS.md``.
 """
 
 import numpy as np

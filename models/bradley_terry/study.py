@@ -1,6 +1,6 @@
 """Baseball and the home advantage.
 
-Run ``python -m models.bradley_terry.study``; `models.bradley_terry.sushi` has what needs data.
+Run ``python -m models.bradley_terry.study``. `models.bradley_terry.sushi` needs external data.
 """
 
 from typing import Any

@@ -28,8 +28,8 @@ with batch normalisation, and symmetries of the problem as augmentation.
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
 
-Figures are in ``RESULTS.md``. ``python -m models.context.fate`` trains on 2,000 sets and prints how
-well it predicts the order of other sets.
+``RESULTS.md`` contains the results. ``python -m models.context.fate`` trains on 2,000 sets and
+prints how well it predicts the order of other sets.
 """
 
 from collections.abc import Sequence

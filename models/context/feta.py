@@ -28,7 +28,8 @@ those of `models.context.fate`.
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
 
-Figures are in ``RESULTS.md``. ``python -m models.context.feta`` trains both forms on 2,000 sets.
+``RESULTS.md`` contains the results. ``python -m models.context.feta`` trains both forms on 2,000
+sets.
 """
 
 from collections.abc import Sequence

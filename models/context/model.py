@@ -1,8 +1,7 @@
 r"""Networks whose utilities depend on the set: build, train, predict and evaluate them.
 
-What `models.context.fate`, `models.context.feta` and `models.context.study` have in common. A
-`Network` is a list of weights and a graph that turns features and weights into utilities; the model
-around it is
+`models.context.fate`, `models.context.feta` and `models.context.study` share this code. A `Network`
+is a list of weights, and a graph that computes utilities from features and weights. Its model is
 
     weight  ~ Normal(0, prior_scale x its scale)           for every weight of every layer
     utility = network(features of the set; weights)        (n_rankings, n_slots)

@@ -11,7 +11,7 @@ not independent. It is the model of ``bayesrank rank`` for rankers with several 
 
 `fit` is a nested Laplace approximation on a grid of the two scales. It is independent of
 `bayesrank.fit_inla`, compiles nothing, and fits a table in a fraction of a second, so that a study
-can fit hundreds. ``study.py`` uses it, and ``RESULTS.md`` has the tables.
+can fit hundreds. ``study.py`` uses it, and ``RESULTS.md`` contains the tables.
 
 Run ``python -m models.fit.model`` for an example: one table, with and without opinions.
 """

@@ -8,27 +8,27 @@ computed on the rest.
     outcome        ~ Davidson(utility[first](t) - utility[second](t) + order_effect, nu)
 
 =============  =====================================================================================
-model          what it is, and what was chosen on the first part
+model          description, and the settings chosen on the first part
 =============  =====================================================================================
 constant       `br.forward_validation` with one utility for all times; its scale, by the evidence
 random_walk,   the same with a dynamics; its hyperparameters, by the evidence
 ...
-Elo            one number per item, moved by k times what was not expected; k, the order effect and
-               the ties, by the log loss
-Glicko-style   a mean and a variance per item, others taken for independent (Glickman 1999), the
-               steps being those of a Newton step; scale, drift, order effect and ties, by the log
-               loss
+Elo            one number per item, moved by k times the unexpected part of the result; k, the order
+               effect and the ties, by the log loss
+Glicko-style   a mean and a variance per item, treated as independent (Glickman 1999), and updated
+               by one Newton step; scale, drift, order effect and ties, by the log loss
 kickscore      expectation propagation (Maystre, Kristof & Grossglauser 2019), with the
                hyperparameters that the random walk of Rao and Kupper's model learned; if installed
 =============  =====================================================================================
 
-All have Davidson's probabilities (Bradley-Terry's where nothing ties), but kickscore, whose ties
-are those of Rao and Kupper. CPU seconds are those of this process.
+All models use Davidson's probabilities, or Bradley-Terry's if the data have no ties. Only kickscore
+uses Rao and Kupper's ties. CPU seconds are those of this process.
 
 Run ``python -m models.history.study [FOLDER]`` with the folder of ``england.csv``, by default
-``football`` below ``BAYESRANK_DATA``: a match per row with date, home, away, home_goals and
-away_goals. It writes its tables into ``RESULTS.md``. Of any other table of matches,
-``compared(read(path, date="played", first="x", second="y", outcome="won"))`` has the same rows.
+``football`` below ``BAYESRANK_DATA``. The file has one row per match with date, home, away,
+home_goals and away_goals. The command writes the tables into ``RESULTS.md``. For any other table of
+matches, ``compared(read(path, date="played", first="x", second="y", outcome="won"))`` returns the
+same rows.
 """
 
 import time

@@ -1,8 +1,8 @@
 r"""A leaderboard of systems from the votes of judges: Davidson's model with judges.
 
 Story: two systems answer a prompt of some category, and a judge says which answer is better, or
-that neither is. A system is better at some categories than at others; a judge looks more or less
-closely, may favour the answer that is shown first, and calls a tie readily or rarely.
+that neither is. A system is better at some categories than at others. Judges differ in reliability,
+in their preference for the answer shown first, and in how often they call a tie.
 
     utility_scale            ~ HalfNormal(3)
     utility[i]               ~ Normal(0, utility_scale), summing to zero
@@ -29,15 +29,16 @@ symbol                  variable                dims
 outcomes                ``y``                   pair, result
 ======================  ======================  ==============
 
-Deviations sum to zero, over categories and over judges: ``utility`` and ``order_effect`` are means,
-the geometric mean of the adherences is one, and that of ``judge_nu`` is ``nu``. Priors and scales
-are in `bayesrank.leaderboard`, where the model is built; `bayesrank matches` fits it to any table.
+Deviations sum to zero, over categories and over judges. So ``utility`` and ``order_effect`` are
+means. The geometric mean of the adherences is one, and the geometric mean of ``judge_nu`` is
+``nu``. `bayesrank.leaderboard` builds the model with its priors and scales, and `bayesrank matches`
+fits it to any table.
 
-Differs from the public leaderboards in having a posterior of ranks instead of bootstrap intervals
-of scores, ties as outcomes of their own instead of half wins, judges who are not all alike, and in
-saying how many more matches would separate two systems. Differs from Davidson and Beaver in the
-effect of the order, which shifts the lead and leaves the tie term alone; with one order effect that
-is the same model, under another nu.
+Differs from the public leaderboards: it has a posterior of ranks instead of bootstrap intervals of
+scores, ties are separate outcomes instead of half wins, and judges may differ. It also estimates
+how many more matches would separate two systems. Differs from Davidson and Beaver in the order
+effect, which shifts the lead and does not change the tie term. With one order effect this is the
+same model, with a different nu.
 
 References
 ----------
@@ -47,8 +48,8 @@ Davidson, Beaver, On extending the Bradley-Terry model to incorporate within-pai
 Biometrics 33, 1977.
 Chiang et al., Chatbot Arena: an open platform for evaluating LLMs by human preference, ICML 2024.
 
-Run ``python -m models.leaderboard.model``: made-up systems; or with a table of one's own,
-``python -m models.leaderboard.model FILE.csv`` with the columns first, second, outcome, judge,
+Run ``python -m models.leaderboard.model`` for simulated systems. For your own table, run
+``python -m models.leaderboard.model FILE.csv``. Its columns are first, second, outcome, judge and
 category.
 """
 

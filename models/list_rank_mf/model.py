@@ -32,7 +32,7 @@ References
 Shi, Y., Larson, M., & Hanjalic, A. (2010). List-wise learning to rank with matrix factorization for
 collaborative filtering. RecSys, 269-272.
 
-`models.bpr.study` compares it on MovieLens 100K, and has the figures.
+`models.bpr.study` compares it with other methods on MovieLens 100K.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,16 +1,16 @@
 r"""Meta-search by the coset-permutation stagewise model, CPS (Qin, Geng & Liu 2010).
 
-Story: the ranking of a query's documents is made place by place. Which document comes next depends
-on how far the ranking will then be from that of every engine, whatever the order of those that are
-left: the distance of an engine's ranking :math:`\sigma_m` is averaged over all ways to go on (the
-coset of permutations that begin alike),
+Story: a ranking of a query's documents is made place by place. The probability of the next document
+depends on the distance of the resulting ranking from the ranking :math:`\sigma_m` of each engine.
+This distance is a mean over all orders of the remaining documents (the coset of permutations with
+the same beginning),
 
 .. math:: P(\pi \mid \theta) = \prod_k
           \frac{\exp(-\sum_m \theta_m d_k(\pi_k, \sigma_m))}
                {\sum_{i \in R_k} \exp(-\sum_m \theta_m d_k(i, \sigma_m))},
 
-with :math:`R_k` the documents that are left before place k. Of the mean distance only what depends
-on the candidate matters. With n documents in all, p running over the places after k,
+where :math:`R_k` are the documents that remain before place k. Only the part of the mean distance
+that depends on the candidate matters. For n documents and the places p after k, it is
 
 =========  ==================================================================================
 kendall    :math:`\#\{j \in R_k : \sigma_m(j) < \sigma_m(i)\}`
@@ -19,8 +19,8 @@ footrule   :math:`|\sigma_m(i) - k| - \operatorname{mean}_p |\sigma_m(i) - p|`
 =========  ==================================================================================
 
 Each stage is a multinomial logit whose features are these distances, so that the log-likelihood is
-concave in :math:`\theta`. A weight below zero turns an engine round. The consensus is made place by
-place as well: the most probable document comes next.
+concave in :math:`\theta`. A negative weight reverses an engine. The consensus is also made place by
+place: the most probable document comes next.
 
 The paper does not define two things that these data need. Grades do not order equally relevant
 documents, so their order is drawn once, and stages whose remaining documents all have one grade are

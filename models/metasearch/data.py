@@ -1,13 +1,13 @@
 """Read LETOR's collections for rank aggregation: documents as search engines ranked them.
 
-The queries are problems, the engines rankers, and the documents of a query its items, numbered 0,
-1, 2, ... as they stand in the file, so that the label of an item is (query, document). An engine
-says where a document stands in its own list of results, which goes on beyond the documents here;
-or it does not list it, and what that means is a choice:
+Queries are problems, engines are rankers, and the documents of a query are its items. Documents are
+numbered 0, 1, 2, ... in the order of the file, so the label of an item is (query, document). An
+engine gives the place of a document in its list of results, which also contains other documents. If
+an engine does not list a document, you choose what this means:
 
-- ``unlisted="missing"``: the engine says nothing of the document;
-- ``unlisted="last"``: the engine puts it below all that it lists, tied with what else it does not
-  list, one place after the last document of the query that it lists.
+- ``unlisted="missing"``: the engine gives no information about the document;
+- ``unlisted="last"``: the document has one place after the last listed document of the query, tied
+  with all other unlisted ones.
 
 >>> table = pd.DataFrame(
 ...     {"query": [7, 7, 7], "document": [0, 1, 2], "label": [0, 1, 0], "engine1": [3, 1, np.nan]}

@@ -5,8 +5,8 @@ a query has few lists, that maximum is often at infinity. Early stopping is a re
 learning rate times the number of steps sets its strength. After few steps the documents are in the
 order of their net preferences. Tables label these scores as stopped early.
 
-Rank differences are in units of the largest rank that is listed in the query ("share"), of one
-place ("place"), or 1 however far apart ("binary"), or of the logarithms of ranks ("log").
+The unit of rank differences is the largest rank listed in the query ("share") or one place
+("place"). "Binary" differences are always 1, and "log" uses the logarithms of ranks.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,14 @@
 r"""Estimate the adherence of rankers to known labels from judged problems.
 
-Ranker n agrees with the labels of problem p to the extent of the pairs it orders as they do,
+The agreement of ranker n with the labels of problem p is the share of pairs in the same order,
 
 .. math:: a_{pn} = 1 - K_{pn}
                  = \frac{\#\{i \succ_n j : \ell_i > \ell_j\}}
                         {\#\{i \succ_n j : \ell_i \ne \ell_j\}},
 
-where i and j are items of p and K is the Kendall distance, normalised by the pairs that are both
-ordered by n and of different labels :math:`\ell`. Its supervised adherence is the mean over the
-problems in which there is such a pair: 1 for a ranker that is always right, 1/2 for one that
-orders at random.
+where i and j are items of p, and K is the Kendall distance. It is normalised by the number of pairs
+that n orders and whose labels :math:`\ell` differ. The supervised adherence is the mean over the
+problems with such a pair. It is 1 for a ranker that is always right, and 1/2 for a random ranker.
 
 >>> c = PairCounts.from_matrix([[0, 0, 2], [1, 0, 5], [0, 0, 0]], items=["a", "b", "c"])
 >>> supervised_adherence(c, {"a": 2, "b": 1, "c": 0}).round(3).to_dict()

@@ -5,13 +5,12 @@ over the places of the relevant documents,
 
 .. math:: P@k = \frac1k \sum_{r \le k} y_r, \qquad AP = \frac1{\sum y} \sum_r y_r P@r .
 
-**Equal scores** are no order: the metrics are expectations over the orders of tied documents, as
-those of `bayesrank.results.evaluation.metrics` are. A query without a relevant document counts as
-0.
+**Equal scores** give no order. The metrics are expectations over the orders of tied documents, as
+in `bayesrank.results.evaluation.metrics`. A query without a relevant document counts as 0.
 
-Two sets of metrics are in use on the collections of LETOR. What papers write is NDCG with
-:math:`\log_2(1 + r)` and precision with the highest grade relevant. What many of their tables have
-is the output of LETOR's script, which takes the first two places alike and grade 1 as relevant:
+Two sets of metrics are in use on the collections of LETOR. Papers define NDCG with
+:math:`\log_2(1 + r)`, and precision for the highest grade. Many of their tables contain the output
+of LETOR's script, which gives the first two places the same weight and treats grade 1 as relevant:
 ``evaluate(..., **LETOR)``.
 
 >>> precision([0, 1, 1], [0.5, 0.5, 0.1])

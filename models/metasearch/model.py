@@ -1,8 +1,7 @@
 r"""Meta-search by MPM: one ranking per query from those of many engines.
 
-Story: a query is a problem of its own, whose documents have consensus scores. An engine ranks some
-of them, and follows the consensus more or less closely, in all queries alike: adherences are what
-the queries share.
+Story: each query is a separate problem, whose documents have consensus scores. An engine ranks some
+of them, and follows the consensus more or less closely. Its adherence is the same in all queries.
 
     adherence[n]     given, or learned: log adherence[n] ~ Normal(log_typical, spread),
                      log_typical ~ Normal(0, 1), spread ~ HalfNormal(1)
@@ -19,7 +18,7 @@ symbol                  variable                   dims
 :math:`C_n`             ``y`` (net counts)         ranker, item
 ======================  =========================  ===============
 
-`models.metasearch.study` compares it with other ways to aggregate; ``RESULTS.md`` has the figures.
+`models.metasearch.study` compares it with other ways to aggregate, and writes ``RESULTS.md``.
 
 References
 ----------

@@ -1,9 +1,10 @@
 r"""Compare meta-search by MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD.
 
-The name of a method says how it treats a document that an engine does not list: no information
-("missing"), below all listed documents ("last"), further below on a scale of square roots of ranks
-("below"), or whichever the validation part of each turn prefers ("chosen"). ``RESULTS.md`` reports
-the metrics of LETOR's evaluation script, which the paper uses, and those that the papers define.
+The name of a method states how it treats a document that an engine does not list. It gives no
+information ("missing"), is below all listed documents ("last"), or further below on a scale of
+square roots of ranks ("below"). "Chosen" uses the treatment that the validation part of each fold
+prefers. ``RESULTS.md`` reports the metrics of LETOR's evaluation script, which the paper uses, and
+the metrics that the papers define.
 
 References
 ----------

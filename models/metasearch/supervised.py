@@ -24,7 +24,7 @@ their protocol).
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach (the likelihood).
 
-`models.metasearch.study` compares it; ``RESULTS.md`` has the figures.
+`models.metasearch.study` compares it with other methods, and writes ``RESULTS.md``.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,9 @@
 r"""Scores from a rank-two factorisation of the mean preferences.
 
-If scores s explain how much one item is preferred to another, :math:`Y_{ij} = s_i - s_j`, then
-:math:`Y = s e^T - e s^T` with e the vector of ones: a skew-symmetric matrix of rank two. Observed
-preferences are not of that form, but their best approximation of rank two is near to it, and its
-part along e is the scores.
+Suppose that scores s explain how strongly one item is preferred to another,
+:math:`Y_{ij} = s_i - s_j`. Then :math:`Y = s e^T - e s^T`, where e is the vector of ones. This is a
+skew-symmetric matrix of rank two. Observed preferences do not have this form, but their best
+approximation of rank two is close to it. Its part along e contains the scores.
 
 >>> s = np.array([3.0, 1.0, 0.0])
 >>> Y = np.subtract.outer(s, s)

@@ -22,17 +22,19 @@ symbol                  variable                   dims
 :math:`C_n`             ``y`` (net counts)         ranker, item
 ======================  =========================  ===============
 
-Differs from the paper in priors, which the variances need (the likelihood alone lets some of them
-vanish) and which fix the scale that scores, variances and adherences share; in the multinomial
-constants, with which rankers can be compared by LOO; and in posteriors. The data know ratios of
-adherences: "free" leaves them unbounded beside scores of unit size and samples well, "unit" has
-them in [0, 1], as in the paper, where a ridge makes samplers slow on large data.
+Differs from the paper in priors, multinomial constants and posteriors. The variances need priors,
+because the likelihood alone lets some of them vanish. Priors also fix the scale that scores,
+variances and adherences share. With the constants, LOO can compare models. The data determine only
+ratios of adherences. With "free", adherences are unbounded and scores have unit size; this samples
+well. With "unit", adherences are in [0, 1], as in the paper. Then the posterior has a ridge, on
+which samplers are slow for large data.
 
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012.
 
-Run ``python -m models.mpm.model``: who does not follow the consensus of twelve made-up judges.
+Run ``python -m models.mpm.model`` to find the judges, among twelve simulated ones, who do not
+follow the consensus.
 """
 
 import math

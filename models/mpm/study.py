@@ -1,7 +1,7 @@
 r"""Compare the consensus of MovieLens 100K by MPM, Bradley-Terry and Plackett-Luce.
 
-A preference of a user counts as many times as the two ratings are stars apart: 7 million ordered
-pairs of 1,682 movies by 943 users, 11 million counts in all.
+The count of a preference is the difference of the two ratings in stars. 943 users give 7 million
+ordered pairs of 1,682 movies, and 11 million counts.
 
 References
 ----------
@@ -9,7 +9,7 @@ Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 201
 Figures 4 and 5.
 
 Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and its figures.
+``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
 """
 
 import re

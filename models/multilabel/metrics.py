@@ -1,22 +1,22 @@
 r"""Metrics of multilabel predictions: precision and NDCG of the first labels.
 
-With y = 1 for the labels that a sample has, its labels ordered by score, highest first, and
-:math:`p_l` the *propensity* of label l, the probability that a sample to which it belongs was given
-it at all,
+Let y = 1 for the labels of a sample, and sort labels by score, highest first. The *propensity*
+:math:`p_l` of label l is the probability that a sample to which it applies was given this label.
+Then
 
 .. math:: P@k = \frac1{nk} \sum_{s=1}^n \sum_{r \le k} y_{s(r)}, \qquad
           PSP@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}}
                        {\max \sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}},
 
-the maximum being that of the best order. A rare label, which is easily forgotten, counts for more.
-With :math:`d_r = 1 / \log_2(1 + r)` for the place r, and :math:`n_s` labels of sample s,
+where the maximum is over all orders. A rare label, which is easily forgotten, has a higher weight.
+With :math:`d_r = 1 / \log_2(1 + r)` for place r, and :math:`n_s` labels of sample s,
 
 .. math:: nDCG@k = \frac1n \sum_s \frac{\sum_{r \le k} y_{s(r)} d_r}{\sum_{r \le \min(k, n_s)} d_r},
           \qquad PSnDCG@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}}
                                 {\max \sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}} .
 
-Samples without labels count as misses. **Equal scores** are no order: all are then the expected
-value over the orders of the tied labels at random, exactly.
+Samples without labels count as misses. **Equal scores** give no order: each metric is then its
+exact expected value over random orders of the tied labels.
 
 >>> multilabel_metrics([[0.9, 0.1, 0.5]], [[1, 0, 0]], k=[1, 2]).round(3).to_dict()
 {'precision@1': 1.0, 'precision@2': 0.5, 'ndcg@1': 1.0, 'ndcg@2': 1.0}

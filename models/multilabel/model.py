@@ -18,10 +18,10 @@ symbol             variable                                                dims
 :math:`x`          ``features``                                            ranking, feature
 =================  ======================================================  =================
 
-Differs from the paper in that weights have a prior, samples held out say when to stop, and the
-likelihood is the integral itself to 1e-11 and not its sum over 10,000 intervals. Beside it the
-lower bound PL-LB, RankNet and RankSVM (all pairs of a label that a sample has and one it has not),
-as `pm.Potential`. ``RESULTS.md`` has figures of `models.multilabel.study`.
+Differs from the paper: weights have a prior, held-out samples determine when to stop, and the
+integral of the likelihood is exact to 1e-11 instead of a sum over 10,000 intervals. The model also
+offers the lower bound PL-LB, RankNet and RankSVM as `pm.Potential`. The last two use all pairs of a
+label of the sample and another label. `models.multilabel.study` writes ``RESULTS.md``.
 
 References
 ----------

@@ -1,8 +1,8 @@
 """Compare four objectives on the texts of Delicious and Bibtex.
 
-``python -m models.multilabel.study [FOLDER]``, with FOLDER that of ``delicious`` and ``bibtex``, by
-default ``BAYESRANK_DATA``, writes its tables into ``RESULTS.md``. ``--row Bibtex`` computes the
-figures of one data set alone.
+``python -m models.multilabel.study [FOLDER]`` writes the tables into ``RESULTS.md``. FOLDER
+contains ``delicious`` and ``bibtex``; by default it is ``BAYESRANK_DATA``. ``--row Bibtex``
+computes the results of one data set only.
 
 Every tenth training sample is held out. These samples decide when a fit stops, by its objective.
 They also choose the learning rate and the width of the priors for each objective and data set, by

@@ -22,39 +22,39 @@ symbol                   variable                   dims
 outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
-Where an item drifts to is known against the others only, so that the steps of a night sum to zero.
-A new item has the prior that all had on their first day, independently of them.
+Only drifts relative to the other items are determined, so the steps of a night sum to zero. A new
+item has the prior that all items had on their first day, independently of them.
 
-The model is compiled once. A day sets its data, `br.set_observed` the matches and `pm.set_data` the
-prior, and the posterior is Laplace's normal around the mode: see `follow`. A day that brings new
-items is compiled again.
+The model is compiled once. For each day, `br.set_observed` replaces the matches and `pm.set_data`
+the prior. The posterior is Laplace's normal approximation around the mode; see `follow`. A day with
+new items compiles again.
 
-**By NUTS instead**: `from_draws` is the normal of what `pm.sample` returned.
+**With NUTS**: `from_draws` returns the normal distribution with the moments of the draws.
 
 >>> model = build(state, today)                                        # doctest: +SKIP
 >>> with model:                                                        # doctest: +SKIP
 ...     state = from_draws(pm.sample())
 >>> set_day(model, state, tomorrow)                                    # doctest: +SKIP
 
-Or with another prior in the same model, which leaves the model alone, but is compiled again:
+Another way sets the prior without changing the model, but compiles again:
 
 >>> prior = {"prior_mean": state.mean, "prior_factor": state.factor}   # doctest: +SKIP
 >>> with pm.do(model, prior):                                          # doctest: +SKIP
 ...     posterior = pm.sample()
 
-**Categories**: let an item be an item in a category, such as "Alder / maths". `by_category` is a
-state to start from in which the cells of an item have a part in common, so that matches in one
-category say something of the others.
+**Categories**: let each item be an item in a category, such as "Alder / maths". `by_category`
+returns an initial state in which the utilities of an item in all categories are correlated. So
+matches in one category inform the others.
 
 References
 ----------
 Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
-48, 1999: what chess ratings are made of, item by item, where here the covariance of all is kept.
+48, 1999. Chess ratings use this method item by item; this model keeps the covariance of all items.
 Opper, A Bayesian approach to on-line learning, 1998: assumed density filtering.
 
-How good it is, and which drift to take: ``RESULTS.md``.
+``RESULTS.md`` shows its accuracy and how to choose the drift.
 
-Run ``python -m models.online.model``: an item that gets better through a made-up season.
+Run ``python -m models.online.model`` for an item that improves during a simulated season.
 """
 
 from collections.abc import Iterable, Iterator

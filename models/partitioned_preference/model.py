@@ -1,7 +1,7 @@
 r"""Weak orders in a few blocks: the exact likelihood and other objectives.
 
 Story: every item has a utility. A ranking orders all items by utility plus Gumbel noise, but shows
-blocks of them only: the first few, the next few, and so on, and all the rest.
+only blocks: the first few items, the next few, and so on, and all the rest.
 
     utility[i]  ~ Normal(0, prior_scale), or flat
     ranking[n]  = order of utility + Gumbel, cut into blocks
@@ -15,18 +15,18 @@ softmax of :math:`w`   ``share``      item
 weak order             ``y``          ranking, slot
 =====================  =============  ==============
 
-Differs from the paper in the nodes of the integral, which go where it has its mass, in the
-optimiser (L-BFGS until a step gains less than 1e-9 of the objective), and in the prior.
+Differs from the paper in the prior, in the optimiser (L-BFGS until a step gains less than 1e-9 of
+the objective), and in the nodes of the integral, which are placed where its mass is.
 
 References
 ----------
 Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
 model, AISTATS 2021.
 
-`models.partitioned_preference.study` compares them; ``RESULTS.md`` has the figures.
+`models.partitioned_preference.study` compares the objectives, and writes ``RESULTS.md``.
 
-Run ``python -m models.partitioned_preference.model``: 100 simulated rankings of 100 items, the mean
-squared error of the shares by each objective.
+Run ``python -m models.partitioned_preference.model`` for the mean squared error of the shares by
+each objective, with 100 simulated rankings of 100 items.
 """
 
 from collections.abc import Callable

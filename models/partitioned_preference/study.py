@@ -1,14 +1,14 @@
 """Study partitioned preferences: errors of simulated shares, posteriors, and costs.
 
-Run ``python -m models.partitioned_preference.study``; it writes its tables into ``RESULTS.md``, and
-its figures. The largest cell, 1,000 rankings of 10,000 items, takes most of the time: it has one
-seed where the others have five.
+Run ``python -m models.partitioned_preference.study``. It writes the tables into ``RESULTS.md``, and
+the figures. The largest cell, 1,000 rankings of 10,000 items, takes most of the time. It has one
+seed, and the others have five.
 
 References
 ----------
 Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
-model, AISTATS 2021, Figures 1 and 2. They are drawn and not tabled, so that no published values
-stand beside ours.
+model, AISTATS 2021, Figures 1 and 2. The paper does not print their values, so our tables have no
+published values.
 """
 
 import time

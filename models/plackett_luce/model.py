@@ -1,7 +1,7 @@
 r"""Plackett-Luce with item features (Hunter 2004; Yildiz et al. 2020).
 
-Story: every item has a utility, which its features explain in part. A ranker orders the items
-presented by utility plus Gumbel noise; where the table has ties, the order inside is unknown.
+Story: every item has a utility, which its features explain in part. A ranker orders the presented
+items by utility plus Gumbel noise. If the table contains ties, the order inside a tie is unknown.
 
     coefficient[f] ~ Normal(0, coefficient_scale)
     item_effect[i] ~ Normal(0, prior_scale), summing to zero if asked
@@ -17,15 +17,15 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the papers in having priors, so that items that never lose have finite utilities,
-and in the exact treatment of ties.
+Differs from the papers in priors, so that items that never lose have finite utilities, and in the
+exact treatment of ties.
 
 References
 ----------
 Hunter, MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32, 2004.
 Yildiz et al., Fast and accurate ranking regression, AISTATS 2020.
 
-Run ``python -m models.plackett_luce.model``: the ten best drivers of the NASCAR 2002 season.
+Run ``python -m models.plackett_luce.model`` for the ten best drivers of the NASCAR 2002 season.
 """
 
 from typing import Literal

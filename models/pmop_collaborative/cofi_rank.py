@@ -6,25 +6,26 @@ With the movies of a user in the right order, :math:`y_1 \ge y_2 \ge \dots` thei
 .. math:: \max_\pi \; 1 - \mathrm{NDCG}(\pi, y) + \sum_k c_k (f_{\pi(k)} - f_k),
           \qquad c_k = k^{-1/4},
 
-over all orders :math:`\pi`. It is at least one less the NDCG of the order that the utilities have,
-for that makes the sum at least zero. The largest :math:`\pi` is an assignment of movies to places.
+over all orders :math:`\pi`. For the order of the utilities, the sum is at least zero. So the loss
+is at least one minus the NDCG of this order. The maximising :math:`\pi` is the solution of an
+assignment of movies to places.
 
 >>> import numpy as np
 >>> loss, slope = cofi_rank_loss(np.zeros(2), np.array([5.0, 1.0]))  # nothing is known
->>> round(loss, 3)  # one less the NDCG of the wrong order: (1 + 31 / log2(3)) / (31 + 1 / log2(3))
+>>> round(loss, 3)  # 1 - NDCG of the wrong order, which is (1 + 31 / log2(3)) / (31 + 1 / log2(3))
 0.35
 >>> loss, slope = cofi_rank_loss(np.array([4.0, 1.0]), np.array([5.0, 1.0]))  # right, by a margin
 >>> float(loss), slope.tolist()
 (0.0, [0.0, 0.0])
 
-The paper has two other losses: half the squared distance of the utilities from the stars less
-their mean, :math:`\frac12 \sum_i (f_i - y_i + \bar y)^2` (`regression_loss`), and a margin for each
-pair of movies with different stars, the mean of :math:`\max(0, 1 - f_i + f_j)` over pairs with
-:math:`y_i > y_j` (`ordinal_loss`).
+The paper has two other losses. The regression loss is half the squared distance between the
+utilities and the centred stars, :math:`\frac12 \sum_i (f_i - y_i + \bar y)^2` (`regression_loss`).
+The ordinal loss is a margin for each pair of movies with different stars, the mean of
+:math:`\max(0, 1 - f_i + f_j)` over pairs with :math:`y_i > y_j` (`ordinal_loss`).
 
-Differs from the paper and its program in: which of several right orders is meant where stars are
-equal (that which the utilities have; there, the order of the file), biases of the movies, and how
-the minimum is looked for (all factors together by Adam, not in turn by bundles).
+Differs from the paper and its program in the order of movies with equal stars: here the order of
+the utilities, there the order of the file. It also has biases of the movies, and minimises over all
+factors together by Adam, not in turn by bundles.
 
 References
 ----------

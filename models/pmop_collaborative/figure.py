@@ -8,7 +8,7 @@ are comparable, because both are given the sizes of the blocks. One is the exact
 likelihood, which the paper did not have. We also add Plackett-Luce with ties broken at random, and,
 for every model, the baseline with equal utilities.
 
-`models.pmop_collaborative.study` draws it; ``RESULTS.md`` has the table, and what it says.
+`models.pmop_collaborative.study` draws it; ``RESULTS.md`` contains the table and its meaning.
 """
 
 from collections.abc import Callable, Sequence

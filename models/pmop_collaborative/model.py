@@ -38,8 +38,7 @@ Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborati
 probabilistic ordered partition approach.
 Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
 
-`models.pmop_collaborative.study` compares the likelihoods on MovieLens; ``RESULTS.md`` has the
-figures.
+`models.pmop_collaborative.study` compares the likelihoods on MovieLens, and writes ``RESULTS.md``.
 """
 
 import math

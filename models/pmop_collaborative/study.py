@@ -1,17 +1,17 @@
 """Compare likelihoods for collaborative filtering on MovieLens 100K.
 
-Story: users are shown movies which they have rated, but whose ratings were held out, in the order
-of their utilities under a model of the ratings they gave to others. All models have five factors
-and, unless a row says otherwise, a bias for each movie; they differ in what they make of the
-stars: numbers (ALS), pairs (BPR), or a weak order. Each is fitted to its posterior mode.
+Story: a part of each user's ratings is held out. A model learns from the other ratings and orders
+the held-out movies by their utilities. All models have five factors and, unless a row says
+otherwise, a bias for each movie. They treat the stars as numbers (ALS), as pairs (BPR), or as a
+weak order. Each is fitted to its posterior mode.
 
-n training ratings of each user, the rest to test, for users with at least n + 10, of the movies of
-`models.pmop_collaborative.protocol`. The paper's Table 3 uses MovieLens 10M, so only the order of
-rows is comparable. Its Figure 2 shows the probability of the order of unseen movies; see
-`models.pmop_collaborative.figure`.
+Each user has n training ratings, and the rest are for testing. Users need at least n + 10 ratings
+of the movies of `models.pmop_collaborative.protocol`. The paper's Table 3 uses MovieLens 10M, so
+only the order of rows is comparable. Its Figure 2 shows the probability of the order of unseen
+movies; see `models.pmop_collaborative.figure`.
 
 Run ``python -m models.pmop_collaborative.study [FOLDER]`` with the folder of MovieLens 100K, by
-default ``ml-100k`` below ``BAYESRANK_DATA``; it writes its tables into ``RESULTS.md``, and draws.
+default ``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and draws.
 """
 
 import math

@@ -1,9 +1,9 @@
 r"""Document ranking with ordered partitions and other likelihoods (Tran et al.).
 
 Story: a query is a ranker, the documents retrieved for it are the items, and a judge has graded
-each (0, 1 or 2 in LETOR). Documents of one grade are a block: judged equal. A document's utility
-is linear in its features, some of them products of two; what differs between the methods is the
-likelihood of the graded list.
+each of them (0, 1 or 2 in LETOR). Documents of one grade form a block: they are judged equal. A
+document's utility is linear in its features, which may include products of two features. The
+methods differ in the likelihood of the graded list.
 
     coefficient[f]  ~ Normal(0, coefficient_scale)
     utility[q, s]   = sum_f features[q, s, f] coefficient[f]
@@ -29,7 +29,7 @@ Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborati
 probabilistic ordered partition approach.
 Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
 
-`models.pmop_documents.study` compares them on MQ2008; ``RESULTS.md`` has the figures.
+`models.pmop_documents.study` compares them on MQ2008, and writes ``RESULTS.md``.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,8 +1,8 @@
 """Compare likelihoods for document ranking on MQ2008 by cross-validation.
 
 Features and prior scale are chosen on the validation part of every turn, for each method
-separately. ``RESULTS.md`` has the figures. The paper's Table 2 uses the Yahoo! Learning to Rank
-Challenge, whose data are not available, so only the order of rows is comparable.
+separately. ``RESULTS.md`` contains the results. The paper's Table 2 uses the Yahoo! Learning to
+Rank Challenge, whose data are not available, so only the order of rows is comparable.
 
 Run ``python -m models.pmop_documents.study FOLDER`` with the folder of MQ2008 (S1.txt to S5.txt),
 by default ``MQ2008`` below ``BAYESRANK_DATA``.

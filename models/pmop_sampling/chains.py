@@ -1,11 +1,11 @@
 r"""Steps of Markov chains over the non-empty sets.
 
-A kernel moves any number of chains at once, each over the subsets of the items at hand, and
-leaves the distribution :math:`\propto \Phi(S)^\beta` as it is. Leading axes are chains, the last
-axis is the items.
+A kernel moves any number of chains at once, each over the subsets of the given items. It leaves the
+distribution :math:`\propto \Phi(S)^\beta` invariant. Leading axes are chains, the last axis is the
+items.
 
-The empty set is no state. Gibbs sampling refuses the flip that would lead there; the proposals of
-Metropolis-Hastings start at size one.
+The empty set is not a state. Gibbs sampling rejects a flip to it, and the proposals of
+Metropolis-Hastings have at least one item.
 
 >>> import numpy as np
 >>> from models.pmop_sampling.model import SET_FUNCTIONS

@@ -8,10 +8,10 @@ utilities,
           = \frac{\partial \log \Phi(S)}{\partial w}
           - \sum_{S' \subseteq R} P(S' \mid R) \frac{\partial \log \Phi(S')}{\partial w},
 
-and CD-k replaces the sum by one set, k steps of a chain away from the block that was observed.
-The result is biased, but not where the model is right: chains that start at draws of the model stay
-draws of it. More steps, less bias; as many as a chain takes to forget its start give maximum
-likelihood by stochastic gradients. ``RESULTS.md`` has how close they come.
+and CD-k replaces the sum by one set, k steps of a chain away from the observed block. If the model
+is right, the result has no bias, because chains that start at draws of the model remain draws of
+it. Otherwise it is biased, and more steps reduce the bias. With enough steps, the chain forgets its
+start, and CD-k is maximum likelihood by stochastic gradients. ``RESULTS.md`` shows the bias.
 
 >>> import numpy as np
 >>> from bayesrank.data import Rankings

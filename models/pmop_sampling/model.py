@@ -1,10 +1,10 @@
 r"""Set functions: compute the worth of a set from the worths of its members.
 
-A probabilistic model over ordered partitions chooses a block :math:`S` from the remainder
-:math:`R` with probability :math:`\Phi(S) / Z(R)`, :math:`Z(R) = \sum_{\emptyset \ne S \subseteq R}
-\Phi(S)`. A set function gives :math:`\log \Phi`: a callable ``log_phi(utility, member)`` of two
-arrays of shape (..., n_items), the log worths and who is in the set, that returns one number per
-set, shape (...). It is never called with an empty set.
+A probabilistic model over ordered partitions chooses a block :math:`S` from the remainder :math:`R`
+with probability :math:`\Phi(S) / Z(R)`, :math:`Z(R) = \sum_{\emptyset \ne S \subseteq R} \Phi(S)`.
+A set function computes :math:`\log \Phi`. It is a callable ``log_phi(utility, member)`` of two
+arrays of shape (..., n_items): the log worths, and the members of the set. It returns one number
+per set, shape (...). It is never called with an empty set.
 
 >>> import numpy as np
 >>> def total(utility, member):  # the product of the worths
@@ -12,14 +12,14 @@ set, shape (...). It is never called with an empty set.
 >>> total(np.array([1.0, 2.0, 4.0]), np.array([[True, False, True], [False, True, False]]))
 array([5., 2.])
 
-What NumPy has no masked form of is written for one set at a time and wrapped, at the price of a
-Python loop:
+If NumPy has no masked form of a function, write it for one set, and wrap it. It then needs a Python
+loop:
 
 >>> median = each_set(np.median)
 >>> median(np.array([1.0, 2.0, 4.0]), np.array([[True, False, True], [False, True, False]]))
 array([2.5, 2. ])
 
-The five of the paper are in `SET_FUNCTIONS`, with their gradients:
+`SET_FUNCTIONS` contains the five functions of the paper, with their gradients:
 
 ====================  ===============================================  ======================
 aggregate             :math:`\log \Phi(S)`                             gradient in :math:`w_i`

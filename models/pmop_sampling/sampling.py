@@ -1,12 +1,12 @@
 r"""Draw sets, and compute the normalising constant of any set function.
 
-A set :math:`S`, not empty, of the :math:`N` items at hand has probability
-:math:`\Phi(S) / Z`, :math:`Z = \sum_S \Phi(S)` over :math:`2^N - 1` sets. These are the estimators
-of the paper that introduced the model, which need :math:`\Phi` only:
+A non-empty set :math:`S` of :math:`N` items has probability :math:`\Phi(S) / Z`, where
+:math:`Z = \sum_S \Phi(S)` over :math:`2^N - 1` sets. The paper that introduced the model has these
+estimators, which need only :math:`\Phi`:
 
 =================  ===============================================================================
 Gibbs              every item in turn is put in or out with its conditional probability; the empty
-                   set is no state, so the last member stays
+                   set is not a state, so the last member stays
 Metropolis-        a size :math:`m` uniform in :math:`1..N`, then a uniform set of that size.
 Hastings           The proposal is not uniform over sets: the acceptance ratio is
                    :math:`\Phi(S') \binom N{m'} / \Phi(S) \binom Nm`
@@ -14,13 +14,13 @@ AIS                annealed importance sampling along :math:`\Phi^\beta` from th
                    distribution, :math:`Z(0) = 2^N - 1`
 =================  ===============================================================================
 
-The paper's Algorithm 2 prints the acceptance ratio without the binomials. Those chains settle on
-:math:`\Phi(S) / \binom Nm` instead: with the mean of 10 items, all ten are chosen 1 time in 10
-and not 1 in 1,023. ``as_printed=True`` shows it.
+The paper's Algorithm 2 prints the acceptance ratio without the binomials. Such chains converge to
+:math:`\Phi(S) / \binom Nm` instead: with the mean of 10 items, they choose all ten once in 10 draws
+instead of once in 1,023. ``as_printed=True`` shows this.
 
-For the mean, the largest, the smallest, the geometric and the harmonic mean nothing here is
-needed: their constants and draws are exact elsewhere in the package. Use these for a function of
-your own, such as the product of the worths, and as a check:
+The package has exact constants and draws for the mean, the largest, the smallest, the geometric and
+the harmonic mean. Use these estimators for your own function, such as the product of the worths,
+and as a check:
 
 >>> import numpy as np
 >>> def product(utility, member):

@@ -1,4 +1,4 @@
-"""Features of items, brought into the order of the items and checked.
+"""Check features of items, and put them in the order of the items.
 
 >>> table = pd.DataFrame({"price": [2.0, 1.0]}, index=["tea", "ale"])
 >>> aligned(table, pd.Index(["ale", "tea"]))["price"].tolist()

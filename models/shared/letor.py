@@ -1,8 +1,8 @@
-"""Collections of judged documents in five parts, as LETOR has them, and their cross-validation.
+"""Read LETOR's collections of judged documents in five parts, and cross-validate on them.
 
-Queries are the rankers, documents the items, and a grade is a block: its documents are judged
-equal. In a turn of the cross-validation three parts train, the next validates and the last tests;
-then all move on by one.
+Queries are rankers, documents are items, and a grade is a block: its documents are judged equal. In
+each fold of the cross-validation, three parts are for training, the next for validation and the
+last for testing. The next fold shifts all parts by one.
 
 >>> [[int((part - first) % 5) for part in range(5)] for first in range(2)]  # 3: validate, 4: test
 [[0, 1, 2, 3, 4], [4, 0, 1, 2, 3]]

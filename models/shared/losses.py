@@ -1,14 +1,14 @@
 r"""Losses of whole rankings as graphs: objectives used instead of a log-probability.
 
-All are ``loss(utility, ranks, *, ...)``, (..., n_slots) both, and give one number per ranking, at
-least zero unless said otherwise. `ranks` are 1 = best, equal = tied, 0 = empty slot, in any order
-of the slots, and may be a tensor, such as the ranks of a minibatch.
+All are called as ``loss(utility, ranks, *, ...)``, with two arrays of shape (..., n_slots). They
+return one number per ranking, at least zero unless stated otherwise. In `ranks`, 1 = best, equal =
+tied and 0 = empty slot. Slots may be in any order. `ranks` may be a tensor, as for a minibatch.
 
 >>> round(float(hinge_rank_loss([1.0, 0.5, 0.0], [1, 2, 3]).eval()), 4)
 1.0
 
 =======================  =====================================  =========================
-loss                     of                                     besides, keyword-only
+loss                     uses                                   further keywords
 =======================  =====================================  =========================
 `hinge_rank_loss`        pairs: the winner should lead by one   ``pairs``
 `rank_net_loss`          pairs: minus the log-probability       ``pairs``
@@ -20,14 +20,14 @@ loss                     of                                     besides, keyword
 `list_rank_loss`         lists: shares of bounded utilities     ``labels``, ``segments``
 =======================  =====================================  =========================
 
-In a model they are potentials with a minus sign, and together with priors a penalised loss:
-``pm.Potential("y", -pt.sum(hinge_rank_loss(utility, ranks)))``. With a linear utility and normal
-coefficients that is the linear ranking SVM. They are no log-probabilities of rankings: LOO may not
-compare them with anything.
+In a model, use them as potentials with a minus sign. Together with priors, this is a penalised
+loss: ``pm.Potential("y", -pt.sum(hinge_rank_loss(utility, ranks)))``. With a linear utility and
+normal coefficients, it is the linear ranking SVM. These losses are not log-probabilities of
+rankings, so LOO cannot compare them.
 
-Pairs of slots are squares here, (..., n_slots, n_slots): fit for sets of a few dozen items. For
-long rankings of known ranks give the pairs there are, as
-`bayesrank.likelihoods.pairs.weak_order_pairs` lists them:
+By default, pairs of slots are squares, (..., n_slots, n_slots), which suits sets of a few dozen
+items. For long rankings with known ranks, pass the pairs that
+`bayesrank.likelihoods.pairs.weak_order_pairs` lists:
 
 >>> from bayesrank.likelihoods.pairs import weak_order_pairs
 >>> ranks = [[1, 2, 3], [2, 1, 0]]

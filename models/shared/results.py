@@ -1,19 +1,18 @@
-"""Write the tables of a study between markers, with the published value beside each number.
+"""Write the tables of a study between markers, with the published value next to each number.
 
-A study names its tables, each a function that computes it, and `run` makes of them a command:
-``python -m models.PAPER.study [FOLDER]`` writes every table into ``models/PAPER/RESULTS.md``, and
-what of it ``docs/papers.md`` has a place for into that page, instead of what stood between markers
+A study names its tables and gives a function that computes each of them. `run` is the command
+``python -m models.PAPER.study [FOLDER]``. It writes every table into ``models/PAPER/RESULTS.md``,
+and some of them into ``docs/papers.md``. It replaces only the text between the markers
 
     <!-- table NAME -->
     <!-- end of NAME -->
 
-so that what is said around them stays. Tables that take too long for every run are computed only if
-they are named. Below each table stands what it was made of: the seed, the
-files, the CPU seconds and the date. ``--table NAME`` computes some tables alone; ``--quick``
-computes small forms of all, prints them, and writes nothing. ``--row NAME`` computes some rows of
-tables by method: these take the place of the old ones, and all other rows stay. Pictures, which
-show all rows, stay as they are. ``--keep FOLDER`` keeps what took long, so that a run that ended
-early goes on where it was. ``--published`` computes nothing. It updates the published values in
+Tables that take too long for every run are computed only if you name them. A line below each table
+states the seed, the files, the CPU seconds and the date. ``--table NAME`` computes only some
+tables. ``--quick`` computes small forms of all, prints them, and writes nothing. ``--row NAME``
+computes some rows of tables by method; they replace the old ones, and all other rows stay. Pictures
+show all rows, so they do not change then. ``--keep FOLDER`` stores finished parts, so that an
+interrupted run can continue. ``--published`` computes nothing. It updates the published values in
 the tables and keeps our results.
 
 "32.40 (32.49)" shows our result and the published value. "(26.52)" shows a published value where we

@@ -1,12 +1,12 @@
-r"""A lower bound that is maximised in place of the exact likelihood of weak orders (PL-LB).
+r"""PL-LB: a lower bound of the exact likelihood of weak orders, to maximise instead of it.
 
 .. math:: \sum_{m<M} \Bigl( \log |S_m|! + \sum_{i \in S_m} \log
           \frac{e^{w_i}}{\sum_{j \in R_m} e^{w_j}} \Bigr) \le \log P(S_1 > \dots > S_M)
 
-The items of a block are chosen as if those chosen before were still there: in each of the
-:math:`|S_m|!` orders no denominator is larger than that of the whole remainder :math:`R_m`. Its
-maximum is not that of the likelihood, however many rankings there are: to chosen items it gives too
-little.
+The bound treats each item of a block as chosen from the whole remainder :math:`R_m`. In each of the
+:math:`|S_m|!` orders, no denominator is larger than that of the whole remainder. The maximum of the
+bound differs from the maximum of the likelihood for any number of rankings: it underestimates the
+chosen items.
 
 >>> round(float(weak_order_bound([[0.0, 0.0, 0.0]], [[1, 1, 2]]).exp().eval()[0]), 4)  # 2!/3²
 0.2222

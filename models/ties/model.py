@@ -1,8 +1,8 @@
 r"""Compare two models of ties in pairs: Davidson and Rao-Kupper.
 
-Story: two items are compared, and the judge prefers one of them or neither. Under Davidson a tie
-is an answer with a weight of its own, that of the geometric mean of the two worths. Under Rao and
-Kupper it is a difference too small to be noticed. Both are Bradley-Terry where nothing ties.
+Story: two items are compared, and the judge prefers one of them or neither. In Davidson's model a
+tie is a separate answer, whose weight is proportional to the geometric mean of the two worths. In
+Rao and Kupper's model it is a difference too small to notice. Without ties, both are Bradley-Terry.
 
     prior_scale ~ HalfNormal(1), if it is not given
     utility[i]  ~ Normal(0, prior_scale), summing to zero
@@ -20,12 +20,12 @@ P(tie) of equal items    ``equal_tie``
 outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
-:math:`\nu` and :math:`\theta` do not compare, but ``equal_tie`` does: :math:`\nu / (2 + \nu)` and
-:math:`(\theta - 1)/(\theta + 1)`. Where the models differ is in how ties become rarer as items
-differ: at a lead of d log odds Davidson's decrease as :math:`e^{-d/2}`, Rao and Kupper's as
-:math:`e^{-d}`.
+:math:`\nu` and :math:`\theta` cannot be compared, but ``equal_tie`` can: :math:`\nu / (2 + \nu)`
+and :math:`(\theta - 1)/(\theta + 1)`. The models differ in how fast ties become rarer as items
+differ. At a lead of d log odds, Davidson's ties decrease as :math:`e^{-d/2}`, and Rao and Kupper's
+as :math:`e^{-d}`.
 
-Differs from the papers in having a posterior, with the spread of the utilities learned.
+Differs from the papers: it has a posterior and learns the spread of the utilities.
 
 References
 ----------
@@ -36,7 +36,7 @@ JASA 62, 1967.
 
 Ties in rankings of many items are in `models.ties.rankings`.
 
-Run ``python -m models.ties.model``: the puddings; it writes its tables into ``RESULTS.md``.
+Run ``python -m models.ties.model`` for the puddings. It writes the tables into ``RESULTS.md``.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,10 @@
 """What does a tie mean? Compare two models of the same rankings by leave-one-out.
 
-Story: users rate movies, and movies with equal ratings form a block. Either the user has an order
-inside a block and does not tell it (Plackett-Luce, the order marginalised), or the user judges the
-movies of a block as equally good and chooses them together (PMOP). Both give probabilities to the
-weak order given the sizes of its blocks, so that their predictive densities can be compared.
+Story: users rate movies, and movies with equal ratings form a block. There are two explanations.
+Either the user has an order inside a block and does not report it (Plackett-Luce, which
+marginalises the order). Or the user judges the movies of a block as equally good and chooses them
+together (PMOP). Both models give the probability of the weak order given the sizes of its blocks.
+So their predictive densities can be compared.
 
     utility[i]  ~ Normal(0, 1), summing to zero
     ranking[r]  ~ PlackettLuce(utility[item[r]]), cut into blocks of the sizes observed; or
@@ -16,8 +17,8 @@ w_i, log worth            utility
 ranking r                 y
 ========================  ================
 
-Differs from the paper, which compares PMOP with Plackett-Luce after breaking ties by sorting: here
-Plackett-Luce is exact for partitions, and both are conditioned on the sizes.
+Differs from the paper, which compares PMOP with Plackett-Luce after breaking ties by sorting. Here
+Plackett-Luce is exact for partitions, and both condition on the sizes.
 
 Ties in pairs are in `models.ties.model`.
 
@@ -25,7 +26,7 @@ References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitio
 al., Learning-to-rank with partitioned preference, AISTATS 2021.
 
 Run ``python -m models.ties.rankings [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``: ten of its movies; it writes its table into ``RESULTS.md``.
+``ml-100k`` below ``BAYESRANK_DATA``. It uses ten movies and writes its table into ``RESULTS.md``.
 """
 
 from collections.abc import Callable
