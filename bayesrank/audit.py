@@ -486,7 +486,7 @@ def _drift(board: _Board) -> _Found:
     by_time = np.bincount(idx, board.n).cumsum()
     cut = int(np.searchsorted(by_time, by_time[-1] / 2)) + 1
     if cut >= len(by_time):
-        return _Found(f"All matches have one {board.time}.")
+        return _Found(f"All matches have the same {board.time}.")
     counts = board.pairs.counts
     halves = [
         replace(board.pairs, counts=np.where(rows[:, None], counts, 0))

@@ -422,7 +422,7 @@ def test_new_matches_with_other_features_or_prompts_raise():
     with pytest.raises(ValueError, match=r"have the features 'length', but the new pairs have 'a'"):
         br.set_observed("y", pairs_of(STYLED, features=["a"], **PROMPTS), model=model)
     other = pairs_of(STYLED.assign(prompt=list("pqpqp")), **LENGTH, **PROMPTS)
-    with pytest.raises(ValueError, match=r"deviations of the items at each prompt, but 'p: c' of"):
+    with pytest.raises(ValueError, match=r"per item and prompt, but the prompt 'p: c' of"):
         br.set_observed("y", other, model=model)
 
 

@@ -87,7 +87,7 @@ def _expected(sides: NDArray[np.intp], points: Floats, n_items: int) -> Floats:
 def _dependence(
     sides: NDArray[np.intp], residual: Floats, labels: NDArray[np.intp], n_items: int
 ) -> float:
-    """Return how clearly the residuals of an item at one label go together, in standard errors."""
+    """Return the correlation of the residuals of an item within labels, in standard errors."""
     known = labels >= 0
     cell = np.concatenate([labels[known] * n_items + side[known] for side in sides])
     signed = np.concatenate([residual[known], -residual[known]])

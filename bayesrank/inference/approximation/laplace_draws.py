@@ -76,7 +76,7 @@ def hessian(slope: Any, x: NDArray[np.float64]) -> NDArray[np.float64]:
     Parameters
     ----------
     slope : callable
-        From (n,) to the gradient there, (n,).
+        Function that returns the gradient (n,) at a point (n,).
     x : array, (n,)
 
     Returns

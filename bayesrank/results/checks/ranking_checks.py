@@ -308,7 +308,7 @@ class Fits(NamedTuple):
         By family, the worst first: its omnibus check with the smallest tail probability p, the
         values of this check, and whether the family fails.
     ok : bool
-        Whether no family fails. A right model has a failing family with probability 0.05 or less.
+        Whether no family fails. A correct model has a failing family with probability 0.05 or less.
     weak : bool
         Whether far fewer checks fail than expected by chance, so the checks are weak.
     """
