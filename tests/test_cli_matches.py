@@ -386,7 +386,7 @@ def test_tied_leaders_are_to_meet_and_how_often():
     settled = part.data["settling"]["p_settled"]
     assert (settled["tied"] >= settled["all"] - 0.1).all()
     assert text.count("more than 100,000") + text.count("about") >= 2
-    assert "10 matches that are expected to tell most about the leader" in text
+    assert "10 matches that are expected to be most informative about the leader" in text
     assert "next.csv" in part.files
 
 
