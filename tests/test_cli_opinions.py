@@ -184,7 +184,7 @@ def test_a_note_names_the_column_once(tmp_path):
     columns = MatchColumns(first="a", second="b", outcome="won")
     pairs, _ = read_matches(file, columns, notes.append)
     (note,) = notes
-    assert note.startswith("Column 'prompt' repeats, and matches with the same label depend on each other.")
+    assert note.startswith("Column 'prompt' repeats, and matches with the same label depend on")
     assert pairs.counts.sum() == 400
     notes.clear()
     read_matches(file, MatchColumns(**vars(columns) | {"group": ("prompt",)}), notes.append)
