@@ -22,7 +22,6 @@ interaction.
 ([[1, 2, 2], [1, 2, 2], [1, 2, 2]], [0, 1, 1])
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import bayesrank as br
-from models.bpr.learn_bpr import FactorFit
-from models.bpr.model import as_tree, check_scales
+from models.bpr.learn_bpr import FactorFit, random_start
+from models.bpr.model import Priors
 
 __all__ = ["build", "choices", "fit_map", "learn_choice"]
 
@@ -52,13 +51,7 @@ def choices(interactions: br.Interactions) -> br.Rankings:
 
 
 def build(
-    interactions: br.Interactions,
-    *,
-    n_factors: int = 64,
-    user_scale: float = 1.0,
-    item_scale: float = 1.0,
-    bias_scale: float = 1.0,
-    batch_size: int | None = None,
+    interactions: br.Interactions, *, batch_size: int | None = None, **priors: Any
 ) -> pm.Model:
     """Build the model.
 
@@ -66,34 +59,18 @@ def build(
     ----------
     interactions : Interactions
         The items of every user.
-    n_factors : int
-        Number of factors, 1 or more.
-    user_scale, item_scale, bias_scale : float
-        Standard deviations, positive. Of those of the factors only the product is seen.
     batch_size : int, optional
         Interactions in each step of `pm.fit`. By default, `choices` writes all of them out, for
         small data.
+    **priors
+        Numbers of `Priors`; here the standard deviation of the biases is 1 by default.
 
     Returns
     -------
     pm.Model
         With the variables of `models.bpr.model`.
-
-    Examples
-    --------
-    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
-    >>> model = build(br.Interactions.from_rankings(clicks), n_factors=2)
-    >>> [rv.name for rv in model.free_RVs]
-    ['user_factor', 'item_factor', 'item_bias']
     """
-    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
-    check_scales(interactions, n_factors, scales)
-    with pm.Model(coords={**interactions.coords, "factor": np.arange(n_factors)}) as model:
-        for name, value in _data(interactions, user_scale).items():
-            pm.Data(name, value)
-        W = pm.Normal("user_factor", 0, user_scale, dims=("user", "factor"))
-        H = pm.Normal("item_factor", 0, item_scale, dims=("item", "factor"))
-        b = pm.Normal("item_bias", 0, bias_scale, dims="item")
+    with _checked(interactions, priors).model(interactions) as (model, W, H, b):
         if batch_size is None:
             rankings = choices(interactions)
             model.add_coord("ranker", interactions.users)
@@ -113,31 +90,22 @@ def build(
     return model
 
 
-def _data(interactions: br.Interactions, user_scale: float) -> dict[str, NDArray[Any]]:
-    """Return the constant data that `recommend` needs."""
-    scale = np.array(user_scale, dtype=float)
-    return {
-        "known_start": interactions.start, "known_item": interactions.item, "user_scale": scale
-    }  # fmt: skip
+def _checked(interactions: br.Interactions, priors: dict[str, Any]) -> Priors:
+    prior = Priors(**{"bias_scale": 1.0, **priors})
+    prior.check(interactions)
+    return prior
 
 
 def learn_choice(
-    interactions: br.Interactions,
-    *,
-    n_factors: int = 64,
-    user_scale: float = 1.0,
-    item_scale: float = 1.0,
-    bias_scale: float = 1.0,
-    n_iterations: int = 100,
-    seed: int = 1,
+    interactions: br.Interactions, *, n_iterations: int = 100, seed: int = 1, **priors: Any
 ) -> FactorFit:
     r"""Climb to a posterior mode of the model by L-BFGS.
 
     .. math:: \sum_u \left( \sum_{i \in I_u^+} x_{ui} - n_u \log \sum_j e^{x_{uj}} \right)
               - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
 
-    The parameters are those of `build`, and the largest number of iterations. The search starts at
-    normal factors. The time and memory of a step grow with the number of users times items.
+    The priors are as in `build`. The search takes at most `n_iterations` and starts at normal
+    factors. The time and memory of a step grow with the number of users times items.
 
     Examples
     --------
@@ -146,18 +114,9 @@ def learn_choice(
     >>> clicks.items[int(fit.item_bias.argmax())]
     'b'
     """
-    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
-    check_scales(interactions, n_factors, scales)
-    n_users, n_items = interactions.n_users, interactions.n_items
-    rng = np.random.default_rng(seed)
-    spread = math.sqrt(0.1 / math.sqrt(n_factors))
-    start = DictToArrayBijection.map(
-        {
-            "user_factor": spread * rng.normal(size=(n_users, n_factors)),
-            "item_factor": spread * rng.normal(size=(n_items, n_factors)),
-            "item_bias": np.zeros(n_items),
-        }
-    )
+    prior = _checked(interactions, priors)
+    shape = interactions.n_users, interactions.n_items, prior.n_factors
+    start = DictToArrayBijection.map(random_start(*shape, scale=0.1, seed=seed)._asdict())
     had = interactions.to_matrix().astype(float)
     n_of_user = interactions.n_items_of_user[:, None]
 
@@ -169,7 +128,7 @@ def learn_choice(
         slope = had - n_of_user * np.exp(x - log_sum)
         W, H = at["user_factor"], at["item_factor"]
         by = {"user_factor": slope @ H, "item_factor": slope.T @ W, "item_bias": slope.sum(axis=0)}
-        for (name, value), scale in zip(at.items(), scales.values(), strict=True):
+        for (name, value), scale in zip(at.items(), prior.scales.values(), strict=True):
             logp -= float((value**2).sum()) / 2 / scale**2
             by[name] -= value / scale**2
         return -logp, -DictToArrayBijection.map(by).data
@@ -181,14 +140,7 @@ def learn_choice(
 
 
 def fit_map(interactions: br.Interactions, **options: Any) -> Any:
-    """Return the mode of `learn_choice` as results, as `models.bpr.model.fit_map` does.
-
-    Examples
-    --------
-    >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
-    >>> mode = fit_map(br.Interactions.from_rankings(clicks), n_factors=2)
-    >>> dict(mode["posterior"]["item_factor"].sizes)
-    {'chain': 1, 'draw': 1, 'item': 3, 'factor': 2}
-    """
+    """Return the mode of `learn_choice` as results, as `models.bpr.model.fit_map` does."""
+    priors = {name: value for name, value in options.items() if name in Priors._fields}
     fit = learn_choice(interactions, **options)
-    return as_tree(fit, interactions, _data(interactions, options.get("user_scale", 1.0)))
+    return _checked(interactions, priors).results(fit, interactions)

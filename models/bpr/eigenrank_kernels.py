@@ -94,27 +94,27 @@ def greedy(lead):  # type: ignore[no-untyped-def]
 def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
     """Return the stationary probability of one copy of each item; `move` may be unnormalised."""
     n = len(move)
-    leaving, here = np.zeros(n), np.empty(n)
+    leaving, stationary = np.zeros(n), np.empty(n)
     for j in range(n):
         arriving = 0.0
         for i in range(n):
             leaving[i] += copies[j] * move[j, i]
             arriving += copies[i] * move[j, i]
         # if moves are ratios of worths, this is already the stationary distribution
-        here[j] = arriving
-    here /= (copies * here).sum()
+        stationary[j] = arriving
+    stationary /= (copies * stationary).sum()
     flow = np.empty(n)
     # All entries of `move` are positive, so the iteration also converges without jumps.
     moving = n > 0
     while moving:
         for i in range(n):
-            flow[i] = copies[i] * here[i] / leaving[i]
+            flow[i] = copies[i] * stationary[i] / leaving[i]
         moving = False
         for j in range(n):
             arriving = 0.0
             for i in range(n):
                 arriving += move[j, i] * flow[i]
             now = epsilon * arriving + (1 - epsilon) / copies.sum()
-            moving |= abs(now - here[j]) > tolerance * here[j]
-            here[j] = now
-    return here
+            moving |= abs(now - stationary[j]) > tolerance * stationary[j]
+            stationary[j] = now
+    return stationary

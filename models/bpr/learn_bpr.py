@@ -162,7 +162,7 @@ def learn_bpr(
         _per_label(name, value, interactions, kind) for name, value in penalties._asdict().items()
     ]
 
-    W, H, b = start or _random_start(n_users, n_items, n_factors, start_scale, seed)
+    W, H, b = start or random_start(n_users, n_items, n_factors, start_scale, seed)
     if (W.shape, H.shape, b.shape) != ((n_users, n_factors), (n_items, n_factors), (n_items,)):
         raise ValueError(
             f"`start` has factors of shapes {W.shape} and {H.shape}; with {n_users} users, "
@@ -226,8 +226,8 @@ def prior_penalties(
     # item i is the better of n_items - n[u] triples of each u who has it, and the other of n[u]
     # triples of each who has it not
     more = (n_items - 2 * n)[interactions.user_idx]
-    of_item = n.sum() + np.bincount(interactions.item, weights=more, minlength=n_items)
-    of_user = n * (n_items - n)
+    times_item = n.sum() + np.bincount(interactions.item, weights=more, minlength=n_items)
+    times_user = n * (n_items - n)
     weight = interactions.n_interactions if evidence is None else evidence
 
     def penalty(occurs: NDArray[Any], scale: float) -> NDArray[np.float64]:
@@ -235,8 +235,8 @@ def prior_penalties(
         share = np.where(occurs > 0, occurs, np.inf) / interactions.n_triples
         return 1 / (weight * share * scale**2)
 
-    item = penalty(of_item, item_scale)
-    return Penalties(penalty(of_user, user_scale), item, item, penalty(of_item, bias_scale))
+    item = penalty(times_item, item_scale)
+    return Penalties(penalty(times_user, user_scale), item, item, penalty(times_item, bias_scale))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -396,7 +396,8 @@ def _per_label(
     return np.full(n, given, dtype=kind)
 
 
-def _random_start(n_users: int, n_items: int, n_factors: int, scale: float, seed: int) -> FactorFit:
+def random_start(n_users: int, n_items: int, n_factors: int, scale: float, seed: int) -> FactorFit:
+    """Draw normal factors; `scale` is the standard deviation of a product of factors."""
     rng = np.random.default_rng(seed)
     spread = math.sqrt(scale / math.sqrt(max(n_factors, 1)))
     return FactorFit(

@@ -35,7 +35,9 @@ Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 20
 """
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import arviz as az
 import numpy as np
@@ -47,20 +49,72 @@ import bayesrank as br
 from models.bpr.learn_bpr import FactorFit, learn_bpr, prior_penalties
 from models.bpr.recommend import fold_in, recommend, recommend_new
 
-__all__ = ["build", "fit_advi", "fit_map", "fold_in", "recommend", "recommend_new"]
+__all__ = ["Priors", "build", "fit_advi", "fit_map", "fold_in", "recommend", "recommend_new"]
+
+
+class Priors(NamedTuple):
+    """Number of factors, 1 or more, and standard deviations, positive."""
+
+    n_factors: int = 64
+    user_scale: float = 1.0  # only its product with `item_scale` is identified
+    item_scale: float = 1.0
+    bias_scale: float = 0.5
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """The standard deviations by name, in the order of the variables."""
+        return {name: value for name, value in self._asdict().items() if name != "n_factors"}
+
+    def check(self, interactions: br.Interactions, **positive: float) -> None:
+        """Raise if there is nothing to learn, or a number is out of its range."""
+        if not isinstance(interactions, br.Interactions):
+            raise TypeError(
+                f"Expected Interactions; got {type(interactions).__name__}. A table of ratings "
+                f"becomes some with br.Interactions.from_ratings(frame, user=..., item=..., "
+                f"rating=..., at_least=...), a table of clicks with from_frame."
+            )
+        interactions.check_triples()
+        if self.n_factors < 1:
+            raise ValueError(f"`n_factors` is {self.n_factors}; give at least one.")
+        for name, value in {**self.scales, **positive}.items():
+            if not 0 < value < math.inf:
+                raise ValueError(f"`{name}` is {value}; it must be positive.")
+
+    def data(self, interactions: br.Interactions, **more: float) -> dict[str, NDArray[Any]]:
+        """Return the constant data that `recommend` needs."""
+        numbers = {"user_scale": self.user_scale, **more}
+        found = {name: np.array(value, dtype=float) for name, value in numbers.items()}
+        return {**found, "known_start": interactions.start, "known_item": interactions.item}
+
+    @contextmanager
+    def model(self, interactions: br.Interactions, **more: float) -> Iterator[Any]:
+        """Open a model with these data; yield it, the factors of users and items, and biases."""
+        with pm.Model(coords={**interactions.coords, "factor": np.arange(self.n_factors)}) as model:
+            for name, value in self.data(interactions, **more).items():
+                pm.Data(name, value)
+            W = pm.Normal("user_factor", 0, self.user_scale, dims=("user", "factor"))
+            H = pm.Normal("item_factor", 0, self.item_scale, dims=("item", "factor"))
+            yield model, W, H, pm.Normal("item_bias", 0, self.bias_scale, dims="item")
+
+    def results(self, fit: FactorFit, interactions: br.Interactions, **more: float) -> Any:
+        """Make results of a mode, with the same data."""
+        values = {name: x[None, None].astype(float) for name, x in fit._asdict().items()}
+        dims = {"user_factor": ["user", "factor"], "item_factor": ["item", "factor"]}
+        return az.from_dict(
+            {"posterior": values, "constant_data": self.data(interactions, **more)},
+            coords={**interactions.coords, "factor": np.arange(self.n_factors)},
+            dims={**dims, "item_bias": ["item"], "known_start": ["bound"], "known_item": ["known"]},
+        )
 
 
 def build(
     interactions: br.Interactions,
     *,
-    n_factors: int = 64,
-    user_scale: float = 1.0,
-    item_scale: float = 1.0,
-    bias_scale: float = 0.5,
     evidence: float | None = None,
     batch_size: int | None = None,
     n_triples: int | None = None,
     seed: int = 1,
+    **priors: Any,
 ) -> pm.Model:
     """Build the model.
 
@@ -68,10 +122,6 @@ def build(
     ----------
     interactions : Interactions
         The items of every user.
-    n_factors : int
-        Number of factors, 1 or more.
-    user_scale, item_scale, bias_scale : float
-        Standard deviations, positive. Of those of the factors only the product is seen.
     evidence : float, optional
         As how many comparisons all pairs together count; by default as many as interactions.
     batch_size : int, optional
@@ -81,6 +131,8 @@ def build(
         How many triples to draw; by default 20 for each interaction.
     seed : int
         Of the triples.
+    **priors
+        Numbers of `Priors`: n_factors, user_scale, item_scale, bias_scale.
 
     Returns
     -------
@@ -100,21 +152,16 @@ def build(
     >>> [rv.name for rv in model.free_RVs]
     ['user_factor', 'item_factor', 'item_bias']
     """
-    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
-    total = _check(interactions, n_factors, scales, evidence)
+    prior, total = _checked(interactions, evidence, priors)
     for what, number in (("batch_size", batch_size), ("n_triples", n_triples)):
         if number is not None and number < 1:
             raise ValueError(f"`{what}` is {number}; give at least one.")
 
-    with pm.Model(coords={**interactions.coords, "factor": np.arange(n_factors)}) as model:
-        for name, value in _data(interactions, scales, total).items():
-            pm.Data(name, value)
-        W = pm.Normal("user_factor", 0, user_scale, dims=("user", "factor"))
-        H = pm.Normal("item_factor", 0, item_scale, dims=("item", "factor"))
-        b = pm.Normal("item_bias", 0, bias_scale, dims="item")
+    weight = total / interactions.n_triples
+    with prior.model(interactions, pair_weight=weight) as (model, W, H, b):
         if batch_size is None:
             utility = pt.sum(W[:, None, :] * H, axis=-1) + b
-            br.BPR("y", utility, observed=interactions, weight=total / interactions.n_triples)
+            br.BPR("y", utility, observed=interactions, weight=weight)
         else:
             n = 20 * len(interactions) if n_triples is None else n_triples
             triples = interactions.sample_triples(n, random_seed=seed).astype("int32")
@@ -125,43 +172,13 @@ def build(
     return model
 
 
-def _data(
-    interactions: br.Interactions, scales: dict[str, float], total: float
-) -> dict[str, NDArray[Any]]:
-    """Return the constant data that `recommend` needs."""
-    return {
-        "known_start": interactions.start,
-        "known_item": interactions.item,
-        "user_scale": np.array(scales["user_scale"], dtype=float),
-        "pair_weight": np.array(total / interactions.n_triples),
-    }
-
-
-def _check(
-    interactions: br.Interactions,
-    n_factors: int,
-    scales: dict[str, float],
-    evidence: float | None,
-) -> float:
-    total = len(interactions) if evidence is None else evidence
-    check_scales(interactions, n_factors, {**scales, "evidence": total})
-    return total
-
-
-def check_scales(interactions: br.Interactions, n_factors: int, scales: dict[str, float]) -> None:
-    """Raise if there is nothing to learn, or a number is out of its range."""
-    if not isinstance(interactions, br.Interactions):
-        raise TypeError(
-            f"Expected Interactions; got {type(interactions).__name__}. A table of ratings becomes "
-            f"some with br.Interactions.from_ratings(frame, user=..., item=..., rating=..., "
-            f"at_least=...), a table of clicks with from_frame."
-        )
-    interactions.check_triples()
-    if n_factors < 1:
-        raise ValueError(f"`n_factors` is {n_factors}; give at least one.")
-    for name, value in scales.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"`{name}` is {value}; it must be positive.")
+def _checked(
+    interactions: br.Interactions, evidence: float | None, priors: dict[str, Any]
+) -> tuple[Priors, float]:
+    """Return the priors, and as how many comparisons all pairs count."""
+    prior = Priors(**priors)
+    prior.check(interactions, **({} if evidence is None else {"evidence": evidence}))
+    return prior, float(len(interactions)) if evidence is None else evidence
 
 
 # ---------------------------------------------------------------------------------------------
@@ -172,20 +189,17 @@ def check_scales(interactions: br.Interactions, n_factors: int, scales: dict[str
 def fit_map(
     interactions: br.Interactions,
     *,
-    n_factors: int = 64,
-    user_scale: float = 1.0,
-    item_scale: float = 1.0,
-    bias_scale: float = 0.5,
     evidence: float | None = None,
     n_epochs: float = 100,
     learning_rate: float = 0.05,
     seed: int = 1,
+    **priors: Any,
 ) -> Any:
     """Climb to a posterior mode of the model by LearnBPR.
 
     Parameters
     ----------
-    interactions, n_factors, user_scale, item_scale, bias_scale, evidence
+    interactions, evidence, **priors
         As in `build`.
     n_epochs, learning_rate, seed
         As in `learn_bpr`; the learning rate falls to zero.
@@ -202,24 +216,12 @@ def fit_map(
     >>> dict(mode["posterior"]["item_factor"].sizes)
     {'chain': 1, 'draw': 1, 'item': 3, 'factor': 2}
     """
-    scales = {"user_scale": user_scale, "item_scale": item_scale, "bias_scale": bias_scale}
-    total = _check(interactions, n_factors, scales, evidence)
+    prior, total = _checked(interactions, evidence, priors)
     fit = learn_bpr(
-        interactions, n_factors=n_factors, n_epochs=n_epochs, learning_rate=learning_rate,
-        penalties=prior_penalties(interactions, **scales, evidence=total), seed=seed,
+        interactions, n_factors=prior.n_factors, n_epochs=n_epochs, learning_rate=learning_rate,
+        penalties=prior_penalties(interactions, **prior.scales, evidence=total), seed=seed,
     )  # fmt: skip
-    return as_tree(fit, interactions, _data(interactions, scales, total))
-
-
-def as_tree(fit: FactorFit, interactions: br.Interactions, data: dict[str, NDArray[Any]]) -> Any:
-    """Make results of a mode, with the data that `recommend` needs."""
-    values = {name: x[None, None].astype(float) for name, x in fit._asdict().items()}
-    dims = {"user_factor": ["user", "factor"], "item_factor": ["item", "factor"]}
-    return az.from_dict(
-        {"posterior": values, "constant_data": data},
-        coords={**interactions.coords, "factor": np.arange(fit.item_factor.shape[1])},
-        dims={**dims, "item_bias": ["item"], "known_start": ["bound"], "known_item": ["known"]},
-    )
+    return prior.results(fit, interactions, pair_weight=total / interactions.n_triples)
 
 
 def fit_advi(

@@ -36,7 +36,7 @@ from scipy.special import expit
 
 import bayesrank as br
 from bayesrank.results import query_metrics, recommendation_metrics
-from models.bpr.choice import learn_choice
+from models.bpr import choice as from_catalogue
 from models.bpr.eigenrank import eigenrank
 from models.bpr.learn_bpr import NeighbourPenalties, Penalties, learn_bpr, learn_bpr_neighbours
 from models.bpr.model import build, fit_advi, fit_map
@@ -78,7 +78,7 @@ CHOSEN: dict[str, dict[str, str]] = {  # of each data set
 }
 INTERVAL = 1.96  # standard errors: an interval of 95%
 SEEDS = (1, 2, 3)
-N_ITERATIONS = 60  # of L-BFGS, for choices
+N_ITERATIONS, N_STEPS = 60, 2000  # of L-BFGS and of ADVI, for choices
 N_PAIRS = 200  # of a held-out item and one that the user has not, for each user
 QUICK_USERS = 100  # in a reduced size, the first
 
@@ -162,11 +162,11 @@ def item_mean(split: Split, seed: int = 1) -> Array:
     return np.tile(mean, (n_users, 1))
 
 
-def by_user(of_user: Callable[..., Array], split: Split, seed: int = 1, **options: Any) -> Array:
+def by_user(score_user: Callable[..., Array], split: Split, seed: int = 1, **options: Any) -> Array:
     """Score the items for each user who is tested."""
     table = np.full(split.train.shape, np.nan)
     for user in np.flatnonzero(np.diff(split.test.indptr)).tolist():
-        table[user] = of_user(split.train, user, **options)
+        table[user] = score_user(split.train, user, **options)
     return table
 
 
@@ -188,8 +188,8 @@ def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10)
         items=range(n_items),
     )  # fmt: skip
     (point,) = list_rank_modes(list_rank_model(rankings, n_factors=n_factors), [ridge], seed=seed)
-    of_user = list_rank_scores(point)
-    return np.stack([of_user(user) for user in range(n_users)])
+    score_user = list_rank_scores(point)
+    return np.stack([score_user(user) for user in range(n_users)])
 
 
 def ease(split: Split, seed: int = 1, *, ridge: float = EASE_RIDGE) -> Array:
@@ -227,13 +227,15 @@ def factors(split: Split, seed: int = 1, **options: Any) -> Array:
     return learn_bpr(split.interactions()[0], n_factors=N_FACTORS, seed=seed, **options).utility()
 
 
-def choice(split: Split, seed: int = 1, *, scale: float) -> Array:
-    """Posterior mode of `models.bpr.choice`."""
-    fit = learn_choice(
-        split.interactions()[0], n_factors=N_FACTORS, user_scale=scale, item_scale=scale,
-        n_iterations=N_ITERATIONS, seed=seed,
-    )  # fmt: skip
-    return fit.utility()
+def choice(split: Split, seed: int = 1, *, scale: float, n_steps: int = 0) -> Array:
+    """Posterior mode of `models.bpr.choice`, or with steps the mean of 20 draws of ADVI."""
+    have, _ = split.interactions()
+    priors = {"n_factors": N_FACTORS, "user_scale": scale, "item_scale": scale}
+    fit = from_catalogue.fit_map(have, n_iterations=N_ITERATIONS, seed=seed, **priors)
+    if n_steps:
+        model = from_catalogue.build(have, batch_size=500, **priors)
+        fit = fit_advi(model, fit, n_steps=n_steps, draws=20, seed=seed)
+    return np.asarray(utilities(fit).mean(axis=0))
 
 
 def neighbours(split: Split, seed: int) -> Array:
@@ -309,7 +311,7 @@ def preferred(x: Array, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
 def judge(split: Split, name: str, seed: int, *, k: int = 10, **options: Any) -> dict[str, Any]:
     """Metrics of a method under a seed, means over users; and CPU seconds.
 
-    What says how probable preferences are has in "said" what it says of pairs held out.
+    Methods of BPR also return the probabilities of held-out preferences, as "preferred".
     """
     begin = time.process_time()
     found = METHODS[name](split, seed, **options)
@@ -324,19 +326,19 @@ def judge(split: Split, name: str, seed: int, *, k: int = 10, **options: Any) ->
         stars.append(split.test.data[cells])
         theirs.append(table[u, split.test.indices[cells]])
     order = query_metrics(stars, theirs, k=(5,)).queries["ndcg@5"]
-    of_users = which.queries[f"ndcg@{k}"].to_numpy()[users]
+    ndcg = which.queries[f"ndcg@{k}"].to_numpy()[users]
     row: dict[str, Any] = {
         "AUC": float(which.means["auc"]),
         f"NDCG@{k}": float(which.means[f"ndcg@{k}"]),
-        "s.e.": float(of_users.std() / len(users) ** 0.5),
+        "s.e.": float(ndcg.std() / len(users) ** 0.5),
         "stars NDCG@5": float(order.mean()),
         "s.e. ": float(order.std() / len(users) ** 0.5),
         "log score": np.nan,
         "CPU s": seconds,
     }
     if name.startswith("BPR"):
-        row["said"] = preferred(draws, held_out_pairs(*split.interactions()))
-        row["log score"] = float(np.log(row["said"]).mean())
+        row["preferred"] = preferred(draws, held_out_pairs(*split.interactions()))
+        row["log score"] = float(np.log(row["preferred"]).mean())
     return row
 
 
@@ -360,7 +362,7 @@ def compared(how: Run) -> Table:
     for name in how.chosen(QUICK if how.quick else METHODS):
         seeds = SEEDS if name in RANDOM and not how.quick else SEEDS[:1]
         judged = pd.DataFrame([_judged(how, name, seed) for seed in seeds])
-        rows[name] = judged.drop(columns="said", errors="ignore").mean()
+        rows[name] = judged.drop(columns="preferred", errors="ignore").mean()
     table = pd.DataFrame(rows).T
     digits = dict.fromkeys(map(str, table), 3) | {"AUC": 4, "CPU s": 1}
     shown = pd.DataFrame(index=table.index, columns=["AUC", "NDCG@10", "stars NDCG@5", "log score"])
@@ -413,7 +415,7 @@ def defaults(how: Run) -> Table:
             if how.rows and family not in how.rows and row not in how.rows:
                 continue
             for name, split in known.items():
-                compute = partial(_of_users, method, split, options, depths=(10,))
+                compute = partial(_metrics_by_user, method, split, options, depths=(10,))
                 found = how.once(f"default {name} {row}", compute)
                 rows.setdefault(row, {})[name] = float(found["NDCG@10"].mean())
     table = pd.DataFrame(rows).T
@@ -430,10 +432,12 @@ def catalogue(how: Run, data: str) -> Table:
     for family, (method, tried) in FAMILIES.items():
         methods[family] = method, tried[chosen[family]] if family in chosen else {}
     methods["BPR, posterior mode"] = mode, {}
+    n_steps = 20 if how.quick else N_STEPS
+    methods["choice, ADVI"] = choice, methods["choice"][1] | {"n_steps": n_steps}
     rows: dict[str, dict[str, Any]] = {}
     for name in how.chosen(methods):
         found = how.once(
-            f"{data} {name}", partial(_of_users, methods[name][0], split, methods[name][1])
+            f"{data} {name}", partial(_metrics_by_user, methods[name][0], split, methods[name][1])
         )
         half = INTERVAL * found.std() / len(found) ** 0.5
         rows[name] = {
@@ -443,7 +447,7 @@ def catalogue(how: Run, data: str) -> Table:
     return Table(table, corner=data, shown=table)
 
 
-def _of_users(
+def _metrics_by_user(
     method: Callable[..., Array],
     split: Split,
     options: dict[str, Any],
@@ -461,7 +465,7 @@ def calibration(how: Run) -> Table:
     """Compare predicted probabilities of held-out pairs with how many of them came true."""
     rows: dict[str, dict[str, float]] = {}
     for name in ("posterior mode", "ADVI"):
-        p = _judged(how, f"BPR, {name}", SEEDS[0])["said"]
+        p = _judged(how, f"BPR, {name}", SEEDS[0])["preferred"]
         both, right = np.concatenate([p, 1 - p]), np.repeat([1.0, 0.0], len(p))
         for low, high in ((0.5, 0.75), (0.75, 0.9), (0.9, 1.0)):
             cell = (both > low) & (both <= high)

@@ -29,7 +29,7 @@ def sampled(model: pm.Model, **options: Any) -> xr.DataTree:
         return pm.sample(nuts={"adaptation": "low_rank", "target_accept": 0.9}, **options)
 
 
-def of_baseball(how: Run) -> Table:
+def home_table(how: Run) -> Table:
     """Estimate the home advantage, and compare it with Agresti's maximum likelihood."""
     pairs, options = br.load_baseball(), REDUCED if how.quick else {}
     models = {"home advantage": build(pairs, order_effect=True), "none": build(pairs)}
@@ -55,7 +55,7 @@ def of_baseball(how: Run) -> Table:
     return Table(pd.DataFrame({"1987": found}), published=published, corner="baseball")
 
 
-TABLES = {"home": of_baseball}
+TABLES = {"home": home_table}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:

@@ -73,16 +73,16 @@ def without(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
     )
 
 
-def of_sushi(how: Run, n_new: int = 20) -> Table:
+def unmet_table(how: Run, n_new: int = 20) -> Table:
     """Compare utilities from features with utilities from the matches that were held out."""
     rankings, options = br.load_sushi("b", how.folder), REDUCED if how.quick else {}
     pairs, features = sushi_matches(rankings), sushi_features(how.folder, rankings.items)
     new = rankings.items[np.random.default_rng(1).permutation(rankings.n_items)[:n_new]]
     plain = sampled(build(pairs), **options)
-    told = sampled(build(pairs, features), **options)
+    informed = sampled(build(pairs, features), **options)
     unmet = sampled(build(without(pairs, new), features), **options)
-    scales = [x["posterior"]["prior_scale"] for x in (plain, told)]
-    coefficient = told["posterior"]["coefficient"]
+    scales = [x["posterior"]["prior_scale"] for x in (plain, informed)]
+    coefficient = informed["posterior"]["coefficient"]
     foretold = with_new_items(unmet, features.loc[new])["utility"]
     # of each kind beside the mean of the others, which both fits have
     others = rankings.items.difference(new)
@@ -120,7 +120,7 @@ def _log_score(pairs: br.Pairs, rows: np.ndarray, utility: Any) -> float:
     return float((first * np.log(p) + second * np.log1p(-p)).sum() / (first + second).sum())
 
 
-TABLES = {"unmet": of_sushi}
+TABLES = {"unmet": unmet_table}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:

@@ -229,7 +229,7 @@ def predict(
     names = list(network.weights)
     x = check_features(features, network.n_features, mask=mask)
     used = np.ones(x.shape[:-1], dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    sets, of_sets = x.reshape(-1, *x.shape[-2:]), used.reshape(-1, used.shape[-1])
+    sets, masks = x.reshape(-1, *x.shape[-2:]), used.reshape(-1, used.shape[-1])
 
     inputs = [pt.tensor(n, dtype="float64", shape=network.weights[n].shape) for n in names]
     shape = (None, *sets.shape[1:])
@@ -242,12 +242,12 @@ def predict(
     )
 
     draws = [fitted["posterior"][n].stack(sample=("chain", "draw")).values for n in names]
-    total = np.zeros(of_sets.shape)
+    total = np.zeros(masks.shape)
     for draw in range(n_draws := draws[0].shape[-1]):
         weights = [values[..., draw] for values in draws]
         for start in range(0, len(sets), CHUNK):
             part = slice(start, start + CHUNK)
-            total[part] += evaluate(sets[part], of_sets[part], *weights)
+            total[part] += evaluate(sets[part], masks[part], *weights)
     return (total / n_draws).reshape(used.shape)
 
 
@@ -270,16 +270,16 @@ def metrics(utility: ArrayLike, ranks: ArrayLike) -> dict[str, float]:
     >>> metrics([[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]], [[1, 2, 3], [1, 2, 3]])
     {'RA': 0.8333333333333334, 'ACC': 0.5, 'Spearman': 0.75}
     """
-    said, true = rankdata(-np.asarray(utility), axis=-1), np.asarray(ranks)
+    ranked, true = rankdata(-np.asarray(utility), axis=-1), np.asarray(ranks)
     n = true.shape[-1]
     i, j = np.triu_indices(n, 1)
-    agree = np.sign(said[:, i] - said[:, j]) * np.sign(true[:, i] - true[:, j])
-    a, b = said - (n + 1) / 2, true - (n + 1) / 2
+    agree = np.sign(ranked[:, i] - ranked[:, j]) * np.sign(true[:, i] - true[:, j])
+    a, b = ranked - (n + 1) / 2, true - (n + 1) / 2
     size = np.sqrt((a**2).sum(axis=-1) * (b**2).sum(axis=-1))
     spearman = np.divide((a * b).sum(axis=-1), size, out=np.zeros(len(a)), where=size > 0)
     return {
         "RA": float((1 + agree).mean() / 2),
-        "ACC": float((said == true).all(axis=-1).mean()),
+        "ACC": float((ranked == true).all(axis=-1).mean()),
         "Spearman": float(spearman.mean()),
     }
 

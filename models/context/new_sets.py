@@ -70,8 +70,8 @@ def check_features(
         item = f"the item in slot {place[-1]}"
         if items is not None:
             item = f"item {np.asarray(items, dtype=object)[*place]!r}"
-        of_set = f" of set {_position(place[:-1])}" if used.ndim > 1 else ""
-        raise ValueError(f"Feature {name} must be finite; it is {x[*place, f]} for {item}{of_set}.")
+        of = f" of set {_position(place[:-1])}" if used.ndim > 1 else ""
+        raise ValueError(f"Feature {name} must be finite; it is {x[*place, f]} for {item}{of}.")
     return np.where(used[..., None], x, 0.0)
 
 

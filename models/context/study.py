@@ -156,7 +156,7 @@ def train(
     row: str, problem: str, seed: int, *, n_train: int = N_TRAIN, **settings: Any
 ) -> tuple[xr.DataTree, Network, float]:
     """Fit a row of the table; and the CPU seconds that it took, all that is compiled among them."""
-    make, own = {**ROWS, **TRIED}[row]
+    make, changes = {**ROWS, **TRIED}[row]
     simulate, augment = PROBLEMS[problem]
     options: dict[str, Any] = {
         "epochs": EPOCHS,
@@ -164,7 +164,7 @@ def train(
         "prior_scale": PRIOR_SCALE,
         "progressbar": False,
     }
-    options |= {"augment": augment, "seed": seed, **own, **settings}
+    options |= {"augment": augment, "seed": seed, **changes, **settings}
     sets, network = simulate(n_train, seed=seed), make()
     start = time.process_time()
     fitted = fit(sets, network, **options)
@@ -267,19 +267,19 @@ PUBLISHED = {
 }
 
 
-def of_problem(how: Run, problem: str) -> Table:
+def problem_table(how: Run, problem: str) -> Table:
     """Judge all rows on a problem, means over seeds; the largest standard deviation of each."""
     rows = {}
     options: dict[str, Any] = REDUCED if how.quick else {}
     for name in how.chosen(QUICK if how.quick else ROWS):
-        each = [
+        by_seed = [
             how.once(
                 f"{name} {problem} {seed}",
                 functools.partial(judged, name, problem, seed, **options),
             )
             for seed in (SEEDS[:1] if how.quick else SEEDS)
         ]
-        found = pd.DataFrame(each)
+        found = pd.DataFrame(by_seed)
         spread = "" if how.quick else f"{found[FIGURES].std().max():.3f}"
         rows[name] = {**found.mean(), "s.d., at most": spread}
     table = pd.DataFrame(rows).T
@@ -289,7 +289,7 @@ def of_problem(how: Run, problem: str) -> Table:
     return Table(table, digits=digits, corner=problem, shown=shown)
 
 
-def of_many(how: Run) -> Table:
+def many_table(how: Run) -> Table:
     """Learn the hypervolume from ten times as many sets, in as many steps; one seed."""
     options: dict[str, Any] = {"n_train": MANY, **(REDUCED if how.quick else {})}
     rows = {}
@@ -305,7 +305,7 @@ def of_many(how: Run) -> Table:
     return Table(table, digits=digits, corner=corner, shown=shown)
 
 
-def of_linear(how: Run) -> Table:
+def linear_table(how: Run) -> Table:
     """Judge linear scores of the hypervolume in all directions, on 20,000 sets; none learns."""
     new = PROBLEMS["hypervolume"].simulate(1_000 if how.quick else 20_000, seed=1001)
     features = features_of(new)
@@ -323,7 +323,7 @@ def of_linear(how: Run) -> Table:
     return Table(rows.set_axis(names), digits=digits, corner="linear score of the hypervolume")
 
 
-def of_tried(how: Run) -> Table:
+def tried_table(how: Run) -> Table:
     """Evaluate settings that were not chosen, with one seed, and baselines without learning."""
     options: dict[str, Any] = REDUCED if how.quick else {}
     rows: dict[str, dict[str, float]] = {}
@@ -341,7 +341,7 @@ def of_tried(how: Run) -> Table:
     return Table(pd.DataFrame(rows).T, digits=digits, corner="one seed")
 
 
-def of_sizes(how: Run) -> Table:
+def size_table(how: Run) -> Table:
     """Judge networks trained on sets of five in sets of other sizes: share of pairs in order."""
     names: tuple[str, ...] = SEEN_IN_SIZES
     n_test, options = N_TEST_SIZES, dict[str, Any]()
@@ -361,7 +361,7 @@ def of_sizes(how: Run) -> Table:
     return Table(joined.T, digits=3, corner="points in a set", figures=figures)
 
 
-def of_posteriors(how: Run) -> Table:
+def posterior_table(how: Run) -> Table:
     """Mean log density of sets held out, from 100 sets and more: modes, Laplace, NUTS and ADVI."""
     sizes = (100,) if how.quick else (100, 1_000, 10_000)
     seeds = (1,) if how.quick else (1, 2, 3)
@@ -375,13 +375,13 @@ def of_posteriors(how: Run) -> Table:
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {
-    "medoid": functools.partial(of_problem, problem="medoid"),
-    "hypervolume": functools.partial(of_problem, problem="hypervolume"),
-    "many": of_many,
-    "linear": of_linear,
-    "tried": of_tried,
-    "sizes": of_sizes,
-    "posteriors": of_posteriors,
+    "medoid": functools.partial(problem_table, problem="medoid"),
+    "hypervolume": functools.partial(problem_table, problem="hypervolume"),
+    "many": many_table,
+    "linear": linear_table,
+    "tried": tried_table,
+    "sizes": size_table,
+    "posteriors": posterior_table,
 }
 
 

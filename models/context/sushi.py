@@ -133,8 +133,8 @@ def density(utility: Floats, ranks: NDArray[Any]) -> Floats:
 
 def correlations(utility: Floats, ranks: NDArray[Any]) -> Floats:
     """Rank correlation of utilities and ranks in every ranking; NaN where either is all ties."""
-    said, true = (pd.DataFrame(x).where(ranks > 0).rank(axis=1) for x in (-utility, ranks))
-    return np.asarray(said.corrwith(true, axis=1))
+    ranked, true = (pd.DataFrame(x).where(ranks > 0).rank(axis=1) for x in (-utility, ranks))
+    return np.asarray(ranked.corrwith(true, axis=1))
 
 
 def _mode(fitted: xr.DataTree, name: str) -> Floats:
@@ -235,7 +235,7 @@ QUICK = ("items", "items + dense")
 REDUCED: dict[str, Any] = {"scales": (1.0,), "rates": (1e-2,), "n_folds": 2, "epochs": 10}
 
 
-def of_rows(how: Run) -> Table:
+def menu_table(how: Run) -> Table:
     """Log density of the menus of people held out, and the gain over worths of items alone."""
     names = how.chosen(QUICK if how.quick else ROWS)
     names = ["items", *(name for name in names if name != "items")]
@@ -246,7 +246,7 @@ def of_rows(how: Run) -> Table:
     return Table(rows, digits={"log density": 4, "Spearman": 3}, corner="utility")
 
 
-def of_crowding(how: Run) -> Table:
+def crowding_table(how: Run) -> Table:
     """Estimate the effect of similar items, for people and for simulated people."""
     sushi = menus(how.folder)
 
@@ -264,8 +264,8 @@ def of_crowding(how: Run) -> Table:
 
 
 TABLES = {
-    "sushi": of_rows,
-    "crowding": of_crowding,
+    "sushi": menu_table,
+    "crowding": crowding_table,
 }
 
 

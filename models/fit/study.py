@@ -74,21 +74,21 @@ def checked_ballots(ballots: Ballots, rng: Rng) -> Any:
 
 
 def ballots_of(
-    utility: Floats, n_items: int, places: int, n_rankers: int, each: int, rng: Rng
+    utility: Floats, n_items: int, places: int, n_rankers: int, reps: int, rng: Rng
 ) -> Ballots:
     """Draw ballots, given the utilities of every ranker (n_rankers or 1, n_items)."""
-    ranker = np.repeat(np.arange(n_rankers), each)
+    ranker = np.repeat(np.arange(n_rankers), reps)
     shown = np.array([rng.permutation(n_items)[:places] for _ in ranker])
     u = np.broadcast_to(utility, (n_rankers, n_items))[ranker]
     return Ballots(draw_orders(u, shown, rng), ranker, n_items)
 
 
-def plain_ballots(n_items: int, places: int, n_rankers: int, each: int = 1) -> Callable[[Rng], Any]:
+def plain_ballots(n_items: int, places: int, n_rankers: int, reps: int = 1) -> Callable[[Rng], Any]:
     """Return a test of ballots drawn from the model."""
 
     def verdict(rng: Rng) -> Any:
         utility = rng.normal(size=n_items)
-        return checked_ballots(ballots_of(utility, n_items, places, n_rankers, each, rng), rng)
+        return checked_ballots(ballots_of(utility, n_items, places, n_rankers, reps, rng), rng)
 
     return verdict
 

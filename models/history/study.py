@@ -126,9 +126,9 @@ def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
     score = np.array([1.0, 0.0, 0.5])[m.outcome]
     for day in m.days:
         i, j, now = m.first[day], m.second[day], m.years[day[0]]
-        there = np.unique(np.concatenate([i, j]))
-        variance[there] += drift**2 * np.nan_to_num(now - last[there])
-        last[there] = now
+        playing = np.unique(np.concatenate([i, j]))
+        variance[playing] += drift**2 * np.nan_to_num(now - last[playing])
+        last[playing] = now
         lead, spread = mean[i] - mean[j] + order, variance[i] + variance[j]
         p = m.probabilities(lead[:, None] + np.sqrt(spread)[:, None] * nodes, nu)
         found[day] = np.einsum("k,nkr->nr", weights, p)
@@ -142,8 +142,8 @@ def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
             shrink = 1 / (1 + curvature * variance[other])
             np.add.at(gain, one, sign * slope * shrink)
             np.add.at(bend, one, curvature * shrink)
-        variance[there] = 1 / (1 / variance[there] + bend[there])
-        mean[there] += variance[there] * gain[there]
+        variance[playing] = 1 / (1 / variance[playing] + bend[playing])
+        mean[playing] += variance[playing] * gain[playing]
     return found
 
 
@@ -152,10 +152,10 @@ def tuned(
 ) -> NDArray[np.float64]:
     """Predict all, with the parameters that predict the first part best but for its first tenth."""
     part = slice(m.n_first // 10, m.n_first)
-    each = np.arange(len(m.years))[part]
+    judged = np.arange(len(m.years))[part]
 
     def loss(x: NDArray[np.float64]) -> float:
-        p = predict(m, x)[each, m.outcome[part]]
+        p = predict(m, x)[judged, m.outcome[part]]
         return -float(np.log(np.maximum(p, 1e-12)).mean())
 
     options = {"xatol": 0.02, "fatol": 1e-5, "maxfev": 200}

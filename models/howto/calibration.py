@@ -147,11 +147,11 @@ def by_simuk(
     import simuk
 
     # PyMC's sampler keeps machine code from world to world; nutpie's makes it anew
-    of_world = {"draws": THIN * (KEPT + 1) - 1, "tune": 300, "chains": 1, "cores": 1}
+    settings = {"draws": THIN * (KEPT + 1) - 1, "tune": 300, "chains": 1, "cores": 1}
     sbc = simuk.SBC(
         model,
         num_simulations=n_worlds,
-        sample_kwargs=of_world | {"nuts_sampler": "pymc"},
+        sample_kwargs=settings | {"nuts_sampler": "pymc"},
         seed=seed,
         simulator=simulator,
         progress_bar=False,

@@ -70,13 +70,13 @@ def build(rankings: br.Rankings) -> pm.Model:
     with pm.Model(coords=rankings.coords) as model:
         between, within = pm.HalfNormal("between", 1), pm.HalfNormal("within", 1)
         consensus = pm.ZeroSumNormal("consensus", 1, dims="item")
-        of_region = pm.ZeroSumNormal("of_region", 1, dims=("region", "item"))
-        of_ranker = pm.ZeroSumNormal("of_ranker", 1, dims=("ranker", "item"))
+        region_effect = pm.ZeroSumNormal("region_effect", 1, dims=("region", "item"))
+        ranker_effect = pm.ZeroSumNormal("ranker_effect", 1, dims=("ranker", "item"))
         by_region = pm.Deterministic(
-            "region_utility", consensus + between * of_region, dims=("region", "item")
+            "region_utility", consensus + between * region_effect, dims=("region", "item")
         )
         utility = pm.Deterministic(
-            "utility", by_region[region_of] + within * of_ranker, dims=("ranker", "item")
+            "utility", by_region[region_of] + within * ranker_effect, dims=("ranker", "item")
         )
         br.PlackettLuce("y", utility, observed=rankings)
     return model

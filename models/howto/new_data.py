@@ -17,7 +17,7 @@ with the scales learned from the others. Then predict in four steps:
 
 For items that the first model does not include, build a second model on the new data, with the same
 names of variables. ``sample_vars=`` draws the variables by item or ranker again, and takes the
-others from the posterior. See `of_strangers`.
+others from the posterior. See `strangers`.
 
 Run ``python -m models.howto.new_data``: who wins among two known items and a new one?
 """
@@ -85,7 +85,7 @@ def predict(model: pm.Model, posterior: xr.DataTree, new: br.Rankings) -> xr.Dat
     return br.predicted_ranks(drawn, group="predictions")
 
 
-def of_strangers(posterior: xr.DataTree, new: br.Rankings, features: pd.DataFrame) -> xr.DataArray:
+def strangers(posterior: xr.DataTree, new: br.Rankings, features: pd.DataFrame) -> xr.DataArray:
     """Draw rankings by a second model, of items and rankers that the first one does not include."""
     with build(new, features):
         drawn = pm.sample_posterior_predictive(

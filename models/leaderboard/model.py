@@ -117,12 +117,12 @@ def simulate(n_matches: int = 4000, *, nu: float = 0.6, seed: int = 1) -> tuple[
     rng = np.random.default_rng(seed)
     n_items, n_categories = len(SYSTEMS), len(CATEGORIES)
     overall = np.linspace(1.2, -1.2, n_items)
-    own = rng.normal(0, 0.4, (n_categories, n_items))
-    own += own.mean() - own.mean(0) - own.mean(1, keepdims=True)
+    by_category = rng.normal(0, 0.4, (n_categories, n_items))
+    by_category += by_category.mean() - by_category.mean(0) - by_category.mean(1, keepdims=True)
     adherence, order, ties = np.array(list(JUDGES.values())).T
     size = np.exp(np.log(adherence).mean())
     truth = Truth(
-        pd.DataFrame((overall + own) * size, index=list(CATEGORIES), columns=list(SYSTEMS)),
+        pd.DataFrame((overall + by_category) * size, index=list(CATEGORIES), columns=list(SYSTEMS)),
         pd.Series(adherence / size, index=list(JUDGES)),
         pd.Series(order, index=list(JUDGES)),
         pd.Series(nu * ties, index=list(JUDGES)),

@@ -60,7 +60,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
     >>> label_agreement(c, {"a": 1, "b": 1, "c": 0}).to_numpy()
     array([[1., 0.]])
     """
-    label = _of_items(counts, labels)
+    label = _aligned(counts, labels)
     pairs = counts.compared()
     lead = np.sign(2 * pairs.won - pairs.compared)
     right = lead * np.sign(label[pairs.first] - label[pairs.second])
@@ -142,7 +142,7 @@ def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
     return mean.fillna(AT_RANDOM).rename("adherence")
 
 
-def _of_items(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
+def _aligned(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
     """One label per item, in their order."""
     if isinstance(labels, pd.Series | Mapping):
         given = labels if isinstance(labels, pd.Series) else _series(labels)

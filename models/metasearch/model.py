@@ -181,8 +181,8 @@ def build(
             x = pm.Normal("x", typical * pull, spread * pull, dims="ranker", initval=-pull)
             theta = pm.Deterministic("adherence", pt.exp(x / pull), dims="ranker")
         else:
-            each = np.broadcast_to(np.asarray(adherence, float), len(counts.rankers))
-            theta = pm.Data("adherence", each, dims="ranker")
+            theta_of_ranker = np.broadcast_to(np.asarray(adherence, float), len(counts.rankers))
+            theta = pm.Data("adherence", theta_of_ranker, dims="ranker")
         variance = None
         if log_variance_scale is not None:
             variance = pm.LogNormal("variance", np.log(0.5), log_variance_scale, dims="item")

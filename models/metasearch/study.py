@@ -187,7 +187,7 @@ def compare(
     mean NDCG (at 1 to 5) of its validation queries.
     """
     found = {name: once(name, partial(METHODS[name], table)) for name in methods}
-    scores = {name: each * N_PARTS if len(each) == 1 else each for name, each in found.items()}
+    scores = {name: x * N_PARTS if len(x) == 1 else x for name, x in found.items()}
     parts = list(turns(table["part"]))
     tests = [turn.test for turn in parts]
     chosen: dict[str, list[str]] = {}
@@ -207,7 +207,7 @@ def compare(
             best.append(max(gains, key=gains.__getitem__))
         chosen[family] = best
         scores[family] = [scores[name][number] for number, name in enumerate(best)]
-    tested = {name: np.select(tests, each) for name, each in scores.items()}
+    tested = {name: np.select(tests, x) for name, x in scores.items()}
     return Tested(tested, chosen)
 
 
@@ -360,9 +360,7 @@ def by_the_paper(how: Run, collection: str) -> Table:
         "theta-MPM by (2a - 1)+": by_supervised_mpm(table, unlisted="missing", form="(2a - 1)+"),
     }
     tests = [turn.test for turn in turns(table["part"])]
-    scores = {
-        name: each[0] if len(each) == 1 else np.select(tests, each) for name, each in found.items()
-    }
+    scores = {name: x[0] if len(x) == 1 else np.select(tests, x) for name, x in found.items()}
     tested = {name: evaluate(table, score, **LETOR) for name, score in scores.items()}
     rows = percent(tested)[METRICS].set_axis(HEADS, axis=1)
     return Table(rows, shown=rows)
@@ -414,14 +412,14 @@ def theta_mpm(how: Run) -> Table:
         for number, turn in enumerate(parts):
             chosen[turn.test] = scores[int(gains[number].argmax())][turn.test]
         name = f"{unit}{', variances' if variances else ''}"
-        each = dict(zip((f"{name}, rate {rate:g}" for rate in rates), scores, strict=True))
-        rows |= each | {f"{name}, rate by validation": chosen}
+        values = dict(zip((f"{name}, rate {rate:g}" for rate in rates), scores, strict=True))
+        rows |= values | {f"{name}, rate by validation": chosen}
     tested = {name: evaluate(table, score, **LETOR) for name, score in rows.items()}
     frame = percent(tested)[METRICS].set_axis(HEADS, axis=1)
     return Table(frame, corner="unit of rank differences")
 
 
-def of_steps(how: Run) -> Table:
+def steps_table(how: Run) -> Table:
     """Bradley-Terry and Plackett-Luce stopped early, at one rate, by LETOR's script.
 
     The gradient of a query as it is, or divided by the number of its documents or of their pairs.
@@ -523,7 +521,7 @@ TABLES: dict[str, Callable[[Run], Table]] = {
     "text": by_the_text,
     "choices": choices,
     "theta": theta_mpm,
-    "steps": of_steps,
+    "steps": steps_table,
     "grades": with_grades,
     "squares": squares,
     "engines": engines,

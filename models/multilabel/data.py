@@ -136,10 +136,10 @@ class Multilabel:
 
     def __repr__(self) -> str:
         n = self.n_labels_of_sample
-        each = f"{n.min()} to {n.max()}" if len(n) else "0"
+        spread = f"{n.min()} to {n.max()}" if len(n) else "0"
         return (
             f"Multilabel: {counted(self.n_samples, 'sample')} with "
-            f"{counted(self.n_features, 'feature')}, {each} of {counted(self.n_labels, 'label')} "
+            f"{counted(self.n_features, 'feature')}, {spread} of {counted(self.n_labels, 'label')} "
             f"each"
         )
 

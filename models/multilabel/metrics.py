@@ -156,11 +156,11 @@ def multilabel_metrics(
         at, ideal = _places(score[start : start + rows]), _places(y * weight)
         most = y.sum(axis=1).astype(np.int64)
         for name, gain in counts.items():
-            of_sample = _top(at, y, depths, gain)
+            scored = _top(at, y, depths, gain)
             if name == "n":
                 at_best = gain[np.minimum(most[:, None], depths)]
-                of_sample = np.divide(of_sample, at_best, where=at_best > 0, out=of_sample)
-            hits[name] += of_sample.sum(axis=0)
+                scored = np.divide(scored, at_best, where=at_best > 0, out=scored)
+            hits[name] += scored.sum(axis=0)
             found[name] += _top(at, y * weight, depths, gain).sum(axis=0)
             best[name] += _top(ideal, y * weight, depths, gain).sum(axis=0)
     means: dict[str, float] = {}
@@ -188,7 +188,7 @@ def _top(
     """Total value of the first k labels of each sample, expected over orders of the tied."""
     above, upto = at
     sums = [gain[np.minimum(upto, k)] - gain[np.minimum(above, k)] for k in depths]
-    return np.stack([np.sum(value * each / (upto - above), axis=1) for each in sums], axis=1)
+    return np.stack([np.sum(value * gains / (upto - above), axis=1) for gains in sums], axis=1)
 
 
 def _matrix(labels: Any, name: str) -> csr_array:

@@ -231,9 +231,9 @@ def simulate(
     kinds = np.array(["first", "second", "tie"])
     first = rng.integers(n_items, size=(n_days, n_matches))
     second = (first + rng.integers(1, n_items, size=first.shape)) % n_items
-    each = np.arange(n_days)[:, None]
-    of_two = np.stack([utility[each, first], utility[each, second]], axis=-1)
-    outcomes = br.Davidson.dist(of_two, nu=nu, order_effect=order_effect)
+    row = np.arange(n_days)[:, None]
+    pair = np.stack([utility[row, first], utility[row, second]], axis=-1)
+    outcomes = br.Davidson.dist(pair, nu=nu, order_effect=order_effect)
     result = pm.draw(outcomes, random_seed=rng).argmax(axis=-1)
     days = [
         br.Pairs.from_frame(

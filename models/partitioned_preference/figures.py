@@ -52,10 +52,10 @@ def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
         sharey=along == "n_items",
     )
     for ax, panel in zip(axes[0], panels, strict=True):
-        here = table[table[across] == panel]
-        unit = here[here["objective"] == "equal shares"].groupby(along)["error"].mean()
+        part = table[table[across] == panel]
+        unit = part[part["objective"] == "equal shares"].groupby(along)["error"].mean()
         for name, (colour, marker, line) in looks.items():
-            means = here[here["objective"] == name].groupby(along)["error"].mean()
+            means = part[part["objective"] == name].groupby(along)["error"].mean()
             if along == "n_items":
                 means = means / unit
             ax.plot(

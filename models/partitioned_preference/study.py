@@ -158,13 +158,13 @@ def _fits(
 
 def _best_step(fit: Objective, rankings: br.Rankings) -> int:
     """Give the step after which rankings left out are told best."""
-    told = np.zeros(max(STOPS) + 1)
+    held_out = np.zeros(max(STOPS) + 1)
     for train, test in rankings.split(FOLDS, random_seed=1):
         fit.of(train)
         passed = fit.steps()
         fit.of(test)
-        told += [float(fit.logp(utility)[0]) for utility in passed]
-    return int(told.argmax())
+        held_out += [float(fit.logp(utility)[0]) for utility in passed]
+    return int(held_out.argmax())
 
 
 def posteriors(
@@ -279,7 +279,7 @@ def _rows(
     return list(errors(n_items, [n], seeds, compiled=compiled))
 
 
-def of_shares(how: Run) -> Table:
+def shares_table(how: Run) -> Table:
     """Mean squared errors of the shares, means over seeds."""
     found = _errors(how)
     found = found[~found["objective"].str.endswith(" steps")]
@@ -311,7 +311,7 @@ def _scientific(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.1e}".replace("e-0", "e-")
 
 
-def of_posteriors(how: Run) -> Table:
+def posterior_table(how: Run) -> Table:
     """Posteriors of the shares: errors of mean and mode, and intervals that hold the truth."""
     n_items, few = min(QUICK_ITEMS if how.quick else ITEMS), [n for n in RANKINGS if n <= 100]
     options: dict[str, Any] = {"draws": 200, "tune": 200, "chains": 2} if how.quick else {}
@@ -346,9 +346,9 @@ def costs(how: Run) -> Table:
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {
-    "shares": of_shares,
+    "shares": shares_table,
     "stopped": stopped,
-    "posteriors": of_posteriors,
+    "posteriors": posterior_table,
     "cost": costs,
 }
 

@@ -58,7 +58,7 @@ def steps(
     return found
 
 
-def each(method: Callable[..., Point]) -> Fit:
+def by_scales(method: Callable[..., Point]) -> Fit:
     """Fit a method for each of the scales."""
     return lambda rankings, scales: [method(rankings, **values) for values in scales]
 
@@ -70,18 +70,18 @@ MARGINS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.3))
 SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
 
 METHODS: dict[str, tuple[Fit, list[Scales]]] = {
-    "shrunken item mean": (each(item_mean), grid(item_bias_scale=(0.15, 0.2, 0.3, 0.5))),
-    REFERENCE: (each(als), STARS),
+    "shrunken item mean": (by_scales(item_mean), grid(item_bias_scale=(0.15, 0.2, 0.3, 0.5))),
+    REFERENCE: (by_scales(als), STARS),
     "pairs (BPR)": (
         partial(modes, likelihood="pairs"),
         grid(item_bias_scale=(0.1, 0.2), ranker_scale=(0.01, 0.02)),
     ),
-    "CoFiRank's loss": (each(fit_cofi_rank), MARGINS),
+    "CoFiRank's loss": (by_scales(fit_cofi_rank), MARGINS),
     "CoFiRank, regression": (
-        each(partial(fit_cofi_rank, loss=regression_loss)),
+        by_scales(partial(fit_cofi_rank, loss=regression_loss)),
         grid(item_bias_scale=(0.3,), ranker_scale=(0.07, 0.1, 0.14)),
     ),
-    "CoFiRank, ordinal": (each(partial(fit_cofi_rank, loss=ordinal_loss)), MARGINS),
+    "CoFiRank, ordinal": (by_scales(partial(fit_cofi_rank, loss=ordinal_loss)), MARGINS),
     "PMOP, no item bias": (
         partial(modes, item_bias_scale=None), grid(ranker_scale=(0.35, 0.7, 1.4))
     ),
@@ -243,7 +243,7 @@ def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
     return Table(shown, digits=4, shown=shown if on_page else None)
 
 
-def of_starts(how: Run) -> Table:
+def starts_table(how: Run) -> Table:
     """Say how far fits from several starts are apart, largest less smallest; one split.
 
     "short" is by how much their mean log posterior is below the best of any start.
@@ -308,7 +308,7 @@ def simulated(n_users: int, n_movies: int, n_each: int, *, seed: int = 1) -> br.
     )
 
 
-def of_size(how: Run) -> Table:
+def size_table(how: Run) -> Table:
     """Time an epoch of Adam on simulated tables, up to the paper's: 100 factors, beta 0.01."""
     n_movies, n_each = (200, 20) if how.quick else (5_247, 462)
     sizes = (64, 128) if how.quick else (2_165, 6_846, 21_649)
@@ -346,7 +346,7 @@ PUBLISHED = {
 TABLES: dict[str, Callable[[Run], Table]] = {
     "ten": partial(_table, n_train=10),
     "fifty": partial(_table, n_train=50, on_page=True),
-    "starts": of_starts,
+    "starts": starts_table,
     "orders": orders,
 }
 
@@ -354,7 +354,7 @@ TABLES: dict[str, Callable[[Run], Table]] = {
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the tables and write them into ``RESULTS.md``."""
     return run(
-        "pmop_collaborative", TABLES, on_demand={"size": of_size}, published=PUBLISHED,
+        "pmop_collaborative", TABLES, on_demand={"size": size_table}, published=PUBLISHED,
         data="ml-100k", files="u.data", arguments=arguments,
     )  # fmt: skip
 

@@ -82,7 +82,7 @@ def composite(
     return likelihood
 
 
-def of_pairs(loss: Callable[..., TensorVariable]) -> Likelihood:
+def pair_loss(loss: Callable[..., TensorVariable]) -> Likelihood:
     """Add a loss of all pairs of each query that are of different grades."""
 
     def likelihood(utility: TensorVariable, part: Part) -> None:
@@ -165,12 +165,12 @@ METHODS: dict[str, Likelihood] = {
     **{f"PMOP {name}": partial(pmop, aggregate=name) for name in AGGREGATES},
     "PMOP mean, weighted": partial(pmop, aggregate="mean", weighted=True),
     "PMOP mean, backwards": backwards,
-    "rank regression": of_pairs(squared_rank_loss),
+    "rank regression": pair_loss(squared_rank_loss),
     "regression on grades": grade_regression,
     "RankNet": composite(bradley_terry_log_probabilities, ties="drop"),
     "Thurstone pairs": composite(thurstone_log_probabilities, ties="drop"),
-    "ranking SVM": of_pairs(hinge_rank_loss),
-    "RankBoost": of_pairs(exponential_rank_loss),
+    "ranking SVM": pair_loss(hinge_rank_loss),
+    "RankBoost": pair_loss(exponential_rank_loss),
     "Davidson pairs": davidson,
     "Rao-Kupper pairs": rao_kupper,
     "ListMLE, ties as in the file": partial(list_mle, seed=None),

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayesrank.results import query_metrics
-from models.pmop_documents.model import build, path_of, posterior_mean
+from models.pmop_documents.model import CONTRASTIVE, build, path_of, posterior_mean
 from models.pmop_documents.second_order import SecondOrderFeatures
 from models.shared.letor import Part, folds, read_parts
 from models.shared.results import Run, Table, run
@@ -105,7 +105,9 @@ ESTIMATORS = (
 )  # fmt: skip
 TIES = (REFERENCE, "Davidson pairs", "Rao-Kupper pairs")
 PRODUCTS = (
-    REFERENCE, "PMOP mean, weighted", "rank regression", "regression on grades", "RankNet",
+    REFERENCE, "PMOP mean, weighted", "PMOP max", "PMOP geometric, CD-Gibbs",
+    "PMOP geometric, CD-MH", "PMOP harmonic, CD-Gibbs", "rank regression", "regression on grades",
+    "RankNet", "ranking SVM", "ListMLE, ties at random", "Davidson pairs", "Rao-Kupper pairs",
     "Plackett-Luce",
 )  # fmt: skip
 QUICK = (REFERENCE, "rank regression", "regression on grades", "PMOP geometric, CD-MH")
@@ -128,7 +130,8 @@ def _test(how: Run, method: str, form: str) -> pd.DataFrame:
     if form == "products":
         prepare = [make_pipeline(SecondOrderFeatures(rho), StandardScaler()) for rho in THRESHOLDS]
         # with more features each coefficient is smaller: the large scales would only take time
-        return compare(documents, method, prepare=prepare, scales=SCALES[:7])
+        scales = SCALES[2:7:2] if method in CONTRASTIVE else SCALES[:7]
+        return compare(documents, method, prepare=prepare, scales=scales)
     found = compare(documents, method, scales=scales, sampled=form == "posterior mean")
     print(method, form, *found.mean().round(4), flush=True)
     return found

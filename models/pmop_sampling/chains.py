@@ -60,14 +60,14 @@ class Kernel(Protocol):
         """From the present states to the next."""
 
 
-def uniform_sets(size: npt.NDArray[Any], here: Bools, rng: np.random.Generator) -> Bools:
+def uniform_sets(size: npt.NDArray[Any], mask: Bools, rng: np.random.Generator) -> Bools:
     """Draw sets of given sizes, all of one size equally likely.
 
     Parameters
     ----------
     size : array of int, (...)
         Sizes, at most the number of items at hand.
-    here : array of bool, (..., n_items)
+    mask : array of bool, (..., n_items)
         Items at hand.
     rng : Generator
         Where the randomness comes from.
@@ -78,11 +78,11 @@ def uniform_sets(size: npt.NDArray[Any], here: Bools, rng: np.random.Generator) 
 
     Examples
     --------
-    >>> here = np.array([[True, False, True]])
-    >>> uniform_sets(np.array([2]), here, np.random.default_rng(1)).tolist()
+    >>> mask = np.array([[True, False, True]])
+    >>> uniform_sets(np.array([2]), mask, np.random.default_rng(1)).tolist()
     [[True, False, True]]
     """
-    key = np.where(here, rng.random(here.shape), np.inf)
+    key = np.where(mask, rng.random(mask.shape), np.inf)
     place: npt.NDArray[np.int64] = key.argsort(axis=-1).argsort(axis=-1)
     return place < size[..., None]
 
@@ -202,10 +202,10 @@ def metropolis_step(
     [[True, False]]
     """
     member, value = sets
-    here = np.ones(member.shape, dtype=np.bool_) if where is None else where
-    n = here.sum(axis=-1)
+    mask = np.ones(member.shape, dtype=np.bool_) if where is None else where
+    n = mask.sum(axis=-1)
     m = rng.integers(1, n + 1) if size is None else np.full(n.shape, size)
-    other = uniform_sets(m, here, rng)
+    other = uniform_sets(m, mask, rng)
     other_value = evaluate(log_phi, utility, other)
 
     log_ratio = power * (other_value - value)

@@ -133,7 +133,7 @@ def cd_gradient(
     if steps < 1 or steps % 1:
         raise ValueError(f"`steps` is {steps!r}; it must be a whole number, 1 or more.")
     step = kernel_named(kernel)
-    u, observed, here = _check_sets(utility, member, where)
+    u, observed, mask = _check_sets(utility, member, where)
     rng = np.random.default_rng(rng)
     sets = Sets(observed, evaluate(log_phi, u, observed))
     if np.isneginf(sets.log_phi).any():
@@ -143,7 +143,7 @@ def cd_gradient(
             "function says that it cannot be chosen."
         )
     for _ in range(steps):
-        sets = step(log_phi, u, sets, rng, where=here)
+        sets = step(log_phi, u, sets, rng, where=mask)
     return set_gradient(log_phi, u, observed) - set_gradient(log_phi, u, sets.member)
 
 
@@ -284,36 +284,36 @@ def _check_sets(
     """Arguments as arrays of one shape."""
     u = np.asarray(utility, dtype=np.float64)
     observed = np.asarray(member)
-    here = np.ones(observed.shape, dtype=np.bool_) if where is None else np.asarray(where)
-    for name, array in (("member", observed), ("where", here)):
+    mask = np.ones(observed.shape, dtype=np.bool_) if where is None else np.asarray(where)
+    for name, array in (("member", observed), ("where", mask)):
         if array.dtype != np.bool_:
             raise ValueError(
                 f"`{name}` has dtype {array.dtype}; it must be bool, True for the items in the set."
             )
     try:
-        shape = np.broadcast_shapes(u.shape, observed.shape, here.shape)
+        shape = np.broadcast_shapes(u.shape, observed.shape, mask.shape)
     except ValueError:
         shape = ()
     if not shape:
         raise ValueError(
-            f"`utility` {u.shape}, `member` {observed.shape} and `where` {here.shape} do not fit: "
+            f"`utility` {u.shape}, `member` {observed.shape} and `where` {mask.shape} do not fit: "
             "the last axis of each is the items, leading axes are sets."
         )
-    u, observed, here = (np.broadcast_to(x, shape) for x in (u, observed, here))
-    if not np.isfinite(u[here]).all():
+    u, observed, mask = (np.broadcast_to(x, shape) for x in (u, observed, mask))
+    if not np.isfinite(u[mask]).all():
         raise ValueError("`utility` must be finite for the items of the remainders.")
     empty = ~observed.any(axis=-1)
     if empty.any():
         raise ValueError(
             f"{int(empty.sum())} of {empty.size} sets in `member` are empty; a block has an item."
         )
-    outside = (observed & ~here).any(axis=-1)
+    outside = (observed & ~mask).any(axis=-1)
     if outside.any():
         raise ValueError(
             f"{int(outside.sum())} of {outside.size} sets in `member` have items that are not in "
             "their remainder `where`."
         )
-    return u, observed, here
+    return u, observed, mask
 
 
 def _check_options(epochs: int, batch_size: int, learning_rate: float, ridge: float) -> None:

@@ -287,8 +287,8 @@ def _chains(
     _check_count("tune", tune, 0)
     _check_count("chains", chains, 1)
     rng = np.random.default_rng(rng)
-    here = np.ones((chains, utility.size), dtype=np.bool_)
-    start = uniform_sets(np.full(chains, start_size), here, rng)
+    mask = np.ones((chains, utility.size), dtype=np.bool_)
+    start = uniform_sets(np.full(chains, start_size), mask, rng)
     sets = Sets(start, evaluate(log_phi, utility, start))
     if np.isneginf(sets.log_phi).any():
         first = start[np.isneginf(sets.log_phi)][0]

@@ -188,43 +188,43 @@ def squared_rank_loss(
     def squares(lead: TensorVariable) -> TensorVariable:
         return lead**2
 
-    return _sum_of_pairs(lambda lead: squares(1.0 - lead), utility, ranks, pairs, of_tie=squares)
+    return _sum_of_pairs(lambda lead: squares(1.0 - lead), utility, ranks, pairs, tie_loss=squares)
 
 
 Loss = Callable[[TensorVariable], TensorVariable]
 
 
 def _sum_of_pairs(
-    of_lead: Loss,
+    lead_loss: Loss,
     utility: Any,
     ranks: Any,
     pairs: WeakOrderPairs | None,
     *,
-    of_tie: Loss | None = None,
+    tie_loss: Loss | None = None,
 ) -> TensorVariable:
     """Sum a loss of the winner's lead over the pairs of each ranking, and one of ties."""
     if pairs is not None:
-        return _sum_of_listed_pairs(of_lead, utility, pairs, of_tie)
+        return _sum_of_listed_pairs(lead_loss, utility, pairs, tie_loss)
     ranks, above, w = _above(utility, ranks)
     # nothing that stands in empty slots reaches a loss or its gradient
     lead = w[..., :, None] - w[..., None, :]
-    terms = pt.switch(above, of_lead(pt.switch(above, lead, 0.0)), 0.0)
-    if of_tie is not None:
+    terms = pt.switch(above, lead_loss(pt.switch(above, lead, 0.0)), 0.0)
+    if tie_loss is not None:
         tied = (ranks[..., :, None] > 0) & pt.eq(ranks[..., :, None], ranks[..., None, :])
-        terms += pt.switch(tied, 0.5 * of_tie(lead), 0.0)  # each pair stands there twice
+        terms += pt.switch(tied, 0.5 * tie_loss(lead), 0.0)  # each pair stands there twice
     return pt.sum(terms, axis=(-2, -1))
 
 
 def _sum_of_listed_pairs(
-    of_lead: Loss, utility: Any, pairs: WeakOrderPairs, of_tie: Loss | None
+    lead_loss: Loss, utility: Any, pairs: WeakOrderPairs, tie_loss: Loss | None
 ) -> TensorVariable:
     w = pt.as_tensor_variable(utility)
     ranking, first, second, outcome = (pt.as_tensor_variable(x) for x in pairs)
     lead, tie = w[ranking, first] - w[ranking, second], pt.eq(outcome, TIE)
     lead = pt.switch(pt.eq(outcome, SECOND), -lead, lead)
     # as above, a tie does not reach the loss of pairs that are none
-    decided = of_lead(pt.switch(tie, 0.0, lead))
-    terms = pt.switch(tie, 0.0 if of_tie is None else of_tie(lead), decided)
+    decided = lead_loss(pt.switch(tie, 0.0, lead))
+    terms = pt.switch(tie, 0.0 if tie_loss is None else tie_loss(lead), decided)
     return segment_sum(terms, (ranking,), (w.shape[0],))
 
 

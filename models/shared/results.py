@@ -197,8 +197,8 @@ def _merged(old: str, table: Table, new: str, below: str) -> str:
             rows.insert(at, line)  # before the row that follows it
     begin = f"*{', '.join(added)}: "
     kept = [note for note in notes if not note.startswith(begin)]
-    said = [begin + below.removeprefix("*")] if below and added else []
-    return "\n".join([*head, *rows]) + "".join(f"\n\n{note}" for note in [*kept, *said])
+    added_notes = [begin + below.removeprefix("*")] if below and added else []
+    return "\n".join([*head, *rows]) + "".join(f"\n\n{note}" for note in [*kept, *added_notes])
 
 
 def _as_it_stands(text: str, published: pd.DataFrame) -> tuple[Table, list[str]]:

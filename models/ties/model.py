@@ -138,8 +138,8 @@ def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
         their shares of ties. Columns: observed; expected, low and high, mean and central 95% of
         the draws; p_value, the probability of at least as much, what is as much counting half.
     """
-    seen = _of_ties(posterior["observed_data"].dataset[var])
-    drawn = _of_ties(posterior["posterior_predictive"].dataset[var])
+    seen = _tie_shares(posterior["observed_data"].dataset[var])
+    drawn = _tie_shares(posterior["posterior_predictive"].dataset[var])
     rows = {}
     for name, value in seen.items():
         draws, at = drawn[name].to_numpy().ravel(), float(value)
@@ -149,7 +149,7 @@ def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
-def _of_ties(counts: xr.DataArray) -> dict[str, xr.DataArray]:
+def _tie_shares(counts: xr.DataArray) -> dict[str, xr.DataArray]:
     """Count the ties, and compute the variation of their shares."""
     ties = counts.sel(result="tie")
     return {"ties": ties.sum("pair"), "spread": (ties / counts.sum("result")).std("pair")}

@@ -79,7 +79,7 @@ def test_every_ranker_has_utilities_of_its_own_that_are_near_those_of_its_region
     assert at_truth > by_model(model, turned(truth["utility"], "ranker")) + 20
     # the ranker's region: without what is the ranker's own, all of a region are alike
     point = model.initial_point() | {
-        "of_region_zerosum__": np.random.default_rng(1).normal(size=(2, 5)),
+        "region_effect_zerosum__": np.random.default_rng(1).normal(size=(2, 5)),
         "within_log__": -50.0,
     }
     region, ranker = model.compile_fn(
