@@ -32,7 +32,8 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) ->
     labels = rankings.coords["item"]
     first, score = first_places(rankings).to_numpy(), borda(rankings).to_numpy()
     columns = {"rankings": times_ranked(rankings).to_numpy(), "first": first, "borda": score}
-    if words.last == "worst":  # the last item of a task, unless several are
+    survey = words.last == "worst"
+    if survey:  # the last item of a task, unless several are
         last = (rankings.ranks > 1) & (rankings.ranks == rankings.ranks.max(axis=1, keepdims=True))
         alone = last.sum(axis=1) == 1
         worst = rankings.item[last & alone[:, None]]
@@ -53,16 +54,16 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) ->
         by_borda=labels[np.nan_to_num(score, nan=-1).argmax()],
         condorcet=_condorcet(pairs, labels, words.rankings),
         pairs=pairs is not None,
-        worst="worst" in columns,
+        survey=survey,
     )
     many, first_name = words.rankings.capitalize(), words.first.capitalize()
     headings = {many: "{rankings:,.6g}", first_name: "{first:,.6g}"}
-    headings |= {"Worst": "{worst:,.6g}"} if "worst" in columns else {}
+    headings |= {"Worst": "{worst:,.6g}"} if survey else {}
     headings |= {f"Share {words.first}": "{share:.0%}", "Borda": "{borda:.2f}"}
-    if pairs is not None:
+    if pairs is not None and not survey:  # of best-worst tasks it is about the Borda count
         headings["Ahead in pairs"] = "{ahead:.0%}"
     share = (table["first"] / table["rankings"]).where(table["rankings"] > 0)
-    return _counts(table, {"share": share}, headings, text, pairs, summary)
+    return _counts(table, {"share": share}, headings, text, pairs, summary, survey=survey)
 
 
 def counted_matches(matches: Pairs, summary: pd.DataFrame) -> list[Part]:
@@ -100,16 +101,18 @@ def _counts(
     text: Sequence[str],
     pairs: PairWins | None,
     summary: pd.DataFrame,
+    *,
+    survey: bool = False,
 ) -> list[Part]:
     """Write the counts of items, in the order of the table of ranks, and of pairs."""
     summary = summary.loc[summary.index.isin(table.index)]
     shown = formatted(table.assign(**more).loc[summary.index], "Item", headings)
     file, content = "counts.csv", counted(table.loc[summary.index])
     part = Part("Simple counts", text, shown, file=file, files={file: content}, printed=False)
-    return [part] if pairs is None else [part, *_pairs(pairs, summary)]
+    return [part] if pairs is None else [part, *_pairs(pairs, summary, survey)]
 
 
-def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
+def _pairs(pairs: PairWins, summary: pd.DataFrame, survey: bool) -> list[Part]:
     """Show how often each of the first items was ahead of the others."""
     position = {str(item): k for k, item in enumerate(pairs.items)}
     order = np.array([position[str(item)] for item in summary.index])
@@ -131,7 +134,7 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame) -> list[Part]:
         "behind": wins[other, one],
     }
     csv = pd.DataFrame(columns, index=pd.Index(summary.index[one], name="item"))
-    text = paragraphs("pairs", level=level, n=n, total=len(order))
+    text = paragraphs("pairs", level=level, n=n, total=len(order), survey=survey)
     file, files = "pairs.csv", {"pairs.csv": counted(csv)}
     return [Part("Head to head", text, table, file=file, files=files, printed=False)]
 

@@ -346,8 +346,8 @@ class DatedJob(Job):
             "changes",
             then=time_text(then),
             certain=CERTAIN,
-            rising=some(rising, COMPARED) or "nobody",
-            falling=some(falling, COMPARED) or "nobody",
+            rising=some(rising, COMPARED) or "no item",
+            falling=some(falling, COMPARED) or "no item",
         )
         table, file = formatted(csv, "Item", columns), "changes.csv"
         return [Part("Who is rising", text, table, file=file, files={file: csv})]

@@ -304,7 +304,7 @@ def _short_names(text: str) -> str:
 
 
 def _length_name(n_items: Any) -> str:
-    return "all rankings" if n_items == "all" else f"rankings of {n_items}"
+    return "all" if n_items == "all" else f"{n_items} items"
 
 
 def _farthest(part: pd.DataFrame, most: int) -> pd.DataFrame:

@@ -84,6 +84,7 @@ function versus({items, mean, better, sd, met}) {
     select.addEventListener("change", show);
     return select;
   });
+  const times = (count) => count === 1 ? "once" : `${count} times`;
   function show() {
     const i = one.selectedIndex, j = other.selectedIndex;
     if (i === j) { said.textContent = "Choose two different items."; return; }
@@ -94,8 +95,8 @@ function versus({items, mean, better, sd, met}) {
     said.textContent = `${items[i]} is better than ${items[j]} with probability ${shown}. `
       + `The difference of their utilities is ${(mean[i] - mean[j]).toFixed(2)} \u00b1 ${sd[k].toFixed(2)}. `
       + (!won ? "" : w + l + won[2] === 0 ? "The data never compare them."
-        : `Compared directly, ${items[i]} was ahead ${w} times and behind ${l} times`
-          + (won[2] ? `, with ${won[2]} ties.` : "."));
+        : `Compared directly, ${items[i]} was ahead ${times(w)}${won[2] ? `, level ${times(won[2])},` : ""}`
+          + ` and behind ${times(l)}.`);
   }
   box.append(make("h2", "Compare two items"), one, " and ", other, said);
   place.before(box);
