@@ -99,7 +99,7 @@ def _checked(interactions: br.Interactions, priors: dict[str, Any]) -> Priors:
 def learn_choice(
     interactions: br.Interactions, *, n_iterations: int = 100, seed: int = 1, **priors: Any
 ) -> FactorFit:
-    r"""Climb to a posterior mode of the model by L-BFGS.
+    r"""Find a posterior mode of the model by L-BFGS.
 
     .. math:: \sum_u \left( \sum_{i \in I_u^+} x_{ui} - n_u \log \sum_j e^{x_{uj}} \right)
               - \sum_\theta \frac{\theta^2}{2 s_\theta^2}

@@ -190,7 +190,7 @@ def prior_penalties(
     bias_scale: float,
     evidence: float | None = None,
 ) -> Penalties:
-    r"""Penalties with which LearnBPR climbs the posterior of a model with normal priors.
+    r"""Return the penalties for which LearnBPR maximises a posterior with normal priors.
 
     .. math:: \frac{E}{T} \sum_{(u, i, j)} \log\sigma(x_{ui} - x_{uj})
               - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
@@ -347,7 +347,7 @@ def _ascend(
     climb: Callable[..., None],
     schedule: tuple[float, float, float, int],  # epochs, first and last rate, seed
 ) -> None:
-    """Take all steps, some at a time."""
+    """Take all steps in batches."""
     n_epochs, rate, last, seed = schedule
     n_steps = math.ceil(n_epochs * interactions.n_interactions)
     state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
@@ -358,7 +358,7 @@ def _ascend(
 
 
 def _check_finite(fit: Iterable[NDArray[Any]], rate: float) -> None:
-    """Raise if the steps did not stay within bounds."""
+    """Raise if the steps diverged."""
     if not all(np.isfinite(x).all() for x in fit):
         raise ValueError(
             f"The steps ran away to infinity with learning_rate={rate:g}: lower it. The learning "

@@ -195,7 +195,7 @@ def fit_map(
     seed: int = 1,
     **priors: Any,
 ) -> Any:
-    """Climb to a posterior mode of the model by LearnBPR.
+    """Find a posterior mode of the model by LearnBPR.
 
     Parameters
     ----------

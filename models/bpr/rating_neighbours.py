@@ -143,7 +143,7 @@ class Neighbours(NamedTuple):
 
 
 def nearest(similarity: Similarity, n_neighbours: int, significance: int) -> Neighbours:
-    """Choose the most similar users, positive ones only, and all who tie with the last."""
+    """Choose the most similar users with positive similarity, and all users tied with the last."""
     for name, value in (("n_neighbours", n_neighbours), ("significance", significance)):
         if value < 1 or value % 1:
             raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
@@ -156,7 +156,7 @@ def nearest(similarity: Similarity, n_neighbours: int, significance: int) -> Nei
 
 
 def rating_rows(ratings: Any) -> csr_array:
-    """Check ratings, and sort each user's by item."""
+    """Check the ratings, and sort those of each user by item."""
     if not issparse(ratings):
         raise ValueError(
             f"`ratings` is a {type(ratings).__name__}; give a sparse array, whose entries are the "
@@ -183,7 +183,7 @@ def rating_rows(ratings: Any) -> csr_array:
 
 
 def row_of(rows: csr_array, user: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ratings of one user, zeros where there are none, and ones where there are."""
+    """Return the ratings of one user, with zeros if missing, and a mask of the ratings."""
     if not 0 <= user < rows.shape[0]:
         raise ValueError(f"`user` is {user}; there are users 0 to {rows.shape[0] - 1}.")
     mine, has = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])

@@ -177,7 +177,7 @@ Bend = tuple[float, Array, Array]  # log-likelihood of a user's factors, slope, 
 
 
 def _pairs(H: Array, b: Array, known: Array, weight: float, w: Array) -> Bend:
-    """Each item that the user has against each other, as in BPR."""
+    """Pair each item that the user has with each other item, as in BPR."""
     had, other = H[known], np.delete(H, known, axis=0)
     lead = (b[known] + had @ w)[:, None] - np.delete(b, known) - other @ w
     g = expit(-lead)
@@ -189,7 +189,7 @@ def _pairs(H: Array, b: Array, known: Array, weight: float, w: Array) -> Bend:
 
 
 def _choices(H: Array, b: Array, known: Array, w: Array) -> Bend:
-    """Each item that the user has as a choice among all items."""
+    """Treat each item that the user has as a choice among all items."""
     x, n = b + H @ w, len(known)
     share = softmax(x)
     mean = share @ H
@@ -223,7 +223,7 @@ def _positions(idata: Any, items: Iterable[Hashable]) -> NDArray[np.int64]:
 
 
 def _best(idata: Any, utility: Array, known: Array, k: int, whom: str) -> pd.DataFrame:
-    """Make the table of the k best items that are not known, from utilities (n_draws, n_items)."""
+    """Return the k best new items as a table, from utilities (n_draws, n_items)."""
     new = np.delete(np.arange(utility.shape[1]), known)
     if k % 1 or not 1 <= k <= len(new):
         raise ValueError(

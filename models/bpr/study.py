@@ -84,14 +84,14 @@ QUICK_USERS = 100  # in a reduced size, the first
 
 
 class Split(NamedTuple):
-    """Ratings to learn from and those held out, (n_users, n_items), on the same axes."""
+    """Training and held-out ratings, (n_users, n_items), on the same axes."""
 
     train: csr_array
     test: csr_array
     name: str = MOVIES
 
     def interactions(self) -> tuple[br.Interactions, br.Interactions]:
-        """Read both as signs of interest, whatever the stars."""
+        """Treat both parts as interactions, for any number of stars."""
         users, items = (range(n) for n in self.train.shape)
         tables = (
             pd.DataFrame({"user": cells.row, "item": cells.col})
@@ -105,7 +105,7 @@ class Split(NamedTuple):
 
 
 def read_split(folder: str | Path, name: str = "ua") -> Split:
-    """Read the ratings to learn from and those held out, users by movies."""
+    """Read the training and held-out ratings, users by movies."""
     columns = ["user", "movie", "rating", "time"]
     train, test = (
         pd.read_csv(Path(folder) / f"{name}.{part}", sep="\t", names=columns)
@@ -117,7 +117,7 @@ def read_split(folder: str | Path, name: str = "ua") -> Split:
 
 
 def read_texts(folder: str | Path) -> Split:
-    """Read texts by labels, every eighth one with at least 8, with 3 labels of each held out."""
+    """Read every eighth text with at least 8 labels, and hold out 3 labels of each."""
     labels = load(Path(folder), "delicious", "train").labels[::8]
     return hold_out(labels[np.diff(labels.indptr) >= 8], 3, TEXTS)
 
@@ -154,7 +154,7 @@ def popularity(split: Split, seed: int = 1) -> Array:
 
 
 def item_mean(split: Split, seed: int = 1) -> Array:
-    """Mean rating of each item; of those without any, that of all ratings."""
+    """Compute the mean rating of each item; items without ratings get the overall mean."""
     items, stars, (n_users, n) = split.train.indices, split.train.data, split.train.shape
     count = np.bincount(items, minlength=n)
     total = np.bincount(items, stars, n)
@@ -171,7 +171,7 @@ def by_user(score_user: Callable[..., Array], split: Split, seed: int = 1, **opt
 
 
 def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10) -> Array:
-    """ListRank-MF at its mode."""
+    """Fit ListRank-MF at its mode."""
     n_users, n_items = split.train.shape
     count = np.diff(split.train.indptr)
     if not count.all():
@@ -203,7 +203,7 @@ def ease(split: Split, seed: int = 1, *, ridge: float = EASE_RIDGE) -> Array:
 
 
 def als(split: Split, seed: int = 1, *, weight: float, ridge: float, n_sweeps: int = 10) -> Array:
-    """Factors of ones and zeros, the ones with more weight (Hu, Koren & Volinsky, ICDM 2008)."""
+    """Factorise ones and zeros, with higher weights of ones (Hu, Koren & Volinsky, ICDM 2008)."""
     had = csr_array((split.train > 0).astype(np.float64))
     H = 0.1 * np.random.default_rng(seed).normal(size=(had.shape[1], N_FACTORS))
     for _ in range(n_sweeps):
@@ -297,7 +297,7 @@ QUICK = ("popularity", "EigenRank, greedy", "ListRank-MF, ridge 0.01", "BPR, fac
 def held_out_pairs(
     have: br.Interactions, test: br.Interactions, *, seed: int = 1
 ) -> NDArray[np.int32]:
-    """Draw pairs of a held-out item and one the user has neither, (n, 3)."""
+    """Draw users with a held-out item and an item in neither part, (n, 3)."""
     drawn = test.sample_triples(2 * N_PAIRS * test.n_users, random_seed=seed)
     return drawn[~have.to_matrix()[drawn[:, 0], drawn[:, 2]]][: N_PAIRS * test.n_users]
 
@@ -309,7 +309,7 @@ def preferred(x: Array, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
 
 
 def judge(split: Split, name: str, seed: int, *, k: int = 10, **options: Any) -> dict[str, Any]:
-    """Metrics of a method under a seed, means over users; and CPU seconds.
+    """Compute the metrics of a method for one seed, as means over users, and CPU seconds.
 
     Methods of BPR also return the probabilities of held-out preferences, as "preferred".
     """
@@ -351,13 +351,13 @@ def _data(how: Run, name: str) -> Split:
 
 @lru_cache
 def _judged(how: Run, name: str, seed: int) -> dict[str, Any]:
-    """Judge once for both tables."""
+    """Evaluate once for both tables."""
     options = {"n_steps": 50} if how.quick and name == "BPR, ADVI" else {}
     return how.once(f"{name}, {seed}", partial(judge, _data(how, MOVIES), name, seed, **options))
 
 
 def compared(how: Run) -> Table:
-    """All methods by all questions, means over seeds where there is chance in a method."""
+    """Compare all methods by all questions; random methods are means over seeds."""
     rows = {}
     for name in how.chosen(QUICK if how.quick else METHODS):
         seeds = SEEDS if name in RANDOM and not how.quick else SEEDS[:1]
@@ -424,7 +424,7 @@ def defaults(how: Run) -> Table:
 
 
 def catalogue(how: Run, data: str) -> Table:
-    """Which items does a user have? Methods without stars, with intervals over users."""
+    """Compare methods without stars: which items does a user have?"""
     split, chosen = _data(how, data), CHOSEN[data]
     methods: dict[str, tuple[Callable[..., Array], dict[str, Any]]] = {
         "popularity": (popularity, {})
@@ -462,7 +462,7 @@ def _metrics_by_user(
 
 
 def calibration(how: Run) -> Table:
-    """Compare predicted probabilities of held-out pairs with how many of them came true."""
+    """Compare predicted probabilities of held-out pairs with observed shares."""
     rows: dict[str, dict[str, float]] = {}
     for name in ("posterior mode", "ADVI"):
         p = _judged(how, f"BPR, {name}", SEEDS[0])["preferred"]

@@ -122,7 +122,7 @@ def with_new_items(
     prior_scale: float | None = None,
     seed: int = 1,
 ) -> xr.Dataset:
-    """Draw the utilities of items that the model has never seen, beside those that it has.
+    """Draw the utilities of new items, in addition to those of the observed items.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ AGRESTI = {
 
 
 def sampled(model: pm.Model, **options: Any) -> xr.DataTree:
-    """Sample by NUTS; the sum of the utilities is a stiff direction, for the low-rank matrix."""
+    """Sample by NUTS with a low-rank mass matrix; the sum of utilities is a long direction."""
     options = {"chains": 2, "random_seed": 1, "nuts_sampler": "nutpie", "quiet": True} | options
     with model:
         return pm.sample(nuts={"adaptation": "low_rank", "target_accept": 0.9}, **options)

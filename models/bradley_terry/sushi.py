@@ -19,7 +19,7 @@ SUSHI_FEATURES = {2: "no roll", 5: "light", 6: "eaten", 7: "price", 8: "sold"}  
 
 
 def sushi_features(folder: str | Path, items: pd.Index) -> pd.DataFrame:
-    """Read what is known of 100 kinds of sushi, standardised; `folder` is that of `load_sushi`."""
+    """Read the standardised features of 100 kinds of sushi from the folder of `load_sushi`."""
     path = Path(folder) / "sushi3.idata"
     table = pd.read_csv(path, sep="\t", header=None, comment="#", encoding="utf-8")
     table = table[list(SUSHI_FEATURES)].rename(columns=SUSHI_FEATURES).set_axis(items)
@@ -74,7 +74,7 @@ def without(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
 
 
 def unmet_table(how: Run, n_new: int = 20) -> Table:
-    """Compare utilities from features with utilities from the matches that were held out."""
+    """Compare utilities from features with utilities from held-out matches."""
     rankings, options = br.load_sushi("b", how.folder), REDUCED if how.quick else {}
     pairs, features = sushi_matches(rankings), sushi_features(how.folder, rankings.items)
     new = rankings.items[np.random.default_rng(1).permutation(rankings.n_items)[:n_new]]

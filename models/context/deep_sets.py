@@ -57,7 +57,7 @@ def deep_sets_utility(
     activation: str = "relu",
     dtype: str | None = None,
 ) -> TensorVariable:
-    """Evaluate items by residual layers that see the mean of the set, as a graph.
+    """Evaluate items by residual layers that use the mean of the set, as a graph.
 
     Parameters
     ----------

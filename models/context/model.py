@@ -71,7 +71,7 @@ class Network(NamedTuple):
 def deep_sets_network(
     n_features: int, width: int, n_layers: int, *, activation: str = "silu"
 ) -> Network:
-    """Make a network of residual layers that all see the mean of the set."""
+    """Make a network of residual layers, which all use the mean of the set."""
     specs = deep_sets_weights(n_features, width, n_layers, activation=activation)
     return Network(specs, partial(deep_sets_utility, activation=activation))
 

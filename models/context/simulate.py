@@ -104,7 +104,7 @@ def medoid_distances(points: ArrayLike) -> Floats:
 def simulate_hypervolume(
     n_rankings: int, n_items: int = 5, *, seed: int | np.random.Generator
 ) -> Rankings:
-    r"""Draw points on a quarter of a circle, ranked by what they add to the hypervolume.
+    r"""Draw points on a quarter of a circle, ranked by their contribution to the hypervolume.
 
     The points are normal, scaled to the unit circle and folded into the quadrant of two negative
     numbers. They are objectives to be minimised: each dominates all that is between it and the

@@ -155,7 +155,7 @@ TRIED: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
 def train(
     row: str, problem: str, seed: int, *, n_train: int = N_TRAIN, **settings: Any
 ) -> tuple[xr.DataTree, Network, float]:
-    """Fit a row of the table; and the CPU seconds that it took, all that is compiled among them."""
+    """Fit a row of the table; also return its CPU seconds, including compilation."""
     make, changes = {**ROWS, **TRIED}[row]
     simulate, augment = PROBLEMS[problem]
     options: dict[str, Any] = {
@@ -174,7 +174,7 @@ def train(
 def judged(
     row: str, problem: str, seed: int, *, n_test: int | None = None, **settings: Any
 ) -> dict[str, float]:
-    """Train a row on a problem, and judge it by sets of another seed."""
+    """Train a row on a problem, and evaluate it on sets of another seed."""
     fitted, network, cpu = train(row, problem, seed, **settings)
     new = PROBLEMS[problem].simulate(n_test or N_TEST, seed=1000 + seed)
     found = metrics(predict(fitted, network, features_of(new)), new.ranks)
@@ -189,7 +189,7 @@ def by_size(
     n_test: int = N_TEST_SIZES,
     seed: int = 1000,
 ) -> pd.DataFrame:
-    """Judge fits in sets of other sizes: ranking accuracy, a row for each size."""
+    """Evaluate fits on sets of other sizes: ranking accuracy, with a row for each size."""
     table = {}
     for size in sizes:
         new = PROBLEMS[problem].simulate(n_test, size, seed=seed)
@@ -268,7 +268,7 @@ PUBLISHED = {
 
 
 def problem_table(how: Run, problem: str) -> Table:
-    """Judge all rows on a problem, means over seeds; the largest standard deviation of each."""
+    """Evaluate all rows on a problem: means over seeds, and the largest standard deviation."""
     rows = {}
     options: dict[str, Any] = REDUCED if how.quick else {}
     for name in how.chosen(QUICK if how.quick else ROWS):
@@ -306,7 +306,7 @@ def many_table(how: Run) -> Table:
 
 
 def linear_table(how: Run) -> Table:
-    """Judge linear scores of the hypervolume in all directions, on 20,000 sets; none learns."""
+    """Evaluate linear scores of the hypervolume in all directions, on 20,000 sets."""
     new = PROBLEMS["hypervolume"].simulate(1_000 if how.quick else 20_000, seed=1001)
     features = features_of(new)
     features = (features - features.mean(axis=(0, 1))) / features.std(axis=(0, 1))
@@ -342,7 +342,7 @@ def tried_table(how: Run) -> Table:
 
 
 def size_table(how: Run) -> Table:
-    """Judge networks trained on sets of five in sets of other sizes: share of pairs in order."""
+    """Evaluate networks trained on sets of five on other sizes: share of pairs in order."""
     names: tuple[str, ...] = SEEN_IN_SIZES
     n_test, options = N_TEST_SIZES, dict[str, Any]()
     if how.quick:
@@ -362,7 +362,7 @@ def size_table(how: Run) -> Table:
 
 
 def posterior_table(how: Run) -> Table:
-    """Mean log density of sets held out, from 100 sets and more: modes, Laplace, NUTS and ADVI."""
+    """Compute the mean log density of held-out sets for modes, Laplace, NUTS and ADVI."""
     sizes = (100,) if how.quick else (100, 1_000, 10_000)
     seeds = (1,) if how.quick else (1, 2, 3)
     columns = {

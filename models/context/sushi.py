@@ -103,7 +103,7 @@ def judge(
     learning_rate: float,
     **training: Any,
 ) -> tuple[float, Floats, Floats]:
-    """Fit a row; the density of held-back rankings, and densities and utilities of the others."""
+    """Fit a row; return the density of held-out rankings, and densities and utilities of others."""
     row, options = ROWS[name], TRAINING | {"learning_rate": learning_rate} | training
     if isinstance(row.network, int):
         model = build_mixture(train, row.network, item_scale=prior_scale)
@@ -150,7 +150,7 @@ def cross_validate(
     rates: Sequence[float] = RATES,
     **training: Any,
 ) -> pd.DataFrame:
-    """Judge a row on all folds, with settings that the rankings held out in each choose.
+    """Evaluate a row on all folds; held-out rankings of each fold determine the settings.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def compare(
     once: Callable[[str, Callable[[], pd.DataFrame]], pd.DataFrame] = lambda _, compute: compute(),
     **options: Any,
 ) -> pd.DataFrame:
-    """Judge rows on the same folds; the first is the baseline. `once` may keep what a row gives."""
+    """Evaluate rows on the same folds; the first is the baseline. `once` may store results."""
     judged = {name: once(name, partial(cross_validate, name, rankings, **options)) for name in rows}
     return table(judged, next(iter(judged)))
 
@@ -236,7 +236,7 @@ REDUCED: dict[str, Any] = {"scales": (1.0,), "rates": (1e-2,), "n_folds": 2, "ep
 
 
 def menu_table(how: Run) -> Table:
-    """Log density of the menus of people held out, and the gain over worths of items alone."""
+    """Compute the log density for held-out people, and the gain over worths of items only."""
     names = how.chosen(QUICK if how.quick else ROWS)
     names = ["items", *(name for name in names if name != "items")]
     found = compare(names, menus(how.folder), once=how.once, **(REDUCED if how.quick else {}))

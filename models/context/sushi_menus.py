@@ -64,7 +64,7 @@ def menus(folder: str | Path) -> br.Rankings:
 
 
 def with_features(rankings: br.Rankings, table: pd.DataFrame) -> br.Rankings:
-    """Give the items of every ranking their rows of a table of features, padding zeros."""
+    """Look up the features of the items of each ranking; empty slots get zeros."""
     x = aligned(table, rankings.items)
     return br.Rankings(
         rankings.item,
@@ -77,7 +77,7 @@ def with_features(rankings: br.Rankings, table: pd.DataFrame) -> br.Rankings:
 
 
 def crowd(rankings: br.Rankings, like: Sequence[str] = GROUPS) -> Floats:
-    """Count the others of a set that share a feature, zero or one: (n_rankings, n_slots)."""
+    """Count the other items of a set that share a binary feature, (n_rankings, n_slots)."""
     names = rankings.coords["feature"]
     missing = sorted(set(like) - set(names))
     if missing:
@@ -132,7 +132,7 @@ def planted(
 def crowding(
     rankings: br.Rankings, *, like: Sequence[str] = GROUPS, draws: int = 1000, seed: int = 1
 ) -> Floats:
-    """Draw by how much the utility of an item changes with another of its group in the menu.
+    """Draw the change in an item's utility for each other item of its group in the menu.
 
     Parameters
     ----------

@@ -258,7 +258,7 @@ def _verdicts(one: Callable[[Rng], Any], n: int, seed: int) -> list[Any]:
 
 
 def false_alarms(how: Run) -> Table:
-    """Count how often a right model fails, by the shape of the data."""
+    """Count how often a correct model fails, by the shape of the data."""
     n = 3 if how.quick else 30
     rows = {}
     for name, one in RIGHT.items():

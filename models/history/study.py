@@ -62,7 +62,7 @@ def read(
     scores: tuple[str, str] | None = None,
     last: int | None = None,
 ) -> br.Pairs:
-    """Read a table of matches, or so many at its end, a pair being one match."""
+    """Read a table of matches, or only its last ones; each pair is one match."""
     table = pd.read_csv(path)
     if last is not None:
         table = table.tail(last).reset_index(drop=True)
@@ -79,7 +79,7 @@ def read(
 
 
 class Matches:
-    """The matches as arrays, in the order of time; days are numbers from 0."""
+    """Matches as arrays in the order of time; days are numbers from 0."""
 
     def __init__(self, pairs: br.Pairs, start: float) -> None:
         group = pairs.groups["date"]
@@ -96,13 +96,13 @@ class Matches:
         self.days = np.split(np.arange(len(years)), bounds)
 
     def probabilities(self, lead: Any, nu: float) -> NDArray[np.float64]:
-        """Davidson's, (..., 3): of the first, the second and a tie."""
+        """Return Davidson's probabilities (..., 3) of a win of the first, of the second, and a tie."""
         tie = np.full(np.shape(lead), np.log(nu) if self.ties else -np.inf)
         return np.exp(log_softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1))
 
 
 def elo(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Predict all matches by Elo's ratings; x has log k, the order effect and log nu."""
+    """Predict all matches by Elo's ratings; x contains log k, the order effect and log nu."""
     k, order, nu = np.exp(x[0]), x[1], np.exp(x[2])
     rating, found = np.zeros(m.n_items), np.empty((len(m.years), 3))
     score = np.array([1.0, 0.0, 0.5])[m.outcome]
@@ -116,7 +116,7 @@ def elo(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Predict all by means and variances; x has log scale, log drift, order effect and log nu."""
+    """Predict by means and variances; x is log scale, log drift, order effect and log nu."""
     scale, drift, order, nu = np.exp(x[0]), np.exp(x[1]), x[2], np.exp(x[3])
     mean, variance = np.zeros(m.n_items), np.full(m.n_items, scale**2)
     last = np.full(m.n_items, np.nan)
@@ -150,7 +150,7 @@ def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
 def tuned(
     predict: Callable[..., NDArray[np.float64]], m: Matches, start: list[float]
 ) -> NDArray[np.float64]:
-    """Predict all, with the parameters that predict the first part best but for its first tenth."""
+    """Predict all with the best parameters for the first part, without its first tenth."""
     part = slice(m.n_first // 10, m.n_first)
     judged = np.arange(len(m.years))[part]
 
@@ -164,7 +164,7 @@ def tuned(
 
 
 def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]:
-    """Predict by kickscore, which is fitted anew on every so manyth day."""
+    """Predict by kickscore, which is fitted again at regular intervals of days."""
     import kickscore as ks  # type: ignore[import-not-found]
 
     likelihood = "rao_kupper" if m.ties else "bradley_terry"
@@ -259,7 +259,7 @@ DIGITS = {"log loss": 3, "standard error": 3, "most probable outcome came": 3, "
 
 
 def matches(how: Run) -> br.Pairs:
-    """Read the matches; the last 760 if it is to be quick."""
+    """Read the matches; only the last 760 for a quick run."""
     return read(
         how.folder / "england.csv", date="date", first="home", second="away",
         scores=("home_goals", "away_goals"), last=760 if how.quick else None,
@@ -267,7 +267,7 @@ def matches(how: Run) -> br.Pairs:
 
 
 def forecasts(how: Run) -> Table:
-    """Compare all on the last tenth of the matches."""
+    """Compare all models on the last tenth of the matches."""
     every = 10 if how.quick else 1  # days between fits of kickscore
     found = how.once("forecasts", lambda: list(compared(matches(how), start=LAST, every=every)))
     heads = ["model", *DIGITS]
@@ -276,7 +276,7 @@ def forecasts(how: Run) -> Table:
 
 
 def evidence(how: Run) -> Table:
-    """Compare dynamics by the evidence of the first part, and by the log loss of what follows."""
+    """Compare dynamics by the evidence of the first part, and by the log loss of later matches."""
     pairs = matches(how)
     m = Matches(pairs, MIDDLE)
     counts = pairs.counts.copy()

@@ -81,7 +81,7 @@ SYSTEMS = ("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Ginkgo", "Hazel"
 
 
 class Truth(NamedTuple):
-    """What made-up matches are drawn from, in the units of the model."""
+    """True values of simulated matches, in the units of the model."""
 
     utility: pd.DataFrame  # category by item; rows and columns are centred
     adherence: pd.Series  # by judge, of geometric mean one
@@ -90,7 +90,7 @@ class Truth(NamedTuple):
 
 
 def simulate(n_matches: int = 4000, *, nu: float = 0.6, seed: int = 1) -> tuple[br.Pairs, Truth]:
-    """Make up matches of eight systems in three categories, decided by five judges.
+    """Simulate matches of eight systems in three categories, decided by five judges.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def fit(pairs: br.Pairs, **sampling: Any) -> xr.DataTree:
 
 
 def report(posterior: xr.DataTree) -> str:
-    """Write what a leaderboard is read for: ranks, pairs, judges, categories, what to do next."""
+    """Write a report: ranks, pairs, judges, categories, and the next matches."""
     draws = posterior["posterior"].to_dataset()
     summary = br.rank_summary(posterior, top=3)
     best = summary.index[:4].tolist()

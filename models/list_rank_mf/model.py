@@ -130,7 +130,7 @@ def build(
 def fit_map(
     model: pm.Model, ridges: Iterable[float], *, seed: int = 1, max_iterations: int = 300
 ) -> list[Point]:
-    """Find the mode by L-BFGS, for each of some ridges; compiled once, each from the same start.
+    """Find the mode by L-BFGS for several ridges, from one start and with one compilation.
 
     Parameters
     ----------
@@ -156,5 +156,5 @@ def fit_map(
 
 
 def scores(point: Point) -> Callable[[int], NDArray[np.float64]]:
-    """Utilities of all items as a function of the user, for `br.recommendation_metrics`."""
+    """Return the utilities of all items as a function of the user."""
     return lambda user: point["item_factor"] @ point["ranker_factor"][user]

@@ -57,7 +57,7 @@ Distances = Callable[[Floats, int, int], Floats]
 
 
 def _kendall(places: Floats, k: int, n: int) -> Floats:
-    """How many documents left stand before each; equal places count half."""
+    """Count the remaining documents before each one; equal places count half."""
     lower = (places[:, None] > places).sum(axis=1)
     equal = (places[:, None] == places).sum(axis=1) - 1
     return lower + equal / 2
@@ -116,7 +116,7 @@ def log_likelihood(
 def _stages(
     places: Floats, order: NDArray[np.int64], distance: Distance, depth: int
 ) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Features of all candidates stage by stage, the rows of those chosen, where stages begin."""
+    """Return features of all candidates by stage, the chosen rows, and the start of each stage."""
     n = len(order)
     rows = [DISTANCES[distance](places[order[k - 1 :]], k, n) for k in range(1, depth + 1)]
     starts = np.cumsum([0, *[len(x) for x in rows[:-1]]])
@@ -144,7 +144,7 @@ def fit(
     unlisted: Literal["missing", "last"] = "last",
     seed: int = 1,
 ) -> Floats:
-    """Weights of the engines by maximum likelihood of judged queries.
+    """Estimate the weights of the engines by maximum likelihood on judged queries.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def fit(
 
 
 def consensus(places: Floats, weight: Floats, distance: Distance) -> Floats:
-    """Minus the place of every document: the most probable one comes next; equal ones are tied."""
+    """Place the most probable document next, and return minus the places; equal ones are tied."""
     n = len(places)
     left, score = np.arange(n), np.empty(n)
     while len(left):
@@ -213,7 +213,7 @@ def score(
     unlisted: Literal["missing", "last"],
     seed: int = 1,
 ) -> list[Floats]:
-    """Scores of all documents in each turn, by the weights of its training queries."""
+    """Score all documents in each fold, by the weights of its training queries."""
     rows = list(table.groupby("query", sort=False).indices.values())
     places = [places_of(table.iloc[row], unlisted) for row in rows]
     found = []

@@ -57,7 +57,7 @@ _LINE = re.compile(r"(?P<label>\d+) qid:(?P<query>\d+) (?P<ranks>(?:\d+:(?:\d+|N
 
 
 class Places(NamedTuple):
-    """Where engines put documents, engine by engine."""
+    """Places of documents, by engine."""
 
     items: pd.Index  # (query, document)
     queries: pd.Index  # of each item
@@ -170,7 +170,7 @@ def metasearch_counts(
     *,
     unlisted: Literal["missing", "last"],
 ) -> PairCounts:
-    """Count, for every engine and query, by how much it prefers one document to another.
+    """Count how strongly each engine prefers one document to another, in every query.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def metasearch_rankings(table: pd.DataFrame, *, unlisted: Literal["missing", "la
 
 
 def _places(table: pd.DataFrame, unlisted: str) -> Places:
-    """Read the ranks of a table, with those of unlisted documents as chosen."""
+    """Read the ranks of a table, and rank unlisted documents as chosen."""
     if unlisted not in MEANINGS:
         raise ValueError(
             f"`unlisted` must be {MEANINGS[0]!r} (the engine says nothing of the document) or "

@@ -33,7 +33,7 @@ PER_UNIT = 1000  # counts are whole numbers: thousandths of the unit, but for pl
 
 
 def counts_in(table: pd.DataFrame, unit: Unit) -> tuple[br.PairCounts, float]:
-    """Count rank differences of what is listed; and how many counts are a unit."""
+    """Count rank differences of listed documents; also return the counts per unit."""
     if unit not in UNITS:
         raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
     engines, places = engine_names(table), table.copy()
@@ -51,7 +51,7 @@ MEANS = ("sum", "documents", "pairs")  # what the gradient of a query is divided
 
 
 def per_query(table: pd.DataFrame, rate: float, mean: str) -> Floats:
-    """Divide a rate by the number of documents of the query, or of their pairs: for each item.
+    """Divide a rate by the number of documents or pairs of the query, for each item.
 
     >>> per_query(pd.DataFrame({"query": [1, 1, 1, 2]}), 0.3, "pairs").round(2).tolist()
     [0.1, 0.1, 0.1, 0.3]
@@ -64,7 +64,7 @@ def per_query(table: pd.DataFrame, rate: float, mean: str) -> Floats:
 
 
 def ascend(model: pm.Model, rates: Sequence[Any], *, steps: int = STEPS) -> list[Floats]:
-    """Scores after so many steps from the initial point, for each rate.
+    """Return the scores after a number of steps from the initial point, for each rate.
 
     Parameters
     ----------

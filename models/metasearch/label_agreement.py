@@ -113,7 +113,7 @@ def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
 
 
 def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
-    """Mean of each ranker over problems: `supervised_adherence` from some rows of a table.
+    """Average each ranker over problems: `supervised_adherence` from some rows of a table.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
 
 
 def _aligned(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
-    """One label per item, in their order."""
+    """Return one label per item, in the order of the items."""
     if isinstance(labels, pd.Series | Mapping):
         given = labels if isinstance(labels, pd.Series) else _series(labels)
         place = axis_index(given.index, "labels.index").get_indexer(counts.items)

@@ -83,7 +83,7 @@ def precision(
 
 
 def script_ndcg(grades: ArrayLike, score: ArrayLike) -> dict[str, float]:
-    """NDCG at each depth as LETOR's script has it: the second place counts as much as the first.
+    """Compute NDCG as LETOR's script does: the first two places have the same weight.
 
     >>> bool(script_ndcg([1, 0, 0], [0.5, 0.9, 0.7])["ndcg@3"] == 1 / np.log2(3))
     True

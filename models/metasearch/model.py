@@ -63,7 +63,7 @@ def engine_names(table: pd.DataFrame) -> list[str]:
 def to_counts(
     table: pd.DataFrame, unlisted: Counting, *, below: float = BELOW, turned: Sequence[str] = ()
 ) -> br.PairCounts:
-    """Count how far engines put documents apart.
+    """Count the rank differences of documents, by engine.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def to_counts(
 
 
 def ranked(table: pd.DataFrame, unlisted: Literal["missing", "last"]) -> br.Rankings:
-    """Rankings of the engines; lists of one document, which say nothing by themselves, may be."""
+    """Return the rankings of the engines; lists of one document may be included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
         return metasearch_rankings(table, unlisted=unlisted)
@@ -197,7 +197,7 @@ def build(
 
 
 def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]:
-    """Scores at the posterior mode for each of some adherences; compiled once, for all queries."""
+    """Return scores at the posterior mode for several adherences, with one compilation."""
     found = posterior_modes(
         model, [{"adherence": theta} for theta in adherences] or [{}], random_seed=1
     )

@@ -58,7 +58,7 @@ Form = Literal["2a - 1", "(2a - 1)+", "a"]
 def adherences(
     table: pd.DataFrame, counts: br.PairCounts, *, form: Form = "2a - 1"
 ) -> list[pd.Series]:
-    """Agreement of every engine with the grades of the training queries of each turn.
+    """Compute the agreement of every engine with the training grades of each fold.
 
     An engine that agrees with them in a share a of the pairs has 2a - 1: nothing if it ranks at
     random, and less than nothing, the opposite of what it says, if it does worse. Other forms have
@@ -79,7 +79,7 @@ def adherences(
 def by_supervised_mpm(
     table: pd.DataFrame, *, unlisted: Counting = "below", form: Form = "2a - 1"
 ) -> list[Scores]:
-    """Score by MPM with the adherences of each turn's training queries.
+    """Score by MPM with the adherences of each fold's training queries.
 
     MPM has no adherence below zero: an engine that is to be turned round has a second ranker, who
     says the opposite.
@@ -119,7 +119,7 @@ def by_plackett_luce(
 
 
 def by_borda(table: pd.DataFrame, *, unlisted: Listing) -> list[Scores]:
-    """Score by the mean share of the documents beaten; what no engine ranks comes last."""
+    """Score by the mean share of beaten documents; documents that no engine ranks are last."""
     return [borda(ranked(table, unlisted)).fillna(-1.0).to_numpy()]
 
 
@@ -169,7 +169,7 @@ CHOICES = {
 
 
 class Tested(NamedTuple):
-    """Scores of every document by the turn that tests it, and what was chosen on the way."""
+    """Scores of every document in the fold that tests it, and the choices in this fold."""
 
     scores: dict[str, Scores]
     chosen: dict[str, list[str]]  # for each turn
@@ -181,7 +181,7 @@ def compare(
     *,
     once: Callable[[str, Callable[[], list[Scores]]], list[Scores]] = lambda _, compute: compute(),
 ) -> Tested:
-    """Score the test queries by every method, and by what the validation part chooses.
+    """Score the test queries by every method, and by the choice of the validation part.
 
     `once` may keep the scores of a method, by its name. What is chosen in a turn has the highest
     mean NDCG (at 1 to 5) of its validation queries.
@@ -248,7 +248,7 @@ TABLE_1 = {
 
 
 def _published(collection: str, beside: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of Table 1, each under the name of the row that it stands beside."""
+    """Return the rows of Table 1, under the names of our rows."""
     rows = {ours: TABLE_1[collection][theirs] for ours, theirs in beside.items()}
     return pd.DataFrame(rows, index=HEADS).T
 
@@ -302,7 +302,7 @@ QUICK_METHODS = [
 
 @lru_cache
 def read(folder: Path, quick: bool) -> pd.DataFrame:
-    """Documents of a collection; of a tenth of its queries if it is to be quick."""
+    """Read the documents of a collection; only a tenth of its queries for a quick run."""
     table = read_aggregation_parts(folder)
     if not quick:
         return table
@@ -312,7 +312,7 @@ def read(folder: Path, quick: bool) -> pd.DataFrame:
 
 @lru_cache
 def compared(how: Run) -> Tested:
-    """All methods, once for all tables."""
+    """Run all methods, once for all tables."""
     methods = how.chosen(QUICK_METHODS if how.quick else METHODS)
     return compare(read(how.folder, how.quick), methods, once=how.once)
 
@@ -326,14 +326,14 @@ def _metrics(how: Run, script: bool) -> pd.DataFrame:
 
 
 def _place(name: str) -> int:
-    """Where a row stands: with its family."""
+    """Return the position of a row, next to its family."""
     families = [*FAMILIES]
     families.insert(families.index("SVD"), "CPS-best")
     return families.index(max((f for f in families if name.startswith(f)), key=len))
 
 
 def by_the_script(how: Run) -> Table:
-    """Metrics as LETOR's evaluation script has them, beside the published ones."""
+    """Compute the metrics of LETOR's evaluation script, next to the published values."""
     rows = _metrics(how, script=True)
     shown = [name for name in README_ROWS if name in rows.index]
     columns = [*HEADS[:5], "P@1", "MAP"]
@@ -341,7 +341,7 @@ def by_the_script(how: Run) -> Table:
 
 
 def by_the_paper(how: Run, collection: str) -> Table:
-    """Table 1 of the paper, row by row: unlisted documents missing, LETOR's script."""
+    """Repeat Table 1 of the paper, with unlisted documents missing and LETOR's script."""
     if how.folder.resolve().name != collection:
         raise ValueError(
             f"The table is of {collection}, and the folder is {how.folder}; name the folder of "
@@ -367,12 +367,12 @@ def by_the_paper(how: Run, collection: str) -> Table:
 
 
 def by_the_text(how: Run) -> Table:
-    """Metrics as papers write them."""
+    """Compute the metrics as papers define them."""
     return Table(_metrics(how, script=False))
 
 
 def choices(how: Run) -> Table:
-    """List what the validation part took in each turn."""
+    """List the choices of the validation part in each fold."""
     rows = {
         family: [name.removeprefix(family.removesuffix(", chosen")).strip(", ") for name in names]
         for family, names in compared(how).chosen.items()
@@ -476,7 +476,7 @@ def _learned_adherences(model: pm.Model) -> Scores:
 
 
 def squares(how: Run) -> Table:
-    """Figure 3 of the paper: adherences of the first fold, by its training labels and learned."""
+    """Repeat Figure 3: adherences of the first fold, from training labels and learned."""
     table = read(how.folder, how.quick)
     by_labels = adherences(table, to_counts(table, "missing"), form="a")[0]
     train = next(iter(turns(table["part"]))).train
@@ -506,7 +506,7 @@ def engines(how: Run) -> Table:
 
 
 def weights(how: Run) -> Table:
-    """Weights of the engines under PMOP mean, by NUTS, from the training parts of one turn."""
+    """Sample the weights of the engines under PMOP mean, from the training parts of one fold."""
     options: dict[str, Any] = {"draws": 50, "tune": 100, "chains": 1} if how.quick else {}
     found = supervised.summarise(
         supervised.posterior(read(how.folder, how.quick), 0.06, **options)

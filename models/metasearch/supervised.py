@@ -47,7 +47,7 @@ COLUMNS = ("mean", "low", "high")  # of the summary of a weight
 
 
 def features(table: pd.DataFrame, ranks: Literal["log", "share"] = "log") -> pd.DataFrame:
-    """Columns of documents: part, query, grade, and what every engine says.
+    """Return columns of documents: part, query, grade, and the features of every engine.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def features(table: pd.DataFrame, ranks: Literal["log", "share"] = "log") -> pd.
 
 
 def scores(part: Part, coefficient: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add up the utility of every document, in the order in which the part was given them."""
+    """Compute the utility of every document, in the order of the parts."""
     found = np.empty(len(part.features))
     found[part.rankings.item[part.rankings.mask]] = part.features @ coefficient
     return found
@@ -96,7 +96,7 @@ def compare(
     ranks: Literal["log", "share"] = "log",
     scales: Sequence[float] = SCALES,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, list[float]]]:
-    """Scores of all documents by the turn that tests them, and the prior scale chosen in each.
+    """Score all documents in the fold that tests them; also return the chosen prior scales.
 
     A scale is chosen by the NDCG and ERR of the validation part, at the posterior mode.
     """
@@ -119,7 +119,7 @@ def compare(
 def posterior(
     table: pd.DataFrame, scale: float, *, method: str = "PMOP mean", **sampling: Any
 ) -> pd.DataFrame:
-    """Draws of the weights of the engines, from the training queries of the first turn, by NUTS.
+    """Sample the weights of the engines by NUTS, from the training queries of the first fold.
 
     Parameters
     ----------

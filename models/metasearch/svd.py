@@ -97,7 +97,7 @@ def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
 
 
 def _compared(counts: PairCounts) -> csc_array:
-    """Which items each ranker compares, (n_rankers, n_items), ones and zeros."""
+    """Return which items each ranker compares, (n_rankers, n_items), as ones and zeros."""
     cells = np.tile(counts.ranker_idx, 2), np.concatenate([counts.first, counts.second])
     shape = len(counts.rankers), len(counts.items)
     times = csc_array((np.ones(2 * len(counts)), cells), shape=shape)

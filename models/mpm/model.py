@@ -122,7 +122,7 @@ def _start(counts: br.PairCounts) -> NDArray[np.float64]:
 
 
 def judges(n_items: int = 8, n_judges: int = 12, *, seed: int = 1) -> br.Rankings:
-    """Simulate judges, of whom the first two order the items at random."""
+    """Simulate judges; the first two of them order the items at random."""
     rng = np.random.default_rng(seed)
     utility = np.linspace(2, -2, n_items)
     follows = np.arange(n_judges) >= 2

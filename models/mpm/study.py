@@ -64,7 +64,7 @@ def read(folder: str | Path) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def to_counts(ratings: pd.DataFrame) -> br.PairCounts:
-    """Count stars apart."""
+    """Count differences in stars."""
     return br.PairCounts.from_ratings(ratings, ranker="user", item="movie", rating="rating")
 
 
@@ -142,7 +142,7 @@ def scores(
     models: Mapping[str, Any] = MODELS,
     once: Callable[[str, Callable[[], Any]], Any] = lambda _, compute: compute(),
 ) -> pd.DataFrame:
-    """Score of every movie under each model, and its variance; `once` may keep those of a model."""
+    """Compute the score and the variance of every movie under each model; `once` may store them."""
     counts, rankings = to_counts(ratings).pooled(), to_rankings(ratings)
     found = {}
     for name, fit in models.items():
@@ -159,7 +159,7 @@ def scores(
 
 
 def contests(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Count, of every movie, the users, and the pairs of ratings of a user that it won and lost.
+    """Count the users of every movie, and the pairs within a user that it won and lost.
 
     >>> contests(pd.DataFrame({"user": 1, "movie": [7, 8, 9], "rating": [5, 3, 3]}))
            u  won  lost
@@ -178,7 +178,7 @@ def contests(ratings: pd.DataFrame) -> pd.DataFrame:
 def best_and_worst(
     found: pd.DataFrame, titles: pd.Series, counts: pd.DataFrame, n: int = 5
 ) -> pd.DataFrame:
-    """Titles of the first and last movies of each model, their users, and contests won and lost.
+    """List the first and last movies of each model, with users, and contests won and lost.
 
     Equal scores are no order: a movie whose score others have too says how many, "= 3 others", and
     those of one score stand in the order of their numbers, however sums are rounded.
@@ -200,7 +200,7 @@ def best_and_worst(
 
 
 def _title(title: str) -> str:
-    """Leave out the year, and put the article first."""
+    """Remove the year, and put the article first."""
     name = re.sub(r" \(\d{4}\)$", "", title)
     moved = re.fullmatch(r"(.*), (The|A|An)( \(.*\))?", name)
     return f"{moved[2]} {moved[1]}{moved[3] or ''}" if moved else name
@@ -212,7 +212,7 @@ def _title(title: str) -> str:
 
 
 def with_constant(ratings: pd.DataFrame, movies: pd.Index, stars: float) -> NDArray[np.float64]:
-    """Stars of every user for every movie, those not rated having so many, (n_users, n_movies)."""
+    """Fill missing ratings with a constant, (n_users, n_movies)."""
     rated: pd.DataFrame = ratings.pivot_table(
         "rating", index="user", columns="movie", fill_value=stars
     )
@@ -220,7 +220,7 @@ def with_constant(ratings: pd.DataFrame, movies: pd.Index, stars: float) -> NDAr
 
 
 def with_factors(ratings: pd.DataFrame, movies: pd.Index, **options: Any) -> NDArray[np.float64]:
-    """Fill in what was not rated by factors of the ratings, between 1 and 5, (n_users, n_movies).
+    """Fill missing ratings by factors of the ratings, between 1 and 5, (n_users, n_movies).
 
     By default five factors, levels of users and biases of movies, by alternating least squares.
     """
@@ -237,7 +237,7 @@ def with_factors(ratings: pd.DataFrame, movies: pd.Index, **options: Any) -> NDA
 def suits(
     found: pd.DataFrame, stars: NDArray[np.float64], depths: Iterable[int] = DEPTHS
 ) -> pd.DataFrame:
-    """Mean NDCG over users of the orders that models have for all."""
+    """Compute the mean NDCG over users of one order per model."""
     rows = {}
     for name in found.columns.drop("variance", errors="ignore"):
         score = found[name].to_numpy()
@@ -265,7 +265,7 @@ def halved(
 
 
 def plot_constants(by_constant: Mapping[float, pd.DataFrame]) -> Figure:
-    """Draw NDCG against the constant that stands for what was not rated, a panel for each depth."""
+    """Draw NDCG against the constant for missing ratings, with a panel for each depth."""
     figure, axes = plt.subplots(
         1, len(DEPTHS), figsize=(12, 3.8), layout="constrained", sharey=True
     )
@@ -385,7 +385,7 @@ ON_PAGE = [  # the published lists of the other two models are those after 100 s
 
 @lru_cache
 def _read(how: Run) -> tuple[pd.DataFrame, pd.Series, pd.Series]:
-    """Ratings, titles and numbers of ratings; of the movies rated most, in a reduced size."""
+    """Read ratings, titles and numbers of ratings; only the most rated movies in a quick run."""
     ratings, titles = read(how.folder)
     n_ratings = ratings.groupby("movie").size()
     if how.quick:
@@ -400,14 +400,14 @@ def _scores(how: Run) -> pd.DataFrame:
 
 
 def best(how: Run) -> Table:
-    """First and last five movies of all models, with their users and contests."""
+    """List the first and last five movies of all models, with their users and contests."""
     ratings, titles, _ = _read(how)
     rows = best_and_worst(_scores(how), titles, contests(ratings))
     return Table(rows, corner="place", shown=pd.DataFrame(index=rows.index, columns=ON_PAGE))
 
 
 def filled_in(how: Run) -> Table:
-    """NDCG of the consensus, what was not rated being filled in by factors of the ratings."""
+    """Compute NDCG of the consensus; factors of the ratings fill missing ratings."""
     found = _scores(how)
     stars = how.once("factors", lambda: with_factors(_read(how)[0], found.index))
     rows = suits(found, stars, sorted({*range(1, 11), *DRAWN_DEPTHS}))
@@ -427,7 +427,7 @@ def table_2(how: Run) -> Table:
 
 
 def constants(how: Run) -> Table:
-    """NDCG of the consensus, what was not rated having the same stars; drawn for all of them."""
+    """Compute NDCG of the consensus for several constants in place of missing ratings."""
     found, rows = _scores(how), {}
     for stars in IMPUTED[::3] if how.quick else IMPUTED:
         rows[stars] = suits(found, with_constant(_read(how)[0], found.index, stars))
@@ -438,7 +438,7 @@ def constants(how: Run) -> Table:
 
 
 def variances(how: Run) -> Table:
-    """Variances of the movies, by how often they are rated; drawn for each movie."""
+    """Compute the variances of the movies by number of ratings, and draw them."""
     found, n_ratings = _scores(how), _read(how)[2]
     often = pd.cut(n_ratings[found.index], [0, *OFTEN.values()], labels=list(OFTEN))
     rows = found["variance"].groupby(often, observed=True).agg(["size", "min", "median", "max"])
@@ -449,7 +449,7 @@ def variances(how: Run) -> Table:
 
 
 def sample(counts: br.PairCounts, **options: Any) -> Any:
-    """Scores and the adherence of every user, by NUTS."""
+    """Sample the scores and the adherence of every user by NUTS."""
     chosen = {"draws": 1000, "tune": 500, "chains": 4, "random_seed": 1} | options
     with warnings.catch_warnings():
         # the adherence of such a user is its prior
@@ -460,7 +460,7 @@ def sample(counts: br.PairCounts, **options: Any) -> Any:
 
 
 def posterior(how: Run) -> Table:
-    """Scores and the adherences of all users, by NUTS: how it went, and how they are spread."""
+    """Summarise the scores and adherences sampled by NUTS, and the diagnostics."""
     options: dict[str, Any] = {"draws": 100, "tune": 200, "chains": 2} if how.quick else {}
     draws = how.once("draws", lambda: sample(to_counts(_read(how)[0]), **options))
     rows = {}

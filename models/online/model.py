@@ -142,7 +142,7 @@ def build(state: State, pairs: br.Pairs) -> pm.Model:
 
 
 def set_day(model: pm.Model, state: State, pairs: br.Pairs) -> None:
-    """Give the model another prior and other matches; what was compiled stays compiled."""
+    """Replace the prior and the matches of the model, without compiling again."""
     with model:
         pm.set_data({"prior_mean": state.mean, "prior_factor": state.factor})
         br.set_observed("y", on_axis(pairs, state.items))
@@ -155,7 +155,7 @@ def follow(
     drift: float = 0.0,
     prior_scale: float = 1.0,
 ) -> Iterator[State]:
-    """Follow the matches: yield, day after day, what is known after it.
+    """Yield the state after each day of matches.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def follow(
 
 
 def forecast(state: State, pairs: br.Pairs) -> float:
-    """Log score of matches to come, at the mean of what is known: the higher, the better."""
+    """Compute the log score of future matches, at the mean of the state: higher is better."""
     state = with_items(state, pairs.items)
     p = on_axis(pairs, state.items)
     lead = state.mean[p.first] - state.mean[p.second] + state.mean[-2]
@@ -223,7 +223,7 @@ def simulate(
     nu: float = 0.6,
     seed: int = 1,
 ) -> tuple[list[br.Pairs], NDArray[np.float64]]:
-    """Make up a season; the utilities of each day (n_days, n_items) are returned too."""
+    """Simulate a season; also return the utilities of each day (n_days, n_items)."""
     rng = np.random.default_rng(seed)
     nights = rng.normal(0, drift, (n_days, n_items)) if drift else np.zeros((n_days, n_items))
     utility = rng.normal(0, 1, n_items) + nights.cumsum(axis=0)
@@ -248,7 +248,7 @@ def simulate(
 
 
 def main() -> None:
-    """Print which drift forecasts best, and the item that moved most, as it was followed."""
+    """Print the drift with the best forecasts, and the states of the item that moved most."""
     days, utility = simulate()
     best, found = -np.inf, []
     for drift in (0.0, 0.05, 0.1, 0.2, 0.4):

@@ -19,7 +19,7 @@ OTHERS = ("order_effect", "log_nu")  # what stands behind the utilities
 
 
 class State(NamedTuple):
-    """What is known: a normal of the utilities of all items, the order effect and log nu."""
+    """A normal distribution of the utilities of all items, the order effect and log nu."""
 
     items: pd.Index
     mean: NDArray[np.float64]  # (n_items + 2,)
@@ -46,7 +46,7 @@ class State(NamedTuple):
 def start(
     items: Iterable[Hashable], *, prior_scale: float = 1.0, order_scale: float = 0.5
 ) -> State:
-    """Know nothing but a prior: of the utilities Normal(0, prior_scale), of log nu Normal(0, 1).
+    """Return the prior: utilities are Normal(0, prior_scale), and log nu is Normal(0, 1).
 
     Examples
     --------
@@ -67,7 +67,7 @@ def by_category(
     spread: float = 0.5,
     order_scale: float = 0.5,
 ) -> State:
-    """Know nothing of items in categories, but that an item is much the same in all of them.
+    """Return a prior of items in categories, in which the utilities of an item are correlated.
 
     A cell's utility is that of its item, Normal(0, prior_scale), plus Normal(0, spread). The items
     of the state are the cells: they are called "item / category", as those of the pairs should be.
@@ -90,7 +90,7 @@ def by_category(
 
 
 def with_items(state: State, new: Iterable[Hashable], *, prior_scale: float = 1.0) -> State:
-    """Add the items that the state does not have, behind those that it has, under their prior.
+    """Append new items with their prior to the state.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def with_items(state: State, new: Iterable[Hashable], *, prior_scale: float = 1.
 
 
 def drifted(state: State, drift: float) -> State:
-    """Let a night pass: a step of standard deviation `drift` for each item, less their mean."""
+    """Add a step of standard deviation `drift` to each item, minus the mean of the steps."""
     n = len(state.items)
     covariance = state.covariance.copy()
     covariance[:n, :n] += drift**2 * (np.eye(n) - 1 / n)
@@ -118,7 +118,7 @@ def drifted(state: State, drift: float) -> State:
 
 
 def from_draws(posterior: xr.DataTree) -> State:
-    """Take the normal with the mean and the covariance of posterior draws.
+    """Return the normal distribution with the mean and the covariance of posterior draws.
 
     The draws should be many times the items: their noise goes into tomorrow's prior.
     """

@@ -26,7 +26,7 @@ WORDS = {"n_items": "items", "n_rankings": "rankings"}
 
 
 def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
-    """Draw the errors along the number of rankings or of items, a panel for each of the other.
+    """Draw the errors against the number of rankings or items, with a panel for each other number.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
 
 
 def posterior_figure(items: pd.DataFrame) -> Figure:
-    """Draw posterior means beside the truth, their errors, and how many intervals hold the truth.
+    """Draw posterior means against the truth, their errors, and the coverage of intervals.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
 
 
 def cost_figure(table: pd.DataFrame) -> Figure:
-    """Draw what a value and gradient cost along the number of items.
+    """Draw the cost of a value and gradient against the number of items.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ def fit(
     prior_scale: float | None = None,
     max_iterations: int = 15_000,
 ) -> NDArray[np.float64]:
-    """Climb an objective by L-BFGS from equal utilities.
+    """Maximise an objective by L-BFGS from equal utilities.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ __all__ = ["SimulatedPartitions", "simulate_partitions"]
 
 
 class SimulatedPartitions(NamedTuple):
-    """Utilities, and what is seen of the rankings that follow them."""
+    """Utilities, and the observed blocks of their rankings."""
 
     utility: NDArray[np.float64]
     """Log of the probability of being first, (n_items,)."""

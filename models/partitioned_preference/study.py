@@ -57,7 +57,7 @@ class Objective:
         self.logp, self.start = log_density(self.model)
 
     def of(self, rankings: br.Rankings) -> None:
-        """Make it that of other rankings."""
+        """Replace the rankings."""
         if self.name in OF_RANKINGS:
             data: dict[str, Any] = {
                 "item_idx": rankings.item,
@@ -69,11 +69,11 @@ class Objective:
         pm.set_data(data, model=self.model)
 
     def highest(self) -> NDArray[np.float64]:
-        """Give the shares where it is highest."""
+        """Return the shares at the maximum."""
         return shares(_climb(self.logp, self.start.data))
 
     def steps(self) -> list[NDArray[np.float64]]:
-        """Give the utilities at the start and after each of the first steps on the way there."""
+        """Return the utilities at the start and after each of the first steps."""
 
         def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             value, slope = self.logp(x)
@@ -92,7 +92,7 @@ class Objective:
 
 
 def shares(utility: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the probabilities to be first."""
+    """Return the probabilities of the first place."""
     worth = np.exp(utility - utility.max())
     return worth / worth.sum()
 
@@ -114,7 +114,7 @@ def errors(
     *,
     compiled: dict[str, Objective] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Give the mean squared error of the shares, one row per collection and objective.
+    """Compute the mean squared error of the shares, one row per collection and objective.
 
     `compiled` has what earlier calls with as many items compiled, and gets what this one does.
     """
@@ -157,7 +157,7 @@ def _fits(
 
 
 def _best_step(fit: Objective, rankings: br.Rankings) -> int:
-    """Give the step after which rankings left out are told best."""
+    """Return the step that predicts held-out rankings best."""
     held_out = np.zeros(max(STOPS) + 1)
     for train, test in rankings.split(FOLDS, random_seed=1):
         fit.of(train)
@@ -176,7 +176,7 @@ def posteriors(
     tune: int = 500,
     chains: int = 4,
 ) -> Iterator[dict[str, Any]]:
-    """Give the posterior of each share and its true place in it, one row per item."""
+    """Return the posterior of each share, and the place of the truth in it, one row per item."""
     for n in n_rankings:
         for seed in seeds:
             drawn = simulate_partitions(n_items, n, seed=seed)
@@ -298,7 +298,7 @@ def shares_table(how: Run) -> Table:
 
 
 def stopped(how: Run) -> Table:
-    """Errors of RankNet after its first steps, with few rankings."""
+    """Compute the errors of RankNet after its first steps, with few rankings."""
     found = _errors(how)
     early = found[found["objective"].str.match("RankNet, |RankNet$|exact")]
     early = early[early["n_rankings"] == min(RANKINGS)]
@@ -312,7 +312,7 @@ def _scientific(value: float) -> str:
 
 
 def posterior_table(how: Run) -> Table:
-    """Posteriors of the shares: errors of mean and mode, and intervals that hold the truth."""
+    """Summarise posteriors of the shares: errors of mean and mode, and coverage of intervals."""
     n_items, few = min(QUICK_ITEMS if how.quick else ITEMS), [n for n in RANKINGS if n <= 100]
     options: dict[str, Any] = {"draws": 200, "tune": 200, "chains": 2} if how.quick else {}
     seeds = QUICK_SEEDS if how.quick else SEEDS

@@ -106,7 +106,7 @@ def figure_table(
 
 
 def plot_figure(table: pd.DataFrame) -> Figure:
-    """Draw the table: the paper's comparison, and what the utilities gain over equal ones."""
+    """Draw the table: the paper's comparison, and the gain over equal utilities."""
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharex=True)
     paper, gain = axes
     for name in SCORES:

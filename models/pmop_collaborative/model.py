@@ -84,7 +84,7 @@ def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **mo
 
 
 def pairs(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
-    """BPR: all pairs of different stars, each as if compared by itself."""
+    """BPR: all pairs of different stars, each as a separate comparison."""
     listed = weak_order_pairs(rankings.ranks, ties="drop")
     pm.Potential("y", beta * pt.sum(pairs_logp(utility, listed, bradley_terry_log_probabilities)))
 
@@ -244,7 +244,7 @@ def _check(
 def fit_map(
     model: pm.Model, scales: Iterable[Scales] = ({},), *, seed: int = 1, max_iterations: int = 300
 ) -> list[Point]:
-    """Find the mode by L-BFGS, for each of some scales; compiled once, each from the same start.
+    """Find the mode by L-BFGS for several scales, from one start and with one compilation.
 
     Parameters
     ----------
@@ -351,6 +351,6 @@ def _check_fixed_scales(model: pm.Model) -> None:
 
 
 def predict(point: Point, ranker: NDArray[Any], item: NDArray[Any]) -> NDArray[np.float64]:
-    """Give the utility of each of these items for the ranker beside it."""
+    """Return the utility of each item for the ranker in the same position."""
     utility = np.sum(point["ranker_factor"][ranker] * point["item_factor"][item], axis=-1)
     return utility + point["item_bias"][item] if "item_bias" in point else utility

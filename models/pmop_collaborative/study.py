@@ -227,7 +227,7 @@ def _ratings(folder: Path) -> pd.DataFrame:
 
 
 def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
-    """Metrics of all methods, and how far NDCG@5 is from that of ALS, user by user."""
+    """Compute metrics of all methods, and differences of NDCG@5 from ALS by user."""
     chosen = [REFERENCE, *(name for name in how.chosen(METHODS) if name != REFERENCE)]
     names = QUICK if how.quick else [name for name in METHODS if name in chosen]
     methods = {name: METHODS[name] for name in names}
@@ -244,7 +244,7 @@ def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
 
 
 def starts_table(how: Run) -> Table:
-    """Say how far fits from several starts are apart, largest less smallest; one split.
+    """Compute the range of results over several starts, for one split.
 
     "short" is by how much their mean log posterior is below the best of any start.
     """
@@ -272,7 +272,7 @@ def starts_table(how: Run) -> Table:
 
 
 def orders(how: Run) -> Table:
-    """Log-probability per user of the order of movies not seen, and its gain over equal utilities.
+    """Compute the log-probability of the order of unseen movies, and its gain over equal utilities.
 
     For users with at least 60 ratings who did not choose the scales, by the number of movies.
     """

@@ -73,7 +73,7 @@ Likelihood = Callable[[TensorVariable, Part], Any]
 def composite(
     log_probabilities: Callable[[Any], LogProbabilities], *, ties: Literal["keep", "drop"]
 ) -> Likelihood:
-    """Add all pairs of each query, each as if it had been compared by itself."""
+    """Add all pairs of each query, each as a separate comparison."""
 
     def likelihood(utility: TensorVariable, part: Part) -> None:
         pairs = weak_order_pairs(part.rankings.ranks, ties=ties)
@@ -106,7 +106,7 @@ def rao_kupper(utility: TensorVariable, part: Part) -> None:
 
 
 def list_mle(utility: TensorVariable, part: Part, *, seed: int | None) -> None:
-    """Plackett-Luce after breaking ties: at random, or as the file stands without a seed."""
+    """Plackett-Luce after breaking ties at random, or by the order of the file without a seed."""
     ranks, mask = part.rankings.ranks, part.rankings.mask
     order = np.arange(ranks.size).reshape(ranks.shape)
     if seed is not None:
@@ -141,7 +141,7 @@ def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool 
 
 
 def backwards(utility: TensorVariable, part: Part) -> None:
-    """Ordered partitions from the worst block to the best: who is eliminated next."""
+    """Ordered partitions from the worst block to the best, by elimination."""
     ranks = part.rankings.ranks
     turned = np.where(ranks > 0, ranks.max(axis=1, keepdims=True) + 1 - ranks, 0)
     br.PMOP("y", -utility, where=part.rankings.mask, observed=turned)

@@ -77,7 +77,7 @@ def compare(
 
 
 def differences(tested: Mapping[str, pd.DataFrame], reference: str) -> pd.DataFrame:
-    """Means over queries, how far each is from `reference`, and the standard error of that.
+    """Compute means over queries, their differences from `reference`, and standard errors.
 
     The differences are paired: query by query.
     """
@@ -140,7 +140,7 @@ def _test(how: Run, method: str, form: str) -> pd.DataFrame:
 def _table(
     how: Run, methods: Iterable[str], form: str = "plain", *, on_page: bool = False
 ) -> Table:
-    """Metrics of some methods, and how far NDCG@5 is from that of PMOP mean without products."""
+    """Compute metrics of several methods, and differences of NDCG@5 from PMOP mean."""
     methods = how.chosen(methods)
     if how.quick:
         methods = [method for method in methods if method in QUICK]

@@ -45,7 +45,7 @@ class Sets(NamedTuple):
 
 
 class Kernel(Protocol):
-    """One step of all chains, which leaves the distribution ∝ Φ^power as it is."""
+    """One step of all chains, which leaves the distribution ∝ Φ^power invariant."""
 
     def __call__(
         self,
@@ -57,7 +57,7 @@ class Kernel(Protocol):
         where: Bools | None = None,
         power: float = 1.0,
     ) -> Sets:
-        """From the present states to the next."""
+        """Return the next states."""
 
 
 def uniform_sets(size: npt.NDArray[Any], mask: Bools, rng: np.random.Generator) -> Bools:

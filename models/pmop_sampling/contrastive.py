@@ -252,7 +252,7 @@ def fit_cd(
 
 
 class Design(NamedTuple):
-    """How coefficients make utilities of slots, and slopes of slots those of coefficients."""
+    """Map coefficients to utilities of slots, and gradients of slots back to coefficients."""
 
     n_coefficients: Callable[[Rankings], int]
     to_slots: Callable[[Floats, Rankings, Ints], Floats]
@@ -281,7 +281,7 @@ DESIGNS = {
 def _check_sets(
     utility: npt.ArrayLike, member: npt.ArrayLike, where: npt.ArrayLike | None
 ) -> tuple[Floats, Bools, Bools]:
-    """Arguments as arrays of one shape."""
+    """Return the arguments as arrays of one shape."""
     u = np.asarray(utility, dtype=np.float64)
     observed = np.asarray(member)
     mask = np.ones(observed.shape, dtype=np.bool_) if where is None else np.asarray(where)

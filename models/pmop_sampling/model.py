@@ -206,7 +206,7 @@ def set_gradient(log_phi: LogPhi, utility: Floats, member: Bools) -> Floats:
 
 
 def _worths(utility: Floats, member: Bools) -> tuple[Floats, Floats]:
-    """Worths of the members over the largest of them, and the log of that one."""
+    """Return the worths of the members divided by the largest, and the log of the largest."""
     w = np.where(member, utility, -np.inf)
     top = w.max(axis=-1, keepdims=True)
     return np.exp(w - top), top[..., 0]

@@ -281,7 +281,7 @@ def _chains(
     rng: Seed,
     start_size: int = 1,
 ) -> Bools:
-    """Run chains side by side from uniform sets of one size."""
+    """Run chains in parallel from uniform sets of one size."""
     utility = _check_utility(utility)
     _check_count("draws", draws, 1)
     _check_count("tune", tune, 0)

@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Parts of one turn of the cross-validation."""
+    """Parts of one fold of the cross-validation."""
 
     train: Part
     validation: Part
@@ -50,7 +50,7 @@ class Fold(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """Rows of one turn of the cross-validation, as masks of shape (n_documents,)."""
+    """Rows of one fold of the cross-validation, as masks of shape (n_documents,)."""
 
     train: NDArray[np.bool_]
     validation: NDArray[np.bool_]
@@ -100,7 +100,7 @@ def read_parts(folder: str | Path, *, n_features: int = 46) -> pd.DataFrame:
 
 
 def turns(part: pd.Series) -> Iterator[Turn]:
-    """Turn the five parts: three to train, the next to validate, the last to test.
+    """Rotate the five parts: three for training, one for validation, one for testing.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def turns(part: pd.Series) -> Iterator[Turn]:
 
 
 def folds(documents: pd.DataFrame, prepare: BaseEstimator) -> Iterator[Fold]:
-    """Take the `turns` of documents, with features prepared by what the training parts know.
+    """Yield the `turns` of documents, with features prepared on the training parts.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def hinge_rank_loss(
 def rank_net_loss(
     utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
 ) -> TensorVariable:
-    r"""RankNet: minus the log-probability of all pairs, each as if compared by itself.
+    r"""RankNet: minus the log-probability of all pairs, each as a separate comparison.
 
     .. math:: \sum_{i \succ j} \log(1 + e^{w_j - w_i})
 
@@ -157,7 +157,7 @@ def exponential_rank_loss(
 def squared_rank_loss(
     utility: Any, ranks: Any, *, pairs: WeakOrderPairs | None = None
 ) -> TensorVariable:
-    r"""Regress on pairs: leads should be one, or nothing between items that are tied.
+    r"""Regress on pairs: leads should be one, or zero for tied items.
 
     .. math:: \sum_{i \succ j} (1 - (w_i - w_j))^2 + \sum_{i < j,\, i \sim j} (w_i - w_j)^2
 
@@ -242,7 +242,7 @@ def _above(utility: Any, ranks: Any) -> tuple[TensorVariable, TensorVariable, Te
 
 
 def list_net_loss(utility: Any, ranks: Any, *, k: int = 1) -> TensorVariable:
-    r"""ListNet: cross-entropy of the first k choices, the ranking having been certain.
+    r"""ListNet: cross-entropy of the first k choices, given the observed ranking.
 
     .. math:: -\sum_{i:\, r_i \le k} \log \frac{e^{w_i}}{\sum_{j:\, r_j \ge r_i} e^{w_j}}
 
@@ -333,7 +333,7 @@ def expected_rank_loss(utility: Any, ranks: Any) -> TensorVariable:
 
 
 def attention_rank_loss(utility: Any, ranks: Any, *, labels: Any = None) -> TensorVariable:
-    r"""AttRank: cross-entropy of the shares of attention that labels and utilities ask for.
+    r"""AttRank: cross-entropy of the shares of attention of labels and utilities.
 
     .. math:: -\sum_i p_i \log q_i, \qquad p_i = \frac{e^{l_i}}{\sum_j e^{l_j}}, \quad
               q_i = \frac{e^{w_i}}{\sum_j e^{w_j}}
@@ -382,7 +382,7 @@ def attention_rank_loss(utility: Any, ranks: Any, *, labels: Any = None) -> Tens
 def list_rank_loss(
     utility: Any, ranks: Any, *, labels: Any, segments: Any = None, n_rankings: Any = None
 ) -> TensorVariable:
-    r"""ListRank: `attention_rank_loss` of utilities that a logistic function has bounded.
+    r"""ListRank: `attention_rank_loss` of utilities that a logistic function bounds.
 
     .. math:: L_n = -\sum_{i \in n} \frac{e^{l_i}}{\sum_{k \in n} e^{l_k}}
               \log \frac{e^{g(w_i)}}{\sum_{k \in n} e^{g(w_k)}}, \qquad

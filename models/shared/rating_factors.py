@@ -109,7 +109,7 @@ def _ridge(
 def item_mean(
     rankings: br.Rankings, *, item_bias_scale: float = 0.3, rating: str = "rating"
 ) -> Point:
-    """Mean rating of every item, shrunken towards the mean of all: a model without rankers."""
+    """Shrink the mean rating of every item towards the overall mean: a model without rankers."""
     stars, item = ratings_of(rankings, rating)[rankings.mask], rankings.item[rankings.mask]
     excess = np.bincount(item, stars - stars.mean(), rankings.n_items)
     shrunken = excess / (np.bincount(item, minlength=rankings.n_items) + item_bias_scale**-2.0)

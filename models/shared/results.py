@@ -55,7 +55,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 class Run(NamedTuple):
-    """How the tables are to be computed."""
+    """Options for computing the tables."""
 
     folder: Path  # of the data
     quick: bool  # in a reduced size, for tests
@@ -98,7 +98,7 @@ class Table(NamedTuple):
     figures: Mapping[str, Figure] = {}  # names of files in docs/
 
     def markdown(self, part: pd.DataFrame | None = None) -> str:
-        """Spell the table out, or those of its rows and columns that `part` has.
+        """Return the table as Markdown, or only the rows and columns of `part`.
 
         Rows that only the publication has are in every part.
         """
@@ -174,7 +174,7 @@ def replace_between(path: Path, name: str, content: str) -> None:
 
 
 def _merged(old: str, table: Table, new: str, below: str) -> str:
-    """Put the computed rows of a new table into the old one, and what they are made of below."""
+    """Put the computed rows of a new table into the old one, and their sources below it."""
     lines = [line for line in old.split("\n") if line]
     n_lines = sum(line.startswith("|") for line in lines)
     head, rows, notes = lines[:2], lines[2:n_lines], lines[n_lines:]
@@ -202,7 +202,7 @@ def _merged(old: str, table: Table, new: str, below: str) -> str:
 
 
 def _as_it_stands(text: str, published: pd.DataFrame) -> tuple[Table, list[str]]:
-    """Read a table without its published values, which are to be written anew; and its notes."""
+    """Read a table without its published values, and its notes."""
     published = published.rename(index=str, columns=str)
     lines = [line for line in text.split("\n") if line]
     notes = [line for line in lines if not line.startswith("|")]
@@ -223,7 +223,7 @@ def _as_it_stands(text: str, published: pd.DataFrame) -> tuple[Table, list[str]]
 
 
 def _write_published(results: Path, page: Path, place: str, published: pd.DataFrame) -> None:
-    """Write published values beside the figures of a table, and of its part on the page."""
+    """Write published values next to the numbers of a table, and of its part on the page."""
     name = place.split(": ")[1]
     table, notes = _as_it_stands(
         between(results.read_text(encoding="utf-8"), name) or "", published
@@ -273,7 +273,7 @@ def _made_of(run: Run, files: Sequence[Path], seconds: float) -> str:
 
 
 def _write(path: Path, name: str, table: Table, text: str, below: str, how: Run) -> None:
-    """Write a table in place of the old one, or the rows that were asked for in place of theirs."""
+    """Replace the old table, or only its requested rows."""
     if how.rows:
         old = between(path.read_text(encoding="utf-8"), name) or ""
         replace_between(path, name, _merged(old, table, text, below))

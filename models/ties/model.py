@@ -122,7 +122,7 @@ def fitted(
 
 
 def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
-    """Compare ties with those of the same matches drawn from the posterior predictive.
+    """Compare observed ties with posterior predictive draws of the same matches.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _tie_shares(counts: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def summary(found: dict[str, xr.DataTree]) -> pd.DataFrame:
-    """Put utilities, tie parameters and the chance that equal items tie side by side."""
+    """Summarise utilities, tie parameters and the probability that equal items tie."""
     columns = {}
     for name, tree in found.items():
         draws = tree["posterior"].to_dataset()
@@ -190,7 +190,7 @@ def puddings(how: Run) -> dict[str, xr.DataTree]:
 
 
 def estimates(how: Run) -> Table:
-    """Put the largest likelihood and the posteriors side by side, utilities less their mean."""
+    """Compare maximum likelihood and posteriors, with centred utilities."""
     found = summary(puddings(how))
     columns = {"largest likelihood, Davidson": maximum_likelihood(br.load_pudding())}
     for name in MODELS:

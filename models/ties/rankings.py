@@ -99,7 +99,7 @@ def compared(
 
 
 def popular(ratings: br.Rankings, n_items: int = 10) -> br.Rankings:
-    """Take the items that are ranked most often, and the rankings that tell two of them apart."""
+    """Select the most ranked items, and the rankings in which two of them differ."""
     rows = ratings.to_frame()
     rows = rows[rows["item"].isin(rows["item"].value_counts().index[:n_items])]
     rows = rows[rows.groupby("ranker")["rank"].transform("nunique") > 1]
@@ -108,7 +108,7 @@ def popular(ratings: br.Rankings, n_items: int = 10) -> br.Rankings:
 
 
 def movies(how: Run) -> Table:
-    """Compare the models on the ten movies that are rated most often."""
+    """Compare the models on the ten most rated movies."""
     few = popular(br.load_movielens(how.folder))
     # The harmonic mean given sizes takes some ten times as long as the others.
     names = tuple(name for name in MODELS if name != "PMOP harmonic")
