@@ -263,7 +263,7 @@ def stationary_scores(
     epsilon : float
         Between 0, all items alike, and 1, no jumps.
     copies : array of int, (n,), optional
-        How many items are alike, 1 or more: each row stands for so many.
+        Number of identical items that each row represents, 1 or more.
     tolerance : float
         Where to end: the largest relative change of a probability in one step of the walker. From
         1e-6 on moves are kept in single precision.

@@ -306,7 +306,7 @@ def learn_bpr_neighbours(
     Raises
     ------
     ValueError
-        If there are no triples, a number is out of its range, or the steps ran away to infinity.
+        If there are no triples, a number is out of its range, or the steps diverged.
 
     Examples
     --------

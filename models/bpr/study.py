@@ -424,7 +424,7 @@ def defaults(how: Run) -> Table:
 
 
 def catalogue(how: Run, data: str) -> Table:
-    """Compare methods without stars: which items does a user have?"""
+    """Compare methods without stars by the question which items a user has."""
     split, chosen = _data(how, data), CHOSEN[data]
     methods: dict[str, tuple[Callable[..., Array], dict[str, Any]]] = {
         "popularity": (popularity, {})

@@ -43,7 +43,7 @@ def sushi_matches(rankings: br.Rankings, *, seed: int = 1) -> br.Pairs:
     Returns
     -------
     Pairs
-        The first item stands earlier on the axis: there is no order effect.
+        The first item is earlier on the axis, so there is no order effect.
     """
     rng = np.random.default_rng(seed)
     slot = rng.permuted(np.tile(np.arange(rankings.n_slots), (rankings.n_rankings, 1)), axis=1)
@@ -84,7 +84,7 @@ def unmet_table(how: Run, n_new: int = 20) -> Table:
     scales = [x["posterior"]["prior_scale"] for x in (plain, informed)]
     coefficient = informed["posterior"]["coefficient"]
     foretold = with_new_items(unmet, features.loc[new])["utility"]
-    # of each kind beside the mean of the others, which both fits have
+    # of each kind relative to the mean of the others, which both fits have
     others = rankings.items.difference(new)
     played = plain["posterior"]["utility"]
     one, other = (x.sel(item=list(new)) - x.sel(item=list(others)).mean("item")

@@ -148,7 +148,7 @@ def crowding(
     Returns
     -------
     array, (draws,)
-        Draws of the coefficient of `crowd` beside items that have a worth of their own.
+        Draws of the coefficient of `crowd`, in a model with a worth for each item.
     """
     counted = br.Rankings(
         rankings.item,

@@ -96,7 +96,7 @@ class Matches:
         self.days = np.split(np.arange(len(years)), bounds)
 
     def probabilities(self, lead: Any, nu: float) -> NDArray[np.float64]:
-        """Return Davidson's probabilities (..., 3) of a win of the first, of the second, and a tie."""
+        """Return Davidson's probabilities (..., 3): the first wins, the second wins, a tie."""
         tie = np.full(np.shape(lead), np.log(nu) if self.ties else -np.inf)
         return np.exp(log_softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1))
 

@@ -191,8 +191,8 @@ def metasearch_counts(
     Raises
     ------
     ValueError
-        If a column is missing, a rank is no number, a document occurs twice in a query, or a query
-        has one document.
+        If a column is missing, a rank is not a number, a document occurs twice in a query, or a
+        query has one document.
 
     Examples
     --------

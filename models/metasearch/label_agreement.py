@@ -51,7 +51,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If an item has no label, or one that is no number.
+        If an item has no label, or one that is not a number.
 
     Examples
     --------

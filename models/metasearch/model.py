@@ -47,8 +47,8 @@ from models.shared.modes import posterior_modes
 from models.shared.pairs_of_counts import pairs_of_counts
 
 EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average
-# In roots of ranks, unlisted documents are so many times as far down as the last listed. Chosen on
-# MQ2008-agg by its test queries: elsewhere it need be no better than "last".
+# In roots of ranks, unlisted documents have this multiple of the last listed rank. It was chosen on
+# the test queries of MQ2008-agg; elsewhere it may be no better than "last".
 BELOW = 3.0
 
 Scores = NDArray[np.float64]  # one per document, in the order of the table

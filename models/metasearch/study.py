@@ -81,7 +81,7 @@ def by_supervised_mpm(
 ) -> list[Scores]:
     """Score by MPM with the adherences of each fold's training queries.
 
-    MPM has no adherence below zero: an engine that is to be turned round has a second ranker, who
+    MPM has no adherence below zero: a reversed engine has a second ranker, who
     says the opposite.
     """
     given = adherences(table, to_counts(table, unlisted), form=form)

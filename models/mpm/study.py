@@ -180,7 +180,7 @@ def best_and_worst(
 ) -> pd.DataFrame:
     """List the first and last movies of each model, with users, and contests won and lost.
 
-    Equal scores are no order: a movie whose score others have too says how many, "= 3 others", and
+    Equal scores give no order: a movie that ties with others says with how many, "= 3 others", and
     those of one score stand in the order of their numbers, however sums are rounded.
     """
     places = [*range(1, n + 1), *range(len(found) - n + 1, len(found) + 1)]

@@ -36,7 +36,7 @@ WORDS = {"exact": "exact", "bound": "PL-LB", "RankNet": "RankNet", "RankSVM": "R
 # Rates and for how many epochs, at most: each falls to zero over them, and low ones need more
 EPOCHS = {1e-2: 20, 1e-3: 40, 1e-4: 100}
 WEIGHT_SCALES = (1.0, 2.0, 4.0)
-# a loss of pairs sums thousands of terms a sample, beside which the same prior weighs less
+# a loss of pairs sums thousands of terms per sample, so the same prior has less weight
 WEIGHT_SCALES_OF = {"RankNet": (0.25, 0.5, 1.0), "RankSVM": (0.25, 0.5, 1.0)}
 CHOSEN = {  # rate and width, as `choices` finds them
     ("Delicious", "exact"): (1e-2, 2.0),
@@ -101,7 +101,7 @@ PUBLISHED = {
 
 
 def load(folder: Path, name: str, part: str) -> Multilabel:
-    """Read the part "train" or "test"; samples without labels are no news."""
+    """Read the part "train" or "test", without samples that have no labels."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UninformativeRankingWarning)
         return read_multilabel(folder / name / f"{name}-{part}.txt")

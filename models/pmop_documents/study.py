@@ -98,7 +98,7 @@ LIKELIHOODS = (
     "rank regression", "regression on grades", "RankNet", "Thurstone pairs", "ranking SVM",
     "RankBoost", "ListMLE, ties as in the file", "ListMLE, ties at random", "Plackett-Luce",
 )  # fmt: skip
-# The paper's estimators beside the exact likelihood, all with the same few scales
+# The paper's estimators and the exact likelihood, all with the same few scales
 ESTIMATORS = (
     "PMOP geometric", "PMOP geometric, CD-Gibbs", "PMOP geometric, CD-MH",
     "PMOP harmonic", "PMOP harmonic, CD-Gibbs",
