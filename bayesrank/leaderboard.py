@@ -109,7 +109,7 @@ def leaderboard_model(
     pairs : Pairs
         Matches. With several judges each has an adherence, an order effect and a tie parameter.
     category : str, optional
-        The group of the pairs with its own utilities, partially pooled; ignored with one label.
+        The group of the pairs with separate utilities, partially pooled; ignored with one label.
     groups : sequence of str
         Groups of correlated matches: prompts, users, days, families of judges. "judge" means
         ``opinions=True``.

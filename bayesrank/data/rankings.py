@@ -184,7 +184,7 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If there are not as many labels as rankings, or the name is reserved.
+            If the number of labels is not the number of rankings, or the name is reserved.
 
         Examples
         --------
@@ -470,7 +470,7 @@ class Rankings(Frozen):
             As in `from_ratings`.
         attributes : list of str, or DataFrame indexed by item, optional
             Columns to code as features: numbers, or levels such as brands. ``"brand:price"`` is a
-            product of two columns, and ``"alternative:age"`` gives each alternative its own
+            product of two columns, and ``"alternative:age"`` gives each alternative a separate
             coefficient of a column of the person. A DataFrame has a row per item.
         coding : "reference" or "sum"
             The coding of levels: relative to the first one, or summing to zero. Categories keep

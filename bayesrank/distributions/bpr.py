@@ -112,7 +112,7 @@ class BPR(Discrete):
     dims : str, optional
         Name of the axis of pairs, "triple" by default.
     total_size : float, optional
-        Number of pairs that the data stand for; by default the number of pairs.
+        Number of pairs that the data represent; by default the number of pairs.
 
     Returns
     -------

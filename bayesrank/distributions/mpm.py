@@ -167,7 +167,7 @@ class MPM(Discrete):
         adherences by the largest.
     total : tensor_like of int, (...), optional
         Sum of the counts, for draws. By default, `logp` uses the sum of the value and draws have
-        one count. Observed data contain their own.
+        one count. Observed data contain their total.
     observed : PairCounts or array_like of int, optional
         Counts; an array has the axes of the value.
 

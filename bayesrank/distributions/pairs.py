@@ -180,7 +180,7 @@ class BradleyTerry(_PairOutcomes):
         correlated.
     total : tensor_like of int, (...), optional
         Matches of each pair, for draws. By default, `logp` uses the total of the value and draws
-        have one match. Observed data contain their own.
+        have one match. Observed data contain their total.
     observed : Pairs or array_like of int, (..., 2), optional
         Counts. A `Pairs` registers its data, judges and groups as one table, ``{name}_data``. The
         dims are (pair, result), or `dims`.

@@ -326,7 +326,7 @@ def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -
     """Put other rankings, of the same rankers and items, into the model; nothing is compiled."""
     if "y_weight" not in model.named_vars:
         raise ValueError(
-            "The likelihood of this model is not a distribution, so its data are fixed. Minibatches "
+            "This likelihood is not a distribution, so its data are fixed: minibatches "
             "need one of 'pmop', 'pmop_given_sizes' and 'plackett_luce'."
         )
     br.set_observed("y", rankings, model=model)

@@ -140,7 +140,7 @@ def effective_judges(
     r"""Compute how many independent judges the judges of a few families are worth.
 
     Judges err in their opinion of an item. The error of a judge has two parts: one shared by its
-    family, with standard deviation :math:`\tau_f`, and one of its own, with :math:`\tau_j`. Let
+    family, with standard deviation :math:`\tau_f`, and a separate one, with :math:`\tau_j`. Let
     :math:`s_f` be the share of family f among J judges. The mean of these judges has the same
     error as the mean of n judges from n different families, with
 
