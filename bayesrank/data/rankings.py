@@ -356,7 +356,7 @@ class Rankings(Frozen):
             labels.
         anchor : str, optional
             Column with the answer to a further question of the task: do "all", "some" or "none" of
-            these items matter? Empty where it was not asked. If only the best was asked, the column
+            these items matter? Empty if it was not asked. If only the best was asked, the column
             may also tell whether none of the items matters, True or False. The task then includes a
             threshold item, above all items ("none") or below them ("all"). With "some", it is in
             one block with the middle.

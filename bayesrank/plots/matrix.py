@@ -68,7 +68,7 @@ def plot_places(
     Raises
     ------
     ValueError
-        As `place_probability`; if items or panels do not match the data.
+        For the reasons of `place_probability`, or if items or panels do not match the data.
 
     Examples
     --------

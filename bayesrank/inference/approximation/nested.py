@@ -120,7 +120,7 @@ def fit_inla(
 
     Importance sampling corrects small models (at most 30 free parameters, none of them in blocks).
     It is skipped if the posterior is nearly normal given the scales, or if the Pareto k of the
-    weights is 0.7 or more. Where it is used, ``approximation`` ends with "with importance
+    weights is 0.7 or more. If it is used, ``approximation`` ends with "with importance
     sampling".
 
     In larger models, the approximation is normal given the scales. Use `pm.sample` if utilities are

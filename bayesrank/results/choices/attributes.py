@@ -125,7 +125,7 @@ def willingness_to_pay(
 
     in every draw. The mean of this ratio does not exist if the density of the price's coefficient
     is positive at zero, as under a normal prior. An average of draws is then not an estimate: more
-    draws do not settle it. The median and the ends of an interval of equal tails always exist.
+    draws do not make it stable. The median and the ends of an interval of equal tails always exist.
 
     Parameters
     ----------
