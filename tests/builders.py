@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import xarray as xr
+from pymc.pytensorf import gradient, rewrite_pregrad
 
 import bayesrank as br
 from bayesrank.inference.approximation.modes import kept_of
@@ -23,6 +24,7 @@ __all__ = [
     "GALLERY",
     "PACKAGE",
     "ROOT",
+    "evaluator",
     "imports_of",
     "matches",
     "modules",
@@ -132,6 +134,17 @@ def _variable(group: str, dims: Any, values: Any) -> tuple[tuple[str, ...], Any]
 def _by_chain(values: Any, dims: tuple[str, ...]) -> np.ndarray:
     values = np.asarray(values)
     return values if values.ndim == len(dims) + 2 else values[None]
+
+
+def evaluator(model: pm.Model, mode: str = "FAST_COMPILE") -> Any:
+    """Compile the log-probabilities of the rows of 'y', their sum, and its gradient, in one go.
+
+    The parameters are flat or data, so that the sum is the log density of the model.
+    """
+    (rows,) = model.logp(vars=model["y"], sum=False)
+    total = rewrite_pregrad(rows.sum())
+    slope = gradient(total, model.continuous_value_vars)
+    return model.compile_fn([rows, total, slope], mode=mode)
 
 
 def stored(model: pm.Model, part: str, var: str = "y") -> Any:

@@ -46,6 +46,7 @@ class Case:
     backends: tuple[str, ...] = BACKENDS
     largest: float = 1000.0  # utility that it must stand
     has_slots: bool = True  # of which any may be left out
+    quick: bool = True  # or only in the slow set: its formula has tests below the distributions
 
     @property
     def family(self) -> str:
@@ -306,6 +307,7 @@ MAX_DIFF = [
             _of_sizes(1, 2, 1),
             bad_values=NO_RANKS | NO_CHOICES,
             bad_parameters=NOT_FINITE,
+            quick=method == "sequential",
         ),
         Case(
             f"MaxDiff {method}: some slots",
@@ -330,6 +332,7 @@ MAX_DIFF = [
             oracle,
             _full_rankings(2),
             bad_values={"one block": [1, 1], "only one": [1, 0]},
+            quick=method == "sequential",
         ),
     )
 ]
@@ -358,6 +361,7 @@ def _all_weak_orders(aggregate: str) -> Case:
         weak_orders(4),
         bad_values=NO_RANKS,
         bad_parameters=NOT_FINITE,
+        quick=aggregate in ("mean", "harmonic"),
     )
 
 
@@ -383,6 +387,7 @@ def _pairs_tie(aggregate: str) -> Case:
             "nan prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.nan]}),
             "inf prevalence": (POSITIVE_PREVALENCE, {"tie_prevalence": [np.inf]}),
         },
+        quick=aggregate in ("mean", "geometric"),
     )
 
 
@@ -401,6 +406,7 @@ def _first_and_two(aggregate: str) -> Case:
             "slots that are not in use": [0, 1, 2, 2, 0],
         },
         backends=WITH_NUMBA if aggregate == "max" else BACKENDS,
+        quick=aggregate in ("mean", "max"),
     )
 
 
@@ -414,6 +420,7 @@ def _given_sizes(aggregate: str) -> Case:
         more_values=np.array([r for r in weak_orders(4) if r.max() < 4]),
         bad_values=NO_RANKS,
         bad_parameters=NOT_FINITE,
+        quick=aggregate == "geometric",
     )
 
 
@@ -589,6 +596,7 @@ def _tables(
         backends=backends,
         largest=8.0,  # beyond, graphs with variances interpolate more than they promise
         has_slots=False,
+        quick=form != "variances",
     )
 
 

@@ -7,6 +7,7 @@ each with probability mean worth / (sum of the mean worths of all sets of what i
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
+from functools import cache
 from itertools import combinations, permutations, product
 from math import comb
 from typing import Any
@@ -106,6 +107,7 @@ def weak_order_by_stages(
 # Sets, chosen in proportion to a mean of their worths
 
 
+@cache
 def subsets(n: int) -> np.ndarray:
     """All sets of n items but the empty one, (2^n - 1, n)."""
     return np.array(list(product([False, True], repeat=n)))[1:]

@@ -7,7 +7,7 @@ independent posteriors and compiles once.
 
 By NUTS that takes minutes, in the slow set. In the short one draws of the prior, weighted by the
 likelihood, stand for those of the posterior: the same question to likelihood and draws, with data
-small enough for a thousand of them.
+small enough for a few hundred of them.
 """
 
 from collections.abc import Sequence

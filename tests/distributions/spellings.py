@@ -192,14 +192,12 @@ def check(cell: Cell) -> None:
 
 
 def check_some(parameter: Parameter) -> None:
-    """Check all spellings that are refused, and three of the others."""
+    """Check half of the spellings that are refused, and one of the others."""
     cells = [*cells_of(parameter)]
-    for cell in cells:
-        if cell.expected == "refused":
-            check(cell)
+    for cell in [cell for cell in cells if cell.expected == "refused"][::2]:
+        check(cell)
     right = [cell for cell in cells if cell.expected == "equal"]
-    for k in np.random.default_rng(len(parameter.what)).choice(len(right), 3):
-        check(right[k])
+    check(right[np.random.default_rng(len(parameter.what)).integers(len(right))])
 
 
 def check_all(parameter: Parameter) -> None:

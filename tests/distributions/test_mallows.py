@@ -11,6 +11,7 @@ from pymc.sampling.jax import get_jaxified_logp
 import bayesrank as br
 from bayesrank.likelihoods.mallows import DISTANCES
 from bayesrank.likelihoods.mallows.op import LogSumOverOrders
+from tests.builders import evaluator
 from tests.likelihoods.loops import for_each
 from tests.likelihoods.mallows.permutations import (
     DEFINITIONS,
@@ -51,11 +52,11 @@ def model_of(consensus, distance="footrule", dims=None, rankings=R):
 
 @for_each("distance", DISTANCES)
 def test_the_support_sums_to_one(distance):
-    for n in (1, 2, 4):
+    for n in (1, 4):
         ranks = every_ranking(n)
-        for alpha in (0.0, 2.5):
-            logp = pm.logp(br.Mallows.dist(ranks[-1], alpha, distance=distance), ranks)
-            assert float(logp.exp().sum().eval()) == pytest.approx(1.0, abs=1e-12)
+        dist = br.Mallows.dist(ranks[-1], [[0.0], [2.5]], distance=distance)
+        total = pm.logp(dist, ranks).exp().sum(axis=1).eval()
+        np.testing.assert_allclose(total, 1.0, atol=1e-12)
 
 
 def test_the_support_sums_to_one_with_the_consensus_marginalised():
@@ -73,28 +74,16 @@ def test_the_support_sums_to_one_with_the_consensus_marginalised():
 
 
 @for_each("distance", DISTANCES)
-def test_observed_rankings_have_the_log_probabilities_of_the_definition(distance):
-    for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
-        model = model_of(CONSENSUS, distance, dims)
-        logp = model.compile_logp(vars=model["y"], sum=False)
-        (found,) = logp({"alpha": np.array(alpha)})
-        row_alpha = alpha if dims is None else alpha[R.ranker_idx]
-        np.testing.assert_allclose(found, R.weight * exact(row_alpha, distance), atol=1e-12)
-
-
-@for_each("distance", DISTANCES)
 def test_the_consensus_is_summed_out_of_observed_rankings(distance):
     for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
-        model = model_of(None, distance, dims)
-        logp = model.compile_logp()
 
         def of(alpha, dims=dims, distance=distance):
             row_alpha = alpha if dims is None else alpha[R.ranker_idx]
             return log_sum_over_consensus(RANKS.tolist(), row_alpha, distance, R.weight)
 
         at = np.array(alpha)
-        assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
-        slope = model.compile_dlogp()({"alpha": at})
+        _, total, slope = evaluator(model_of(None, distance, dims))({"alpha": at})
+        assert float(total) == pytest.approx(of(at), abs=1e-10)
         numeric = gradient(lambda x: of(x if x.size > 1 else x[0]), np.atleast_1d(at))
         np.testing.assert_allclose(slope, numeric, atol=1e-7)
 
@@ -114,15 +103,15 @@ def test_a_consensus_may_be_by_ranker():
 
 @for_each("consensus", [None, CONSENSUS])
 def test_extremes_of_alpha_are_ordinary(consensus):
-    model = model_of(consensus)
-    logp, slope = model.compile_logp(), model.compile_dlogp()
-    at_zero = float(logp({"alpha": np.array(0.0)}))
+    f = evaluator(model_of(consensus))
+    _, at_zero, _ = f({"alpha": np.array(0.0)})
     assert at_zero == pytest.approx(-R.weight.sum() * np.log(24))
     for alpha in (0.0, 1e-12, 1e5, 1e200):
-        assert np.isfinite(logp({"alpha": np.array(alpha)}))
-        assert np.isfinite(slope({"alpha": np.array(alpha)})).all()
+        _, total, slope = f({"alpha": np.array(alpha)})
+        assert np.isfinite(total)
+        assert np.isfinite(slope).all()
     for alpha in (-1.0, np.nan, np.inf):
-        assert logp({"alpha": np.array(alpha)}) == -np.inf
+        assert f({"alpha": np.array(alpha)})[1] == -np.inf
 
 
 @for_each("consensus", [None, [1]])
@@ -189,7 +178,7 @@ def test_weak_orders_of_given_sizes_sum_to_one():
         logp = pm.logp(dist, values).eval()
         np.testing.assert_array_equal(np.isneginf(logp), [False] * 3 + [True] * 2)
         assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-12)
-        number = 4000
+        number = 1500
         drawn = pm.draw(dist, number, random_seed=2)
         count = [(drawn == x).all(axis=1).sum() for x in values[:3]]
         expected = number * np.exp(logp[:3])
@@ -204,20 +193,21 @@ def test_ties_are_summed_with_the_consensus_under_kendalls_distance():
     )  # fmt: skip
     for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 4.0]))):
         model = model_of(None, "kendall", dims, rankings=tied)
-        logp, slope = model.compile_logp(), model.compile_dlogp()
+        f = evaluator(model)
 
         def of(alpha, dims=dims):
             row_alpha = alpha if dims is None else alpha[tied.ranker_idx]
             return log_sum_over_consensus(by_item(tied), row_alpha, "kendall", tied.weight)
 
         at = np.array(alpha)
-        assert float(logp({"alpha": at})) == pytest.approx(of(at), abs=1e-10)
+        _, total, slope = f({"alpha": at})
+        assert float(total) == pytest.approx(of(at), abs=1e-10)
         numeric = gradient(lambda x: of(x if x.size > 1 else x[0]), np.atleast_1d(at))
-        np.testing.assert_allclose(slope({"alpha": at}), numeric, atol=1e-7)
+        np.testing.assert_allclose(slope, numeric, atol=1e-7)
         br.set_observed("y", tied.subset([1, 2]), model=model)
         row_alpha = alpha if dims is None else alpha[tied.ranker_idx[1:]]
         expected = log_sum_over_consensus(by_item(tied)[1:], row_alpha, "kendall", tied.weight[1:])
-        assert float(logp({"alpha": at})) == pytest.approx(expected, abs=1e-10)
+        assert float(f({"alpha": at})[1]) == pytest.approx(expected, abs=1e-10)
 
 
 @for_each(("consensus", "rankings"), [(CONSENSUS, SOME), (None, SOME.subset([0, 3]))])
@@ -239,11 +229,11 @@ def test_partial_rankings_are_drawn_as_they_were_observed(consensus, rankings):
 def test_draws_without_a_consensus_agree_with_one_that_is_drawn_anew():
     three = br.Rankings.from_orderings([list("abc")] * 3)
     with pm.Model(coords=three.coords):
-        draws = pm.draw(br.Mallows("y", alpha=1e6, observed=three), 6000, random_seed=3)
+        draws = pm.draw(br.Mallows("y", alpha=1e6, observed=three), 1800, random_seed=3)
     assert (draws == draws[:, :1]).all()
     _, count = np.unique(draws[:, 0], axis=0, return_counts=True)
     assert len(count) == 6
-    assert ((count - 1000) ** 2 / 1000).sum() < 50  # chi-square with five degrees of freedom
+    assert ((count - 300) ** 2 / 300).sum() < 50  # chi-square with five degrees of freedom
 
 
 @for_each("consensus", [None, CONSENSUS])

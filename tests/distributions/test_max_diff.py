@@ -262,7 +262,13 @@ COMPONENTS = {
 }
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(x, marks=[pytest.mark.slow] * (x in ("sequential", "one scale")))
+        for x in COMPONENTS
+    ],
+)
 def test_components_of_mixtures_have_the_log_probabilities_of_the_families(name):
     data, dist, options = COMPONENTS[name]
     with pm.Model(coords=data.coords | {"component": ["p", "q"], "stage": [1, 2, 3]}) as model:

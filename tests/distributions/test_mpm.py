@@ -26,14 +26,14 @@ def logp_of(dist, value):
 # Tables
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_all_tables_of_a_total_sum_to_one_if_none_is_given(form):
-    dist = br.MPM.dist(SCORE, **FORMS[form])
+def test_all_tables_of_a_total_sum_to_one_if_none_is_given():
+    options = FORMS["both"]
+    dist = br.MPM.dist(SCORE, **options)
     for total in (1, 3):
         tables = count_tables(3, total)
         logp = logp_of(dist, tables)
         assert np.exp(logp).sum() == pytest.approx(1.0, abs=1e-13)
-        np.testing.assert_allclose(logp, exact_logp(counts=tables, **FORMS[form]), atol=1e-13)
+        np.testing.assert_allclose(logp, exact_logp(counts=tables, **options), atol=1e-13)
 
 
 # Tables as observed data
@@ -104,7 +104,7 @@ def test_a_negative_total_is_refused():
         br.MPM.dist(SCORE, total=-2)
 
 
-@pytest.mark.parametrize("variance", [0.7, [0.7], np.full((2, 1), 0.7)])
+@pytest.mark.parametrize("variance", [0.7, np.full((2, 1), 0.7)])
 def test_one_variance_is_that_of_all_items(variance):
     counts, score = np.array([[0, 2, 1], [1, 0, 3], [0, 0, 0]]), [0.0, 1.0, 0.5]
     expected = pm.logp(br.MPM.dist(score, variance=np.full(3, 0.7)), counts).eval()

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from tests.builders import stored
+from tests.builders import evaluator, stored
 from tests.distributions.mpm_examples import (
     ADHERENCE,
     COUNTS,
@@ -37,13 +37,13 @@ every_form = pytest.mark.parametrize(
 
 @every_form
 def test_pair_counts_have_the_value_and_gradient_of_tables(options):
-    pairs, array = model_of(**options), model_of(COUNTS, **options)
-    found, expected = (m.compile_logp(sum=False)(POINT)[-1] for m in (pairs, array))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
     exact = exact_logp(adherence=ADHERENCE, **options)
-    np.testing.assert_allclose(found, exact, rtol=1e-12)
-    found, expected = (m.compile_dlogp()(POINT) for m in (pairs, array))
-    np.testing.assert_allclose(found, expected, atol=1e-11)
+    slopes = []
+    for observed in (PAIRS, COUNTS):
+        rows, _, slope = evaluator(model_of(observed, **options))(POINT)
+        np.testing.assert_allclose(rows, exact, rtol=1e-12)
+        slopes.append(slope)
+    np.testing.assert_allclose(*slopes, atol=1e-11)
 
 
 def test_evidence_weights_are_powers_of_rankers():
@@ -54,7 +54,7 @@ def test_evidence_weights_are_powers_of_rankers():
 
 @every_form
 def test_net_counts_are_drawn_as_tables_are(options):
-    options, n = options | {"adherence": ADHERENCE}, 2000
+    options, n = options | {"adherence": ADHERENCE}, 1000
     with pm.Model() as model:
         for name, observed in (("y", PAIRS), ("z", COUNTS)):
             br.MPM(name, SCORE, observed=observed, **options)
@@ -64,7 +64,9 @@ def test_net_counts_are_drawn_as_tables_are(options):
     spread = np.sqrt((net.var(axis=0) + other.var(axis=0)) / n)
     z = (net.mean(axis=0) - other.mean(axis=0)) / np.maximum(spread, 1e-12)
     assert np.abs(z).max() < SIGMAS
-    np.testing.assert_allclose(net.var(axis=0), other.var(axis=0), rtol=0.25, atol=1e-9)
+    # a ratio of variances has a standard error of 2 / sqrt(n)
+    ratio = np.sqrt(4 / n)
+    np.testing.assert_allclose(net.var(axis=0), other.var(axis=0), rtol=5.5 * ratio, atol=1e-9)
     # the distribution of the preferred item of the ranker with fewest counts, by its support
     possible = set(np.unique(other[:, 2], axis=0).astype(int).ravel())
     assert set(np.unique(net[:, 2])) == possible
@@ -82,13 +84,11 @@ MORE = br.PairCounts.from_matrix(
 @every_form
 def test_new_counts_are_used_by_what_is_compiled(options):
     model = model_of(**options)
-    logp, slope = model.compile_logp(sum=False), model.compile_dlogp()
-    logp(POINT)
+    f = evaluator(model)
+    f(POINT)
     br.set_observed("y", MORE, model=model)
-    other = model_of(MORE, **options)
-    expected = other.compile_logp(sum=False)(POINT)[-1]
-    np.testing.assert_allclose(logp(POINT)[-1], expected, rtol=1e-13)
-    np.testing.assert_allclose(slope(POINT), other.compile_dlogp()(POINT), atol=1e-12)
+    for found, expected in zip(f(POINT), evaluator(model_of(MORE, **options))(POINT), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     net = pm.draw(pm.do(model, POINT)["y"], random_seed=1)
     assert (np.abs(net).sum(axis=1) <= 2 * MORE.total()).all()
     assert np.abs(net[0]).sum() > 0
@@ -197,14 +197,14 @@ def test_counts_beyond_32_bits_are_refused():
 # Samplers and what comes after them
 
 
-@every_form
-def test_jax_has_the_value_and_the_gradient(options):
+def test_jax_has_the_value_and_the_gradient():
     jax = pytest.importorskip("jax")
-    model = model_of(**options)
+    model = model_of(variance=VARIANCE)
     logp = get_jaxified_logp(model)
     value, slopes = jax.jit(jax.value_and_grad(lambda x: logp(x)))([SCORE, ADHERENCE])
-    assert float(value) == pytest.approx(float(model.compile_logp()(POINT)), rel=1e-12)
-    np.testing.assert_allclose(np.concatenate(slopes), model.compile_dlogp()(POINT), atol=1e-10)
+    _, total, slope = evaluator(model)(POINT)
+    assert float(value) == pytest.approx(float(total), rel=1e-12)
+    np.testing.assert_allclose(np.concatenate(slopes), slope, atol=1e-10)
 
 
 def test_new_counts_have_the_rankers_of_labelled_parameters():

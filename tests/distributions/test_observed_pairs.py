@@ -10,7 +10,7 @@ from pymc.sampling.jax import get_jaxified_logp
 import bayesrank as br
 from bayesrank.distributions.observed import data_dims
 from bayesrank.likelihoods.ops.with_sum import WithSum
-from tests.builders import stored
+from tests.builders import evaluator, stored
 from tests.distributions.pair_examples import (
     FAMILIES,
     MATCHES,
@@ -49,22 +49,12 @@ def exact_slope(family, pairs, point):
     return gradient(total, np.concatenate([np.ravel(x) for x in point.values()]))
 
 
-def total_and_slope(model, point):
-    """Log density of a model of flat parameters, which is the likelihood, and its gradient."""
-    f = model.logp_dlogp_function(ravel_inputs=True)
-    f.set_extra_values({})
-    value, slope = f(np.concatenate([np.ravel(point[v.name]) for v in model.value_vars]))
-    return float(value), np.array(slope)
-
-
-def pointwise(model, point):
-    return model.compile_logp(vars=model["y"], sum=False, mode=QUICK)(point)[0]
-
-
-def uses(model, op_type):
-    """Whether the log density of a model, before rewriting, has an Op."""
-    (y,) = model.logp(vars=model["y"], sum=False)
-    return y.owner is not None and isinstance(y.owner.op, op_type)
+def check(f, point, exact):
+    """Compare log-probabilities of pairs and their sum with the definition; return the slope."""
+    rows, total, slope = f(point)
+    np.testing.assert_allclose(rows, exact, rtol=1e-12)
+    assert float(total) == pytest.approx(exact.sum(), rel=1e-12)
+    return slope
 
 
 # all effects of one family, and one effect of the others
@@ -86,9 +76,7 @@ def test_values_and_gradients_are_those_of_the_definition(family, effect):
     pairs = pairs_of(ties=family in WITH_TIES)
     model, point = pairs_model(family, pairs, order_effect=effect), point_of(family, effect)
     exact = exact_logp(family, pairs, order_effect=EFFECTS[effect])
-    np.testing.assert_allclose(pointwise(model, point), exact, rtol=1e-12)
-    total, slope = total_and_slope(model, point)
-    assert total == pytest.approx(exact.sum(), rel=1e-13)
+    slope = check(evaluator(model), point, exact)
     np.testing.assert_allclose(slope, exact_slope(family, pairs, point), atol=1e-7)
 
 
@@ -97,7 +85,8 @@ def cells(model):
     node = model["y"].owner
     counts = node.op.named(node.inputs[2:]).cell_counts.get_value()
     assert counts.sum() == pairs_of().n_matches
-    assert uses(model, WithSum)
+    (rows,) = model.logp(vars=model["y"], sum=False)
+    assert isinstance(rows.owner.op, WithSum)
     return counts
 
 
@@ -138,9 +127,8 @@ def test_the_sum_is_over_what_groups_with_parameters_tell_apart():
     # a-b by u and by v, b-c by v, c-d by v, a-c by v, a-d by u; of kinds nothing is known
     assert cells(model).shape == (3, 6)
     utility = np.array([0.3, -0.2, 0.9, 0.0])
-    exact = exact_logp("Davidson", pairs, utility, tie=TIES[pairs.judge_idx]).sum()
-    found = float(model.compile_logp(mode=QUICK)({"utility": utility, "nu": TIES}))
-    assert found == pytest.approx(exact, rel=1e-13)
+    exact = exact_logp("Davidson", pairs, utility, tie=TIES[pairs.judge_idx])
+    check(evaluator(model), {"utility": utility, "nu": TIES}, exact)
 
 
 LONG = MATCHES.assign(
@@ -190,15 +178,14 @@ def test_features_and_deviations_are_part_of_the_lead(family, slope_by, judged):
     features = {"features": ["length", "bold"]}
     pairs = pairs_of(LONG, ties=family in WITH_TIES, **features)
     model, exact = featured(family, pairs, slope_by=slope_by, judged=judged)
-    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
-    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
-    assert uses(model, WithSum)
+    f = evaluator(model)
+    check(f, {}, exact)
     # others of the same kinds, of which one has no matches
     new = LONG.assign(length=LONG["length"][::-1].to_numpy(), first=[0, *LONG["first"][1:]])
     new = pairs_of(new, ties=family in WITH_TIES, **features)
     _, exact = featured(family, new, slope_by=slope_by, judged=judged)
     br.set_observed("y", new, model=model)
-    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+    check(f, {}, exact)
 
 
 def test_pairs_alike_in_their_features_are_one_cell_and_mirrored_ones_turn_them():
@@ -252,16 +239,13 @@ def tied(family, pairs, chosen, **parameters):
 def test_ties_depend_on_items_and_groups(family, chosen):
     pairs = pairs_of()
     model, tie = tied(family, pairs, chosen)
-    exact = exact_logp(family, pairs, tie=tie)
-    np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
-    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
-    assert uses(model, WithSum)
+    f = evaluator(model)
+    check(f, {}, exact_logp(family, pairs, tie=tie))
     if len(chosen) == 1:  # nothing but the items keeps pairs apart, in either order
         assert cells(model).shape == cells(pairs_model(family)).shape
     new = pairs_of(MATCHES.assign(first=[0, *MATCHES["first"][1:]]))
     br.set_observed("y", new, model=model)
-    exact = exact_logp(family, new, tie=tie)
-    assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+    check(f, {}, exact_logp(family, new, tie=tie))
 
 
 def test_an_effect_on_ties_that_is_not_of_items_or_groups_is_refused():
@@ -297,11 +281,15 @@ def test_gradients_of_features_and_deviations_are_those_of_differences():
     point["deviation"] = np.linspace(-0.8, 0.9, len(coords["kind_item"]))
     point["tie_effect"] = TIE_EFFECTS["item",]
     point["slope"][0, 1] = -0.6
-    f = model.logp_dlogp_function(ravel_inputs=True)
-    f.set_extra_values({})
-    flat = np.concatenate([np.ravel(point[v.name]) for v in model.value_vars])
-    slope = np.array(f(flat)[1])
-    np.testing.assert_allclose(slope, gradient(lambda x: float(f(x)[0]), flat), atol=1e-6)
+    f = evaluator(model)
+    sizes = np.cumsum([np.size(x) for x in point.values()])[:-1]
+
+    def total(flat):
+        parts = zip(point.items(), np.split(flat, sizes), strict=True)
+        return float(f({name: x.reshape(np.shape(at)) for (name, at), x in parts})[1])
+
+    flat = np.concatenate([np.ravel(x) for x in point.values()])
+    np.testing.assert_allclose(f(point)[2], gradient(total, flat), atol=1e-6)
 
 
 def test_deviations_and_slopes_are_read_by_their_labels():
@@ -320,9 +308,10 @@ def test_deviations_and_slopes_are_read_by_their_labels():
         with pm.Model(coords=pairs.coords | known) as model:
             given = pm.Data("given", back.to_numpy(), dims="kind_item") if known else back
             br.Davidson("y", UTILITY, nu=0.7, deviation=given, slope=slope, observed=pairs)
-        np.testing.assert_allclose(pointwise(model, {}), exact, rtol=1e-12)
+        f = evaluator(model)
+        check(f, {}, exact)
         br.set_observed("y", pairs, model=model)
-        assert float(model.compile_logp(mode=QUICK)({})) == pytest.approx(exact.sum(), rel=1e-13)
+        check(f, {}, exact)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +332,7 @@ def test_slopes_and_deviations_need_features_and_groups(options, message):
         br.Davidson("y", UTILITY[:2], nu=1.0, observed=[1, 0, 0], **options)
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("effect", ["one", "each"])
 def test_evidence_weights_are_powers_of_pairs(effect):
     matches = MATCHES.assign(evidence=[0.5, 1.0, 2.0, 0.0, 1.0, 0.1, 1.0, 3.0])
     pairs = pairs_of(matches, weight="evidence", collapse=True)
@@ -352,16 +341,15 @@ def test_evidence_weights_are_powers_of_pairs(effect):
         point["order_effect"] = np.linspace(-0.6, 0.8, pairs.n_pairs)
     exact = exact_logp("Davidson", pairs, order_effect=point.get("order_effect", 0.0))
     assert len(set(pairs.weight)) > 3
-    np.testing.assert_allclose(pointwise(model, point), exact, rtol=1e-12)
-    assert float(model.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
+    check(evaluator(model), point, exact)
 
 
 @pytest.mark.parametrize(("family", "tie"), [("Davidson", -0.1), ("RaoKupper", 0.9)])
 def test_a_parameter_out_of_its_range_gives_minus_infinity(family, tie):
     (name,) = FAMILIES[family].parameter
-    model = pairs_model(family)
-    assert model.compile_logp()({"utility": UTILITY, name: tie}) == -np.inf
-    assert np.isneginf(pointwise(model, {"utility": UTILITY, name: tie})).all()
+    rows, total, _ = evaluator(pairs_model(family))({"utility": UTILITY, name: tie})
+    assert total == -np.inf
+    assert np.isneginf(rows).all()
 
 
 # Names
@@ -440,7 +428,7 @@ def test_groups_have_any_other_name(group):
         by_group = pm.Data("adherence", adherence, dims=group)
         br.BradleyTerry("y", utility, adherence=by_group, observed=pairs)
     lead = adherence[pairs.group_idx(group)] * (utility[pairs.first] - utility[pairs.second])
-    np.testing.assert_allclose(pointwise(model, {}), -np.log1p(np.exp(-lead)), rtol=1e-12)
+    check(evaluator(model), {}, -np.log1p(np.exp(-lead)))
     (dim,) = data_dims(model, "y")[f"y_{group}_matches"]
     assert [*model.coords[dim]] == ["x", "y", "z"]
 
@@ -463,16 +451,13 @@ LESS = MATCHES.iloc[[0, 3, 6, 7]].replace({"who": {"u": "w"}})
 @pytest.mark.parametrize("matches", [MORE, LESS], ids=["as many", "fewer"])
 def test_new_pairs_are_used_by_what_is_compiled(matches, effect):
     model, point = pairs_model("Davidson", order_effect=effect), point_of("Davidson", effect)
-    logp, slope = model.compile_logp(), model.compile_dlogp()
-    row_logp = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
-    logp(point)
+    f = evaluator(model)
+    f(point)
     pairs = pairs_of(matches)
     br.set_observed("y", pairs, model=model)
-    exact = exact_logp("Davidson", pairs, order_effect=EFFECTS[effect])
-    np.testing.assert_allclose(row_logp(point)[0], exact, rtol=1e-12)
-    assert float(logp(point)) == pytest.approx(exact.sum(), rel=1e-12)
+    slope = check(f, point, exact_logp("Davidson", pairs, order_effect=EFFECTS[effect]))
+    np.testing.assert_allclose(slope, exact_slope("Davidson", pairs, point), atol=1e-7)
     fresh = pairs_model("Davidson", pairs, order_effect=effect)
-    np.testing.assert_allclose(slope(point), fresh.compile_dlogp()(point), atol=1e-12)
     assert list(model.coords["pair"]) == list(pairs.labels)
     assert list(model.coords["judge"]) == list(pairs.judges)
     np.testing.assert_array_equal(model["y_data"].get_value(), fresh["y_data"].get_value())
@@ -544,23 +529,26 @@ def test_values_that_are_not_the_observed_have_their_probability_too():
     assert np.isneginf(found).tolist() == (value == 5).any(axis=1).tolist()
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize("effect", ["one", "each"])
 def test_transformed_models_keep_their_probabilities_and_draws(effect):
     model, point = pairs_model("Davidson", order_effect=effect), point_of("Davidson", effect)
     exact = exact_logp("Davidson", pairs_of(), order_effect=EFFECTS[effect])
     for other in (freeze_dims_and_data(model), model.copy()):
-        np.testing.assert_allclose(pointwise(other, point), exact, rtol=1e-12)
-        assert float(other.compile_logp()(point)) == pytest.approx(exact.sum(), rel=1e-12)
-    fixed = pm.do(model, {"nu": 0.7})
+        check(evaluator(other), point, exact)
     rest = {name: x for name, x in point.items() if name != "nu"}
-    np.testing.assert_allclose(pointwise(fixed, rest), exact, rtol=1e-12)
+    check(evaluator(pm.do(model, {"nu": 0.7})), rest, exact)
     assert pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK).shape == (8, 3)
 
 
 # Samplers and what comes after them
 
 
-@every_family_and_effect
+@pytest.mark.parametrize(
+    ("family", "effect"),
+    # one of each Op in the slow set
+    [("Davidson", "each")]
+    + [pytest.param(f, "one", marks=pytest.mark.slow) for f in ("Thurstone", "RaoKupper")],
+)
 def test_jax_has_the_value_and_the_gradient(family, effect):
     jax = pytest.importorskip("jax")
     pairs = pairs_of(ties=family in WITH_TIES)

@@ -14,6 +14,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import UncomparedItemWarning
+from tests.builders import evaluator
 from tests.distributions.mpm_examples import tables_by_loop
 from tests.distributions.pair_examples import outcome_logs
 
@@ -59,11 +60,10 @@ def by_match(pairs, dims, row, side=None):
     return tuple({**at, "item": item}[dim] for dim in dims)
 
 
-def logp_of(model):
-    (found,) = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)({})
-    total = model.compile_logp(vars=model["y"], mode=QUICK)({})
-    assert float(total) == pytest.approx(np.sum(found), abs=1e-9)
-    return found
+def check(compiled, exact, message):
+    found, total, _ = compiled({})
+    np.testing.assert_allclose(found, exact, atol=1e-9, err_msg=message)
+    assert float(total) == pytest.approx(np.sum(exact), abs=1e-9), message
 
 
 TIES = {br.Davidson: ("nu", 0.0), br.RaoKupper: ("theta", 1.0)}
@@ -101,8 +101,7 @@ def check_pairs(seed):
         counts = counts[: len(logs)]
         ways = lgamma(counts.sum() + 1) - sum(lgamma(c + 1) for c in counts)
         exact.append(ways + counts @ logs)
-    message = f"{seed} {family.__name__} {dims}"
-    np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
+    check(evaluator(model), exact, f"{seed} {family.__name__} {dims}")
 
 
 def some_counts(rng):
@@ -156,13 +155,13 @@ def check_counts(seed):
         br.MPM("y", p.pop("score"), **p, observed=counts)
     message = f"{seed} {dims}"
     exact = tables_by_loop(counts, values, dims)
-    np.testing.assert_allclose(logp_of(model), exact, atol=1e-9, err_msg=message)
+    compiled = evaluator(model)
+    check(compiled, exact, message)
     if seed % 4 == 0:  # others, which what is compiled takes
-        compiled = model.compile_logp(vars=model["y"], sum=False, mode=QUICK)
         kept = rng.permutation(counts.rankers)
         new = counts.reindex({"ranker": kept}).weighted(2.0)
         br.set_observed("y", new, model=model)
-        np.testing.assert_allclose(compiled({})[0], 2.0 * exact, atol=1e-9, err_msg=message)
+        check(compiled, 2.0 * exact, message)
     draws = pm.draw(model["y"], random_seed=seed, mode=QUICK)
     margins = np.abs(draws).sum(axis=1)
     assert (margins <= 2 * counts.total()).all(), message

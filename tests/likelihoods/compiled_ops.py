@@ -57,13 +57,17 @@ ADHERENCE = np.array([0.3, 2.0, 1.0])
 MANY = np.random.default_rng(8).normal(size=(2, 40))
 WHERE = np.array([[1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 EVERYONE = np.ones((1, 0), dtype=bool)
-ENTRIES = [np.array([0, 0, 2]), np.array([0, 3, 1]), np.array([1, 0, 2]), np.array([2.0, 1.0, 4.0])]
+# whole numbers of 32 bits, as in models: numba compiles a kernel for each type
+ENTRIES = [*np.array([[0, 0, 2], [0, 3, 1], [1, 0, 2]], np.int32), np.array([2.0, 1.0, 4.0])]
 SEEDS = np.arange(3) * 7**20
 
 # cells of two groups, which differ in adherence and in ties but not in the effect of the order
-CELLS = [np.array([0, 1, 3, 0]), np.array([1, 2, 0, 3]), np.array([0, 0, 1, 1])]
+CELLS = [*np.array([[0, 1, 3, 0], [1, 2, 0, 3], [0, 0, 1, 1]], np.int32)]
 OUTCOMES = np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 0.0, 2.0, 1.0], [3.0, 0.0, 0.0, 1.0]])
-EFFECTS = [np.array([[0, 1, 2, 0], [2, 2, 0, 1]]), np.array([[1.0, 0.5, -1, 2], [-1, 0.0, 1, 1]])]
+EFFECTS = [
+    np.array([[0, 1, 2, 0], [2, 2, 0, 1]], np.int32),
+    np.array([[1.0, 0.5, -1, 2], [-1, 0.0, 1, 1]]),
+]
 LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2])]
 LEADS += [np.array([0.3, -0.2, 0.1]), *CELLS, *EFFECTS, OUTCOMES]
 

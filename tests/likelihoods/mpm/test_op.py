@@ -171,7 +171,9 @@ def test_scores_of_plus_and_minus_1000_stay_exact(unequal, n_rankers):
     score[0, :4] = [1000.0, -1000.0, 1000.0, 3.0]
     theta = np.linspace(0.0, 2.0, n_rankers + 1)[1:]
     table = pair_normalisers_kernel(score, variance, theta, where, EVERYONE)
-    np.testing.assert_allclose(table, direct(score, variance, theta, where), rtol=1e-12)
+    some = slice(None, None, -(-n_rankers // 20))
+    exact = direct(score, variance, theta[some], where)
+    np.testing.assert_allclose(table[:, some], exact, rtol=1e-12)
     pulled = pair_normalisers_pullback_kernel(
         score, variance, theta, where, EVERYONE, np.ones((1, n_rankers))
     )
@@ -225,8 +227,7 @@ def test_problems_of_fewer_than_two_items_have_no_gradient(unequal):
 NEEDED = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], dtype=bool)
 
 
-@for_each("mode", BACKENDS)
-@for_each("unequal", [False, True])
+@for_each(("unequal", "mode"), [(True, QUICK), (False, "JAX")])
 def test_rankers_that_a_problem_does_not_need_have_zeros_and_no_gradient(unequal, mode):
     variance = VARIANCE if unequal else None
     score, theta = pt.dmatrix("score"), pt.dvector("theta")

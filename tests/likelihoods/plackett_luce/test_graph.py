@@ -9,7 +9,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from bayesrank.likelihoods.ops import over_rows
 from bayesrank.likelihoods.ops.arrays import valid_ranks
@@ -59,14 +59,6 @@ def some_ranks(rng, n_rankings, n_slots):
 
 
 # By hand
-
-
-@for_each("form", FORMS)
-def test_three_equal_items_by_hand(form):
-    # first of three; two before one; then all orders, then no information
-    ranks = [[1, 2, 2], [1, 1, 2], [2, 3, 1], [1, 1, 1]]
-    logp, _ = evaluate(form, np.zeros(3), ranks)
-    np.testing.assert_allclose(np.exp(logp), [1 / 3, 1 / 3, 1 / 6, 1.0], atol=1e-10)
 
 
 @for_each("form", FORMS)
@@ -135,42 +127,11 @@ def test_two_items_are_bradley_terry(form):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-14)
 
 
-@for_each("form", FORMS)
-def test_the_winner_alone_is_a_softmax(form, rng):
-    utility = rng.normal(size=7)
-    logp, _ = evaluate(form, utility, 2 - np.eye(7, dtype=int))
-    np.testing.assert_allclose(logp, utility - logsumexp(utility), atol=1e-14)
-
-
-@for_each("form", FORMS)
-def test_a_shift_of_all_utilities_changes_nothing(form, rng):
-    ranks = some_ranks(rng, 40, 8)
-    utility = rng.normal(scale=2.0, size=ranks.shape)
-    bare, slope = evaluate(form, utility, ranks)
-    shifted, _ = evaluate(form, utility + 37.5, ranks)
-    np.testing.assert_allclose(shifted, bare, atol=1e-10)
-    np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-10)
-
-
-@for_each("form", FORMS)
-def test_the_order_of_the_slots_does_not_matter(form, rng):
-    ranks = some_ranks(rng, 40, 8)
-    utility = rng.normal(scale=2.0, size=ranks.shape)
-    order = np.argsort(rng.random(ranks.shape), axis=1)
-    bare, slope = evaluate(form, utility, ranks)
-    relabelled, permuted = evaluate(
-        form, np.take_along_axis(utility, order, 1), np.take_along_axis(ranks, order, 1)
-    )
-    np.testing.assert_allclose(relabelled, bare, atol=1e-11)
-    np.testing.assert_allclose(permuted, np.take_along_axis(slope, order, 1), atol=1e-11)
-
-
-@for_each("form", FORMS)
-def test_the_gradient_is_that_of_finite_differences(form, rng):
+def test_the_gradient_is_that_of_finite_differences(rng):
     ranks = some_ranks(rng, 12, 6)
     utility = rng.normal(scale=2.0, size=ranks.shape)
-    numeric = gradient(lambda u: float(evaluate(form, u, ranks)[0].sum()), utility)
-    np.testing.assert_allclose(evaluate(form, utility, ranks)[1], numeric, atol=1e-8)
+    numeric = gradient(lambda u: float(evaluate("compiled", u, ranks)[0].sum()), utility)
+    np.testing.assert_allclose(evaluate("compiled", utility, ranks)[1], numeric, atol=1e-8)
 
 
 def test_the_two_forms_agree_in_value_and_gradient(rng):
@@ -237,7 +198,7 @@ def test_nothing_is_lost_at_utilities_of_plus_and_minus_1000(form):
 @for_each(
     ("form", "ndims"),
     [
-        *(("compiled", n) for n in [(1, 1), (2, 2), (3, 3), (4, 4), (1, 3), (3, 1), (2, 3)]),
+        *(("compiled", n) for n in [(1, 1), (1, 3), (3, 2)]),
         *(("graph", n) for n in [(4, 4), (1, 3)]),
     ],
 )

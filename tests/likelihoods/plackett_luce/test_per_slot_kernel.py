@@ -64,22 +64,6 @@ def test_a_ranking_out_of_scale_leaves_the_others_as_they_are(rng):
     np.testing.assert_allclose(slope[1], [-1, 0, 1], atol=1e-9)
 
 
-@for_each("anything", [np.nan, np.inf, -np.inf, 1e300])
-def test_what_stands_in_empty_slots_is_not_looked_at(anything):
-    ranks = np.array([[1, 0, 2, 2]])
-    logp, gradient = per_slot_kernel(np.array([[0.0, anything, 0.0, 0.0]]), ranks)
-    assert logp[0] == pytest.approx(-np.log(3))
-    np.testing.assert_allclose(gradient, [[2 / 3, 0, -1 / 3, -1 / 3]], rtol=1e-12)
-
-
-@for_each("ranks", [[1, 3, 3], [2, 2, 3], [1, -1, 2], [1, 2, 9]])
-def test_ranks_with_gaps_have_probability_zero_and_no_slope(ranks):
-    logp, gradient = per_slot_kernel(np.zeros((2, 3)), np.array([ranks, [1, 1, 2]]))
-    assert logp[0] == -np.inf
-    assert logp[1] == pytest.approx(np.log(1 / 3))
-    assert not gradient[0].any()
-
-
 @for_each("ranks", [[1, 1, 2, 2], [1, 2, 3, 4]])
 def test_a_utility_that_is_no_number_makes_the_ranking_none(ranks):
     for slot in range(4):

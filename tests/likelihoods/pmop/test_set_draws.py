@@ -15,7 +15,7 @@ from tests.oracles import frequency_p_value, log_set_weights
 FALSE_ALARM = 1e-8
 EQUAL = np.empty(0)
 TIES = np.log([1.0, 0.4, 2.0])
-N_DRAWS = 20_000
+N_DRAWS = 15_000
 OTHER = np.array([0.4, -0.4, 0.0, 0.0, 0.0])  # off by so much must be told apart
 
 

@@ -82,7 +82,7 @@ def test_sets_of_equal_items_are_counted(aggregate, n):
 
 
 @for_each("spread", SPREADS)
-@for_each("n", [2, 3, 5, 8, 10])
+@for_each("n", [2, 3, 5, 8])
 @for_each("aggregate", AGGREGATES)
 def test_every_normaliser_is_the_sum_over_all_subsets(aggregate, rng, n, spread):
     w = rng.normal(scale=spread, size=n)
@@ -231,7 +231,7 @@ def test_an_integrand_of_two_modes_is_integrated_over_both(w):
 
 
 def test_clusters_far_and_near_of_any_weight_are_exact(rng):
-    for _ in range(150):
+    for _ in range(60):
         n, places = rng.integers(2, 60), rng.normal(scale=rng.uniform(0, 40), size=3)
         w = rng.choice(places, size=n, p=rng.dirichlet(np.full(3, 0.4))) + rng.normal(size=n)
         by_size = dense_harmonic(w, nodes=6000)
