@@ -22,7 +22,11 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
+from pytensor.compile.mode import Mode
+from pytensor.graph.rewriting.basic import SequentialGraphRewriter
 from pytensor.tensor import TensorConstant, TensorVariable
+from pytensor.tensor.basic import infer_shape_db
+from pytensor.tensor.rewriting.shape import ShapeOptimizer
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Rankings
@@ -48,6 +52,8 @@ __all__ = [
     "utility_by_name",
 ]
 
+# Only the rewrites that compute shapes: a third of the time of FAST_COMPILE
+OF_SHAPES = Mode("py", SequentialGraphRewriter(ShapeOptimizer(), infer_shape_db.default_query))
 RANKING, SLOT, STAGE = "ranking", "slot", "stage"
 Readings = Mapping[tuple[str, ...], str]  # axes, and what they mean
 EMPTY: Mapping[Any, str] = MappingProxyType({})
@@ -670,6 +676,6 @@ def _difference(labels: NDArray[Any], wanted: Any) -> str:
 
 def _shape(x: TensorVariable) -> tuple[int, ...]:
     return tuple(
-        int(length.eval(mode="FAST_COMPILE")) if known is None else known
+        int(length.eval(mode=OF_SHAPES)) if known is None else known
         for known, length in zip(x.type.shape, tuple(x.shape), strict=True)
     )

@@ -266,8 +266,9 @@ def _draw(
         for target, _ in panels:
             panels.backend.ylabel(text, target)
     if max(values.shape[-2:]) <= NUMBERED and look["numbers"] is not False:
-        if panels.is_matplotlib:
-            panels.figure.draw_without_rendering()  # to compute the sizes of the cells
+        engine = panels.figure.get_layout_engine() if panels.is_matplotlib else None
+        if engine is not None:
+            engine.execute(panels.figure.get_figure(root=True))  # to compute the sizes of the cells
         for where, (target, _) in zip(panels.selections, panels, strict=True):
             _write_numbers(panels, target, values.sel(where), colours, look["numbers"])
 
@@ -317,14 +318,14 @@ def _write_numbers(
         size = min(size, 72 * cell / 3)  # room for four characters
     if size < SMALLEST:
         return
-    for i, j in np.argwhere(np.isfinite(values.values)).tolist():
-        p = float(values[i, j])
-        bright = colours.to_rgba(np.array([p]))[0, :3] @ [0.299, 0.587, 0.114]
-        look = {"color": "black" if bright > 0.5 else "white", "size": size, **given}
+    found = values.to_numpy()
+    bright = colours.to_rgba(found)[..., :3] @ [0.299, 0.587, 0.114]
+    for i, j in np.argwhere(np.isfinite(found)).tolist():
+        look = {"color": "black" if bright[i, j] > 0.5 else "white", "size": size, **given}
         align = {"horizontal_align": "center", "vertical_align": "center"}
         if not panels.is_matplotlib:
             align["vertical_align"] = "middle"
-        panels.backend.text(1 + j, i, _cell_text(p), target, **align, **look)
+        panels.backend.text(1 + j, i, _cell_text(float(found[i, j])), target, **align, **look)
 
 
 def _cell_text(p: float) -> str:
