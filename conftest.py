@@ -75,6 +75,7 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.sampling.nutpie_model.compile_density",
     "bayesrank.inference.sampling.nuts.nuts_seconds",
     "bayesrank.inference.sampling.nuts.sample",
+    "bayesrank.jax.log_density.compile",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.validation.kfold.kfold",
     "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",

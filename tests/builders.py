@@ -7,7 +7,8 @@
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,18 @@ def modules() -> dict[str, Path]:
     }
 
 
-def imports_of(source: str, module: str) -> Iterator[str]:
+@functools.cache
+def imports_of(source: str, module: str) -> list[str]:
     """Dotted names that the source of `module` imports, relative ones made absolute."""
-    package = module.split(".")[:-1]
+    package, found = module.split(".")[:-1], []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             start = ".".join([*above, *filter(None, [node.module])])
-            yield from (f"{start}.{alias.name}" for alias in node.names)
+            found += [f"{start}.{alias.name}" for alias in node.names]
+    return found
 
 
 # Data

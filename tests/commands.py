@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import jsonschema
+import pymc as pm
 from click.testing import CliRunner
 
 from bayesrank import cli, inference
@@ -62,6 +63,20 @@ def no_sampling(monkeypatch, sample):
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
     monkeypatch.setattr("bayesrank.cli.parts.figure_svg", lambda _: b"a picture")
     few_predicted(monkeypatch)
+
+
+def asked(monkeypatch, *args):
+    """What a run asks of the sampler, and the model in context; the run ends there."""
+    found = {}
+
+    def sample(**settings):
+        found.update(settings, model=pm.modelcontext(None))
+        raise KeyboardInterrupt
+
+    no_sampling(monkeypatch, sample)
+    result = run(*args)
+    assert result.exit_code == 130, result.output
+    return found
 
 
 def refuses(result, sentence, code=1):

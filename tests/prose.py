@@ -7,6 +7,7 @@ at most. `python -m tests.prose check` lists sentences with words to avoid or mo
 
 import argparse
 import ast
+import functools
 import io
 import random
 import re
@@ -61,7 +62,7 @@ def documentation() -> Iterator[Sentence]:
 
 def docstrings() -> Iterator[Sentence]:
     """Yield the sentences of the package's docstrings, without examples and tables."""
-    for file, tree in _modules():
+    for file, tree in trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = ast.get_docstring(node) or ""
@@ -79,7 +80,7 @@ def docstrings() -> Iterator[Sentence]:
 
 def messages() -> Iterator[Sentence]:
     """Yield the sentences of messages and help texts: long strings that are not docstrings."""
-    for file, tree in _modules():
+    for file, tree in trees():
         for node in _strings(tree):
             text = _text_of(node)
             if len(text.split()) >= 4 and "\ndef " not in text:  # no code
@@ -98,7 +99,7 @@ def texts() -> Iterator[Sentence]:
 
 def comments() -> Iterator[Sentence]:
     """Yield the comments of the package."""
-    for file, _ in _modules():
+    for file, _ in trees():
         source = (ROOT / file).read_text(encoding="utf-8")
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:
@@ -129,9 +130,11 @@ def violations() -> Iterator[tuple[Sentence, str]]:
                 yield sentence, f"{len(words)} words: write two sentences"
 
 
-def _modules() -> Iterator[tuple[Path, ast.Module]]:
-    for file in sorted((ROOT / "bayesrank").rglob("*.py")):
-        yield file.relative_to(ROOT), ast.parse(file.read_text(encoding="utf-8"))
+@functools.cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    """Parse the modules of the package once."""
+    files = sorted((ROOT / "bayesrank").rglob("*.py"))
+    return [(file.relative_to(ROOT), ast.parse(file.read_text("utf-8"))) for file in files]
 
 
 def _strings(tree: ast.Module) -> Iterator[ast.JoinedStr | ast.Constant]:

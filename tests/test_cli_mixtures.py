@@ -11,7 +11,7 @@ import xarray as xr
 from bayesrank.cli import mixture, sections
 from bayesrank.results.checks.families import OMNIBUS
 from bayesrank.results.checks.ranking_checks import check_table
-from tests.commands import command, data_of, few, no_sampling, notes, run
+from tests.commands import command, data_of, few, no_sampling, run
 
 TWO = ("--ranker", "who", "--item", "film", "--rank", "place", "--components", 2)
 FILMS = ("new hope", "empire", "jedi", "menace", "clones")
@@ -68,8 +68,9 @@ def sampler(folder, monkeypatch):
     return asked
 
 
-def test_each_component_has_its_leader_its_share_and_its_people(sampler):
-    result = run("rank", "t.csv", *TWO, "--json", "--seed", 1)
+def test_each_component_has_its_leader_its_share_and_its_people(folder, sampler):
+    (folder / "t.csv").write_text(table(9, rankings=2), encoding="utf-8")
+    result = run("rank", "t.csv", *TWO, "--ranking", "when", "--json", "--seed", 1)
     assert result.exit_code == 0, result.output
     (asked,) = sampler
     assert asked["initvals"]["share"].tolist() == [0.5, 0.5]
@@ -80,11 +81,13 @@ def test_each_component_has_its_leader_its_share_and_its_people(sampler):
     first = {row["component"]: row["item"] for row in reversed(output["components"])}
     assert first == {1: "new hope", 2: "clones"}
     who = pd.read_csv("t-ranks/component_probabilities.csv", index_col="ranker")
+    assert who.index.tolist() == [f"p{k}" for k in range(9)]  # all rankings of each are of one
     assert who.sum(axis=1).to_numpy() == pytest.approx(1)
     p_first = who["component_1"] > 0.5
     assert p_first[[f"p{k}" for k in range(6)]].mean() > 0.8
     assert p_first[["p6", "p7", "p8"]].mean() < 0.4
     page = Path("t-ranks/report.html").read_text(encoding="utf-8")
+    assert "of 9 rankers" in page.lower()
     for heading in ("Components", "Ranks by component", "Which ranker belongs to which component"):
         assert f">{heading}</h2>" in page
     assert ">What it misses within the components</h2>" in page
@@ -117,14 +120,6 @@ def test_a_component_that_does_not_fit_is_said_with_what_to_do(monkeypatch):
     )
     assert "Try another number of --components" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
-
-
-def test_all_rankings_of_a_ranker_are_of_one_component(folder, sampler):
-    (folder / "t.csv").write_text(table(6, rankings=2), encoding="utf-8")
-    assert notes(run("rank", "t.csv", *TWO, "--ranking", "when", "--seed", 1)) == []
-    who = pd.read_csv("t-ranks/component_probabilities.csv", index_col="ranker")
-    assert who.index.tolist() == [f"p{k}" for k in range(6)]
-    assert "of 6 rankers" in Path("t-ranks/report.html").read_text(encoding="utf-8").lower()
 
 
 def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler):

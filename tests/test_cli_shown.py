@@ -44,32 +44,19 @@ TASKS = "id,set,beer,best,worst,all,kind\n" + "".join(
     for t, shown in enumerate((("ale", "bock", "cider"), ("ale", "bock", "mead")))
     for place, beer in enumerate(shown if j < 5 else shown[::-1])
 )
-BEST_WORST = (
-    "choices",
-    TASKS,
-    "--respondent",
-    "id",
-    "--task",
-    "set",
-    "--item",
-    "beer",
-    "--best",
-    "best",
-    "--worst",
-    "worst",
-)
+BEST_WORST = ("choices", TASKS, "--respondent", "id", "--task", "set", "--item", "beer",
+              "--best", "best", "--worst", "worst")  # fmt: skip
 PLACE = ("rank", BEERS, *BY_BEER, "--rank", "place")
 PAIRS = ("matches", MATCHES, "--first", "left", "--second", "right", "--outcome", "result")
 RUNS = {
-    "ratings": ("rank", BEERS, *BY_BEER, "--rating", "stars"),
+    "ratings, few draws, with a title": ("rank", BEERS, *BY_BEER, "--rating", "stars",
+                                         "--draws", 50, "--chains", 2, "--title", "Beers"),
     "the order of the lower ends": (*PLACE, "--sort", "lower", "--scale", "elo", "--top", 2),
-    "few draws, with a title": (*PLACE, "--draws", 50, "--chains", 2, "--title", "Beers"),
     "a quick answer": (*PLACE, "--quick"),
-    "quietly": (*PLACE, "--quiet"),
     "categories of rankings": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--by", "kind"),
     "components": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--components", 2),
-    "ballots": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b", "--weight", "n",
-                "--missing", "last"),
+    "ballots, quietly": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b",
+                         "--weight", "n", "--missing", "last", "--quiet"),
     "best-worst tasks": (*BEST_WORST, "--by", "kind", "--threshold", "all"),
     "latent classes": (*BEST_WORST, "--components", 2),
     "matches": PAIRS,
@@ -84,7 +71,10 @@ RUNS = {
     "winners": ("matches", "w,l\nale,bock\nbock,cider\n", "--winner", "w", "--loser", "l"),
 }  # fmt: skip
 
-ALIKE = ("the order of the lower ends", "features without an order", "ties by item", "two items")
+ALIKE = (
+    "the order of the lower ends", "matches", "features without an order", "ties by item",
+    "two items",
+)  # fmt: skip
 
 
 def fit_inla(model, enough=None, **settings):

@@ -16,10 +16,11 @@ import pytest
 from arviz_plots import PlotCollection
 
 import bayesrank
+from tests.prose import trees
 
 HOME = Path(bayesrank.__file__).parent
 # options of the command line are no arguments, policies have directives, and JAX is an extra
-OTHERS = {HOME / x for x in ("cli", "jax", "results/page/report.py")}
+OTHERS = {Path("bayesrank", x) for x in ("cli", "jax", "results/page/report.py")}
 FOREIGN = [
     pm.Model, pm.Data, pm.Minibatch, pm.Normal.dist, pm.sample, pm.sample_posterior_predictive,
     pm.sample_prior_predictive, pm.compute_log_likelihood, az.loo, az.compare,
@@ -59,12 +60,16 @@ def parameters() -> dict[str, set[str]]:
     return found
 
 
-def sentences(*, docstrings: bool) -> Iterator[tuple[str, str]]:
-    """Texts of the package, and where they stand."""
-    for path in sorted(HOME.rglob("*.py")):
+@pytest.fixture(scope="module")
+def sentences() -> list[tuple[str, str, bool]]:
+    """Texts of the package, where they stand, and whether they are docstrings."""
+    return [*_sentences()]
+
+
+def _sentences() -> Iterator[tuple[str, str, bool]]:
+    for path, tree in trees():
         if OTHERS.intersection([path, *path.parents]):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
         docs = {
             id(node.value)
             for node in ast.walk(tree)
@@ -73,11 +78,9 @@ def sentences(*, docstrings: bool) -> Iterator[tuple[str, str]]:
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 parts = [x.value if isinstance(x, ast.Constant) else "{}" for x in node.values]
-                yield "".join(map(str, parts)), f"{path.relative_to(HOME)}:{node.lineno}"
-            elif isinstance(getattr(node, "value", None), str) and (
-                docstrings or id(node) not in docs
-            ):
-                yield node.value, f"{path.relative_to(HOME)}:{node.lineno}"
+                yield "".join(map(str, parts)), f"{path}:{node.lineno}", False
+            elif isinstance(getattr(node, "value", None), str):
+                yield node.value, f"{path}:{node.lineno}", id(node) in docs
 
 
 @pytest.fixture(scope="module")
@@ -85,21 +88,21 @@ def known() -> dict[str, set[str]]:
     return parameters()
 
 
-def test_messages_recommend_arguments_that_exist(known):
+def test_messages_recommend_arguments_that_exist(known, sentences):
     names = set().union(*known.values(), *(inspect.signature(f).parameters for f in FOREIGN))
     unknown = {
         f"{where}: {name}="
-        for text, where in sentences(docstrings=False)
+        for text, where, in_docstring in sentences
         for name in ARGUMENT.findall(text)
-        if name not in names
+        if not in_docstring and name not in names
     }
     assert not unknown
 
 
-def test_functions_are_called_with_arguments_that_they_have(known):
+def test_functions_are_called_with_arguments_that_they_have(known, sentences):
     wrong = {
         f"{where}: {function}({name}=)"
-        for text, where in sentences(docstrings=True)
+        for text, where, _ in sentences
         for function, given in CALL.findall(text)
         for name in ARGUMENT.findall(given)
         if function in known and name not in known[function]

@@ -87,7 +87,8 @@ def each_set(log_phi: Callable[[Floats], float]) -> LogPhi:
     Returns
     -------
     callable
-        ``log_phi(utility, member)`` for any number of sets; it loops over them in Python.
+        ``log_phi(utility, member)`` for any number of sets; it loops over the distinct ones in
+        Python.
 
     Examples
     --------
@@ -99,9 +100,10 @@ def each_set(log_phi: Callable[[Floats], float]) -> LogPhi:
     def all_sets(utility: Floats, member: Bools) -> Floats:
         n_items = member.shape[-1]
         us = np.broadcast_to(utility, member.shape).reshape(-1, n_items)
-        sets = member.reshape(-1, n_items)
-        values = [log_phi(u[s]) for u, s in zip(us, sets, strict=True)]
-        return np.array(values, dtype=np.float64).reshape(member.shape[:-1])
+        rows = np.concatenate([us, member.reshape(-1, n_items)], axis=1)
+        distinct, place = np.unique(rows, axis=0, return_inverse=True)  # chains share many sets
+        values = [log_phi(row[:n_items][row[n_items:] > 0]) for row in distinct]
+        return np.array(values, dtype=np.float64)[place].reshape(member.shape[:-1])
 
     return all_sets
 

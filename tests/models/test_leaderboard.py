@@ -33,8 +33,10 @@ def apart(draws, truth):
     return np.abs((mean.values - truth) / sd.values)
 
 
+# Weighted draws in tests/test_leaderboard_posterior.py are the short test of this model.
 # 24 utilities, and 5 adherences, order effects and tie parameters: 39 values, which a normal
 # posterior has all within 4 standard deviations but once in 400 truths.
+@pytest.mark.slow
 def test_the_truth_is_within_the_posterior(found):
     truth, draws = found
     assert apart(draws["category_utility"], truth.utility.to_numpy()).max() < 4
@@ -43,6 +45,7 @@ def test_the_truth_is_within_the_posterior(found):
     assert apart(np.log(draws["judge_nu"]), np.log(truth.nu.to_numpy())).max() < 4
 
 
+@pytest.mark.slow
 def test_the_judge_who_favours_the_first_and_the_one_who_calls_few_ties_are_found(found):
     mean = found[1].mean(("chain", "draw"))
     order, nu = mean["judge_order_effect"].to_series(), mean["judge_nu"].to_series()

@@ -11,7 +11,7 @@ from models.mpm import study as mpm_movielens
 from tests.models.normal_draws import normal_draws
 
 
-@pytest.mark.parametrize("adherence", ["free", "unit"])
+@pytest.mark.parametrize("adherence", ["free", pytest.param("unit", marks=pytest.mark.slow)])
 def test_judges_who_order_at_random_adhere_least(adherence):
     with mpm.build(mpm.judges().counts("binary"), adherence=adherence):
         posterior = normal_draws(draws=300)
