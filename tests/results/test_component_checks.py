@@ -66,11 +66,10 @@ def checked(odd=False, turns=1):
 @for_each("turns", [1, 3])
 def test_memberships_of_predicted_rankings_are_those_of_rankings_that_are_observed(turns):
     data, who, _, model = checked(turns=turns)
-    for draw in (0, 7):
-        one = data.copy()
-        one["posterior"] = xr.DataTree(data["posterior"].dataset.isel(draw=[draw]))
-        exact = br.component_probabilities(one, model=model)
-        np.testing.assert_allclose(who["observed"][0, draw], exact, atol=1e-12)
+    one = data.copy()
+    one["posterior"] = xr.DataTree(data["posterior"].dataset.isel(draw=[7]))
+    exact = br.component_probabilities(one, model=model)
+    np.testing.assert_allclose(who["observed"][0, 7], exact, atol=1e-12)
     # where what is predicted is what was observed
     same = data.copy()
     y = data["observed_data"].dataset["y"].expand_dims(chain=[0], draw=range(N_DRAWS))

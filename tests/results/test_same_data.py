@@ -1,5 +1,7 @@
 """Models are compared by what they observed, whatever the order and the names of it."""
 
+import functools
+
 import numpy as np
 import nutpie
 import pandas as pd
@@ -75,25 +77,45 @@ def pairs(rows=(("a", "b"), ("b", "c"), ("a", "b"), ("c", "a")), *, collapse=Fal
     )
 
 
+@functools.cache
+def plain():
+    """Results of the rankings."""
+    return results(model_of(rankings()))
+
+
+@functools.cache
+def judged():
+    """Results of the rankings by three rankers."""
+    return results(model_of(rankings(who=WHO)))
+
+
+@functools.cache
+def of_all():
+    """Results of rankings of all items."""
+    return results(model_of(rankings(orders=FULL)))
+
+
+@functools.cache
+def of_pairs():
+    """Results of the matches."""
+    return results(model_of(pairs(), br.BradleyTerry))
+
+
 # ---------------------------------------------------------------------------------------------
 # Order and names
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("who", [None, WHO])
-def test_rankings_without_names_are_matched_by_what_they_say(who):
-    one = results(model_of(rankings(who=who)))
-    other = results(model_of(rankings(MOVED, who=who, items=list("cba"))))
-    same(one, other)
+def test_rankings_without_names_are_matched_by_what_they_say():
+    for one, who in ((plain(), None), (judged(), WHO)):
+        same(one, results(model_of(rankings(MOVED, who=who, items=list("cba")))))
 
 
-@pytest.mark.parametrize("group", [None, "ranker"])
-def test_other_names_of_rankings_and_rankers_are_no_other_data(group):
-    renamed = {"ann": "Ann", "bob": "Bob", "cy": "Cy"}
-    one = results(model_of(rankings(who=WHO)))
-    for names in ([renamed[x] for x in WHO], [{"ann": 0, "bob": 1, "cy": 2}[x] for x in WHO]):
+def test_other_names_of_rankings_and_rankers_are_no_other_data():
+    for names in ([x.title() for x in WHO], [{"ann": 0, "bob": 1, "cy": 2}[x] for x in WHO]):
         other = results(model_of(rankings(MOVED, who=names)))
-        same(one, other, group=group)
+        for group in (None, "ranker"):
+            same(judged(), other, group=group)
 
 
 def test_names_that_both_have_stand_for_the_same():
@@ -115,14 +137,13 @@ def test_names_that_both_have_stand_for_the_same():
 
 
 def test_the_same_rankings_by_others_together_are_other_data():
-    one = results(model_of(rankings(who=WHO)))
     apart = ["Ann", "Bob", "Cy", "Ann", "Bob", "Cy"]  # other pairs of rankings have one ranker
     with pytest.raises(ValueError, match=r"the rankings are the same, but .*ranker differ\. Fit"):
-        compare({"one": one, "apart": results(model_of(rankings(who=apart)))})
+        compare({"one": judged(), "apart": results(model_of(rankings(who=apart)))})
 
 
 def test_rankings_are_counted_and_weighed():
-    one = results(model_of(rankings()))
+    one = plain()
     twice = results(model_of(rankings([0, 1, 2, 4, 4, 5])))
     with pytest.raises(ValueError, match=r"'twice' lacks 'a' > 'b' > 'c', ranking 3 of 'one'\."):
         compare({"one": one, "twice": twice})
@@ -144,7 +165,7 @@ def test_counts_are_matched_by_what_they_say():
 
 
 def test_a_variable_may_have_another_name_in_one_model():
-    one, other = results(model_of(rankings())), results(model_of(rankings(MOVED), name="z"))
+    one, other = plain(), results(model_of(rankings(MOVED), name="z"))
     with pytest.raises(ValueError, match=r"^The results of 'other' have a log-likelihood of 'z',"):
         compare({"one": one, "other": other})
     table = compare({"other": other, "one": one}, var_name={"other": "z"})
@@ -219,8 +240,8 @@ def two_tables():
 
 
 def test_bradley_terry_is_plackett_luce_of_two_items():
-    matches, orders = two_tables()
-    by_pair = results(model_of(matches, br.BradleyTerry))
+    _, orders = two_tables()
+    by_pair = of_pairs()
     by_order = results(model_of(orders))
     found = [x["log_likelihood"]["y"].to_numpy() for x in (by_pair, by_order)]
     np.testing.assert_allclose(found[0], found[1][..., [1, 3, 2, 0]], rtol=1e-12)
@@ -259,12 +280,11 @@ def test_matches_that_are_counted_are_not_rankings_of_two():
 
 
 def test_who_came_first_is_data_of_pairs():
-    home = results(model_of(pairs(), br.BradleyTerry))
     frame = pd.DataFrame({"one": list("bbac"), "two": list("acba")})
     frame["who"] = ["second", "first", "first", "first"]
     away = br.Pairs.from_frame(frame, first="one", second="two", outcome="who", collapse=False)
     with pytest.raises(ValueError, match=r"the pairs are the same, but .*first or judge differ"):
-        compare({"home": home, "away": results(model_of(away, br.BradleyTerry))})
+        compare({"home": of_pairs(), "away": results(model_of(away, br.BradleyTerry))})
 
 
 # ---------------------------------------------------------------------------------------------
@@ -285,8 +305,7 @@ BY_ITEM = np.array([[1, 2, 3], [3, 1, 2], [2, 2, 1]])
 
 
 def test_arrays_are_matched_row_by_row_with_rankings_by_item_and_by_slot():
-    full = rankings(orders=FULL)
-    whole = results(model_of(full))
+    full, whole = rankings(orders=FULL), of_all()
     by_item = results(array_model(BY_ITEM))
     by_slot = results(
         array_model(full.ranks, utility=lambda x: x[full.item], dims=("ranking", "slot"))
@@ -305,9 +324,8 @@ def test_arrays_are_matched_row_by_row_with_rankings_by_item_and_by_slot():
 
 
 def test_arrays_whose_dims_have_labels_are_matched_by_content():
-    whole = results(model_of(rankings(orders=FULL)))
     moved = array_model(BY_ITEM[[2, 0, 1]], dims=("race", "item"))
-    same(whole, results(moved))
+    same(of_all(), results(moved))
 
 
 def test_arrays_of_other_families_have_the_outcomes_of_their_data():
@@ -319,7 +337,7 @@ def test_arrays_of_other_families_have_the_outcomes_of_their_data():
     matches = pairs()
     ends = np.stack([matches.first, matches.second], axis=1)
     by_array = array_model(matches.counts[:, :2], br.BradleyTerry, utility=lambda x: x[ends])
-    same(results(by_array), results(model_of(matches, br.BradleyTerry)))
+    same(results(by_array), of_pairs())
 
     counts = rankings(orders=FULL[:2]).counts()
     tables = np.zeros((2, 3, 3), int)
@@ -351,8 +369,7 @@ def pmop(utility, where):
 
 
 def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
-    model = mixture(plackett_luce, pmop)
-    whole = results(model_of(rankings(orders=FULL)))
+    model, whole = mixture(plackett_luce, pmop), of_all()
     with pytest.raises(ValueError, match=r"^'mix' does not declare the outcomes of 'y'\. Observe"):
         compare({"one": whole, "mix": results(model)})
     assert br.declare_outcomes("y", model=model) == "weak orders given their block sizes"
@@ -425,7 +442,7 @@ def test_folds_are_dealt_to_what_rankings_say_not_to_where_they_stand(not_fitted
     assert one.elpd_i.ranker.values.tolist() == WHO
     assert other.elpd_i.attrs["folds"] == [one.elpd_i.attrs["folds"][row] for row in MOVED]
     same(one, other)
-    table = compare({"one": one, "other": other}, baseline=results(model_of(rankings(who=WHO))))
+    table = compare({"one": one, "other": other}, baseline=judged())
     assert table.loc["random ranking", "elpd"] == pytest.approx(-4 * np.log(6) - np.log(3 * 2))
     others = folds(model_of(rankings([0, 1, 2, 4, 4, 5], who=WHO)))
     with pytest.raises(ValueError, match=r"data: 'others' lacks 'a' > 'b' > 'c', ranking 3 of 'o"):
