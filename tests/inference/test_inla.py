@@ -1,5 +1,6 @@
 """The quick posterior against posteriors that are known, and against NUTS (slow)."""
 
+import functools
 from types import SimpleNamespace
 
 import arviz as az
@@ -46,7 +47,7 @@ def exact_groups(y):
 
 
 def check_groups(posterior, y):
-    """Given the spread all is normal: what is left are the nodes, and the noise of 8,000 draws."""
+    """Given the spread all is normal: what is left are the nodes, and the noise of 2,000 draws."""
     mean, sd, means = exact_groups(y)
     log_spread = np.log(posterior["spread"].to_numpy())
     assert abs(log_spread.mean() - mean) < 0.15 * sd
@@ -55,35 +56,38 @@ def check_groups(posterior, y):
     np.testing.assert_allclose(found, means, atol=0.1)
 
 
+@functools.cache
+def thirty_groups(centred):
+    y = np.random.default_rng(2).normal(0, 1.7, size=30)
+    return y, fit_inla(draws=500, random_seed=1, model=groups_model(y, centred))
+
+
 @pytest.mark.parametrize("centred", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_spread_is_integrated_and_not_taken_at_the_joint_mode(centred):
-    y = np.random.default_rng(2).normal(0, 1.7, size=30)
-    check_groups(
-        fit_inla(draws=2000, random_seed=1, model=groups_model(y, centred))["posterior"], y
-    )
+    y, out = thirty_groups(centred)
+    check_groups(out["posterior"], y)
 
 
 def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
     name = "bayesrank.inference.approximation.hyper_marginal.KNOWN"
     monkeypatch.setattr(name, 0.2)  # else hundreds of groups
     y = np.random.default_rng(3).normal(0, 1.7, size=40)
-    out = fit_inla(draws=2000, random_seed=1, model=groups_model(y, centred=False))
+    out = fit_inla(draws=500, random_seed=1, model=groups_model(y, centred=False))
     assert not out["sample_stats"]["node"].any()
     check_groups(out["posterior"], y)
 
 
 def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
-    model = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), centred=False)
-    out = fit_inla(draws=50, chains=2, random_seed=1, model=model)
+    y, out = thirty_groups(False)
     assert set(out.children) == {"posterior", "sample_stats", "observed_data"}  # there are no data
     posterior = out["posterior"]
-    assert dict(posterior.sizes) == {"chain": 2, "draw": 50, "group": 4}
+    assert dict(posterior.sizes) == {"chain": 4, "draw": 500, "group": 30}
     assert set(posterior.data_vars) == {"spread", "z", "mean"}
     np.testing.assert_allclose(posterior["mean"], posterior["spread"] * posterior["z"])
-    np.testing.assert_array_equal(out["observed_data"]["y"], [1.0, -2.0, 3.0, 0.5])
+    np.testing.assert_array_equal(out["observed_data"]["y"], y)
     assert posterior.attrs["approximation"] == "Laplace, nested over spread"
-    assert out["sample_stats"]["node"].sizes == {"chain": 2, "draw": 50}
-    assert len(az.summary(out)) == 9
+    assert out["sample_stats"]["node"].sizes == {"chain": 4, "draw": 500}
+    assert len(az.summary(out)) == 61
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def model_of(rankings, n_components=2, unit="ranking", sd=None):
 def found():
     rankings, component = made_up()
     model = model_of(rankings)
-    return rankings, component, model, fit_mixture(n_starts=5, random_seed=1, model=model)
+    return rankings, component, model, fit_mixture(n_starts=3, random_seed=1, model=model)
 
 
 def in_order(utility, of):
@@ -104,7 +104,7 @@ def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
     n_parameters = 1 + 2 * len(ITEMS)
     assert (best.n_parameters, best.n_units) == (n_parameters, pytest.approx(N))
     assert best.bic == pytest.approx(-2 * best.log_likelihood + n_parameters * np.log(N))
-    assert str(best).startswith(f"The best mode was reached from {best.n_reached} of 5 starts (log")
+    assert str(best).startswith(f"The best mode was reached from {best.n_reached} of 3 starts (log")
 
 
 def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():

@@ -206,11 +206,11 @@ def test_a_file_is_written_whole_or_not_at_all(both, tmp_path, monkeypatch):
 
 def test_a_file_of_other_data_is_refused(both, tmp_path):
     _, density = both
-    path = tmp_path / "mode.npz"
-    br.jax.find_map(density, density.put(), checkpoint=path)
+    path, state = tmp_path / "mode.npz", {"x": np.arange(3)}
+    checkpoints.Checkpoint(path, density, density.put()).write(state)
     other = density.put({"minutes": np.full(PAIRS.n_pairs, 2.0)})
     with pytest.raises(ValueError, match=r"mode.npz' belongs to another search.* Delete it to"):
-        br.jax.find_map(density, other, checkpoint=path)
+        checkpoints.Checkpoint(path, density, other).read(state)
 
 
 # Refusals

@@ -33,16 +33,10 @@ class Network(NamedTuple):
 
 NETWORKS = {
     "fate": Network(lambda: fate_weights(2, (4, 3), (5, 4)), fate_utility, {}, ("_V",)),
-    "fate, selu": Network(
-        lambda: fate_weights(2, (4,), (5,), activation="selu"),
+    "fate of the mean features, selu": Network(
+        lambda: fate_weights(2, (), (5,), activation="selu"),
         fate_utility,
         {"activation": "selu"},
-        ("_V",),
-    ),
-    "fate of the mean features": Network(
-        lambda: fate_weights(2, (), (5,), activation="tanh"),
-        fate_utility,
-        {"activation": "tanh"},
         ("_V",),
     ),
     "feta": Network(lambda: feta_weights(2, (4,), (5, 3)), feta_utility, {}, ("_V",)),
@@ -186,9 +180,8 @@ def test_gradients_agree_with_finite_differences_under_all_backends(rng, name, m
 @pytest.mark.parametrize(
     ("net", "n_axes"),
     [
-        (fate_utility, 2),
         (feta_utility, 3),
-        pytest.param(fate_utility, 4, marks=pytest.mark.slow),
+        *(pytest.param(fate_utility, n, marks=pytest.mark.slow) for n in (2, 4)),
     ],
 )
 def test_jax_needs_to_know_no_length_of_deep_networks(rng, net, n_axes):
@@ -224,8 +217,7 @@ def test_a_set_of_one_item_has_a_utility_and_padding_does_not_change_it(rng, uti
 
 
 @pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
-@pytest.mark.parametrize("top", [90.0, 1000.0])
-def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densities(mode, top):
+def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densities(mode):
     # exp(89) is infinite in float32, and the network hands its utilities on in double
     x = np.tile([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0]], (4, 1, 1))
     ranks = np.array([[1, 2, 3], [3, 2, 1], [1, 3, 2], [2, 2, 1]])
@@ -233,18 +225,19 @@ def test_utilities_beyond_what_single_precision_exponentiates_have_finite_densit
     utility = fate_utility(x, {"score_out_W": beta, "score_out_V": np.zeros(2)}, dtype="float32")
     logp = weak_order_logp(utility, ranks)
     f = pytensor.function([beta], [logp, pt.grad(pt.sum(logp), beta)], mode=mode)
-    value, slope = f([top, 0.0])
     # an item that is taken before a better one costs how much the best that is left is better
     lost = np.array([0, 3, 1, 2])
-    np.testing.assert_allclose(value, -lost * top, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(slope, [-lost.sum(), 0.0], rtol=1e-4, atol=1e-4)
+    for top in (90.0, 1000.0):
+        value, slope = f([top, 0.0])
+        np.testing.assert_allclose(value, -lost * top, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(slope, [-lost.sum(), 0.0], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
     ("name", "mode", "masked"),
     [
         ("fate", "JAX", True),
-        ("feta", "JAX", False),
+        ("feta", "FAST_COMPILE", False),
         ("dense", "FAST_COMPILE", False),
         pytest.param("fate", "NUMBA", False, marks=pytest.mark.slow),
     ],

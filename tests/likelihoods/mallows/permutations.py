@@ -69,7 +69,7 @@ def log_probabilities(ranks, rhos, alpha, distance) -> np.ndarray:
     """Of a ranking, which may be partial, given each of many consensus orders."""
     n = len(ranks)
     apart = [vectorised_distance(x, rhos, distance) for x in completions(ranks)]
-    return logsumexp(-alpha / n * np.array(apart), axis=0) - log_z(alpha, n, distance)
+    return logsumexp(-alpha / n * np.array(apart), axis=0) - log_z(float(alpha), n, distance)
 
 
 def log_probability(ranks, rho, alpha, distance) -> float:
