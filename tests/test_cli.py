@@ -41,7 +41,7 @@ from bayesrank import cli, inference
 from bayesrank.cli import sections
 from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
 from bayesrank.cli.fitting import predictions
-from bayesrank.cli.parts import Part
+from bayesrank.cli.parts import Part, formatted
 from bayesrank.results.page.files import figure_svg
 from tests.builders import PACKAGE
 from tests.commands import SCHEMA, asked, command, data_of, few, no_sampling, notes, refuses, run
@@ -815,6 +815,12 @@ def test_a_posterior_that_does_not_fit_its_data_is_refused(saved, damage, senten
     again = "Run the command again: bayesrank rank beers.csv --ranker judge --item beer --rank pl"
     assert again in result.stderr
     assert "To go on" not in result.stderr
+
+
+def test_numbers_that_round_to_zero_have_no_minus():
+    table = pd.DataFrame({"change": [-0.001, -0.2], "n": [1000, 2]}, index=["x", "y"])
+    shown = formatted(table, "Item", {"Change": "{change:+.2f}", "N": "{n:,}"})
+    assert shown.to_numpy().tolist() == [["+0.00", "1,000"], ["-0.20", "2"]]
 
 
 def test_changed_bytes_are_a_sentence_or_change_nothing_that_matters(saved):
