@@ -432,8 +432,8 @@ def catalogue(how: Run, data: str) -> Table:
     for family, (method, tried) in FAMILIES.items():
         methods[family] = method, tried[chosen[family]] if family in chosen else {}
     methods["BPR, posterior mode"] = mode, {}
-    n_steps = 20 if how.quick else N_STEPS
-    methods["choice, ADVI"] = choice, methods["choice"][1] | {"n_steps": n_steps}
+    if not how.quick:
+        methods["choice, ADVI"] = choice, methods["choice"][1] | {"n_steps": N_STEPS}
     rows: dict[str, dict[str, Any]] = {}
     for name in how.chosen(methods):
         found = how.once(
