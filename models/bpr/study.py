@@ -78,7 +78,7 @@ CHOSEN: dict[str, dict[str, str]] = {  # of each data set
 }
 INTERVAL = 1.96  # standard errors: an interval of 95%
 SEEDS = (1, 2, 3)
-N_ITERATIONS, N_STEPS = 60, 2000  # of L-BFGS and of ADVI, for choices
+N_ITERATIONS, N_STEPS = 60, 500  # of L-BFGS and of ADVI, for choices
 N_PAIRS = 200  # of a held-out item and one that the user has not, for each user
 QUICK_USERS = 100  # in a reduced size, the first
 
