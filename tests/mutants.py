@@ -100,7 +100,7 @@ MUTANTS = (
         "bayesrank/inference/mixtures",
         "if log_u < after - current:",
         "if log_u < current - after:",
-        ("tests/inference/test_leap_and_shift.py",),
+        ("tests/inference/test_steps.py",),
     ),
     # Choices
     Mutant(

@@ -3,7 +3,13 @@
 import arviz as az
 import numpy as np
 
-from bayesrank.inference.mixtures.metropolis import WINDOW, climb_by_pairs, gibbs_sweep, move_to
+from bayesrank.inference.mixtures.metropolis import (
+    WINDOW,
+    climb_by_pairs,
+    gibbs_sweep,
+    metropolis_sweep,
+    move_to,
+)
 from bayesrank.likelihoods.mallows import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.order_kernels import places_of_orders
 from tests.likelihoods.loops import for_each
@@ -29,6 +35,20 @@ def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
     if n > WINDOW:
         ess = [az.ess(hits[:, :, i]) for i in np.flatnonzero((p > 0.2) & (p < 0.8))[:6]]
         assert min(map(float, ess)) > effective * n_draws
+
+
+def test_sweeps_of_any_density_have_the_places_of_the_exact_distribution(rng):
+    cost, n_draws = rng.gamma(1.0, 1.0, (4, 4)), 2000
+    exact, ranks = places_of_orders(cost, PLACES), np.arange(1, 5)
+    draws = np.empty((n_draws, 4), int)
+    for draw in draws:
+        metropolis_sweep(ranks, lambda x: -cost[np.arange(4), x - 1].sum(), 2, rng)
+        draw[:] = ranks
+    hits = draws[:, :, None] == np.arange(1, 5)
+    for item, place in np.ndindex(4, 4):
+        hit = hits[:, item, place].astype(float)
+        error = float(az.mcse(hit[None], method="mean"))
+        assert abs(hit.mean() - exact[item, place]) < 5.5 * error
 
 
 def test_a_search_by_leaps_ends_where_no_leap_of_one_item_is_cheaper(rng):
