@@ -110,7 +110,7 @@ def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
 def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
     rankings, _ = made_up(80)
     model = model_of(rankings, sd=1.0)
-    best = fit_mixture(n_starts=3, random_seed=1, model=model)
+    best = fit_mixture(n_starts=2, random_seed=1, model=model)
     slope = model.compile_fn(model.dlogp(jacobian=False))(best.point)
     assert abs(slope).max() < 1e-2
     height = model.compile_logp(jacobian=False)(best.point)
@@ -120,7 +120,7 @@ def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
 def test_a_ranker_is_one_unit():
     rankings, component = made_up(60, turns=4)
     model = model_of(rankings, unit="ranker", sd=2.0)
-    best = fit_mixture(n_starts=3, random_seed=1, model=model)
+    best = fit_mixture(n_starts=2, random_seed=1, model=model)
     assert best.n_units == pytest.approx(60)
     member = component_probabilities(best.mode, model=model)
     assert member.dims == ("ranker", "component")

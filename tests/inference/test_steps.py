@@ -20,7 +20,7 @@ from tests.likelihoods.loops import for_each
 def test_sweeps_have_the_places_of_the_exact_distribution(kind, n, rng):
     cost = rng.gamma(1.0, 1.0, (n, n)) * (2.0 if kind == PLACES else 0.7)
     exact = places_of_orders(cost, kind)
-    n_draws = 1500
+    n_draws = 1000
     ranks, draws = np.arange(1, n + 1), np.empty((n_draws, n), int)
     for draw in draws:
         assert 0 <= gibbs_sweep(ranks, cost, kind, 2, rng) <= 1

@@ -12,6 +12,7 @@ LEFT_OUT = {"StageTotal", "CountsDraw", "RaoKupperTotal", "ThurstoneTotal"}
 IN_C = [name for name in EXAMPLES if name not in LEFT_OUT]
 
 
+@pytest.mark.slow  # a C compiler works ten seconds before the first
 @pytest.mark.parametrize("name", IN_C)
 def test_c_mode_has_every_op(name):
     example = EXAMPLES[name]

@@ -242,7 +242,7 @@ def test_company_is_found_where_it_matters_and_not_where_it_does_not(menus, effe
 
 
 FAST = {"epochs": 3, "batch_size": 20, "mode": "FAST_COMPILE"}
-SHORT_ROWS = ("FATE", "ListNet", "dense")  # another network, another loss, and neither
+SHORT_ROWS = ("ListNet", "dense")  # another loss, and none
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ def test_the_study_in_its_reduced_size(data_dir):
     assert float(tables["posterior"].rows.loc["score", "R-hat, at most"]) < 1.1
 
 
+@pytest.mark.slow
 def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):
     ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
     counts = mpm_movielens.to_counts(ratings).pooled()
