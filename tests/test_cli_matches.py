@@ -322,6 +322,7 @@ def test_without_an_order_features_turn_with_the_sides(folder, monkeypatch):
 TIES = ("--ties-by", "item", "--ties-by", "strength")
 
 
+@pytest.mark.slow
 def test_ties_of_items_and_of_strength_are_told(folder, sampler):
     result = run("matches", "m.csv", *COUNTED, *TIES, "--sort", "lower", "--json", "--seed", 1)
     assert result.exit_code == 0, result.output

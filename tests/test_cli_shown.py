@@ -73,7 +73,7 @@ RUNS = {
 
 ALIKE = (
     "the order of the lower ends", "matches", "features without an order", "ties by item",
-    "two items", "features and groups",
+    "two items", "features and groups", "latent classes",
 )  # fmt: skip
 
 

@@ -444,6 +444,7 @@ def test_problems_are_given_in_order_or_by_item():
         assert axis.problems.take(axis.problem_idx).tolist() == ["q1", "q2", "q1"]
 
 
+@pytest.mark.slow
 def test_movielens_net_counts_are_centred_ratings(data_dir):
     # net_i = n_u r_ui - sum_j r_uj of the user's n_u ratings, from no pair at all
     names = ["user", "movie", "rating", "time"]

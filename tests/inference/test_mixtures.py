@@ -196,6 +196,7 @@ def is_among_the_best(rankings, distance, best_of=1.0):
     assert 1 <= best.n_reached <= 6
 
 
+@pytest.mark.slow
 def test_neighbours_are_exchanged_where_that_is_better_for_all():
     model = mallows_components(FOUR, "kendall")
     em = components._compile(model, "y", "FAST_COMPILE")

@@ -127,6 +127,7 @@ def test_utilities_by_features_reach_the_items_whatever_the_order_of_the_feature
     assert found == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_every_ranker_is_of_one_component_and_the_mode_tells_of_which():
     rankings, truth = components.simulate()
     model = components.build(rankings)
@@ -148,6 +149,7 @@ def test_every_ranker_is_of_one_component_and_the_mode_tells_of_which():
     assert (likely.to_numpy() == truth["component_of"].to_numpy()).mean() > 0.95
 
 
+@pytest.mark.slow
 def test_batches_have_the_log_likelihood_of_all_on_average():
     rankings, truth = minibatches.simulate(500)
     logp = minibatches.build(rankings, 50).compile_logp(vars=None, sum=True)

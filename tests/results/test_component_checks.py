@@ -64,6 +64,7 @@ def checked(odd=False, turns=1):
 
 
 @for_each("turns", [1, 3])
+@pytest.mark.slow
 def test_memberships_of_predicted_rankings_are_those_of_rankings_that_are_observed(turns):
     data, who, _, model = checked(turns=turns)
     one = data.copy()

@@ -21,6 +21,7 @@ def test_the_op_takes_matrices_only():
         WeakOrderLogp()(pt.dvector(), pt.lvector())
 
 
+@pytest.mark.slow
 def test_jax_needs_no_quadrature_but_for_ties_and_asks_every_time():
     # compiled once; full rankings, top-k lists and padding, then a tie in front
     utility = np.array([[0.4, -1.2, 2.0, 0.1], [-0.7, 5.0, 0.3, 0.0]])
