@@ -108,7 +108,7 @@ def load(folder: Path, name: str, part: str) -> Multilabel:
 
 
 def held_back(data: Multilabel, every: int = 10) -> NDArray[np.int64]:
-    """Every tenth sample, or every so many."""
+    """Return every tenth sample, or every n-th."""
     return np.arange(0, data.n_samples, every)
 
 
