@@ -13,6 +13,7 @@ Memory holds only one block at a time, and devices exchange only one number and 
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -133,7 +134,8 @@ class LogDensity:
         _refuse_divided(model, rows)
         self._observed = {rv.name: rv for rv in graphs}
         total = sum(graphs.values(), start=pt.zeros(()))
-        _refuse_constants(model, rows, total)
+        for rv, logp in graphs.items():
+            _refuse_constants(model, rows, rv, logp)
         rest = model.logp(vars=[x for x in model.basic_RVs if x not in graphs] + model.potentials)
         data = [x for x in ancestors([total]) if _is_data(x)]
         others = [x for x in ancestors([rest]) if _is_data(x)]
@@ -145,7 +147,9 @@ class LogDensity:
             )
         self._whole = {x.name: x for x in [*data, *others] if x.name not in self._axis}
         whole = self._whole.values()
-        self._row_terms = _jaxified(total, [*model.value_vars, *self._axis.values(), *whole])
+        self._row_inputs = [*model.value_vars, *self._axis.values(), *whole]
+        self._row_logp = total
+        self._terms_by_width: dict[Any, Callable[..., Any]] = {}
         self._rest = _jaxified(rest, [*model.value_vars, *whole])
         # takes ordered values and data; one pass over the rows gives the value and the gradient
         self.ordered_logp = jax.custom_vjp(self._value)
@@ -305,7 +309,13 @@ class LogDensity:
         return self._rest(*ordered, *self._others)[0]
 
     def _total(self, ordered: list[Any], block: Any) -> Any:
-        terms = self._row_terms(*ordered, *(block[name] for name in self._axis), *self._others)[0]
+        rows = [block[name] for name in self._axis]
+        widths = tuple(x.shape[1:] for x in rows)
+        if widths not in self._terms_by_width:
+            shapes = {name: (None, *x) for name, x in zip(self._axis, widths, strict=True)}
+            with jax.ensure_compile_time_eval():  # constants are arrays, not traced
+                self._terms_by_width[widths] = _jaxified(self._row_logp, self._row_inputs, shapes)
+        terms = self._terms_by_width[widths](*ordered, *rows, *self._others)[0]
         return jnp.where(block[IS_ROW], terms, 0.0).sum()
 
     def _summed(self, block_sum: Callable[[Any, Any], Any], size: int) -> Callable[..., Any]:
@@ -385,9 +395,17 @@ def _by_row(model: pm.Model, rv: Any, rows: str) -> Any:
     if not isinstance(op, ObservedRV):
         (logp,) = model.logp(vars=[rv], sum=False)
         return logp.sum(axis=tuple(range(1, logp.ndim)))
-    value = model.rvs_to_values[rv]
-    p = op.named(model.replace_rvs_by_values(rv.owner.inputs[2:]))
-    return op.logp_by_row(value, p)
+    return op.logp_by_row(model.rvs_to_values[rv], op.named(_parameters(model, rv)))
+
+
+def _parameters(model: pm.Model, rv: Any) -> list[Any]:
+    """Return the parameters of an observed variable as functions of the model's values."""
+    return model.replace_rvs_by_values(rv.owner.inputs[2:])
+
+
+def _has_row_axis(axes: str, x: Any) -> bool:
+    """Return whether a parameter has one axis more than its family names."""
+    return x.ndim == len([axis for axis in axes.split(",") if axis]) + 1
 
 
 def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) -> bool:
@@ -399,7 +417,7 @@ def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) ->
         if isinstance(op, ObservedRV):
             for axes, y in zip(op.parameters.values(), rv.owner.inputs[2:], strict=True):
                 if uncast(y) is x:
-                    return x.ndim == len([axis for axis in axes.split(",") if axis]) + 1
+                    return _has_row_axis(axes, x)
     return False
 
 
@@ -419,9 +437,13 @@ def _refuse_divided(model: pm.Model, rows: str) -> None:
             )
 
 
-def _refuse_constants(model: pm.Model, rows: str, total: Any) -> None:
+def _refuse_constants(model: pm.Model, rows: str, rv: Any, logp: Any) -> None:
     length = model.dim_lengths[rows].eval(mode="FAST_COMPILE")
-    for x in ancestors([total]):
+    outputs, op = [logp], rv.owner.op
+    if isinstance(op, ObservedRV):  # its other arrays of this length do not belong to rows
+        given = zip(op.parameters.values(), _parameters(model, rv), strict=True)
+        outputs = [x for axes, x in given if _has_row_axis(axes, x)]
+    for x in ancestors(outputs):
         if isinstance(x, TensorConstant) and length > 1 and x.type.shape[:1] == (length,):
             raise ValueError(
                 f"The log-probabilities of {rows}s use an array of length {length}, "
@@ -430,14 +452,17 @@ def _refuse_constants(model: pm.Model, rows: str, total: Any) -> None:
             )
 
 
-def _jaxified(output: Any, inputs: list[Any]) -> Callable[..., Any]:
+def _jaxified(
+    output: Any, inputs: list[Any], shapes: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., Any]:
     """Translate a graph for JAX; shared variables among the inputs become arguments.
 
-    Lengths are not fixed, because axes of length one in the current data would count as
+    Data by row have the given shapes, because JAX cannot allocate arrays of computed lengths.
+    Lengths of others are not fixed: axes of length one in the current data would count as
     broadcastable.
     """
     free = [
-        pt.tensor(dtype=x.type.dtype, shape=(None,) * x.type.ndim, name=x.name)
+        pt.tensor(dtype=x.type.dtype, shape=shapes.get(x.name, (None,) * x.type.ndim), name=x.name)
         if isinstance(x, SharedVariable)
         else x
         for x in inputs
