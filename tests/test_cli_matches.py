@@ -200,7 +200,8 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     frame.to_csv("m.csv", index=False)
     assert notes(run("matches", "m.csv", *COUNTED, "--judge", "who")) == []
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    assert "The table shows the 100 least adherent of 130 judges; see the file." in page
+    cut = "The table shows the 100 least adherent of 130 judges; the file has all of them."
+    assert cut in " ".join(page.split())
     assert page.count('<th scope="row">judge ') == 100
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
     assert sampler[-1]["nuts"] == {}
