@@ -19,20 +19,16 @@ if TYPE_CHECKING:
     from bayesrank.data import Rankings
 
 THRESHOLD = "threshold"  # the item that `Rankings.from_best_worst` adds
-Utilities = Iterator[tuple[str, Any, xr.DataArray]]
 
 
 def choice_parts(job: "RankJob", columns: ChoiceColumns, report: "Report") -> list[Part]:
     """Return the sections that only surveys have."""
-    posterior = spaced(report.posterior)
     anchored, shown = columns.threshold is not None, without_threshold(job.rankings, columns)
     items = [item for item in report.summary.index if not anchored or item != THRESHOLD]
-    draws = posterior["posterior"].dataset
+    draws = spaced(report.posterior)["posterior"].dataset
     utilities = list(_utilities(job, draws))
-    out = [_shares(utilities, items, job, anchored=anchored)]
-    if anchored:
-        out.append(_threshold(draws, utilities, items, job))
-    return [*out, _design(shown)]
+    above = [_threshold(draws, utilities, items, job)] if anchored else []
+    return [_shares(utilities, items, job, anchored=anchored), *above, _design(shown)]
 
 
 def without_threshold(rankings: "Rankings", columns: ChoiceColumns) -> "Rankings":
@@ -40,7 +36,7 @@ def without_threshold(rankings: "Rankings", columns: ChoiceColumns) -> "Rankings
     return rankings.drop_items([THRESHOLD]) if columns.threshold is not None else rankings
 
 
-def _utilities(job: "RankJob", draws: xr.Dataset) -> Utilities:
+def _utilities(job: "RankJob", draws: xr.Dataset) -> Iterator[tuple[str, Any, xr.DataArray]]:
     """Return the name, the share and the utilities of each group, by respondent if they differ."""
     if "component_utility" in draws:
         for k in draws["component"].to_numpy():
@@ -59,18 +55,10 @@ def _utilities(job: "RankJob", draws: xr.Dataset) -> Utilities:
         yield str(label), len(who), utility
 
 
-def _average(values: list[tuple[str, Any, xr.DataArray]]) -> xr.DataArray:
-    """Average over groups by their shares."""
-    total: Any = sum(share for _, share, _ in values)
-    mean: Any = sum(share / total * found for _, share, found in values)
-    return mean
-
-
-def _of_groups(
-    values: list[tuple[str, Any, xr.DataArray]], prob: float, name: str
-) -> dict[str, pd.DataFrame]:
+def _of_groups(values: list[Any], prob: float, name: str) -> dict[str, pd.DataFrame]:
     """Summarise draws by item, over all respondents and, if there are several groups, by group."""
-    tables = {"All": _average(values)}
+    total: Any = sum(share for _, share, _ in values)
+    tables = {"All": sum(share / total * found for _, share, found in values)}
     tables |= {group: found for group, _, found in values} if len(values) > 1 else {}
     return {
         group: interval_table(found, prob).drop(columns="sd").rename(columns={"mean": name})
@@ -84,11 +72,10 @@ def _shares(utilities: Any, items: list[Any], job: "RankJob", *, anchored: bool)
     tables = _of_groups(found, job.fit.interval, "share")
     form = {"": "{share:.0%} ({low:.0%}–{high:.0%})"}
     shown = {group: formatted(table, "Item", form)[""] for group, table in tables.items()}
-    csv = pd.concat(tables, names=["group", "item"])
-    file = "shares.csv"
+    table = pd.DataFrame(shown).rename(columns={"All": "Share"} if len(tables) == 1 else {})
+    csv, file = pd.concat(tables, names=["group", "item"]), "shares.csv"
     words = {"n": len(items), "prob": job.fit.interval, "threshold": anchored}
     text = paragraphs("shares", persons=job.opinions, **words)
-    table = pd.DataFrame(shown).rename(columns={"All": "Share"} if len(tables) == 1 else {})
     data = {"preference": csv}
     return Part("Shares of preference", text, table, file=file, files={file: csv}, data=data)
 
@@ -116,8 +103,7 @@ def _design(rankings: "Rankings") -> Part:
     """Say what the design can tell: how often items and pairs were shown."""
     design = rankings.design()
     columns = {"Tasks": "{shown:,.6g}", "Respondents": "{rankers:,}", "Never with": "{never}"}
-    pairs = design.together.toarray() == 0
-    table = design.items.assign(never=pairs.sum(axis=1) - 1)
+    table = design.items.assign(never=(design.pairs == 0).sum(axis=1) - 1)
     file = "design.csv"
     text = [line.replace("ranking", "task") for line in design.balance]
     return Part(
@@ -127,5 +113,5 @@ def _design(rankings: "Rankings") -> Part:
         file=file,
         files={file: table},
         printed=False,
-        notes=text[1:2] if pairs.sum() > len(pairs) else (),
+        notes=text[1:2] if table["never"].any() else (),
     )

@@ -227,16 +227,12 @@ class Look:
         A table of choices has no column of the worst item, and flags of the item chosen.
         """
         best, worst = (only(c for c in self.once if c.called(role)) for role in ("best", "worst"))
-        if best is None:
-            return None
         answers = {label.casefold() for c in (best, worst) if c is not None for label in c.labels}
-        if worst is None and not answers <= FLAGS:
-            return None
         rest = [c for c in self.once if c.is_label and c not in (best, worst)]
         ranker = only(c for c in rest if c.called("ranker")) or only(
             c for c in rest if c.words in (("id",), ("resp", "id"))
         )
-        if ranker is None:
+        if best is None or ranker is None or (worst is None and not answers <= FLAGS):
             return None
         task = only(c for c in rest if c.called("task") and c is not ranker)
         rest = [c for c in rest if c not in (ranker, task)]

@@ -364,11 +364,6 @@ class ChoiceColumns(RankColumns):
         require(any((self.best, self.worst, self.choice)), "Missing option '--best'.")
 
     @property
-    def form(self) -> bool:
-        """Whether the options say what form the table has."""
-        return bool(self.names)
-
-    @property
     def names(self) -> list[str]:
         """All columns that the options name."""
         named = [self.ranker, self.ranking, self.best, self.worst, self.choice, self.threshold]

@@ -212,16 +212,9 @@ class RankJob(Job):
         words, counted = self.columns.words, rankings
         out, survey = [], None
         if isinstance(self.columns, ChoiceColumns):
-            from pandas import Series
-
             from bayesrank.cli.choice_sections import choice_parts, without_threshold
 
-            if rankings.n_rankings > len(rankings.rankers):
-                respondents = Series(
-                    rankings.rankers[rankings.ranker_idx], rankings.coords["ranking"]
-                )
-                survey = str(self.columns.ranker), respondents
-
+            survey = self.columns.ranker if rankings.n_rankings > len(rankings.rankers) else None
             out += choice_parts(self, self.columns, report)
             counted = without_threshold(rankings, self.columns)
         if self.opinions:

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,11 +13,9 @@ from bayesrank.data import Rankings
 # Words of Python in the errors of `Rankings.from_best_worst`, and the options that mean the same
 OPTIONS = {
     r"missing='drop'": "--missing drop",
-    r"positions=False": "--positions only",
+    r"give positions=False": "leave --positions out",
     r"(several|positions)=True": r"--\1",
-    r"(best|worst|choice)=": r"--\1",
-    r"`(best|worst|choice|item)`": r"--\1",
-    r"`anchor`": "--threshold",
+    r"`?(best|worst|choice|item)[=`]": r"--\1",
 }
 
 
@@ -30,15 +27,12 @@ class ChoiceReader(RankReader):
     def rankings(self, file: Path) -> Rankings:
         """Read the tasks of a file."""
         single = [name for name in self.columns.names if name not in self.columns.column]
-        frame = self.cells(file, single, every=True)
-        frame = self._chosen(frame, single, shown(file))
+        frame = self._chosen(self.cells(file, single, every=True), single, shown(file))
         c = self.columns
-        labels = [name for name in (c.ranker, c.ranking, c.by) if name is not None]
+        labels = filter(None, (c.ranker, c.ranking, c.by))
         frame = frame.assign(**{name: text_labels(frame[name]) for name in labels})
-        cells = [*c.column]
-        cells += [name for name in (c.best, c.worst, c.choice, c.threshold) if name is not None]
-        frame = frame.assign(**{name: _text(frame[name]) for name in cells})
-        frame = self._one_spelling(frame)
+        cells = filter(None, (*c.column, c.best, c.worst, c.choice, c.threshold))
+        frame = self._one_spelling(frame.assign(**{name: _text(frame[name]) for name in cells}))
         if c.weight is not None:
             weight = self.numbers(frame[c.weight], "weight")
             refuse_rows(weight.isna(), weight, "no_weight")
@@ -68,21 +62,16 @@ class ChoiceReader(RankReader):
 
     def _one_spelling(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Merge items and respondents that differ only in their spelling, or note them."""
-        c = self.columns
-        named = [] if c.positions or len(c.column) == 1 else [c.best, c.worst]
-        cells = [*c.column, *(name for name in named if name is not None)]
-        items = self.one_spelling(pd.concat([frame[name] for name in cells]).dropna(), "items")
-        rankers = self.one_spelling(frame[str(c.ranker)], "respondents")
-        merged = {name: frame[name].replace(items) for name in cells if items}
-        merged |= {str(c.ranker): frame[str(c.ranker)].replace(rankers)} if rankers else {}
-        return frame.assign(**merged)
+        c, who = self.columns, str(self.columns.ranker)
+        chosen = () if c.positions or len(c.column) == 1 else (c.best, c.worst)
+        cells = [*c.column, *filter(None, chosen)]
+        items = self.one_spelling(frame[cells].melt()["value"].dropna(), "items")
+        rankers = self.one_spelling(frame[who], "respondents")
+        frame = frame.assign(**{who: frame[who].replace(rankers)})
+        return frame.assign(**{name: frame[name].replace(items) for name in cells})
 
 
 def _text(cells: pd.Series) -> pd.Series:
     """Write cells as text without spaces around it; whole numbers have no decimals."""
-
-    def text(cell: Any) -> Any:
-        whole = isinstance(cell, float) and cell.is_integer()
-        return cell if pd.isna(cell) else str(int(cell) if whole else cell).strip()
-
-    return cells.map(text).astype(object)
+    text = cells.map(str).str.strip().str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
+    return text.astype(object).where(cells.notna(), None)

@@ -103,12 +103,12 @@ def predictions(
     words: Words = WORDS,
     *,
     among: int = 0,
-    survey: tuple[str, pd.Series] | None = None,
+    survey: str | None = None,
 ) -> Part:
     """Compare the model's predictions of new rankings or matches with random order.
 
-    `among` is the number of all rankings, if only some were predicted. `survey` has the column of
-    the respondents, and the respondent of each task. Those who answer at random are named.
+    `among` is the number of all rankings, if only some were predicted. `survey` is the column of
+    the respondents of a survey. Those who answer at random are named.
     """
     heading, file = "How well it predicts", "predictions.csv"
     try:
@@ -117,7 +117,7 @@ def predictions(
             single, times = _counted_once(posterior)
             table = loo_by_ranker(single, group=group)
             if survey is not None and group == "ranking":
-                table, group = _by_respondent(table, survey[1]), "ranker"
+                table, group = _by_respondent(table, Kept(single, "y")), "ranker"
     except ValueError as error:  # too few draws, or infinite numbers
         return Part(heading, [str(error)], printed=False)
     # a row that counts several times stands for several rankers
@@ -146,7 +146,7 @@ def predictions(
         good_k=GOOD_K,
         rough=int((table["pareto_k"] > GOOD_K).sum()),
         predicted=len(table),
-        column=survey[0] if survey else None,
+        column=survey,
     )
     columns = {words.rankings.capitalize(): "{n:,g}", "Gain": "{gain:.2f}"}
     if group == "ranking":
@@ -165,9 +165,10 @@ def predictions(
     )
 
 
-def _by_respondent(table: pd.DataFrame, respondents: pd.Series) -> pd.DataFrame:
+def _by_respondent(table: pd.DataFrame, kept: Kept) -> pd.DataFrame:
     """Add up the tasks of each respondent; Pareto k is the largest of its tasks."""
-    by = table.assign(ranker=respondents[table.index].to_numpy()).groupby("ranker")
+    ranker = kept[RANKER].to_series().loc[table.index].to_numpy()
+    by = table.assign(ranker=kept.labels(RANKER)[ranker]).groupby("ranker")
     out = by[["n", "elpd", "elpd_random"]].sum()
     out["gain"] = (out["elpd"] - out["elpd_random"]) / out["n"]
     return out.assign(pareto_k=by["pareto_k"].max()).sort_values("gain", kind="stable")
@@ -216,14 +217,9 @@ def checks(posterior: Any, remedy: str, words: Words = WORDS, *, among: int = 0)
     table = ranking_checks(posterior, draws=None)
     plot = plot_ranking_checks(table)
     for axes in plot.viz["figure"].item().axes:
-        labels = {
-            axes.get_title(loc="left"),
-            axes.get_xlabel(),
-            *(x.get_text() for x in axes.texts),
-        }
-        for text in axes.findobj(Text):
-            if text.get_text() in labels:  # not a name of an item
-                text.set_text(words.of(text.get_text()))
+        titles = [x for x in axes.get_children() if isinstance(x, Text)]
+        for text in (*titles, axes.xaxis.label):  # not the names of items
+            text.set_text(words.of(text.get_text()))
     picture = marked_svg(plot, posterior)
     losers = "last item" in table.index.get_level_values("statistic")
     what = sentence("checks", losers=losers, words=words, **_which_rankings(posterior, among))

@@ -315,10 +315,8 @@ class Rankings(Frozen):
         missing: Literal["raise", "drop"] = "raise",
         positions: bool = False,
         anchor: str | None = None,
-        anchor_item: Hashable = "threshold",
         weight: str | None = None,
         items: Labels | None = None,
-        features: Features | Sequence[str] | None = None,
         attributes: Sequence[str] | pd.DataFrame | None = None,
         coding: Literal["reference", "sum"] = "reference",
         standardise: bool = True,
@@ -332,8 +330,7 @@ class Rankings(Frozen):
         Parameters
         ----------
         frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
-            A long table, one row per item shown, or a wide table, one row per task. Files are read
-            as in `from_ratings`.
+            A long table, one row per item shown, or a wide table, one row per task.
         respondent : str
             Column of the rankers.
         task : str, optional
@@ -357,13 +354,10 @@ class Rankings(Frozen):
         anchor : str, optional
             Column with the answer to a further question of the task: do "all", "some" or "none" of
             these items matter? Empty if it was not asked. If only the best was asked, the column
-            may also tell whether none of the items matters, True or False. The task then includes a
-            threshold item, above all items ("none") or below them ("all"). With "some", it is in
-            one block with the middle.
-        anchor_item : label
-            Name of the threshold item, the last of the item axis unless `items` includes it. If
-            features are columns, another one of this name marks it.
-        weight, items, features, by
+            may also tell whether none of the items matters, True or False. The task then includes
+            the item "threshold", above all items ("none"), below them ("all") or in one block with
+            the middle ("some"). With `attributes`, another feature marks it.
+        weight, items, by
             As in `from_ratings`.
         attributes, coding, standardise
             As in `from_choices`.
@@ -371,9 +365,8 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If an item is best and worst, or chosen but not shown, or shown twice or alone. Also if
-            a task has several best or worst items without `several`, or an anchor that contradicts
-            the choices. The message names the row.
+            If a task is impossible, such as one with the same item as best and worst. The message
+            names the row.
 
         Examples
         --------
@@ -387,22 +380,12 @@ class Rankings(Frozen):
         >>> list(tasks)
         [['tea', 'water', 'milk'], ['milk', 'tea', 'water']]
         """
-        given = choice_entries.from_best_worst(
-            frame,
-            entries.Columns(respondent, "", task, weight, by),
-            item,
-            best,
-            worst,
-            choice,
-            anchor,
-            anchor_item,
-            items,
-            choice_entries.features_or(features, attributes, coding, standardise=standardise),
-            several=several,
-            positions=positions,
-            missing=missing,
+        columns = entries.Columns(respondent, "", task, weight, by)
+        answers = choice_entries.Answers(best, worst, choice, anchor, several, positions, missing)
+        given = choice_entries.Given(attributes, coding, standardise)
+        return cls._from_entries(
+            choice_entries.from_best_worst(frame, columns, item, answers, items, given)
         )
-        return cls._from_entries(given)
 
     @classmethod
     def from_choices(
@@ -417,12 +400,11 @@ class Rankings(Frozen):
         available: str | None = None,
         alternatives: Sequence[Hashable] | None = None,
         varying: Sequence[str] = (),
-        sep: str = "_",
+        naming: str = "{alternative}_{attribute}",
         positions: bool = False,
         missing: Literal["raise", "drop"] = "raise",
         weight: str | None = None,
         items: Labels | None = None,
-        features: Features | Sequence[str] | None = None,
         attributes: Sequence[str] | pd.DataFrame | None = None,
         coding: Literal["reference", "sum"] = "reference",
         standardise: bool = True,
@@ -439,11 +421,9 @@ class Rankings(Frozen):
             A long table, one row per alternative of a choice. With `alternatives`, a wide table,
             one row per choice, in which attributes have one column per alternative.
         respondent : str, optional
-            Column of the rankers, who may make several choices. By default, every choice has its
-            own ranker.
+            Column of the rankers. By default, every choice has its own ranker.
         choice : str, optional
-            Column that identifies choices, or the choices of a respondent. Optional in a wide
-            table.
+            Column that identifies choices. Optional in a wide table.
         alternative : str
             Column of the alternative, which is the item. In a wide table, a name for `attributes`.
         chosen : str, optional
@@ -452,22 +432,18 @@ class Rankings(Frozen):
         rank : str, optional
             Column of ranks instead of `chosen`, 1 = best. In a wide table, as one of `varying`.
         available : str, optional
-            Column of flags of the alternatives that could be chosen. In a wide table, as one of
-            `varying`.
+            Column of flags of the alternatives that could be chosen. In a wide table, as `rank`.
         alternatives : sequence of labels, optional
             The alternatives of a wide table, in the order of the item axis.
         varying : sequence of str
-            Attributes of a wide table that have one column per alternative: for the alternative
-            "car", the attribute "cost" is in the column ``"car_cost"`` or ``"cost_car"``. Other
-            columns belong to the person.
-        sep : str
-            What is between the two names.
+            Attributes of a wide table that have one column per alternative. Other columns belong to
+            the person.
+        naming : str
+            How the columns of `varying` are named, such as ``"{attribute}.{alternative}"``.
         positions : bool
             Whether `chosen` of a wide table is a position 1, 2, ... in `alternatives`.
-        missing
+        missing, weight, items, by
             As in `from_best_worst`.
-        weight, items, features, by
-            As in `from_ratings`.
         attributes : list of str, or DataFrame indexed by item, optional
             Columns to code as features: numbers, or levels such as brands. ``"brand:price"`` is a
             product of two columns, and ``"alternative:age"`` gives each alternative a separate
@@ -482,8 +458,8 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If no, several or unavailable alternatives are chosen, or one is repeated; the message
-            names the row. Also if an attribute is the same for all alternatives of every choice.
+            If a choice is impossible; the message names the row. Also if an attribute is the same
+            for all alternatives of every choice.
 
         Examples
         --------
@@ -503,18 +479,15 @@ class Rankings(Frozen):
         cost: standardised, mean 4.25 and sd 1.92
         age: standardised, mean 35 and sd 15
         """
-        given = choice_entries.from_choices(
-            frame,
-            choice_entries.Wide(alternatives, varying, sep, positions),
-            entries.Columns(respondent or "", alternative, choice, weight, by),
-            chosen,
-            rank,
-            available,
-            missing,
-            items,
-            choice_entries.features_or(features, attributes, coding, standardise=standardise),
+        wide = choice_entries.Wide(alternatives, varying, naming)
+        columns = entries.Columns(respondent or "", alternative, choice, weight, by)
+        answers = choice_entries.Answers(chosen, positions=positions, missing=missing)
+        given = choice_entries.Given(attributes, coding, standardise)
+        return cls._from_entries(
+            choice_entries.from_choices(
+                frame, wide, columns, answers, rank, available, items, given
+            )
         )
-        return cls._from_entries(given)
 
     @classmethod
     def from_orderings(
@@ -969,12 +942,9 @@ class Rankings(Frozen):
 
         Examples
         --------
-        >>> import bayesrank as br
-        >>> found = br.Rankings.from_orderings([["a", "b"], ["b", "c"], ["c", "b"]]).design()
+        >>> found = Rankings.from_orderings([["a", "b"], ["b", "c"], ["c", "b"]]).design()
         >>> found.pairs.loc["a"].tolist(), found.items["shown"].tolist()
         ([0, 1, 0], [1, 3, 2])
-        >>> found.message.split(". ")[1]
-        "1 of 3 pairs was never shown together, such as 'a' and 'c'"
         """
         return design(self.connectivity(), self.item, self.mask, self.ranker_idx, self.weight)
 

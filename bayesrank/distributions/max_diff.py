@@ -2,11 +2,6 @@ r"""Best and worst of a set as a PyMC distribution, for best-worst scaling (MaxD
 
 The value has one ranking per task, as in `PlackettLuce`. Rank 1 is the best item, the last rank is
 the worst one, and all others have the rank between.
-
->>> import pymc as pm
->>> y = MaxDiff.dist([1.0, 0.0, -1.0, 0.5])
->>> round(float(pm.logp(y, [1, 2, 3, 2]).exp().eval()), 4)
-0.2979
 """
 
 from collections.abc import Mapping
@@ -35,6 +30,8 @@ from bayesrank.distributions.orders import (
     WeakOrderRV,
     WeakOrders,
     batch_shape,
+    ranks_from_scores,
+    slot_order_ranks,
     slot_parameters,
 )
 from bayesrank.likelihoods.choices import METHODS, best_score, best_worst_logp
@@ -61,7 +58,8 @@ class MaxDiffRV(WeakOrderRV):
         u = pt.switch(p.where, p.utility, 0.0)
         best = _highest(best_score(u, p.where, method=method_of(p)) + noise[0], p.where)
         worst = _highest(noise[1] - u, p.where & ~best)
-        return next_rng, _ranks(best, worst, p.where)
+        score = pt.cast(best, "int64") - pt.cast(worst, "int64")
+        return next_rng, ranks_from_scores(score, p.where, _sizes(p.where))
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -76,11 +74,7 @@ class MaxDiffRV(WeakOrderRV):
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        """Return the first slot in use as the best item, and the last one as the worst."""
-        place = pt.cumsum(pt.cast(p.where, "int64"), axis=-1)
-        last = pt.max(place, axis=-1, keepdims=True)
-        worst = pt.eq(place, last) & (last > 1)
-        return pt.zeros_like(rv) + _ranks(pt.eq(place, 1) & p.where, worst & p.where, p.where)
+        return slot_order_ranks(rv, p.where, _sizes(p.where))
 
 
 class MaxDiff(WeakOrders):
@@ -91,11 +85,9 @@ class MaxDiff(WeakOrders):
               P_\text{marley}(b, w) = \frac{e^{u_b - u_w}}{\sum_{i \ne j} e^{u_i - u_j}}
 
     where b is the best and w the worst item of the set C. Both sum to one over the K (K - 1)
-    ordered pairs of K items.
-
-    A third likelihood of the same data is the *rank-ordered logit with ties*. The person orders all
-    items, and reports only the first and the last. This is `PlackettLuce` with the same `Rankings`.
-    All three have the same outcome space, so that `compare` tells which one predicts best.
+    ordered pairs of K items. A third likelihood of the same data is the *rank-ordered logit with
+    ties*, which is `PlackettLuce` with the same `Rankings`. The person then orders all items, and
+    reports only the first and the last. `compare` tells which one predicts best.
 
     Values are weak orders {best} > {others} > {worst} of the slots in use, on the last axis. Sets
     of two items have two blocks. The leading axes are rankings.
@@ -108,20 +100,16 @@ class MaxDiff(WeakOrders):
         Log worth, as in `PlackettLuce`. Under ``"marley"``, the utilities of two items differ half
         as much: their set of two is Bradley-Terry with twice the difference.
     method : {"sequential", "marley"}
-        Sequential: the person chooses the best item, and then the worst one from the rest. The
-        worst one follows a logit of negated utilities. For the worst item first, negate the
-        utilities and reverse the rankings. Marley: the person compares all pairs at once.
-    where : tensor_like of bool, (..., n_slots), optional
-        Slots in use; default all. Not for a `Rankings`, which knows its slots.
-    utility_dims, observed
-        As in `PlackettLuce`. Every ranking has one best item, one worst item, and all others on one
-        rank between.
+        Sequential: the person chooses the best item, and then the worst one from the rest. For the
+        worst item first, negate the utilities and reverse the rankings. Marley: the person compares
+        all pairs at once.
+    where, utility_dims, observed
+        As in `PlackettLuce`.
 
     Returns
     -------
     TensorVariable of int, (..., n_slots)
-        The ranks. `logp` and the pointwise log-likelihood have one number per ranking, times its
-        weight.
+        The ranks, as in `PlackettLuce`.
 
     Raises
     ------
@@ -252,8 +240,7 @@ def _highest(score: TensorVariable, where: TensorVariable) -> TensorVariable:
     return pt.eq(slot, found) & where
 
 
-def _ranks(best: TensorVariable, worst: TensorVariable, where: TensorVariable) -> TensorVariable:
-    """Return the ranks, given which slots are the best, the worst and in use."""
-    between = pt.any(where & ~best & ~worst, axis=-1, keepdims=True)
-    ranks = pt.switch(best, 1, pt.switch(worst & between, 3, 2))
-    return pt.cast(pt.switch(where, ranks, 0), "int64")
+def _sizes(where: TensorVariable) -> TensorVariable:
+    """Return the sizes of the blocks of the best item, the others and the worst, (..., 3)."""
+    n = pt.sum(pt.cast(where, "int64"), axis=-1)
+    return pt.stack([pt.minimum(n, 1), pt.switch(n > 2, n - 2, n - 1), pt.ones_like(n)], axis=-1)

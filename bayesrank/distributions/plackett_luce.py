@@ -69,7 +69,6 @@ PARAMETERS = {
     "sizes": "block",  # length 0 means full rankings
 }
 NOT_NEGATIVE = "finite and not negative"
-SCALES = f"stage_scale must be {NOT_NEGATIVE}"
 OBSERVED = PARAMETERS | {"ranks": "slot", "weight": ""}
 STAGES = dict.fromkeys(Stages._fields, "one") | {
     "slot_item": "ranking,slot_of_ranking",
@@ -126,9 +125,8 @@ class StagedPlackettLuceRV(PlackettLuceRV):
         return check_parameters(
             pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
-            pt.all(p.stage_scale >= 0),
-            pt.all(pt.isfinite(p.stage_scale)),
-            msg=f"utility must be finite in the slots in use, {SCALES}",
+            pt.all((p.stage_scale >= 0) & pt.isfinite(p.stage_scale)),
+            msg=f"utility must be finite in the slots in use, stage_scale must be {NOT_NEGATIVE}",
         )
 
 
@@ -168,10 +166,9 @@ class PlackettLuce(WeakOrders):
     stage_scale : tensor_like of float, (..., n_stages), optional
         Scales s of the utilities, at least 0: the choice at stage m has the utilities
         :math:`s_m w_i`. Choices after the last scale are random, as with a scale of 0. Fix one
-        scale, such as the first at 1, because the utilities have a scale as well. Values are full
-        rankings and top-k lists. Other blocks than the last must have one item, because the
-        probability of a larger block is not a Plackett-Luce sum. With a `Rankings`, dims are
-        ``"stage"`` and those of rankings, as in `GeneralizedMallows`.
+        scale, such as the first at 1, because the utilities have a scale as well. All blocks but
+        the last must have one item. With a `Rankings`, dims are ``"stage"`` and those of rankings,
+        as in `GeneralizedMallows`.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as one table, ``{name}_data``. Utilities by item are
         gathered into slots. The dims are (ranking, slot), or `dims`. An array holds ranks aligned
@@ -226,18 +223,27 @@ class PlackettLuce(WeakOrders):
     def observe(
         cls, name: str, utility: Named, rankings: Rankings, settings: Any, options: Any
     ) -> TensorVariable:
+        rv_type: type[SlotPlackettLuceRV] = SlotPlackettLuceRV
+        given: dict[str, Any] = {}
+        scales: dict[str, Named] = {}
         if "stage_scale" in settings:
-            return _observe_staged(name, utility, rankings, settings["stage_scale"], options)
-        spread = by_items(utility)
-        item_utility, groups = (None, ()) if spread is None else spread
-        rv_type = SlotPlackettLuceRV if spread is None else ItemPlackettLuceRV.with_groups(groups)
-        given = {"item_utility": item_utility}
+            rv_type, scale = ObservedStagedRV, settings["stage_scale"]
+            found = by_stage(name, "stage_scale", scale, rankings, options.get("dims"))
+            check_numbers("stage_scale", scale, found.value, lambda x: x >= 0, NOT_NEGATIVE)
+            scales["stage_scale"] = found
+        elif (spread := by_items(utility)) is not None:
+            given["item_utility"], groups = spread
+            rv_type = ItemPlackettLuceRV.with_groups(groups)
         return observe(
             rv_type,
             name,
             rankings,
             given,
-            lambda data: {**rv_type.slot_values(utility, data), **rv_type.item_values(data)},
+            lambda data: {
+                **rv_type.slot_values(utility, data),
+                **rv_type.item_values(data),
+                **{parameter: in_rows(x, vars(data)) for parameter, x in scales.items()},
+            },
             outcome=rv_type.outcomes,
             items_known=ITEM in utility.axes,
             **options,
@@ -357,10 +363,9 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
         return np.array_equal(_places(lengths, now, item), before)  # type: ignore[arg-type]
 
 
-class ObservedStagedRV(ObservedRankingsRV, StagedPlackettLuceRV):
+class ObservedStagedRV(SlotPlackettLuceRV, StagedPlackettLuceRV):
     """Observed rankings with a scale at each stage, validated only once."""
 
-    rows_apart = True
     gathered = ("utility", "stage_scale")
     parameters = OBSERVED | {"stage_scale": STAGE}
 
@@ -378,27 +383,6 @@ class ObservedStagedRV(ObservedRankingsRV, StagedPlackettLuceRV):
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         return p.weight * StagedPlackettLuceRV.logp(value, p)
-
-
-def _observe_staged(
-    name: str, utility: Named, rankings: Rankings, given: Any, options: Any
-) -> TensorVariable:
-    """Add rankings observed with scales of stages to the model in context."""
-    found = by_stage(name, "stage_scale", given, rankings, options.get("dims"))
-    check_numbers("stage_scale", given, found.value, lambda x: x >= 0, NOT_NEGATIVE)
-    return observe(
-        ObservedStagedRV,
-        name,
-        rankings,
-        {},
-        lambda data: {
-            **ObservedStagedRV.slot_values(utility, data),
-            "stage_scale": in_rows(found, vars(data)),
-        },
-        outcome=PlackettLuceRV.outcomes,
-        items_known=ITEM in utility.axes,
-        **options,
-    )
 
 
 def check_staged(name: str, ranks: NDArray[Any], labels: Any) -> None:

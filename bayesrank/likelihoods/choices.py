@@ -5,18 +5,12 @@ A task shows a set C. The pair (b, w) of its best and its worst item has, with u
 .. math:: P(b, w) = \frac{e^{v_b}}{\sum_{i \in C} e^{v_i}} \cdot
                     \frac{e^{-u_w}}{\sum_{j \in C \setminus b} e^{-u_j}}
 
-for two methods that differ in the scores v of the best item:
+for two methods that differ in the scores v of the best item. They are :math:`v_i = u_i`
+(sequential) or :math:`v_i = u_i + \log \sum_{j \ne i} e^{-u_j}`. The latter is Marley's maxdiff
+model, :math:`P(b, w) \propto e^{u_b - u_w}`.
 
-* *sequential*: :math:`v_i = u_i`. The best item is chosen first, and the worst one from the rest.
-* *marley*: :math:`v_i = u_i + \log \sum_{j \ne i} e^{-u_j}`. This is Marley's maxdiff model,
-  :math:`P(b, w) \propto e^{u_b - u_w}` over all ordered pairs of different items.
-
-Both sum to one over the K (K - 1) pairs. Leading axes are rankings, and the last axis is the slots
-of one ranking, with `ranks` as in `bayesrank.likelihoods.plackett_luce`.
-
->>> two = pt.constant([[1, 2]]), pt.constant([[1.0, 0.0]])
->>> [best_worst_logp(two[1], two[0], method=m).exp().eval().round(4).tolist() for m in METHODS]
-[[0.7311], [0.8808]]
+Leading axes are rankings, and the last axis is the slots of one ranking, with `ranks` as in
+`bayesrank.likelihoods.plackett_luce`.
 """
 
 from functools import partial
@@ -61,9 +55,7 @@ def utility_of(ranks: TensorVariable, utility: TensorVariable) -> TensorVariable
     return pt.switch(ranks > 0, utility[row, slot], 0.0)
 
 
-# ---------------------------------------------------------------------------------------------
 # Best and worst
-# ---------------------------------------------------------------------------------------------
 
 
 def best_score(utility: TensorVariable, where: TensorVariable, *, method: str) -> TensorVariable:
@@ -76,26 +68,11 @@ def best_score(utility: TensorVariable, where: TensorVariable, *, method: str) -
 
 
 def best_worst_logp(utility: TensorLike, ranks: TensorLike, *, method: str) -> TensorVariable:
-    """Log-probability of the best and the worst item of a set.
+    """Log-probability of the best and the worst item of a set, one per ranking.
 
-    Parameters
-    ----------
-    utility : tensor_like of float, (..., n_slots)
-        Log worth of the item in each slot; any value in empty slots.
-    ranks : tensor_like of int, (..., n_slots)
-        1 for the best item, the largest rank for the worst one, the rank between for the others, 0
-        for empty slots.
-    method : {"sequential", "marley"}
-        Which scores v the best item is chosen by.
+    In `ranks`, (..., n_slots), 1 is the best item, the largest rank the worst one, and the rank
+    between all others. Other ranks have the log-probability -inf.
 
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking, 0 for sets of less than two items; -inf unless one item is the best
-        and one the worst.
-
-    Examples
-    --------
     >>> logp = best_worst_logp([1.0, 0.0, -1.0], [1, 2, 3], method="marley")
     >>> round(float(logp.eval()), 4)
     -0.6172
@@ -118,9 +95,7 @@ def _best_worst_of_rows(
     return pt.switch(possible & valid_ranks(ranks), pt.switch(n > 1, logp, 0.0), -np.inf)
 
 
-# ---------------------------------------------------------------------------------------------
 # A scale at each stage
-# ---------------------------------------------------------------------------------------------
 
 
 def stage_scores(utility: TensorVariable, scale: TensorVariable) -> TensorVariable:
@@ -140,23 +115,9 @@ def stages_logp(utility: TensorLike, ranks: TensorLike, scale: TensorLike) -> Te
     .. math:: \log P = \sum_{m} \left( s_m w_{i_m} - \log \sum_{j \in R_m} e^{s_m w_j} \right)
 
     where :math:`i_m` is the item that is chosen at stage m from the items :math:`R_m` that remain.
-    Memory and time grow with the square of the number of slots.
-
-    Parameters
-    ----------
-    utility, ranks : tensor_like, (..., n_slots)
-        As in `best_worst_logp`; all blocks but the last have one item.
-    scale : tensor_like of float, (..., n_stages)
-        Scales of the first stages; 0 for later ones, whose choices are then random.
-
-    Returns
-    -------
-    TensorVariable, (...)
-        One number per ranking; -inf if another block than the last has several items.
-
-    Examples
-    --------
-    The first choice counts double, and the second is random:
+    After the last of the scales s, (..., n_stages), choices are random. If another block than the
+    last has several items, the log-probability is -inf. Memory and time grow with the square of the
+    number of slots.
 
     >>> round(float(stages_logp([1.0, 0.0, 0.0], [1, 2, 3], [2.0]).exp().eval()), 4)
     0.3935
@@ -184,9 +145,8 @@ def in_turn_kernel(score: NDArray[np.float64], where: NDArray[np.bool_]) -> NDAr
     row, left = np.arange(len(score)), where.astype(bool)
     stage = np.zeros(left.shape, np.int64)
     for m in range(left.shape[1]):
-        chosen = np.where(left, score[:, m], -np.inf).argmax(axis=1)
-        stage[row, chosen] = np.where(left[row, chosen], m, stage[row, chosen])
-        left[row, chosen] = False
+        left[row, np.where(left, score[:, m], -np.inf).argmax(axis=1)] = False
+        stage += left  # an item is left after all stages before its own
     return stage
 
 
@@ -203,12 +163,6 @@ def chosen_in_turn(score: TensorVariable, where: TensorVariable) -> TensorVariab
 
     At each stage, the slot in use with the highest score (..., n_slots stages, n_slots) is chosen
     from those that are left.
-
-    Examples
-    --------
-    >>> score = pt.constant([[9.0, 5.0, 1.0], [7.0, 1.0, 2.0], [0.0, 0.0, 0.0]])
-    >>> chosen_in_turn(score, pt.constant([True, True, True])).eval().tolist()
-    [0, 2, 1]
     """
     where = where | pt.zeros_like(score[..., 0, :], dtype="bool")
     rows: Any = (x.reshape((-1, *x.shape[n:])) for x, n in ((score, -2), (where, -1)))

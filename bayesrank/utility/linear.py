@@ -31,9 +31,9 @@ def part_worths(
     """Declare part-worths with priors, and return the utility of each slot.
 
     The model gets ``{var_name}``, with the dims ``("feature",)`` or ``("ranker", "feature")``. By
-    ranker, it also gets ``{var_name}_mean`` and ``{var_name}_spread``, with the dim ``"feature"``,
-    and the standard normals ``{var_name}_offset``. The features and rankers become the data
-    ``{var_name}_features`` and ``{var_name}_ranker``. Replace them when you replace the rankings.
+    ranker, it also gets their ``{var_name}_mean`` and ``{var_name}_spread``. The features and
+    rankers become the data ``{var_name}_features`` and ``{var_name}_ranker``. Replace them when you
+    replace the rankings.
 
     Parameters
     ----------
@@ -41,10 +41,9 @@ def part_worths(
         With features, for example from ``attributes=`` of `Rankings.from_choices`.
     var_name : str
         Name of the part-worths.
-    by_ranker : bool
-        Whether each ranker has separate part-worths, which are pooled towards their mean.
-    correlated : bool
-        Whether part-worths of a ranker are correlated, with an LKJ prior (eta = 2). The model gets
+    by_ranker, correlated : bool
+        Whether each ranker has separate part-worths, which are pooled towards their mean. Whether
+        those of a ranker are correlated, with an LKJ prior (eta = 2). The model then gets
         ``{var_name}_correlation``.
     scale, spread : float, positive
         Prior standard deviations of the mean part-worths (normal) and of their spread (half-normal)
@@ -56,11 +55,6 @@ def part_worths(
     -------
     XTensorVariable, (ranking, slot)
         With named dims, so that distributions need no ``utility_dims``.
-
-    Raises
-    ------
-    ValueError
-        If the rankings have no features, or the options contradict each other.
 
     Examples
     --------
@@ -96,7 +90,10 @@ def part_worths(
                 f"The model's coord {dim!r} has the labels {quoted(model.coords[dim])}, but the "
                 f"rankings have {quoted(labels)}. Use pm.Model(coords=rankings.coords)."
             )
-    unit = _units(rankings)
+    # the unit of a feature is 1 for indicators, and else the standard deviation
+    values = rankings.features[rankings.mask]
+    indicator, sd = np.isin(values, (-1.0, 0.0, 1.0)).all(axis=0), values.std(axis=0)
+    unit = np.where(indicator | (sd == 0), 1.0, sd)
     with model:
         x = pm.Data(f"{var_name}_features", rankings.features, dims=("ranking", "slot", "feature"))
         if not by_ranker:
@@ -111,9 +108,8 @@ def part_worths(
             )
             pm.Deterministic(f"{var_name}_spread", spreads, dims="feature")
             model.add_coord("other_feature", rankings.coords["feature"])
-            pm.Deterministic(
-                f"{var_name}_correlation", correlation, dims=("feature", "other_feature")
-            )
+            both = ("feature", "other_feature")
+            pm.Deterministic(f"{var_name}_correlation", correlation, dims=both)
             offset = offset @ root.T
         else:
             offset *= pm.HalfNormal(f"{var_name}_spread", spread / unit, dims="feature")
@@ -121,12 +117,3 @@ def part_worths(
         ranker = pm.Data(f"{var_name}_ranker", rankings.ranker_idx, dims="ranking")
         utility = pt.sum(x * worth[ranker][:, None, :], axis=-1)
         return px.as_xtensor(utility, dims=("ranking", "slot"))
-
-
-def _units(rankings: Rankings) -> np.ndarray:
-    """Return the unit of each feature: 1 for indicators, else the standard deviation."""
-    assert rankings.features is not None
-    values = rankings.features[rankings.mask]
-    indicator = np.isin(values, (-1.0, 0.0, 1.0)).all(axis=0)
-    sd = values.std(axis=0)
-    return np.where(indicator | (sd == 0), 1.0, sd)

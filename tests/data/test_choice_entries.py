@@ -145,22 +145,20 @@ def test_one_of_best_and_worst_is_enough():
 def test_several_items_may_be_chosen_on_request():
     frame = changed(LONG, 1, best=1)
     with pytest.raises(
-        ValueError, match=r"one best item; task '7/1' has another best one .'milk' in row 1"
+        ValueError, match=r"not have another best item; column 'item' has 'milk' in row 1"
     ):
         long(frame)
     assert next(iter(long(frame, several=True))) == [{"tea", "milk"}, "water", "juice"]
     frame = changed(LONG, 4, worst=1)
     with pytest.raises(
-        ValueError, match=r"one worst item; task '8/1' has another worst one .'tea' in row 5"
+        ValueError, match=r"not have another worst item; column 'item' has 'tea' in row 5"
     ):
         long(frame)
 
 
 def test_a_task_without_a_choice_is_refused_or_dropped():
     frame = changed(LONG, [4, 5, 6], best=0, worst=0)
-    with pytest.raises(
-        ValueError, match=r"but not in 1 task; task '8/1' has nothing chosen.*in row 4"
-    ):
+    with pytest.raises(ValueError, match=r"but not in 1 task; column 'item' has 'juice' in row 4"):
         long(frame)
     tasks = long(frame, missing="drop")
     assert list(tasks) == TASKS[:1]
@@ -174,9 +172,9 @@ def test_a_task_without_a_choice_is_refused_or_dropped():
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (changed(LONG, 3, best=1), "task '7/1' has one as both .'juice' in row 3"),
-        (LONG.iloc[[0]], "at least two items; task 1 shows one .'tea' in row 0"),
-        (changed(LONG, 1, item="tea"), "task '7/1' shows one again .'tea' in row 1"),
+        (changed(LONG, 3, best=1), "worst item must differ; column 'item' has 'juice' in row 3"),
+        (LONG.iloc[[0]], "at least two items; column 'item' has 'tea' in row 0"),
+        (changed(LONG, 1, item="tea"), "show an item once; column 'item' has 'tea' in row 1"),
         (changed(LONG, 2, best="maybe"), "A flag must be 1 or 0.*'best' has 'maybe' in row 2"),
         (changed(LONG, 2, id=None), "'id' has a missing label in row 2"),
     ],
@@ -190,12 +188,12 @@ def test_what_cannot_be_is_refused_in_a_long_table(frame, message):
     ("frame", "message"),
     [
         (changed(WIDE, 1, worst="water"), "must be one of those shown; column 'worst' has 'water'"),
-        (changed(WIDE, 1, worst="milk"), "as both .'milk' in row 1"),
+        (changed(WIDE, 1, worst="milk"), "must differ; column 'item shown' has 'milk' in row 1"),
         (WIDE.assign(best=[1, 4]), "'best' has 1 in row 0.*positions=True if the column has pos"),
-        (changed(WIDE, 0, item_2="tea"), "task '7/1' shows one again .'tea' in row 0"),
+        (changed(WIDE, 0, item_2="tea"), "an item once; column 'item shown' has 'tea' in row 0"),
         (
             changed(WIDE, 1, item_1=None, item_2=None, worst=None),
-            "task '8/1' shows one .'milk' in row 1",
+            "at least two items; column 'item shown' has 'milk' in row 1",
         ),
     ],
 )
@@ -207,7 +205,7 @@ def test_what_cannot_be_is_refused_in_a_wide_table(frame, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"choice": "best"}, "give choice=, or best= and worst="),
+        ({"choice": "best"}, "give choice=, which has codes for both, or best= and worst="),
         ({"best": None, "worst": None}, "Name the columns of the answers"),
         ({"item": ["item"]}, "two or more columns of a wide one; got"),
         ({"best": None, "worst": None, "choice": "c"}, "no column 'c'"),
@@ -221,23 +219,25 @@ def test_options_that_do_not_fit_are_refused(options, message):
 
 
 def test_codes_need_a_long_table():
-    with pytest.raises(ValueError, match="`choice` needs a long table"):
+    with pytest.raises(ValueError, match="A wide table has `best` and `worst`, and no `choice`"):
         wide(best=None, worst=None, choice="best")
 
 
 def test_weights_groups_and_features_stay_with_the_tasks():
     frame = LONG.assign(times=[2] * 4 + [3] * 3, land=["B"] * 4 + ["A"] * 3, price=range(7))
-    tasks = long(frame, weight="times", by="land", features=["price"])
+    raw = {"standardise": False}
+    tasks = long(frame, weight="times", by="land", attributes=["price"], **raw)
     assert tasks.weight.tolist() == [2, 3]
     assert tasks.groups["land"].idx.tolist() == [1, 0]
     assert tasks.features[..., 0].tolist() == [[0, 1, 2, 3], [6, 4, 5, 0]]
     frame = WIDE.assign(times=[2, 3], land=["B", "A"], age=[30, 40])
-    tasks = wide(frame, weight="times", by=["land"], features=["age"])
+    tasks = wide(frame, weight="times", by=["land"], attributes=["item shown:age"], **raw)
     assert tasks.weight.tolist() == [2, 3]
     assert tasks.groups["land"].idx.tolist() == [1, 0]
-    assert tasks.features[..., 0].tolist() == [[30] * 4, [40] * 3 + [0]]
+    assert tasks.feature_names[1] == "item shown[tea]:age"
+    assert tasks.features[..., 1].tolist() == [[30, 0, 0, 0], [0, 0, 40, 0]]
     with pytest.raises(ValueError, match="'age' is missing in row 1"):
-        wide(changed(frame, 1, age=None), features=["age"])
+        wide(changed(frame, 1, age=None), attributes=["item shown:age"])
 
 
 # Anchors
@@ -250,8 +250,8 @@ def test_the_threshold_is_below_all_or_above_all_or_between():
     t = "threshold"
     assert list(tasks) == [[*TASKS[0], t], [t, *TASKS[1]]]
     assert tasks.items.tolist() == ["juice", "milk", "tea", "water", t]
-    some = long(ANCHORED.assign(anchor="some"), anchor="anchor", anchor_item="t")
-    assert list(some) == [["tea", {"milk", "water", "t"}, "juice"], ["milk", {"juice", "t"}, "tea"]]
+    some = long(ANCHORED.assign(anchor="some"), anchor="anchor")
+    assert list(some) == [["tea", {"milk", "water", t}, "juice"], ["milk", {"juice", t}, "tea"]]
     two = long(LONG.iloc[[0, 3]].assign(anchor="some"), anchor="anchor")
     assert list(two) == [["tea", t, "juice"]]
     not_asked = long(ANCHORED.replace({"anchor": {"none": None}}), anchor="anchor")
@@ -269,7 +269,7 @@ def test_none_of_these_is_asked_with_the_best_alone():
     assert first == ["threshold", "tea", {"milk", "water", "juice"}]
     assert second == ["milk", {"juice", "tea", "threshold"}]
     with pytest.raises(
-        ValueError, match=r"needs a best item and no worst.*task '8/1' does.*in row 4"
+        ValueError, match=r"needs a best item and no worst.*column 'item' has 'juice' in row 4"
     ):
         long(frame, anchor="none")
 
@@ -278,14 +278,17 @@ def test_none_of_these_is_asked_with_the_best_alone():
     ("options", "message"),
     [
         ({"frame": ANCHORED.assign(anchor="many"), "anchor": "anchor"}, "'anchor' has 'many' in"),
-        ({"frame": changed(ANCHORED, 1, anchor="none"), "anchor": "anchor"}, "has two answers"),
         (
-            {"frame": ANCHORED.assign(anchor="some"), "anchor": "anchor", "worst": None},
-            "'some' needs a best item.*task '7/1' lacks one.*in row 0",
+            {"frame": changed(ANCHORED, 1, anchor="none"), "anchor": "anchor"},
+            "same in all rows of a task; .*in row 1",
         ),
         (
-            {"frame": ANCHORED, "anchor": "anchor", "anchor_item": "tea"},
-            "needs its own label.*'tea' in row 0",
+            {"frame": ANCHORED.assign(anchor="some"), "anchor": "anchor", "worst": None},
+            "'some' needs a best item.*in row 0",
+        ),
+        (
+            {"frame": ANCHORED.replace({"item": {"tea": "threshold"}}), "anchor": "anchor"},
+            "has the label 'threshold', which no item shown may have.*in row 0",
         ),
     ],
 )
@@ -295,20 +298,16 @@ def test_anchors_that_contradict_are_refused(options, message):
 
 
 def test_the_threshold_has_a_place_on_the_axis_and_a_feature():
-    axis = ["t", "water", "tea", "milk", "juice"]
-    tasks = long(
-        ANCHORED.assign(price=range(1, 8)),
-        anchor="anchor",
-        anchor_item="t",
-        items=axis,
-        features=["price"],
-    )
+    axis = ["threshold", "water", "tea", "milk", "juice"]
+    priced = ANCHORED.assign(price=range(1, 8))
+    options = {"anchor": "anchor", "items": axis, "standardise": False}
+    tasks = long(priced, attributes=["price"], **options)
     assert tasks.items.tolist() == axis
-    assert tasks.feature_names.tolist() == ["price", "t"]
+    assert tasks.feature_names.tolist() == ["price", "threshold"]
     assert tasks.features[1].tolist() == [[0, 1], [7, 0], [5, 0], [6, 0], [0, 0]]
-    by_item = pd.DataFrame({"x": [1.0, 2, 3, 4, 5]}, index=axis)
-    tasks = long(ANCHORED, anchor="anchor", anchor_item="t", features=by_item)
-    assert tasks.features[1, :, 0].tolist() == [1, 4, 5, 3, 0]
+    by_item = pd.DataFrame({"x": [2.0, 3, 4, 5]}, index=axis[1:])
+    tasks = long(ANCHORED, attributes=by_item, **options)
+    assert tasks.features[1].tolist() == [[0, 1], [4, 0], [5, 0], [3, 0], [0, 0]]
 
 
 # Choices
@@ -353,7 +352,7 @@ def wide_choices(frame=WIDE_CHOICES, **options):
 
 
 def test_a_choice_is_above_the_others():
-    made = choices(features=["cost"])
+    made = choices(attributes=["cost"], standardise=False)
     assert list(made) == MADE
     assert made.ranker_idx.tolist() == [0, 0, 1]
     assert made.features[1, :, 0].tolist() == [4.0, 0.0, 3.0]  # a block follows the item axis
@@ -362,14 +361,15 @@ def test_a_choice_is_above_the_others():
 
 
 def test_a_wide_table_of_choices_tells_the_same():
-    made = wide_choices(features=["cost", "age"])
-    long = choices(features=["cost", "age"], items=MODES)
+    coded = {"attributes": ["cost"]}
+    made = wide_choices(**coded)
+    long = choices(items=MODES, **coded)
     assert made == long
     by_position = WIDE_CHOICES.assign(mode=[1, 2, 3])
-    assert wide_choices(by_position, positions=True, features=["cost", "age"]) == long
+    assert wide_choices(by_position, positions=True, **coded) == long
     names = {f"{mode}_{x}": f"{x}.{mode}" for mode in MODES for x in ("cost", "open")}
     renamed = WIDE_CHOICES.rename(columns=names)
-    assert wide_choices(renamed, sep=".", features=["cost", "age"]) == long
+    assert wide_choices(renamed, naming="{attribute}.{alternative}", **coded) == long
     anonymous = wide_choices(respondent=None, choice=None)
     assert list(anonymous) == MADE
     assert anonymous.rankers.tolist() == [0, 1, 2]
@@ -391,10 +391,10 @@ def test_weights_and_groups_of_choices_are_read():
 
 
 def test_a_choice_without_a_choice_is_refused_or_dropped():
-    with pytest.raises(ValueError, match=r"not in 1 task; task '2/1' has nothing.*in row 5"):
+    with pytest.raises(ValueError, match=r"not in 1 task; .*in row 5"):
         choices(changed(CHOICES, 5, chosen=0))
     assert list(choices(changed(CHOICES, 5, chosen=0), missing="drop")) == MADE[:2]
-    with pytest.raises(ValueError, match=r"not in 1 task; task '1/2' has nothing.*in row 1"):
+    with pytest.raises(ValueError, match=r"not in 1 task; .*in row 1"):
         wide_choices(changed(WIDE_CHOICES, 1, mode=None))
 
 
@@ -405,32 +405,30 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
         (lambda: choices(chosen=None), "Give either chosen="),
         (lambda: choices(choice=None, respondent=None), "needs choice=, the column"),
         (lambda: choices(varying=["cost"]), "list its alternatives="),
-        (lambda: choices(changed(CHOICES, 1, chosen=1)), "'1/1' has another best one.*in row 1"),
+        (lambda: choices(changed(CHOICES, 1, chosen=1)), "another best item; .*in row 1"),
         (
             lambda: choices(changed(CHOICES, 1, mode="bus")),
-            "'1/1' shows one again .'bus' in row 1",
+            "an item once; column 'mode' has 'bus' in row 1",
         ),
         (lambda: choices(chosen="mode"), "'mode' has 'bus' in row 0.*the table is wide"),
         (
             lambda: choices(CHOICES.assign(open=[0, 1, 1, 1, 1, 1, 1]), available="open"),
-            "one that is not .'bus' in row 0",
+            "must be available; column 'mode' has 'bus' in row 0",
         ),
         (
             lambda: wide_choices(changed(WIDE_CHOICES, 1, car_open=0)),
-            "one that is not .'car' in row 1",
+            "must be available; column 'alternative' has 'car' in row 1",
         ),
         (lambda: wide_choices(changed(WIDE_CHOICES, 1, mode="boat")), "'mode' has 'boat' in row 1"),
-        (
-            lambda: wide_choices(WIDE_CHOICES.drop(columns="car_cost")),
-            "has 0 of 'car_cost', 'cost_car'",
-        ),
-        (lambda: wide_choices(WIDE_CHOICES.assign(cost_car=1)), "has 2 of 'car_cost', 'cost_car'"),
-        (lambda: wide_choices(alternatives=["bus"]), "two or more `alternatives`; got 'bus'"),
+        (lambda: wide_choices(WIDE_CHOICES.drop(columns="car_cost")), "no column 'car_cost'"),
+        (lambda: wide_choices(alternatives=["bus"]), "two or more `alternatives`; got 1"),
         (lambda: wide_choices(alternative="age"), "must not have a column 'age'"),
         (lambda: wide_choices(choice="id"), "one row; column 'id' has 1 in row 1"),
-        (lambda: wide_choices("a.csv"), "must be a DataFrame: read the file"),
-        (lambda: choices("a.csv", attributes=["cost"]), "With `attributes`, the table must be"),
-        (lambda: choices(features=["cost"], attributes=["cost"]), "Give features= or attributes="),
+        (lambda: wide_choices("a.csv"), "the table must be a DataFrame, .* got str. Read the file"),
+        (
+            lambda: choices("a.csv", attributes=["cost"]),
+            "`attributes` or `alternatives`, the table must",
+        ),
         (lambda: choices(available="open"), "no column 'open'"),
     ],
 )

@@ -144,7 +144,7 @@ def test_the_published_fit_of_game_is_reproduced(data_dir):
         alternatives=ALTERNATIVES,
         varying=["own", "ch"],
         rank="ch",
-        sep=".",
+        naming="{attribute}.{alternative}",
         attributes=[*PUBLISHED],
         standardise=False,
     )

@@ -1,9 +1,8 @@
 """Attributes: columns of a choice table become features by slot, with levels as indicators.
 
-A column of numbers is one feature. A column of levels is one feature for each level but one. With
-the coding ``"reference"``, a feature is 1 for its level and 0 otherwise, and the first level has
-none. With ``"sum"``, the features are also -1 for the last level, so part-worths sum to zero. The
-features of ``"brand:price"`` are products of those of its two columns.
+A column of numbers is one feature. A column of levels is one feature for each level but one: 1 for
+this level and 0 for others. With the coding ``"reference"``, the first level has none. With
+``"sum"``, the features are -1 for the last level. The features of ``"brand:price"`` are products.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -112,9 +111,8 @@ class Attributes:
                 how = f"summing to zero ({label_repr(known[-1])} is minus the sum of the others)"
             lines.append(f"{name}: {counted(len(known), 'level')}, {how}")
         for name, (centre, scale) in self.units.items():
-            raw = (centre, scale) == (0.0, 1.0)
-            how = "raw units" if raw else f"standardised, mean {centre:.4g} and sd {scale:.4g}"
-            lines.append(f"{name}: {how}")
+            how = f"standardised, mean {centre:.4g} and sd {scale:.4g}"
+            lines.append(f"{name}: {'raw units' if (centre, scale) == (0.0, 1.0) else how}")
         return "\n".join(lines)
 
 

@@ -8,7 +8,8 @@ A wide table is first laid out as a long one, whose index tells the row that was
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,31 +18,13 @@ from numpy.typing import NDArray
 
 from bayesrank.data.read.attributes import Attributes, Coding
 from bayesrank.data.read.columns import finite_numbers, refuse_rows, require_columns
-from bayesrank.data.read.entries import (
-    Columns,
-    Covariates,
-    Entries,
-    Features,
-    Named,
-    column_names,
-    item_features,
-    long_entries,
-    rankings_in,
-)
-from bayesrank.data.read.labels import (
-    LINE,
-    ROW,
-    Labels,
-    axis_index,
-    counted,
-    factorize,
-    label_repr,
-    quoted,
-    row_name,
-)
+from bayesrank.data.read.entries import Columns, Covariates, Entries, long_entries, rankings_in
+from bayesrank.data.read.labels import LINE, ROW, Labels, axis_index, counted, encode, factorize
 from bayesrank.data.read.streams import Source, table_of
 
 Missing = Literal["raise", "drop"]
+THRESHOLD = "threshold"
+"""Label of the item that anchors add."""
 
 # What cells mean, in lower case. The empty word is also the meaning of an empty cell.
 _FLAGS = dict.fromkeys(("1", "x", "true", "t", "yes", "y"), 1)
@@ -56,82 +39,93 @@ FIRST, BEST, MIDDLE, WORST, LAST, ABSENT = range(6)
 PLACES = np.array([ABSENT, LAST, FIRST, MIDDLE, MIDDLE])  # of the threshold, by code of the anchor
 
 
-class Shown(NamedTuple):
-    """The items shown in each task, one per row, and what was chosen."""
+class Answers(NamedTuple):
+    """Columns of the answers, and how to read them; see `Rankings.from_best_worst`."""
 
-    frame: pd.DataFrame  # items, weights and features by row; the index tells the row given
-    item: str  # column
-    named: Named
-    best: NDArray[np.bool_]
-    worst: NDArray[np.bool_]
-
-    def counts(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Count the rows of each task that have a flag."""
-        return np.bincount(self.named.row[flags], minlength=len(self.named.ranker_idx))
-
-    def take(self, rows: NDArray[np.bool_]) -> tuple["Shown", NDArray[np.int64]]:
-        """Keep some rows, and the tasks that they belong to; return these tasks as well."""
-        tasks, row = np.unique(self.named.row[rows], return_inverse=True)
-        labels = None if self.named.labels is None else self.named.labels.take(tasks)
-        who, ranker = np.unique(self.named.ranker_idx[tasks], return_inverse=True)
-        named = Named(row, ranker, self.named.rankers.take(who), labels)
-        kept = Shown(self.frame[rows], self.item, named, self.best[rows], self.worst[rows])
-        return kept, tasks
-
-    def refuse(self, broken: NDArray[np.bool_], must: str, fault: str, way_out: str) -> None:
-        """Raise an error if rows are broken; name the task, the item and the row of the first."""
-        if broken.any():
-            n = int(broken.argmax())
-            row, who, rankers, labels = self.named
-            task = rankers[who[row[n]]] if labels is None else labels[row[n]]
-            item, where = label_repr(self.frame[self.item].iloc[n]), row_name(self.frame.index, n)
-            raise ValueError(
-                f"{must}; task {label_repr(task)} {fault} ({item} in {where}). {way_out}"
-            )
+    best: str | None
+    worst: str | None = None
+    choice: str | None = None
+    anchor: str | None = None
+    several: bool = False
+    positions: bool = False
+    missing: Missing = "raise"
 
 
 @dataclass(frozen=True)
-class Uncoded:
-    """Attributes that become features when the table is read."""
+class Shown:
+    """The items shown, one per row, and which of them were chosen."""
 
-    terms: Sequence[str] | pd.DataFrame
+    frame: pd.DataFrame  # items, weights and features by row; the index tells the row given
+    columns: Columns
+    best: NDArray[np.bool_]
+    worst: NDArray[np.bool_]
+
+    @cached_property
+    def task(self) -> NDArray[Any]:
+        """The task of each row."""
+        return rankings_in(self.frame, self.columns.ranker, self.columns.ranking)[0]
+
+    def in_task(self, flags: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Count, for each row, the rows of its task that have a flag."""
+        return np.bincount(self.task, flags)[self.task]
+
+    def take(self, rows: NDArray[np.bool_]) -> "Shown":
+        """Keep some rows, and the tasks that they belong to."""
+        return Shown(self.frame[rows], self.columns, self.best[rows], self.worst[rows])
+
+    def refuse(self, broken: NDArray[np.bool_], must: str, way_out: str) -> None:
+        """Raise an error if rows are broken, and name the first of them."""
+        refuse_rows(broken, self.frame[self.columns.item], must, way_out)
+
+
+class Given(NamedTuple):
+    """Attributes that become features when the table is read, or None; see `from_choices`."""
+
+    terms: Sequence[str] | pd.DataFrame | None
     coding: Coding
     standardise: bool
 
+    def of(self, shown: Shown) -> Covariates | None:
+        """Return features of the rows; refuse attributes that cannot matter to a choice."""
+        if self.terms is None:
+            return None
+        frame, terms, item = shown.frame, self.terms, shown.columns.item
+        if isinstance(terms, pd.DataFrame):
+            frame = terms.reindex(frame[item].astype(object)).set_axis(frame.index)
+            terms = [*terms.columns]
+        attributes = Attributes.learn(frame, terms, self.coding, standardise=self.standardise)
+        coded = attributes.code(frame)
+        first = coded.groupby(shown.task).transform("first")
+        same = ((coded == first).all() & (coded != 0).any()).to_numpy()
+        if same.any():
+            name = coded.columns[int(same.argmax())]
+            raise ValueError(
+                f"The attribute {name!r} is the same for all items of every task, so it cannot "
+                f"matter to a choice. Leave it out, or give each item a coefficient: "
+                f"'{item}:{name}'."
+            )
+        return Covariates(coded.to_numpy(), coded.columns, attributes)
 
-def features_or(features: Any, terms: Any, coding: Coding, *, standardise: bool) -> Any:
-    """Return the features, or attributes to code; both are refused."""
-    if terms is None:
-        return features
-    if features is None:
-        return Uncoded(terms, coding, standardise)
-    raise ValueError(
-        "`attributes` become the features. Give features= or attributes=; for numbers in raw "
-        "units, give attributes= and standardise=False."
-    )
 
-
-def _coded(shown: Shown, given: Any) -> Features | Sequence[str] | Covariates | None:
-    """Code attributes as features of the rows; refuse those that cannot matter to a choice."""
-    if not isinstance(given, Uncoded):
-        return given
-    frame, terms = shown.frame, given.terms
-    if isinstance(terms, pd.DataFrame):
-        frame = terms.reindex(frame[shown.item].astype(object)).set_axis(frame.index)
-        terms = [*terms.columns]
-    attributes = Attributes.learn(frame, terms, given.coding, standardise=given.standardise)
-    coded = attributes.code(frame)
-    values, row = coded.to_numpy(), shown.named.row
-    last = np.zeros((len(shown.named.ranker_idx), values.shape[1]))
-    last[row] = values
-    same = (values == last[row]).all(axis=0) & values.any(axis=0)
-    if same.any():
-        name = coded.columns[same.argmax()]
-        raise ValueError(
-            f"The attribute {name!r} is the same for all items of every task, so it cannot matter "
-            f"to a choice. Leave it out, or give each item a coefficient: '{shown.item}:{name}'."
+def _table(
+    source: Source,
+    columns: Columns,
+    cells: Sequence[str | None],
+    given: Given,
+    rank: str | None = None,
+    *,
+    wide: bool = False,
+) -> pd.DataFrame:
+    """Read the columns in use, and number the rows."""
+    if (wide or given.terms is not None) and not isinstance(source, pd.DataFrame):
+        raise TypeError(
+            f"With `attributes` or `alternatives`, the table must be a DataFrame, whose columns "
+            f"are numbers or levels; got {type(source).__name__}. Read the file with pandas first."
         )
-    return Covariates(values, coded.columns, attributes)
+    labels = [columns.ranker or None, columns.ranking, *columns.groups, *cells]
+    frame = table_of(source, "tasks", labels=labels, numbers=[columns.weight, rank])
+    index = frame.index if frame.index.name == LINE else pd.RangeIndex(len(frame), name=ROW)
+    return frame.set_axis(index)
 
 
 # Best-worst tasks
@@ -141,151 +135,117 @@ def from_best_worst(
     source: Source,
     columns: Columns,
     item: str | Sequence[str],
-    best: str | None,
-    worst: str | None,
-    choice: str | None,
-    anchor: str | None,
-    threshold: Any,
+    answers: Answers,
     items: Labels | None,
-    features: Features | Sequence[str] | Uncoded | None,
-    *,
-    several: bool,
-    positions: bool,
-    missing: Missing,
+    given: Given,
 ) -> Entries:
     """Read best-worst tasks; see `Rankings.from_best_worst`."""
-    if choice is not None and (best is not None or worst is not None):
-        raise ValueError("`choice` has codes for both: give choice=, or best= and worst=.")
-    if choice is best is worst is None:
-        raise ValueError("Name the columns of the answers: best= and worst=, or choice=.")
+    best, worst, choice, anchor, several, _, missing = answers
+    if (choice is None) == (best is worst is None):
+        raise ValueError(
+            "Name the columns of the answers: give choice=, which has codes for both, or best= and "
+            "worst=."
+        )
     cells = [item] if isinstance(item, str) else [*item]
-    if len(cells) < 2 and not isinstance(item, str):
+    frame = _table(source, columns, [*cells, best, worst, choice, anchor], given)
+    if isinstance(item, str):
+        shown = _long_tasks(frame, columns._replace(item=item), answers)
+    elif len(cells) > 1 and choice is None:
+        shown = _wide_tasks(frame, columns, cells, answers)
+    else:
         raise ValueError(
             "`item` must be the column of items of a long table, or two or more columns of a wide "
-            f"one; got {item!r}."
+            f"one; got {item!r}. A wide table has `best` and `worst`, and no `choice`."
         )
-    marks = [x for x in (best, worst, choice, anchor) if x is not None]
-    frame = _table(source, columns, [*cells, *marks], features)
-    if len(cells) == 1:
-        columns = columns._replace(item=cells[0])
-        shown = _long_tasks(frame, columns, best, worst, choice)
-    elif choice is not None:
-        raise ValueError("`choice` needs a long table; in a wide one, name best= and worst=.")
-    else:
-        columns = columns._replace(item=_new_name(frame, "item"))
-        shown = _wide_tasks(frame, columns, cells, (best, worst), positions=positions)
-    everything = np.ones(len(shown.frame), dtype=bool)
-    alone = shown.counts(everything)[shown.named.row] < 2
-    shown.refuse(alone, "A task must show at least two items", "shows one", "Remove the task.")
+    alone = shown.in_task(np.ones(len(shown.frame), dtype=bool)) < 2
+    shown.refuse(alone, "A task must show at least two items", "Remove the task.")
     _refuse_conflicts(shown, several=several)
-    place = np.full(len(shown.named.ranker_idx), ABSENT)
-    if anchor is not None:
-        place = _anchors(shown, anchor)
-    answered = shown.best | shown.worst | (place != ABSENT)[shown.named.row]
-    shown, tasks = _answered(shown, answered, missing)
+    place = np.full(len(shown.frame), ABSENT) if anchor is None else _anchors(shown, anchor)
+    answered = _answered(shown, shown.best | shown.worst | (place != ABSENT), missing)
+    shown, place = shown.take(answered), place[answered]
     cost = np.where(shown.best, BEST, np.where(shown.worst, WORST, MIDDLE))
-    coded = _coded(shown, features)
-    if anchor is None:
-        return long_entries(shown.frame, columns, shown.named, cost, items, coded)
-    return _with_threshold(shown, columns, threshold, cost, place[tasks], items, coded)
+    features = given.of(shown)
+    if anchor is not None:
+        return _with_threshold(shown, cost, place, items, features)
+    return long_entries(shown.frame, shown.columns, cost, items, features)
 
 
-def _table(
-    source: Source, columns: Columns, cells: Sequence[str], features: Any, rank: str | None = None
-) -> pd.DataFrame:
-    """Read the columns in use, and number the rows."""
-    if isinstance(features, Uncoded) and not isinstance(source, pd.DataFrame):
-        raise TypeError(
-            f"With `attributes`, the table must be a DataFrame, whose columns are numbers or "
-            f"levels; got {type(source).__name__}. Read the file with pandas first."
-        )
-    labels = [columns.ranker or None, columns.ranking, *columns.groups, *cells]
-    numbers = [columns.weight, rank, *column_names(features)]
-    frame = table_of(source, "tasks", labels=labels, numbers=numbers)
-    index = frame.index if frame.index.name == LINE else pd.RangeIndex(len(frame), name=ROW)
-    return frame.set_axis(index)
-
-
-def _long_tasks(
-    frame: pd.DataFrame, columns: Columns, best: str | None, worst: str | None, choice: str | None
-) -> Shown:
+def _long_tasks(frame: pd.DataFrame, columns: Columns, answers: Answers) -> Shown:
     """Read one row per item shown, with flags or codes."""
+    choice = answers.choice
     if choice is not None:
         must = "A choice must be 'best', 'worst' or empty, or 1, -1 or 0"
         code = _words(frame, choice, _CODES, must, f"Translate it: frame[{choice!r}].map({{...}}).")
-        flags = [code == 1, code == -1]
-    else:
-        must = "A flag must be 1 or 0, True or False, yes or no, or 'x' or empty"
-        way_out = (
-            "If the column names the items chosen, the table is wide: list the columns of the "
-            "items shown, or the alternatives."
-        )
-        flags = [_words(frame, name, _FLAGS, must, way_out) == 1 for name in (best, worst)]
-    named = rankings_in(frame, columns.ranker, columns.ranking)
-    return Shown(frame, columns.item, named, *flags)
+        return Shown(frame, columns, code == 1, code == -1)
+    must = "A flag must be 1 or 0, True or False, yes or no, or 'x' or empty"
+    way_out = (
+        "If the column names the items chosen, the table is wide: list the columns of the items "
+        "shown, or the alternatives."
+    )
+    flags = [_words(frame, name, _FLAGS, must, way_out) == 1 for name in answers[:2]]
+    return Shown(frame, columns, *flags)
 
 
 def _wide_tasks(
-    frame: pd.DataFrame,
-    columns: Columns,
-    cells: Sequence[str],
-    chosen: Sequence[str | None],
-    *,
-    positions: bool,
+    frame: pd.DataFrame, columns: Columns, cells: Sequence[str], answers: Answers
 ) -> Shown:
     """Read one row per task, with columns of the items shown, and of the best and the worst."""
-    table = _object_table(frame, cells)
-    line, slot = np.nonzero(~pd.isna(table))
-    shown = pd.Series(table[line, slot]).infer_objects()
-    if shown.dtype.kind == "f" and (shown % 1 == 0).all():  # empty cells made floats of integers
-        shown = shown.astype(np.int64)
-    codes = np.full(table.shape, -1)
-    codes[line, slot], axis = factorize(shown, "items")
-    long = frame.iloc[line].assign(**{columns.item: shown.to_numpy()})
-    flags = [
-        _chosen_slots(frame, name, codes, axis, positions=positions)[line] == slot
-        for name in chosen
-    ]
-    return Shown(long, columns.item, _named_lines(frame, columns, line), *flags)
+    columns = columns._replace(item=_new_name(frame, "item shown"))
+    table = frame[cells].to_numpy(object)
+    line, slot = np.nonzero(pd.notna(table))
+    items = pd.Series(table[line, slot]).infer_objects()
+    if items.dtype.kind == "f" and (items % 1 == 0).all():  # empty cells made floats of integers
+        items = items.astype(np.int64)
+    return _laid_out(frame, columns, answers, line, slot, {columns.item: items.to_numpy()})
 
 
-def _named_lines(frame: pd.DataFrame, columns: Columns, line: NDArray[np.int64]) -> Named:
-    """Name the rankings of a wide table: each row is a ranking."""
-    if columns.ranking is None:
-        who, rankers = factorize(frame[columns.ranker], columns.ranker)
-        return Named(line, who, axis_index(rankers, columns.ranker), None)
-    named = rankings_in(frame, columns.ranker, columns.ranking)
-    again = pd.Index(named.row).duplicated()
-    way_out = "Give each task of a respondent its own label, or leave out the column of tasks."
-    refuse_rows(again, frame[columns.ranking], "A task must have one row", way_out)
-    return named._replace(row=named.row[line])
+# Wide tables
 
 
-def _chosen_slots(
+def _laid_out(
     frame: pd.DataFrame,
-    name: str | None,
-    codes: NDArray[np.int64],
-    axis: pd.Index,
-    *,
-    positions: bool,
-) -> NDArray[np.int64]:
-    """Return the slot of each choice, given by label or by position; -1 if nothing was chosen."""
-    if name is None:
-        return np.full(len(frame), -1)
-    values = frame[name]
-    if positions:
-        wanted = pd.to_numeric(values.astype(object), errors="coerce").to_numpy(np.float64)
-        same = np.where(codes >= 0, np.arange(1, codes.shape[1] + 1), -1) == wanted[:, None]
-    else:
-        listed = pd.Index(values.astype(object).to_numpy(), tupleize_cols=False).infer_objects()
-        label = axis.get_indexer(listed)
-        same = (codes == label[:, None]) & (label >= 0)[:, None]
-    must = "The item chosen must be one of those shown"
-    way_out = f"Correct the row, or give positions={not positions} if the column has " + (
-        "labels." if positions else "positions 1, 2, ...."
-    )
-    refuse_rows(~_is_empty(values) & ~same.any(axis=1), values, must, way_out)
-    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+    columns: Columns,
+    answers: Answers,
+    line: NDArray[np.int64],
+    slot: NDArray[np.int64],
+    more: Mapping[str, Any],
+) -> Shown:
+    """Repeat rows of a wide table, and add columns, such as the items; each row becomes a task."""
+    row = _new_name(frame, ROW)
+    frame = frame.assign(**{row: frame.index})
+    if not columns.ranker:
+        columns = columns._replace(ranker=row)
+    elif columns.ranking is None and frame[columns.ranker].duplicated().any():
+        columns = columns._replace(ranking=row)
+    task = pd.Index(rankings_in(frame, columns.ranker, columns.ranking)[0])
+    way_out = "Give each task of a respondent its own label, or leave out the column of tasks."
+    name = columns.ranking or columns.ranker
+    refuse_rows(task.duplicated(), frame[name], "A task must have one row", way_out)
+    frame = frame.iloc[line].assign(**more)
+    flags = []
+    for answer in answers[:2]:
+        if answer is None:
+            flags.append(np.zeros(len(frame), dtype=bool))
+            continue
+        chosen = frame[answer].astype(object)
+        if answers.positions:
+            same = pd.to_numeric(chosen, errors="coerce") == slot + 1
+        else:
+            same = chosen.eq(frame[columns.item].astype(object))
+        unknown = ~(chosen.isna() | (chosen == "") | same.groupby(line).transform("any"))
+        must = "The item chosen must be one of those shown"
+        if_other = "labels." if answers.positions else "positions 1, 2, ...."
+        way_out = f"give positions={not answers.positions} if the column has {if_other}"
+        refuse_rows(unknown.to_numpy(), frame[answer], must, f"Correct the row, or {way_out}")
+        flags.append(same.to_numpy())
+    return Shown(frame, columns, *flags)
+
+
+def _new_name(frame: pd.DataFrame, name: str) -> str:
+    """Return a name that no column has."""
+    while name in frame.columns:
+        name += "_"
+    return name
 
 
 # Checks of tasks
@@ -293,36 +253,29 @@ def _chosen_slots(
 
 def _refuse_conflicts(shown: Shown, *, several: bool) -> None:
     """Refuse repeated items, an item that is best and worst, and several best or worst items."""
-    row = shown.named.row.astype(np.int64)
-    code, axis = factorize(shown.frame[shown.item], shown.item)
-    again = pd.Index(row * len(axis) + code).duplicated()
+    item, _ = factorize(shown.frame[shown.columns.item], shown.columns.item)
+    again = pd.DataFrame({"task": shown.task, "item": item}).duplicated().to_numpy()
     fix = "Correct the row, or name the column that identifies tasks."
-    shown.refuse(again, "A task must show an item once", "shows one again", fix)
-    both = shown.best & shown.worst
-    shown.refuse(both, "The best and the worst item must differ", "has one as both", fix)
+    shown.refuse(again, "A task must show an item once", fix)
+    shown.refuse(shown.best & shown.worst, "The best and the worst item must differ", fix)
+    if several:
+        return
+    fix = "If respondents could choose several, give several=True."
     for flags, name in ((shown.best, "best"), (shown.worst, "worst")):
-        first = np.full(len(shown.named.ranker_idx), len(row))
-        np.minimum.at(first, row[flags], np.flatnonzero(flags))
-        another = flags & (first[row] != np.arange(len(row))) & (not several)
-        fix = "If respondents could choose several, give several=True."
-        shown.refuse(another, f"A task must have one {name} item", f"has another {name} one", fix)
+        another = flags & pd.Series(shown.task).where(flags).duplicated().to_numpy()
+        shown.refuse(another, f"A task must not have another {name} item", fix)
 
 
-def _answered(
-    shown: Shown, answers: NDArray[np.bool_], missing: Missing
-) -> tuple[Shown, NDArray[np.int64]]:
-    """Refuse or drop tasks in which nothing was chosen."""
+def _answered(shown: Shown, answers: NDArray[np.bool_], missing: Missing) -> NDArray[np.bool_]:
+    """Return the rows of tasks in which something was chosen; refuse others, or drop them."""
     if missing not in ("raise", "drop"):
         raise ValueError(f"`missing` must be 'raise' or 'drop'; got {missing!r}.")
-    answered = (shown.counts(answers) > 0)[shown.named.row]
-    if missing == "drop" and answered.any() and not answered.all():
-        return shown.take(answered)
-    n = len(np.unique(shown.named.row[~answered]))
-    must = f"In each task an item must be chosen, but not in {counted(n, 'task')}"
-    shown.refuse(
-        ~answered, must, "has nothing chosen", "Give missing='drop' to leave such tasks out."
-    )
-    return shown, np.arange(len(shown.named.ranker_idx))
+    answered = shown.in_task(answers) > 0
+    if missing == "raise" or not answered.any():
+        n = len(np.unique(shown.task[~answered]))
+        must = f"In each task an item must be chosen, but not in {counted(n, 'task')}"
+        shown.refuse(~answered, must, "Give missing='drop' to leave such tasks out.")
+    return answered
 
 
 # Anchors
@@ -332,70 +285,45 @@ def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
     """Return the place of the threshold: last if all items of a task matter, first if none does."""
     must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
     blank = "Leave it empty if it was not asked."
-    answer, row = _words(shown.frame, column, _ANCHORS, must, blank), shown.named.row
-    by_task = np.zeros(len(shown.named.ranker_idx), dtype=np.int64)
-    by_task[row] = answer
-    has_best, has_worst = (shown.counts(x)[row] > 0 for x in (shown.best, shown.worst))
-    some, not_none = answer == _ANCHORS["some"], answer == _ANCHORS["false"]
+    answer = _words(shown.frame, column, _ANCHORS, must, blank)
+    first = pd.Series(answer).groupby(shown.task).transform("first")
+    has_best, has_worst = (shown.in_task(x) > 0 for x in (shown.best, shown.worst))
     fix = "Answer 'all' or 'none', or leave the anchor of the task empty."
-    for broken, must, fault in (
-        (
-            by_task[row] != answer,
-            "An anchor must be the same in all rows of a task",
-            "has two answers",
-        ),
-        (
-            some & ~(has_best & has_worst),
-            "The anchor 'some' needs a best item, above the threshold, and a worst, below it",
-            "lacks one",
-        ),
-        (
-            not_none & (has_worst | ~has_best),
-            "The anchor that some item matters needs a best item and no worst item, because it "
-            "does not tell whether the worst one matters",
-            "does not fit",
-        ),
-    ):
-        shown.refuse(broken, must, fault, fix)
-    return PLACES[by_task]
+    must = "An anchor must be the same in all rows of a task"
+    shown.refuse((first != answer).to_numpy(), must, fix)
+    must = "The anchor 'some' needs a best item, above the threshold, and a worst, below it"
+    shown.refuse((answer == _ANCHORS["some"]) & ~(has_best & has_worst), must, fix)
+    must = (
+        "The anchor that some item matters needs a best item and no worst item, because it does "
+        "not tell whether the worst one matters"
+    )
+    shown.refuse((answer == _ANCHORS["false"]) & (has_worst | ~has_best), must, fix)
+    return PLACES[answer]
 
 
 def _with_threshold(
     shown: Shown,
-    columns: Columns,
-    label: Any,
     cost: NDArray[np.int64],
     place: NDArray[np.int64],
     items: Labels | None,
-    features: Features | Sequence[str] | Covariates | None,
+    features: Covariates | None,
 ) -> Entries:
     """Add the threshold to the tasks with an anchor, as an item after the others."""
-    by_row = isinstance(features, Covariates) or bool(column_names(features))
-    given = features if by_row else None
-    entries = long_entries(shown.frame, columns, shown.named, cost, items, given)
-    axis, at = entries.items, entries.items.get_indexer(pd.Index([label]))[0]
-    if at < 0:
-        at, axis = len(axis), axis_index([*axis, label], "items")
-    must, fix = "The threshold needs its own label", "Give another one: anchor_item=."
-    shown.refuse(entries.item == at, must, "shows an item with that label", fix)
-    tasks = np.flatnonzero(place != ABSENT)
-    item = np.append(entries.item, np.full(len(tasks), at))
-    covariates = entries.features
-    if covariates is None:
-        covariates = item_features(features, axis, item)
-    else:  # a further feature marks the threshold
-        values = np.pad(covariates.values, ((0, len(tasks)), (0, 1)))
-        values[len(cost) :, -1] = 1.0
-        names = pd.Index([*(covariates.names if covariates.names is not None else ()), label])
-        covariates = covariates._replace(values=values, names=names)
-    return replace(
-        entries,
-        row=np.append(entries.row, tasks),
-        item=item,
-        cost=np.append(cost, place[tasks]),
-        items=axis,
-        features=covariates,
-    )
+    frame, item = shown.frame, shown.columns.item
+    must = f"The threshold has the label {THRESHOLD!r}, which no item shown may have"
+    shown.refuse((frame[item] == THRESHOLD).to_numpy(), must, "Rename this item.")
+    _, axis = encode(frame[item], items, item)
+    if THRESHOLD not in axis:
+        axis = axis_index([*axis, THRESHOLD], "items")
+    first = (place != ABSENT) & ~pd.Index(shown.task).duplicated()
+    rows = pd.concat([frame, frame[first].assign(**{item: THRESHOLD})])
+    if features is not None:  # a further feature marks the threshold
+        values = np.pad(features.values, ((0, first.sum()), (0, 1)))
+        values[len(frame) :, -1] = 1.0
+        names = None if features.names is None else features.names.append(pd.Index([THRESHOLD]))
+        features = features._replace(values=values, names=names)
+    cost = np.append(cost, place[first])
+    return long_entries(rows, shown.columns, cost, axis, features)
 
 
 # Choices
@@ -406,105 +334,70 @@ class Wide(NamedTuple):
 
     alternatives: Sequence[Any] | None
     varying: Sequence[str]
-    sep: str
-    positions: bool
-
-    def column(self, names: pd.Index, attribute: str, alternative: Any) -> str:
-        """Find the column of an attribute of an alternative."""
-        both = f"{alternative}{self.sep}{attribute}", f"{attribute}{self.sep}{alternative}"
-        found = [name for name in dict.fromkeys(both) if name in names]
-        if len(found) != 1:
-            raise ValueError(
-                f"An attribute in `varying` must have one column per alternative; the table has "
-                f"{len(found)} of {quoted(both)}. Check `alternatives` and `sep`."
-            )
-        return found[0]
+    naming: str
 
 
 def from_choices(
     source: Source,
     wide: Wide,
     columns: Columns,
-    chosen: str | None,
+    answers: Answers,
     rank: str | None,
     available: str | None,
-    missing: Missing,
     items: Labels | None,
-    features: Features | Sequence[str] | Uncoded | None,
+    given: Given,
 ) -> Entries:
     """Read choices; see `Rankings.from_choices`."""
-    if (chosen is None) == (rank is None):
+    if (answers.best is None) == (rank is None):
         raise ValueError("Give either chosen=, the alternative chosen, or rank=, their ranks.")
     if not columns.ranker:  # every choice has its own ranker
         columns = columns._replace(ranker=columns.ranking or "", ranking=None)
-    marks = [x for x in (chosen, available) if x is not None]
+    marks = [answers.best, available]
     if wide.alternatives is not None:
-        if not isinstance(source, pd.DataFrame):
-            raise TypeError("A wide table of choices must be a DataFrame: read the file first.")
         marks = [x for x in marks if x not in wide.varying]
-        shown = _wide_choices(_table(source, columns, marks, None), wide, columns, chosen)
+        frame = _table(source, columns, marks, given, wide=True)
+        shown = _wide_choices(frame, wide, columns, answers)
+    elif wide.varying or not columns.ranker:
+        raise ValueError(
+            "A long table needs choice=, the column that identifies choices. For a wide table, "
+            "list its alternatives=."
+        )
     else:
-        if wide.varying or not columns.ranker:
-            raise ValueError(
-                "A long table needs choice=, the column that identifies choices. For a wide table, "
-                "list its alternatives=."
-            )
-        frame = _table(source, columns, [columns.item, *marks], features, rank)
-        shown = _long_tasks(frame, columns, chosen, None, None)
+        frame = _table(source, columns, [columns.item, *marks], given, rank)
+        shown = _long_tasks(frame, columns, answers)
     _refuse_conflicts(shown, several=False)
     if available is not None:
         must = "A flag of availability must be 1 or 0, True or False, or yes or no"
         flags = _words(shown.frame, available, _FLAGS, must, "Correct it.") == 1
-        must, fix = "The alternative chosen must be available", "Correct the row."
-        shown.refuse(shown.best & ~flags, must, "has one that is not", fix)
-        shown, _ = shown.take(flags)
-    if rank is not None:
-        cost = finite_numbers(shown.frame, rank, "rank")
-    else:
-        shown, _ = _answered(shown, shown.best, missing)
+        must = "The alternative chosen must be available"
+        shown.refuse(shown.best & ~flags, must, "Correct the row.")
+        shown = shown.take(flags)
+    if rank is None:
+        shown = shown.take(_answered(shown, shown.best, answers.missing))
         cost = np.where(shown.best, BEST, MIDDLE)
-    coded = _coded(shown, features)
-    return long_entries(shown.frame, columns, shown.named, cost, items, coded)
+    else:
+        cost = finite_numbers(shown.frame, rank, "rank")
+    return long_entries(shown.frame, shown.columns, cost, items, given.of(shown))
 
 
-def _wide_choices(frame: pd.DataFrame, wide: Wide, columns: Columns, chosen: str | None) -> Shown:
+def _wide_choices(frame: pd.DataFrame, wide: Wide, columns: Columns, answers: Answers) -> Shown:
     """Read one row per choice, with a column for each attribute of each alternative."""
     axis = axis_index(wide.alternatives or (), "alternatives")
-    n, k = len(frame), len(axis)
-    if k < 2 or columns.item in frame.columns:
+    if len(axis) < 2 or columns.item in frame.columns:
         raise ValueError(
-            f"A wide table needs two or more `alternatives`; got {quoted(axis) or 'none'}. It must "
-            f"not have a column {columns.item!r}: give another name for the alternatives, "
-            "alternative=."
+            f"A wide table needs two or more `alternatives`; got {len(axis)}. It must not have a "
+            f"column {columns.item!r}: give another name for the alternatives, alternative=."
         )
-    line, slot = np.repeat(np.arange(n), k), np.tile(np.arange(k), n)
+    line, slot = np.divmod(np.arange(len(frame) * len(axis)), len(axis))
     more: dict[str, Any] = {columns.item: pd.Categorical.from_codes(slot, axis)}
     for name in wide.varying:
-        cells = [wide.column(frame.columns, name, label) for label in axis]
-        more[name] = pd.Series(_object_table(frame, cells).ravel()).infer_objects().to_numpy()
-    long = frame.iloc[line].assign(**more)
-    codes = np.tile(np.arange(k), (n, 1))
-    best = _chosen_slots(frame, chosen, codes, axis, positions=wide.positions)[line] == slot
-    if columns.ranker:
-        named = _named_lines(frame, columns, line)
-    else:
-        named = Named(line, np.arange(n), pd.RangeIndex(n), None)
-    return Shown(long, columns.item, named, best, np.zeros(len(line), dtype=bool))
+        cells = [wide.naming.format(attribute=name, alternative=label) for label in axis]
+        require_columns(frame, cells)
+        more[name] = pd.Series(frame[cells].to_numpy(object).ravel()).infer_objects().to_numpy()
+    return _laid_out(frame, columns, answers, line, slot, more)
 
 
 # Cells
-
-
-def _new_name(frame: pd.DataFrame, name: str) -> str:
-    """Return a name that no column has."""
-    while name in frame.columns:
-        name += "_"
-    return name
-
-
-def _object_table(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[Any]:
-    require_columns(frame, columns)
-    return np.column_stack([frame[name].astype(object).to_numpy() for name in columns])
 
 
 def _words(
@@ -513,14 +406,8 @@ def _words(
     """Read a column of words, if there is one; an empty cell has the code of the empty word."""
     if name is None:
         return np.zeros(len(frame), dtype=np.int64)
-    values = frame[name]
-    code, distinct = pd.factorize(values)
+    code, distinct = pd.factorize(frame[name])
     words = [f"{x:g}" if isinstance(x, float) else str(x).strip().lower() for x in distinct]
-    known = np.array([codes.get(word, -9) for word in words] + [codes[""]])
-    read = known[code]  # a missing value has the code -1, the last
-    refuse_rows(read == -9, values, must, way_out)
+    read = np.array([*(codes.get(word, -9) for word in words), codes[""]])[code]  # empty: the last
+    refuse_rows(read == -9, frame[name], must, way_out)
     return read
-
-
-def _is_empty(values: pd.Series) -> NDArray[np.bool_]:
-    return (values.isna() | (values.astype(object) == "")).to_numpy()

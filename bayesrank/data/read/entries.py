@@ -181,45 +181,41 @@ def from_table(
     cost = finite_numbers(frame, value, quantity)
     if quantity == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
         cost = -cost if cost.dtype.kind == "f" else ~cost
-    named = rankings_in(frame, ranker, ranking)
-    return long_entries(frame, columns, named, cost, items, features)
+    return long_entries(frame, columns, cost, items, features)
 
 
-class Named(NamedTuple):
-    """The ranking of each row of a table, and the names of rankings and rankers."""
+def rankings_in(
+    frame: pd.DataFrame, ranker: str, ranking: str | None
+) -> tuple[NDArray[Any], NDArray[Any], pd.Index, pd.Index | None]:
+    """Find the ranking of each row of a long table: by ranker, or by ranker and label.
 
-    row: NDArray[Any]  # (n_rows,) the ranking
-    ranker_idx: NDArray[Any]  # (n_rankings,)
-    rankers: pd.Index
-    labels: pd.Index | None
-
-
-def rankings_in(frame: pd.DataFrame, ranker: str, ranking: str | None) -> Named:
-    """Find the ranking of each row of a long table: by ranker, or by ranker and label."""
+    Returns it with the ranker of each ranking, the axis of rankers, and the labels of rankings.
+    """
     row: NDArray[Any]
     row, ranker_axis = factorize(frame[ranker], ranker)
+    rankers = axis_index(ranker_axis, ranker)
     if ranking is None:
-        return Named(row, np.arange(len(ranker_axis)), axis_index(ranker_axis, ranker), None)
+        return row, np.arange(len(ranker_axis)), rankers, None
     named, names = factorize(frame[ranking], ranking)
     row, key = pd.factorize(row.astype(np.int64) * len(names) + named)
     who, labels = key // len(names), names.take(key % len(names))
     if labels.has_duplicates:  # labels restart for each ranker: add the ranker to the name
         both = zip(ranker_axis.take(who), labels, strict=True)
         labels = pd.Index([f"{one}/{other}" for one, other in both])
-    return Named(row, who, axis_index(ranker_axis, ranker), axis_index(labels, "ranking"))
+    return row, who, rankers, axis_index(labels, "ranking")
 
 
 def long_entries(
     frame: pd.DataFrame,
     columns: Columns,
-    named: Named,
     cost: NDArray[Any],
     items: Labels | None,
     features: Features | Sequence[str] | Covariates | None,
 ) -> Entries:
-    """Read the items, weights, features and groups of a long table with known rankings."""
+    """Read the rankings, items, weights, features and groups of a long table."""
+    row, ranker_idx, rankers, labels = rankings_in(frame, columns.ranker, columns.ranking)
     position, axis = encode(frame[columns.item], items, columns.item)
-    row, n, evidence = named.row, len(named.ranker_idx), None
+    n, evidence = len(ranker_idx), None
     if columns.weight is not None:
         given = finite_numbers(frame, columns.weight, "weight").astype(np.float64)
         evidence = _per_ranking(frame, columns.weight, "weight", given, row, n)
@@ -233,9 +229,9 @@ def long_entries(
         position,
         cost,
         items=axis,
-        rankers=named.rankers,
-        ranker_idx=named.ranker_idx,
-        labels=named.labels,
+        rankers=rankers,
+        ranker_idx=ranker_idx,
+        labels=labels,
         weight=evidence,
         features=item_features(features, axis, position, frame),
         groups=groups,

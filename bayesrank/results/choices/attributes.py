@@ -1,8 +1,5 @@
 """What attributes are worth: their importance, and willingness to pay for them."""
 
-import re
-import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +7,14 @@ import pandas as pd
 import xarray as xr
 
 from bayesrank.data import Rankings
-from bayesrank.results.choices.rankers import By, in_parts, over_rankers, positions
-from bayesrank.results.choices.shares import feature_columns
+from bayesrank.data.read import locate, warn
+from bayesrank.results.choices.shares import By, feature_columns, over_rankers
 from bayesrank.results.draws import SAMPLE, check_probability, posterior_utilities
+from bayesrank.schema import FEATURE
 
 __all__ = ["PriceWarning", "attribute_importance", "willingness_to_pay"]
 
 NEGLIGIBLE = 0.01  # a tenth of what an interval of probability 0.9 leaves out
-_PACKAGE = str(Path(__file__).parents[2])
 
 
 class PriceWarning(UserWarning):
@@ -30,7 +27,6 @@ def attribute_importance(
     *,
     profiles: pd.DataFrame | Rankings,
     by: By = None,
-    dim: str = "feature",
 ) -> xr.DataArray:
     r"""Compute how much each attribute can move a utility, as a share, in every draw.
 
@@ -43,19 +39,15 @@ def attribute_importance(
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with the dims chain, draw, `dim`, and perhaps ranker and others.
+    data, by
+        As in `share_of_preference`.
     var_name : str
-        The part-worths.
+        The part-worths, with the dim feature. Features such as ``brand[A]`` and ``brand[B]`` belong
+        to one attribute, whose name is the feature without the brackets.
     profiles : DataFrame or Rankings
         The profiles whose range counts, coded as in the model: a table with one column per feature,
-        or the rankings with their features. Importance depends on them. A price from 1 to 9 is more
-        important than a price from 4 to 6.
-    by : "ranker", optional
-        As in `share_of_preference`.
-    dim : str
-        The dim of the features. Features such as ``brand[A]`` and ``brand[B]`` belong to one
-        attribute, whose name is the feature without the brackets.
+        or the rankings with their features. A price from 1 to 9 is more important than a price from
+        4 to 6.
 
     Returns
     -------
@@ -66,7 +58,7 @@ def attribute_importance(
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if the profiles lack a feature, or are all alike.
+        If the profiles lack a feature, or are all alike.
 
     Examples
     --------
@@ -77,37 +69,30 @@ def attribute_importance(
     >>> found["attribute"].values.tolist(), found.values.tolist()
     (['brand', 'price'], [[[0.5, 0.5]]])
     """
-    part_worth = posterior_utilities(data, var_name, dim)
-    labels = part_worth[dim].to_numpy()
+    part_worth = posterior_utilities(data, var_name, FEATURE)
+    labels = part_worth[FEATURE].to_numpy()
     if isinstance(profiles, Rankings):
         if profiles.features is None:
             raise ValueError("The rankings have no features. Pass a table of profiles.")
         profiles = pd.DataFrame(profiles.features[profiles.mask], columns=profiles.feature_names)
-    table = feature_columns(profiles, labels, dim, "`profiles`")
-    columns: dict[str, list[Any]] = {}
-    for label in labels:
-        columns.setdefault(re.sub(r"\[.*?\]", "", str(label)), []).append(label)
+    table = feature_columns(profiles, labels, FEATURE, "`profiles`")
+    attribute = pd.Series(table.columns.astype(str)).str.replace(r"\[.*?\]", "", regex=True)
     levels = {}
-    for attribute, names in columns.items():
-        values = table[names].drop_duplicates()
-        if len(names) == 1:  # the ends suffice
+    for name, columns in attribute.groupby(attribute, sort=False).indices.items():
+        values = table.iloc[:, columns].drop_duplicates()
+        if len(columns) == 1:  # the ends suffice
             values = values.agg(["min", "max"])
-        levels[attribute] = xr.DataArray(values, dims=("level", dim))
+        levels[name] = xr.DataArray(values, dims=("level", FEATURE))
     if all((x == x[0]).all() for x in levels.values()):
         raise ValueError("The profiles are identical, so no attribute can change a utility.")
-    part_worth = part_worth.assign_coords({dim: labels})
-
-    def shares(draws: xr.DataArray) -> xr.DataArray:
-        moved = []
-        for values in levels.values():
-            effect = xr.dot(draws.sel({dim: values[dim]}), values, dim=dim)
-            moved.append(effect.max("level") - effect.min("level"))
-        ranges = xr.concat(moved, pd.Index(list(levels), name="attribute"))
-        return over_rankers(ranges / ranges.sum("attribute"), by, "mean")
-
-    most = max(x.sizes["level"] for x in levels.values())
-    found = in_parts(shares, part_worth, most)
-    return found.transpose(..., "attribute").rename("importance")
+    part_worth = part_worth.assign_coords({FEATURE: labels})
+    moved = []
+    for values in levels.values():
+        effect = xr.dot(part_worth.sel({FEATURE: values[FEATURE]}), values, dim=FEATURE)
+        moved.append(effect.max("level") - effect.min("level"))
+    ranges = xr.concat(moved, pd.Index(list(levels), name="attribute"))
+    found = over_rankers(ranges / ranges.sum("attribute"), by, "mean")
+    return found.transpose(*SAMPLE, ..., "attribute").rename("importance")
 
 
 def willingness_to_pay(
@@ -117,31 +102,26 @@ def willingness_to_pay(
     *,
     by: By = None,
     ci_prob: float = 0.94,
-    dim: str = "feature",
 ) -> pd.DataFrame:
     r"""Compute the price that one unit of each feature is worth: median and interval.
 
     .. math:: W_k = -\beta_k / \beta_{\text{price}}
 
     in every draw. The mean of this ratio does not exist if the density of the price's coefficient
-    is positive at zero, as under a normal prior. An average of draws is then not an estimate: more
-    draws do not make it stable. The median and the ends of an interval of equal tails always exist.
+    is positive at zero, as under a normal prior. The median and the ends of an interval of equal
+    tails always exist.
 
     Parameters
     ----------
-    data : DataTree, Dataset or DataArray
-        Posterior with the dims chain, draw, `dim`, and perhaps ranker and others.
+    data, var_name
+        As in `attribute_importance`.
     price : label
         The feature that is the price. The result is in its units. If the price was standardised,
         multiply the result by its standard deviation (``rankings.attributes.units``).
-    var_name : str
-        The part-worths.
     by : "ranker", optional
         By default, the median over all rankers in each draw; with "ranker", the ratio of each.
     ci_prob : float
         Probability of the interval, in (0, 1), with equal tails.
-    dim : str
-        The dim of the features.
 
     Returns
     -------
@@ -149,11 +129,6 @@ def willingness_to_pay(
         One row per feature other than the price, and per group or ranker. The columns are median,
         low and high. A level such as ``brand[A]`` is compared with the reference of the
         coding: the reference level, or the average of all levels.
-
-    Raises
-    ------
-    ValueError
-        For the reasons of `rank_draws`, or if `price` is not a feature, or there is no other.
 
     Warns
     -----
@@ -170,35 +145,28 @@ def willingness_to_pay(
     sunroof     1.0  0.75   1.5
     """
     check_probability("ci_prob", ci_prob, 0.0)
-    part_worth = posterior_utilities(data, var_name, dim)
-    labels = part_worth[dim].to_numpy()
-    at = positions([price], labels, dim, "`price`")
+    part_worth = posterior_utilities(data, var_name, FEATURE)
+    labels = part_worth[FEATURE].to_numpy()
+    at = locate(pd.Index([price]), pd.Index(labels), FEATURE)
     if len(labels) == 1:
         raise ValueError(f"{var_name!r} has no feature besides {price!r}.")
-    _warn_of_sign(float((part_worth.isel({dim: at[0]}) >= 0).mean()), price)
-
-    def ratios(draws: xr.DataArray) -> xr.DataArray:
-        ratio = -draws.drop_isel({dim: at}) / draws.isel({dim: at[0]}, drop=True)
-        return over_rankers(ratio, by, "median")
-
+    share = float((part_worth.isel({FEATURE: at[0]}) >= 0).mean())
+    if share > NEGLIGIBLE:
+        warn(
+            f"The coefficient of {price!r} is zero or positive in {share:.1%} of draws. There a "
+            "higher price makes an item better, and the ratio is not a willingness to pay. The "
+            "mean of the ratio does not exist, and its interval may not be useful. If a higher "
+            "price cannot please, give minus the coefficient a positive prior, such as "
+            "pm.LogNormal.",
+            PriceWarning,
+        )
+    draws = part_worth.assign_coords({FEATURE: labels})
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = in_parts(ratios, part_worth.assign_coords({dim: labels}), 1)
+        ratio = -draws.drop_isel({FEATURE: at}) / draws.isel({FEATURE: at[0]}, drop=True)
+        worth = over_rankers(ratio, by, "median")
     tail = (1 - ci_prob) / 2
     names = ["median", "low", "high"]
-    groups = [d for d in worth.dims if d not in (*SAMPLE, dim)]
-    ends = worth.quantile([0.5, tail, 1 - tail], SAMPLE).transpose(..., *groups, dim)
+    groups = [d for d in worth.dims if d not in (*SAMPLE, FEATURE)]
+    ends = worth.quantile([0.5, tail, 1 - tail], SAMPLE).transpose(..., *groups, FEATURE)
     found = xr.Dataset({name: x.drop_vars("quantile") for name, x in zip(names, ends, strict=True)})
-    return found.to_dataframe(dim_order=[*groups, dim])[names]
-
-
-def _warn_of_sign(share: float, price: Any) -> None:
-    if share <= NEGLIGIBLE:
-        return
-    warnings.warn(
-        f"The coefficient of {price!r} is zero or positive in {share:.1%} of draws. There a "
-        "higher price makes an item better, and the ratio is not a willingness to pay. The mean of "
-        "the ratio does not exist, and its interval may not be useful. If a higher price cannot "
-        "please, give minus the coefficient a positive prior, such as pm.LogNormal.",
-        PriceWarning,
-        skip_file_prefixes=(_PACKAGE,),
-    )
+    return found.to_dataframe(dim_order=[*groups, FEATURE])[names]

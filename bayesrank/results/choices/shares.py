@@ -1,24 +1,24 @@
 r"""Shares of preference: how often each item or profile of a set would be chosen.
 
-One function is also the simulator of a market. Its sets are the scenarios: a market now, with
-another product, without one, at another price. All sets use the same draws, so that the difference
+One function is also the simulator of a market. All sets use the same draws, so that the difference
 of two sets is a posterior of the change.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.results.choices.rankers import By, in_parts, over_rankers, positions
-from bayesrank.results.draws import posterior_utilities
+from bayesrank.data.read import axis_index, locate
+from bayesrank.results.draws import SAMPLE, posterior_utilities
+from bayesrank.schema import FEATURE, ITEM, RANKER
 
-__all__ = ["feature_columns", "share_of_preference"]
+__all__ = ["By", "feature_columns", "over_rankers", "share_of_preference"]
 
+By = Literal["ranker"] | None
 Offer = Sequence[Hashable] | pd.DataFrame
-OFFERED = "offered"  # the dim of what is on offer, until it gets its name
 
 
 def share_of_preference(
@@ -35,10 +35,7 @@ def share_of_preference(
               P(i \mid S) = \frac{1}{R} \sum_r P_r(i \mid S)
 
     for ranker r of R and a set S on offer. With one utility per ranker, this is the average of the
-    shares of the rankers. The share at the average utility is something else: it describes a ranker
-    who may not exist. Suppose that half of the rankers love a and hate b, the others the reverse,
-    and all rank c between them. Nearly nobody chooses c, but at the average utility the three items
-    have equal shares.
+    shares of the rankers. The share at the average utility describes a ranker who may not exist.
 
     Parameters
     ----------
@@ -67,17 +64,15 @@ def share_of_preference(
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if a set is empty, repeats an item, or names unknown
-        items or features.
+        If a set is empty, repeats an item, or names unknown items or features.
 
     Notes
     -----
     If an item stands for "none of these", put it into the set as any other item. Among profiles, it
     is a row of zeros if its utility is zero in the model.
 
-    Shares are those of the scale of the survey: people may choose more or less consistently in a
-    shop. They also assume that an added item takes the same proportion of each other item's share
-    from a given ranker.
+    Shares assume that people choose as consistently as in the survey. An added item takes the same
+    proportion of each other item's share from a given ranker.
 
     Examples
     --------
@@ -88,14 +83,6 @@ def share_of_preference(
     >>> shares = share_of_preference(u, sets={"now": ["b", "c"], "new": ["a", "b", "c"]})
     >>> (shares.sel(set="new") - shares.sel(set="now")).sel(item=["a", "b"]).values
     array([[[ 0.5 , -0.25]]])
-
-    Two profiles, and part-worths of two rankers:
-
-    >>> part_worth = xr.DataArray(np.log([[[[3.0, 2.0], [1.0, 2.0]]]]),
-    ...     dims=("chain", "draw", "ranker", "feature"), coords={"feature": ["red", "large"]})
-    >>> cars = pd.DataFrame({"red": [1, 0], "large": [0, 1]}, index=["one", "other"])
-    >>> share_of_preference(part_worth, sets=cars, by="ranker").sel(profile="one").values
-    array([[[0.6       , 0.33333333]]])
     """
     several = isinstance(sets, Mapping)
     offers: dict[Any, Any] = dict(sets) if isinstance(sets, Mapping) else {0: sets}
@@ -106,43 +93,33 @@ def share_of_preference(
             f"{'has both' if tables else 'is empty'}."
         )
     are_profiles = tables.pop()
-    dim = dim or ("feature" if are_profiles else "item")
+    dim = dim or (FEATURE if are_profiles else ITEM)
     utility = posterior_utilities(data, var_name, dim)
     utility = utility.assign_coords({dim: utility[dim].to_numpy()})
     across = dim
     if are_profiles:
         across = next((str(x.index.name) for x in offers.values() if x.index.name), "profile")
-    for new in {across, "set"} - {dim} if several else {across} - {dim}:
-        if new in utility.dims:
-            raise ValueError(f"{var_name!r} has a dim {new!r}, which the result needs. Rename it.")
 
-    known = utility[dim].to_numpy()
-    labels: dict[Any, list[Any]] = {}
-    on_offer = {}  # features of profiles, or positions of items
+    known, shares = pd.Index(utility[dim].to_numpy()), []
+    union: dict[Any, None] = {}
     for name, offer in offers.items():
-        what = f"The set {name!r}" if several else "`sets`"
+        what = f"sets[{name!r}]" if several else "sets"
+        listed: Any = known if offer is None else offer.index if are_profiles else offer
+        labels = axis_index(listed, what)
+        if labels.empty:
+            raise ValueError(f"`{what}` is empty. Give at least one label.")
         if are_profiles:
-            labels[name] = list(offer.index)
-            positions(offer.index, offer.index, dim, what)
-            features = feature_columns(offer, known, dim, what)
-            on_offer[name] = xr.DataArray(features.to_numpy(), dims=(OFFERED, dim))
+            features = feature_columns(offer, known, dim, f"`{what}`")
+            u = xr.dot(utility, xr.DataArray(features.to_numpy(), dims=(across, dim)), dim=dim)
         else:
-            labels[name] = list(known if offer is None else offer)
-            at = positions(labels[name], known, dim, what)
-            on_offer[name] = xr.DataArray(at, dims=OFFERED)
-    union = list(dict.fromkeys(x for listed in labels.values() for x in listed))
-
-    def shares(draws: xr.DataArray) -> xr.DataArray:
-        found = []
-        for name, x in on_offer.items():
-            u = xr.dot(draws, x, dim=dim) if are_profiles else draws.isel({dim: x}).drop_vars(dim)
-            u = u.rename({OFFERED: across})
-            worth: Any = np.exp(u - u.max(across))
-            share = over_rankers(worth / worth.sum(across), by, "mean")
-            found.append(share.assign_coords({across: labels[name]}).reindex({across: union}))
-        return xr.concat(found, pd.Index(list(on_offer), name="set")).fillna(0.0)
-
-    found = in_parts(shares, utility, len(on_offer)).transpose(..., "set", across).rename("share")
+            u = utility.isel({dim: locate(labels, known, dim)})
+        worth: Any = np.exp(u - u.max(across))
+        share = over_rankers(worth / worth.sum(across), by, "mean")
+        shares.append(share.assign_coords({across: labels}))
+        union |= dict.fromkeys(labels)
+    shares = [share.reindex({across: [*union]}) for share in shares]
+    found = xr.concat(shares, pd.Index([*offers], name="set")).fillna(0.0)
+    found = found.transpose(*SAMPLE, ..., "set", across).rename("share")
     return found if several else found.isel(set=0, drop=True)
 
 
@@ -159,3 +136,13 @@ def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) 
     if not np.isfinite(numbers.to_numpy()).all():
         raise ValueError(f"{what} has values that are not finite. Fill in all features.")
     return numbers
+
+
+def over_rankers(values: xr.DataArray, by: By, how: Literal["mean", "median"]) -> xr.DataArray:
+    """Reduce the dim of the rankers by a mean or median, unless `by` is "ranker"."""
+    if by not in (None, RANKER) or (by is not None and RANKER not in values.dims):
+        raise ValueError(
+            f"`by` must be None, or 'ranker' if the variable has this dim; got {by!r} for the dims "
+            f"{[str(d) for d in values.dims]}."
+        )
+    return values if by or RANKER not in values.dims else getattr(values, how)(RANKER)
