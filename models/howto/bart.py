@@ -9,10 +9,10 @@ interactions. Bayesian additive regression trees (BART) learn it without a formu
 
 `pymc-bart` provides the trees (``pip install pymc-bart``, which is not a dependency of bayesrank).
 It samples the trees with a separate step method and the other parameters with NUTS. To predict
-for new items, make the features ``pm.Data`` and replace them, as `pymc-bart` documents.
+for new items, make the features ``pm.Data`` and replace them, as its documentation shows.
 
-A linear utility is better if you believe in it: it needs fewer data and extrapolates. See
-[horseshoe](horseshoe.py).
+Use a linear utility if it is plausible: it needs fewer data and extrapolates. See
+``models/howto/horseshoe.py``.
 
 Run ``python -m models.howto.bart`` for 300 simulated rankings of sixty items with three features.
 """

@@ -12,21 +12,22 @@ narrow or biased) or in the middle (too wide).
     ranking      ~ PlackettLuce(utility)
 
 There are two ways. `by_simuk` passes a PyMC model to `simuk`, which compiles it for every
-simulation; this takes about 3 s each. `calibrate` takes a model whose ranks are `pm.Data`. nutpie
+simulation, which takes about 3 s each. `calibrate` takes a model whose ranks are `pm.Data`. nutpie
 compiles it once and replaces the ranks by `with_data`; with ``n_jobs``, once per
-process. It thins the draws until they are nearly independent, which the uniform distribution
-requires. simuk does not.
+process. `calibrate` keeps every fifth draw, because the distribution is uniform only for nearly
+independent draws. simuk does not thin.
+
+Run ``python -m models.howto.calibration`` for 200 simulations. The table counts the ranks by tenths
+and gives p-values of a test of uniformity. Add ``simuk`` and a number of simulations to use simuk
+(``pip install simuk``, which is not a dependency of bayesrank).
 
 References
 ----------
 Talts et al., Validating Bayesian inference algorithms with simulation-based calibration, 2018.
-Modrak et al., Simulation-based calibration checking for Bayesian computation: the choice of test
-quantities shapes sensitivity, Bayesian Analysis 20, 2025. They recommend to rank the log-likelihood
-as well (make it a `pm.Deterministic`).
 
-Run ``python -m models.howto.calibration`` for 200 simulations: counts by tenths, and their
-p-values. Add ``simuk`` and a number to use simuk (``pip install simuk``, which is not a dependency
-of bayesrank).
+Modrak et al., Simulation-based calibration checking for Bayesian computation: the choice of test
+quantities shapes sensitivity, Bayesian Analysis 20, 2025. They recommend ranking the log-likelihood
+as well; make it a `pm.Deterministic`.
 """
 
 import sys

@@ -10,12 +10,12 @@ rankings of a ranker come from the same component.
 
 The model marginalises the components, so the likelihood has one term per ranker. Its posterior has
 two equivalent modes, because the components can be swapped, and some poorer modes. `br.fit_mixture`
-searches the best mode from many starts, and sampling starts there. `br.relabel_components` gives
-the components the order of that mode in all draws. To choose the number of components, compare
-models by `br.compare`.
+searches for the best mode from many starts, and sampling starts there. `br.relabel_components`
+gives the components the order of that mode in all draws. To choose the number of components,
+compare models with `br.compare`.
 
-Run ``python -m models.howto.components`` for forty simulated rankers, twelve of the smaller
-component.
+Run ``python -m models.howto.components`` for forty simulated rankers. Twelve of them belong
+to the smaller component.
 """
 
 import numpy as np

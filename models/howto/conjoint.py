@@ -13,12 +13,18 @@ much a higher price displeases them. A higher price pleases nobody.
     ranking of t      ~ PlackettLuce(u[t])
 
 `coverage` draws the truth from the prior, simulates a survey and counts the intervals that contain
-the truth: part-worths of the population and of people, shares of preference of three new offers,
-how a lower price changes them, and the willingness to pay of the median person. If the functions
-and the sampler are right, intervals of probability 0.9 contain the truth in 90% of all surveys.
+the truth. It checks the intervals of
 
-Run ``python -m models.howto.conjoint`` for 30 surveys. The table gives the number of values, the
-share inside their interval, and the share below and above it.
+- the part-worths of the population and of each person,
+- the shares of preference of three new offers, and their change at a lower price,
+- the importance of the attributes,
+- the willingness to pay of the median person.
+
+If the functions and the sampler are right, intervals of probability 0.9 contain the truth in 90% of
+all surveys.
+
+Run ``python -m models.howto.conjoint`` for 30 surveys. The table gives the number of values, and
+the shares of true values inside, below and above their intervals.
 """
 
 import sys

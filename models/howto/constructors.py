@@ -1,8 +1,8 @@
 r"""How do I tell drivers from their cars?
 
-Story: a driver races for one constructor in each season, and changes it now and then. The utility
-of a driver in a season is the driver's skill plus the quality of the car. The car of a constructor
-is a little different in every season.
+Story: a driver races for one constructor in each season, and may change it between seasons. The
+utility of a driver in a season is the driver's skill plus the quality of the car. The car of a
+constructor is a little different in every season.
 
     skill[d]          ~ Normal(0, 1), summing to zero
     car[c, t]         ~ Normal(constructor[c], 0.3),    constructor[c] ~ Normal(0, 1)
@@ -12,8 +12,8 @@ is a little different in every season.
 Group the races with ``by="season"``. The likelihood then finds the utilities of each race by their
 dims, item and season. The same model separates riders from horses, or authors from translators.
 
-Only drivers who change their constructor, and drivers who share one, connect the two effects. If
-nobody changed, skills and cars could not be told apart, and both would keep wide intervals.
+Drivers who change their constructor, and drivers who share one, connect the two effects. If
+nobody changed, the data would not separate skills from cars, and both would keep wide intervals.
 
 Run ``python -m models.howto.constructors`` for four simulated seasons of twelve drivers.
 """

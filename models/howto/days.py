@@ -2,8 +2,8 @@ r"""How did strengths change from day to day?
 
 Story: matches take place on days that are not equally spaced. A strength is a smooth function of
 time: one Gaussian process per item, in PyMC's Hilbert space approximation. The approximation is a
-sum of `m` waves and costs the same for any number of days. All Gaussian processes of PyMC can be
-used, including periods and trends.
+sum of `m` waves, whose number does not depend on the number of days. It supports sums of
+covariance functions with a `power_spectral_density`. For periods, use `pm.gp.HSGPPeriodic`.
 
     weight[i, k]   ~ Normal(0, 1)
     utility[t, i]  = sum_k wave[k](t) sqrt(spectrum[k]) weight[i, k]
@@ -12,10 +12,11 @@ used, including periods and trends.
 
 `br.fit_dynamic` uses Matérn processes without this approximation, only at the days on which an item
 plays. It optimises two hyperparameters instead of sampling them, so thousands of matches take
-seconds. Use `pm.gp.HSGP` for any other process, or as part of a larger model.
+seconds. Use `pm.gp.HSGP` for other processes, or as part of a larger model.
 
 Choose enough waves for the shortest plausible length. ``approx_hsgp_hyperparams`` in
-`pm.gp.hsgp_approx` computes their number and how far they must extend beyond the data (`c`).
+`pm.gp.hsgp_approx` computes their number and the factor `c` by which they must extend beyond the
+data.
 
 Run ``python -m models.howto.days`` for three simulated years of four items.
 """

@@ -12,11 +12,11 @@ the level above.
 
 The utility has the dims ranker and item, so every ranking uses the utility of its ranker. If only
 groups differ, omit the last level and use a utility with ``dims=("region", "item")``: the
-likelihood knows the group of each ranking by name.
+likelihood finds the group of each ranking by the name of the dim.
 
 A covariate of the rankers, such as their age, enters as ``pm.Data("age", rankings.align(age,
 "ranker"), dims="ranker")``. Rankers are in order of first appearance, whereas ``groupby`` sorts
-them. Without ``align``, rankers would get the ages of others.
+them. Without ``align``, rankers would get the ages of other rankers.
 
 Run ``python -m models.howto.groups`` for two simulated regions of ten rankers each.
 """

@@ -15,12 +15,12 @@ Standardise the features, so that widths have the same meaning for all of them. 
 correlated features you need many items per feature, not only many rankings. Add an effect per item
 (see ``models/plackett_luce``) if features leave much unexplained.
 
+Run ``python -m models.howto.horseshoe`` for 20 simulated features, of which three matter.
+
 References
 ----------
 Piironen and Vehtari, Sparsity information and regularization in the horseshoe and other shrinkage
 priors, Electronic Journal of Statistics 11, 2017.
-
-Run ``python -m models.howto.horseshoe`` for 20 simulated features, of which three matter.
 """
 
 import numpy as np

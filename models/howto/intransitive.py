@@ -1,20 +1,21 @@
 r"""How do I model an item that beats one rival but loses to a weaker one?
 
 Story: besides its utility, every item has a style. Some styles beat others, as in rock, paper,
-scissors. A style is a point in a plane, and the item that is a quarter turn ahead of its opponent
-has an advantage.
+scissors. A style is a point in a plane. An item has the largest advantage over an opponent whose
+style is a quarter turn ahead of its own.
 
-    utility[i]     ~ Normal(0, 1)
-    style[i, :]    ~ Normal(0, size),  size ~ HalfNormal(1)
-    cycle          = style[first, 0] style[second, 1] - style[first, 1] style[second, 0]
+    utility[i]     ~ Normal(0, 1), summing to zero
+    style[i, :]    ~ Normal(0, 1)
+    size           ~ HalfNormal(1)
+    cycle          = size (style[first, 0] style[second, 1] - style[first, 1] style[second, 0])
     first wins     ~ BradleyTerry(utility[first] - utility[second] + cycle)
 
-`cycle` changes its sign if the two items change sides, so the order of the items does not matter.
+`cycle` changes its sign if the two items swap sides, so the order of the items does not matter.
 It enters as an order effect with one value per pair. If `size` is near zero, no item beats a
 stronger one systematically. Ranks of the utilities are then the full answer; otherwise also read
 the probabilities of single matches.
 
-Turning all styles by the same angle changes nothing. So read the effect `cycle`, not the styles.
+Rotating all styles by the same angle does not change `cycle`. So read `cycle`, not the styles.
 
 Run ``python -m models.howto.intransitive`` for 900 simulated matches of six items.
 """

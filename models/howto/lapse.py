@@ -1,9 +1,10 @@
 r"""What if some rankings are careless?
 
-Story: with probability `lapse` a ranker does not look and gives a random order. All other rankings
-follow the utilities. Without this component, careless rankings pull all utilities together.
+Story: with probability `lapse` a ranker is careless and gives a random order. All other rankings
+follow the utilities. A model without careless rankings would estimate utilities that are too close
+to each other.
 
-    utility[i]   ~ Normal(0, 1), summing to zero
+    utility[i]   ~ Normal(0, 2), summing to zero
     lapse        ~ Beta(1, 9)
     ranking      ~ (1 - lapse) PlackettLuce(utility) + lapse PlackettLuce(0)
 

@@ -1,6 +1,6 @@
 r"""How do I learn from minibatches of rankings?
 
-Story: there are utilities of items, and many rankings. `pm.Minibatch` selects some rankings at
+Story: many rankings depend on the utilities of the items. `pm.Minibatch` selects some rankings at
 every step, and ``total_size`` rescales them, so that the gradient is unbiased. ADVI needs nothing
 else.
 

@@ -6,9 +6,9 @@ Story: a utility is a function of features, plus an effect of the item and a tas
     effect[i]       ~ Normal(0, 1)
     taste[r, i]     ~ Normal(0, taste_scale)
 
-Give everything that you will ask about a label on the axes of the model: `Rankings.reindex` adds
-items and rankers without rankings. In the posterior, their effects and tastes follow the prior,
-with the scales learned from the others. Then predict in four steps:
+Every item and ranker that you will ask about needs a label on the axes of the model.
+`Rankings.reindex` adds items and rankers without rankings. In the posterior, their effects and
+tastes follow the prior, with the scales learned from the others. Then predict in four steps:
 
 1. Write down the sets as full rankings in any order: `Rankings.from_orderings`.
 2. Put them into the model with `br.set_observed`. It checks the labels and compiles nothing.
@@ -17,9 +17,9 @@ with the scales learned from the others. Then predict in four steps:
 
 For items that the first model does not include, build a second model on the new data, with the same
 names of variables. ``sample_vars=`` draws the variables by item or ranker again, and takes the
-others from the posterior. See `strangers`.
+others from the posterior. The function `strangers` does this.
 
-Run ``python -m models.howto.new_data``: who wins among two known items and a new one?
+Run ``python -m models.howto.new_data`` to predict the winner among two known items and a new one.
 """
 
 import numpy as np

@@ -3,13 +3,13 @@ r"""How do I combine ratings and rankings of the same judges?
 Story: judges rate items on a scale of five grades, and later rank some of the items. Both come
 from the same utilities. Each likelihood is one observed variable of the model.
 
-    utility[i]            ~ Normal(0, 1)
+    utility[i]            ~ Normal(0, 1), summing to zero
     grade of judge j      ~ OrderedLogistic(sharpness utility[i] + severity[j], cutpoints)
     ranking of judge j    ~ PlackettLuce(utility)
 
-A severe judge gives low grades to all items. This does not matter in rankings, so `severity` is a
-parameter of the grades only. `sharpness` says how strongly grades follow the utilities, compared
-with rankings.
+A severe judge has a negative `severity` and gives low grades to all items. This does not matter in
+rankings, so `severity` is a parameter of the grades only. `sharpness` says how strongly grades
+follow the utilities, compared with rankings.
 
 Check whether both sources agree before you combine them: fit each alone, and compare the ranks.
 

@@ -1,8 +1,9 @@
 r"""How do I divide rankings among devices?
 
-Story: there are utilities of items, and rankings in parts, one part per process. Every process
-builds the same model on a few rankings and puts its part on its own devices. An evaluation
-exchanges one sum between devices: a number and a gradient.
+Story: many rankings depend on the utilities of the items. Each process has one part of the
+rankings. Every process builds the same model on a few rankings and puts its part on its own
+devices. An evaluation exchanges only one sum between devices, which contains the log density and
+its gradient.
 
     utility[i]   ~ Normal(0, 1)
     ranking      ~ PlackettLuce(utility)

@@ -7,12 +7,12 @@ as the sum of the skills of its players. Teams may have different numbers of pla
     utility[t]     = sum of the skills of the players of line-up t
     first wins     ~ BradleyTerry(utility[first] - utility[second])
 
-Each line-up is an item, and the matrix `lineup` says who is in it. So the utilities of the items
-are a product of this matrix and the skills, and every function for matches still applies. Use the
+Each line-up is an item, and the matrix `lineup` marks its players. So the utilities of the items
+are the product of this matrix and the skills, and every function for matches still applies. Use the
 mean instead of the sum if larger teams are not stronger.
 
-Players who always play together cannot be told apart: their skills share one prior, and only the
-sum is known.
+If players always play together, the data determine only the sum of their skills. The prior then
+divides this sum equally.
 
 Run ``python -m models.howto.teams`` for 400 simulated matches of two against two.
 """

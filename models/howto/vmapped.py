@@ -9,7 +9,7 @@ Story: each of many queries has the same number of rankings, and its own utility
 accepts problems of any shape. On a GPU, `jax.vmap` compiles one program for all problems with the
 same number of rows and slots: the log density of `br.jax.compile` is a function of values and data,
 and both get another axis. Newton's method with step halving is a good choice for few utilities,
-because all problems take the same steps.
+because all problems take the same number of steps.
 
 Run ``python -m models.howto.vmapped`` for 100 simulated queries.
 """
