@@ -222,10 +222,7 @@ class Look:
     # The forms of tables
 
     def _tasks(self) -> Choice | None:
-        """Find the columns of best-worst tasks, with a row per item shown or per task.
-
-        A table of choices has no column of the worst item, and flags of the item chosen.
-        """
+        """Find the columns of best-worst tasks, or of choices with flags of the item chosen."""
         best, worst = (only(c for c in self.once if c.called(role)) for role in ("best", "worst"))
         answers = {label.casefold() for c in (best, worst) if c is not None for label in c.labels}
         rest = [c for c in self.once if c.is_label and c not in (best, worst)]

@@ -341,10 +341,6 @@ class ChoiceColumns(RankColumns):
     opinions: bool | None = option("--opinions/--no-opinions")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
 
-    def title(self, file: Path) -> str:
-        """Return the heading of the page."""
-        return f"Choices in {shown(file)}"
-
     def check(self, file: Path) -> None:
         """Refuse options that exclude each other, before the file is read."""
         _ = self.conditions, self.renamed

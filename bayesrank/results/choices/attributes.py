@@ -87,8 +87,8 @@ def attribute_importance(
         raise ValueError("The profiles are identical, so no attribute can change a utility.")
     part_worth = part_worth.assign_coords({FEATURE: labels})
     moved = []
-    for values in levels.values():
-        effect = xr.dot(part_worth.sel({FEATURE: values[FEATURE]}), values, dim=FEATURE)
+    for level in levels.values():
+        effect = xr.dot(part_worth.sel({FEATURE: level[FEATURE]}), level, dim=FEATURE)
         moved.append(effect.max("level") - effect.min("level"))
     ranges = xr.concat(moved, pd.Index(list(levels), name="attribute"))
     found = over_rankers(ranges / ranges.sum("attribute"), by, "mean")
