@@ -5,6 +5,7 @@ model is built and everything else runs.
 """
 
 import html
+import io
 import json
 import os
 import re
@@ -18,13 +19,32 @@ from click.testing import CliRunner
 
 from bayesrank import cli, inference
 from tests.builders import PACKAGE, ROOT
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 
+# A table to rank, by stars or places
+BEERS = """judge,beer,stars,place
+ann,ale,5,1
+ann,bock,4,2
+ann,cider,3,3
+ben,bock,5,1
+ben,ale,4,2
+ben,cider,1,3
+cat,cider,2,2
+cat,ale,2,2
+cat,bock,3,1
+"""
 SCHEMA = json.loads((PACKAGE / "cli" / "result.schema.json").read_text(encoding="utf-8"))
 
 
 def run(*args):
     return CliRunner().invoke(cli.main, [str(a) for a in args])
+
+
+def ran(*args):
+    """Run a command that must succeed."""
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    return result
 
 
 def command(*args, flags=None):
@@ -39,9 +59,16 @@ def command(*args, flags=None):
     )
 
 
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
 def few(*, chains, draws, **settings):
-    """Draws made up, no more than make the chains agree, because predictions are drawn of each."""
-    return made_up(chains=min(chains, 2), draws=min(draws, 400), **settings)
+    """Fake draws, as few as convergence checks accept, because each of them is predicted from."""
+    return fake_draws(chains=min(chains, 2), draws=min(draws, 400), **settings)
 
 
 def few_predicted(monkeypatch):

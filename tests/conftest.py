@@ -1,4 +1,4 @@
-"""What tests of several rooms share: output that is compared with a file."""
+"""What tests of several rooms share: a folder to work in, output that is compared with a file."""
 
 import os
 import re
@@ -30,3 +30,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert f"{text}\n" == known[name]
 
     return compare
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder that contains the `TABLES` of the test module, texts by name."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in request.module.TABLES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path

@@ -5,7 +5,7 @@ chosen one after the other, each with probability worth / (worth of what is left
 each with probability mean worth / (sum of the mean worths of all sets of what is left).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, localcontext
 from functools import cache
 from itertools import combinations, permutations, product
@@ -29,6 +29,21 @@ def weak_orders(n: int) -> np.ndarray:
     ordered = np.sort(vectors, axis=1)
     dense = (ordered[:, 0] == 1) & (np.diff(ordered, axis=1) <= 1).all(axis=1)
     return vectors[dense]
+
+
+def random_weak_orders(
+    rng: np.random.Generator, n_rankings: int, n_slots: int, largest: int | None = None
+) -> np.ndarray:
+    """Draw weak orders of some of the slots, with blocks of all sizes or of up to the largest."""
+    ranks = np.zeros((n_rankings, n_slots), dtype=np.int64)
+    for row in ranks:
+        used = rng.permutation(n_slots)[: rng.integers(n_slots + 1)]
+        if largest:
+            row[used] = np.arange(used.size) // rng.integers(1, largest + 1) + 1
+        else:
+            places = rng.integers(0, rng.integers(1, n_slots + 1), size=used.size)
+            row[used] = np.unique(places, return_inverse=True)[1] + 1
+    return ranks
 
 
 def compositions(n: int) -> list[tuple[int, ...]]:
@@ -246,6 +261,12 @@ def harmonic_by_counting(inverse_worth: np.ndarray) -> np.ndarray:
 
 
 # Frequencies
+
+
+def places_in(support: Iterable[Any], values: Iterable[Any]) -> np.ndarray:
+    """Where each value stands in the list of all that can be drawn."""
+    place = {tuple(np.ravel(x).tolist()): i for i, x in enumerate(support)}
+    return np.array([place[tuple(np.ravel(x).tolist())] for x in values])
 
 
 def frequency_p_value(outcomes: np.ndarray, probability: np.ndarray) -> float:

@@ -195,7 +195,7 @@ def test_no_probes_find_nothing():
     assert br.audit(pairs, probes=[], random_seed=0)["fires"].tolist() == []
 
 
-def test_what_the_data_do_not_allow_is_said():
+def test_probes_that_the_data_do_not_allow_are_reported():
     found = br.audit(small(), order_effect=False, random_seed=0)
     assert not found["fires"].drop(["fragility", "connection"]).any()
     says = found["says"]
@@ -238,7 +238,7 @@ def test_a_judge_with_one_answer_is_named(answer, n, fires, order):
     assert found["says"].startswith(f"Judge zed answers '{words}' in all {n} matches")
 
 
-def test_winners_in_the_first_column_are_no_answer():
+def test_winners_in_the_first_column_are_not_a_constant_answer():
     table = pd.DataFrame({"x": list("abcd") * 20, "y": list("bcda") * 20})
     table["who"] = ["ann"] * 40 + ["zed"] * 40
     table["won"] = ["first"] * 30 + ["tie"] * 10 + ["first"] * 40

@@ -43,22 +43,13 @@ from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
 from bayesrank.cli.fitting import predictions
 from bayesrank.cli.parts import Part, formatted
 from bayesrank.results.page.files import figure_svg
+from tests import commands
 from tests.builders import PACKAGE
-from tests.commands import SCHEMA, asked, command, data_of, few, no_sampling, notes, refuses, run
+from tests.commands import asked, command, data_of, few, no_sampling, notes, ran, refuses, run
 from tests.flags import flags_of_users
 
 ROOT = PACKAGE.parent
-BEERS = """judge,beer,stars,place
-ann,ale,5,1
-ann,bock,4,2
-ann,cider,3,3
-ben,bock,5,1
-ben,ale,4,2
-ben,cider,1,3
-cat,cider,2,2
-cat,ale,2,2
-cat,bock,3,1
-"""
+TABLES = {"beers.csv": commands.BEERS}
 COLUMNS = ("--ranker", "judge", "--item", "beer")
 FILES = [
     "checks.csv", "checks.svg", "counts.csv", "pairs.csv", "places.svg", "posterior.nc",
@@ -76,14 +67,6 @@ def _listening():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Work in an empty folder but for a table of beers."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "beers.csv").write_text(BEERS, encoding="utf-8")
-    return tmp_path
 
 
 @pytest.fixture
@@ -127,7 +110,7 @@ def lighten(monkeypatch):
 def run_once(tmp_path_factory):
     """Run once for all tests of what is there already."""
     folder = tmp_path_factory.mktemp("saved")
-    (folder / "beers.csv").write_text(BEERS, encoding="utf-8")
+    (folder / "beers.csv").write_text(commands.BEERS, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         no_sampling(patch, few)
@@ -149,7 +132,7 @@ def earlier(run_once, folder):
 def first(tmp_path_factory):
     """Run `bayesrank rank` on the beers, once for several tests."""
     folder = tmp_path_factory.mktemp("rank")
-    (folder / "beers.csv").write_text(BEERS, encoding="utf-8")
+    (folder / "beers.csv").write_text(commands.BEERS, encoding="utf-8")
     out = ("--output-dir", folder / "out", "--save", folder / "draws.nc")
     result = command(
         "rank", folder / "beers.csv", *COLUMNS, "--rating", "stars", *QUICK, "--seed", 3, *out
@@ -289,8 +272,7 @@ def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatc
 
 
 def test_the_quickstart_ranks_the_bundled_drivers(folder, light):
-    result = run("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
-    assert result.exit_code == 0, result.output
+    result = ran("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
     assert result.stdout.startswith("Rankings: 36 rankings of 87 items by 36 rankers")
     table = pd.read_csv("out/ranks.csv", index_col="item")
     assert len(table) == 87
@@ -340,7 +322,7 @@ def test_bad_data_end_with_1_and_write_nothing(folder, sampler, text):
     assert set(folder.iterdir()) == before
 
 
-def test_names_of_any_kind_are_shown(folder, sampler):
+def test_names_with_any_characters_are_shown(folder, sampler):
     table = pd.read_csv("beers.csv")
     # the last of the characters for private use is in no font
     names = {"ale": "<b>& $5 or $6", "bock": f"=\x1b[31m{'x' * 90}", "cider": "寿\U0010fffd"}
@@ -436,8 +418,7 @@ def test_nothing_but_the_folder_of_the_results_need_be_written_to(folder, light,
     (folder / "mine" / "out").mkdir(mode=0o700, parents=True)
     closed(monkeypatch, folder / "mine")
     for seed in (1, 2):
-        result = run(*SMALL, "--output-dir", "mine/out", "--seed", seed)
-        assert result.exit_code == 0, result.output
+        ran(*SMALL, "--output-dir", "mine/out", "--seed", seed)
         assert sorted(path.name for path in (folder / "mine" / "out").iterdir()) == FILES
     assert f"seed {seed}</p>" in (folder / "mine/out/report.html").read_text(encoding="utf-8")
     assert stat.S_IMODE((folder / "mine" / "out").stat().st_mode) == 0o700  # closed to others
@@ -460,8 +441,7 @@ def test_the_folder_of_the_results_may_be_a_link_to_another_file_system(folder, 
         (folder / name).symlink_to(elsewhere / name)
     (elsewhere / "out").mkdir()
     for name in ("out", "out", "not made yet"):
-        result = run(*SMALL, "--output-dir", name)
-        assert result.exit_code == 0, result.output
+        ran(*SMALL, "--output-dir", name)
         assert (folder / name).is_symlink()
         assert sorted(path.name for path in (elsewhere / name).iterdir()) == FILES
     assert run("report", "out/posterior.nc").exit_code == 0
@@ -492,7 +472,7 @@ def test_a_file_that_cannot_be_replaced_leaves_the_new_ones_complete(
     assert "seed 2</p>" in (made / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_killed_runs_left_is_told_and_removed_if_it_is_of_no_use(run_once, folder, light):
+def test_files_of_killed_runs_are_reported_and_removed_if_useless(run_once, folder, light):
     hidden = folder / "beers-ranks" / ".unfinished-"
     old, young, saved = (hidden.with_name(hidden.name + name) for name in ("old", "young", "fit"))
     for path in (old, young, saved):
@@ -502,8 +482,7 @@ def test_what_killed_runs_left_is_told_and_removed_if_it_is_of_no_use(run_once, 
     for path in (old / ".posterior.nc.abc", old, saved):
         os.utime(path, (time.time() - 4000,) * 2)
     shutil.copy(run_once / "beers-ranks" / "posterior.nc", saved)
-    result = run(*SMALL)
-    assert result.exit_code == 0, result.output
+    result = ran(*SMALL)
     assert (
         f"Removed {old.relative_to(folder)}, which a killed run left without a pos" in result.stderr
     )
@@ -541,7 +520,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_files_and_the_table_is_printed(
 # Failures on the way
 
 
-def test_a_sampler_that_fails_is_told_in_a_sentence(folder, monkeypatch):
+def test_a_sampler_that_fails_is_reported_in_a_sentence(folder, monkeypatch):
     def fail(**_):
         raise RuntimeError("All initialization points failed")
 
@@ -553,9 +532,12 @@ def test_a_sampler_that_fails_is_told_in_a_sentence(folder, monkeypatch):
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]
 
 
-def said_by(work):
-    with errors_as_sentences() as talk:
+def assert_interrupted(work, number, capsys):
+    """Run work of a command, which must end as a signal asks it to."""
+    with pytest.raises(SystemExit) as end, errors_as_sentences() as talk:
         work(talk)
+    assert end.value.code == 128 + number
+    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -571,24 +553,17 @@ def test_an_interrupt_that_a_c_library_ignores_ends_the_run_all_the_same(capsys,
             sum(range(100))
         pytest.fail("the run went on")
 
-    with pytest.raises(SystemExit) as end:
-        said_by(ignore)
-    assert end.value.code == 128 + number
-    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
+    assert_interrupted(ignore, number, capsys)
     assert sys.unraisablehook is hook
 
 
 def test_an_interrupt_that_a_library_takes_for_its_own_ends_the_run_at_the_next_stage(capsys):
-
     def ignore(talk):
         with suppress(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         talk.stage("Drawing ...")
 
-    with pytest.raises(SystemExit) as end:
-        said_by(ignore)
-    assert end.value.code == 128 + signal.SIGTERM
-    assert capsys.readouterr().err == "Interrupted. Nothing was written.\n"
+    assert_interrupted(ignore, signal.SIGTERM, capsys)
 
 
 def test_draws_made_before_an_interrupt_are_kept(folder, light, monkeypatch):
@@ -679,8 +654,7 @@ def test_a_run_that_breaks_has_saved_its_posterior_and_says_how_to_go_on(
     assert f"The posterior is saved. To continue: bayesrank report '{posterior}'" in result.stderr
     assert [path.name for path in (folder / "beers-ranks").iterdir()] == [posterior.parent.name]
 
-    result = run("report", posterior)
-    assert result.exit_code == 0, result.output
+    result = ran("report", posterior)
     assert len(light) == 1  # nothing is sampled again
     assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
     assert sorted(path.name for path in folder.iterdir()) == ["beers-ranks", "beers.csv"]
@@ -919,11 +893,10 @@ def test_a_signal_while_files_take_their_place_waits(folder, light, monkeypatch)
     assert sorted(path.name for path in (folder / "beers-ranks").iterdir()) == FILES
 
 
-def test_a_name_that_is_no_text_is_no_end(folder, light):
+def test_a_file_name_that_is_not_unicode_is_used(folder, light):
     name = os.fsdecode(b"b\xe9ers.csv")
     (folder / "beers.csv").rename(folder / name)
-    result = run("rank", name, *COLUMNS, "--rank", "place")
-    assert result.exit_code == 0, result.output
+    ran("rank", name, *COLUMNS, "--rank", "place")
     assert (folder / os.fsdecode(b"b\xe9ers-ranks") / "report.html").exists()
 
 
@@ -953,12 +926,11 @@ def test_a_posterior_that_cannot_be_saved_beside_the_results_is_saved_elsewhere(
 
 
 def test_results_may_be_data(folder, light):
-    result = run(*SMALL, "--json", "--seed", 1, "--scale", "elo", "--anchor", "bock")
-    assert result.exit_code == 0, result.output
+    result = ran(*SMALL, "--json", "--seed", 1, "--scale", "elo", "--anchor", "bock")
     output = data_of(result)
     for wrong in ({"ranks": [{"item": "ale"}]}, {"fits": "yes"}, {"unheard": 1}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(output | wrong, SCHEMA)
+            jsonschema.validate(output | wrong, commands.SCHEMA)
     table = pd.read_csv("beers-ranks/ranks.csv")
     assert [row["item"] for row in output["ranks"]] == table["item"].tolist()
     assert output["ranks"][0]["standing"] == "leads"
@@ -1001,8 +973,7 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
     (folder / "few.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
     texts = []
     for args in (("many.csv",), ("few.csv", "--weight", "n")):
-        result = run("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
-        assert result.exit_code == 0, result.output
+        ran("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
         texts.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
         texts.append(re.search(r"([\d]+ of 11) rankers worse", page)[1])
@@ -1036,13 +1007,9 @@ def test_a_table_in_excel_is_the_table(earlier, light):
 
 
 def test_a_narrow_terminal_breaks_lines_at_spaces(monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     monkeypatch.setenv("COLUMNS", "60")
     text = "item    mean rank\n" + "a note of some length, " * 8 + "x" * 70
-    out = wrapped(text, Terminal()).split("\n")
+    out = wrapped(text, commands.Terminal()).split("\n")
     assert out[0] == "item    mean rank"
     assert max(map(len, out[:-1])) <= 60
     assert out[-1].strip() == "x" * 70
@@ -1054,8 +1021,7 @@ def test_the_next_ranking_is_predicted_from_a_saved_run(saved, folder):
     with xr.open_datatree("strange.nc", engine="netcdf4") as tree:
         draws = tree["posterior"]["utility"].load()
     wanted = 1 / (1 + np.exp(draws.sel(item="cider") - draws.sel(item="ale")))
-    result = run("predict", "strange.nc", "cider", "ale", "--json")
-    assert result.exit_code == 0, result.output
+    result = ran("predict", "strange.nc", "cider", "ale", "--json")
     found = {row["item"]: row for row in json.loads(result.stdout)["predictions"]}
     assert found["ale"]["p_first"] == pytest.approx(float(wanted.mean()), abs=1e-6)
     low, high = wanted.quantile([0.03, 0.97]).values
@@ -1069,14 +1035,13 @@ def test_the_next_ranking_is_predicted_from_a_saved_run(saved, folder):
 
 
 def test_a_folder_of_files_is_one_table(earlier, light):
-    lines = BEERS.splitlines(keepends=True)
+    lines = commands.BEERS.splitlines(keepends=True)
     Path("judges").mkdir()
     for k in range(3):
         rows = "".join([lines[0], *lines[1 + 3 * k : 4 + 3 * k]])
         Path("judges", f"part{k}.csv").write_text(rows, encoding="utf-8")
     options = (*COLUMNS, "--rank", "place", "--seed", 5, "--output-dir", "together")
-    result = run("rank", "judges", *options)
-    assert result.exit_code == 0, result.output
+    result = ran("rank", "judges", *options)
     assert "Note: 3 tables of the folder judges are read as one." in result.stderr
     for name in ("counts.csv", "pairs.csv", "ranks.csv"):
         assert Path("together", name).read_bytes() == Path("beers-ranks", name).read_bytes()
@@ -1117,8 +1082,7 @@ def quick(light, monkeypatch):
 
 def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick, monkeypatch):
     monkeypatch.setattr("bayesrank.cli.parts.figure_svg", figure_svg)
-    result = run(*SMALL, "--quick", "--seed", 4)
-    assert result.exit_code == 0, result.output
+    result = ran(*SMALL, "--quick", "--seed", 4)
     enough = quick[0].pop("enough")
     assert (light, quick) == ([], [{"draws": 1000, "chains": 4, "random_seed": 4}])
     u = np.random.default_rng(1).normal([0.0, 0.5], size=(4, 1000, 2))
@@ -1145,7 +1109,7 @@ def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick, monke
     assert (folder / "beers-ranks" / "ranks.svg").read_bytes() != before
 
 
-def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have_the_full_one(
+def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     folder, light, quick, monkeypatch
 ):
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 3 * 3600)
@@ -1153,8 +1117,7 @@ def test_where_sampling_would_take_long_the_answer_is_quick_and_says_how_to_have
     assert (len(light), len(quick)) == (1, 0)
     light.clear()
     monkeypatch.setattr("bayesrank.cli.fitting.SURELY_SHORT", 0)
-    result = run(*SMALL)
-    assert result.exit_code == 0, result.output
+    result = ran(*SMALL)
     assert (len(light), len(quick)) == (0, 1)
     note = notes(result)[-1]
     assert note == (
@@ -1186,15 +1149,10 @@ def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypat
 # Progress
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def test_a_terminal_shows_a_bar_with_rate_and_time_left_that_goes_away(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stderr", commands.Terminal())
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     talk = Talk(start=100.0)
@@ -1234,7 +1192,7 @@ def test_a_log_has_a_plain_line_now_and_then(monkeypatch):
 # What is refused before anything is loaded
 
 
-def test_what_is_wrong_with_a_table_is_said_without_loading_pymc(folder):
+def test_bad_tables_are_refused_without_loading_pymc(folder):
     (folder / "bad.csv").write_text("judge,beer,stars\nann,ale,x\n", encoding="utf-8")
     (folder / "empty.csv").touch()
     code = (
@@ -1276,6 +1234,6 @@ def test_predictions_are_of_draws_that_have_a_log_likelihood():
     ("observed", "figures"),
     [(1.0, ["1.000", "0.990", "0.974", "0.998"]), (0.3, ["0.30", "0.99", "0.97", "1.00"])],
 )
-def test_what_lies_outside_an_interval_is_seen_to(observed, figures):
+def test_values_outside_an_interval_have_enough_digits_to_show_it(observed, figures):
     row = {"observed": observed, "mean": 0.9897, "low": 0.9738, "high": 0.9976}
     assert sections._figures(row) == figures

@@ -63,7 +63,7 @@ def test_a_path_is_there_for_the_compiler(fresh):
     assert os.environ["PATH"] == os.defpath
 
 
-def test_compiled_code_that_is_cut_off_is_told_with_a_way_on(tmp_path, capsys):
+def test_truncated_compiled_code_is_reported_with_advice(tmp_path, capsys):
     path = Path(tmp_path, "core", "caching.py")  # as numba's
     code = compile("import pickle\npickle.loads(b'cut')", str(path), "exec")
     with pytest.raises(SystemExit), errors_as_sentences():
@@ -92,7 +92,7 @@ def test_kernels_of_an_installed_package_are_kept_outside_of_it(monkeypatch, tmp
     assert not [*other.rglob("twice.twice-*")]
 
 
-def test_compiling_is_said_once_and_not_where_nothing_is_kept(capsys, monkeypatch, tmp_path):
+def test_compiling_is_reported_once_and_only_with_a_cache(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     talk, kept = Talk(), numba.njit(cache=True)
     doubled = kept(lambda x: 2 * x)

@@ -20,14 +20,14 @@ from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.read_cells import time_text
 from bayesrank.cli.read_matches import read_matches
 from bayesrank.cli.read_rankings import read_rankings
-from tests.commands import run
+from tests.commands import ran, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
 COLUMNS = MatchColumns(first="home", second="away", outcome="result", date="played")
 DAYS = pd.date_range("2021-01-03", periods=24, freq="30D")
 
 
-def made_up(n_matches=10, seed=1):
+def simulated(n_matches=10, seed=1):
     """Matches of five, of which "riser" gets better as "faller" gets worse."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -43,24 +43,21 @@ def made_up(n_matches=10, seed=1):
     return table.assign(home=names[table["home"]], away=names[table["away"]])
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Work in an empty folder but for a table of matches, and one of those to come."""
-    monkeypatch.chdir(tmp_path)
-    made_up().to_csv("m.csv", index=False)
-    Path("next.csv").write_text("played,home,away\n2023-02-01,riser,faller\n2023-01-01,x,y\n")
-    return tmp_path
+TABLES = {
+    "m.csv": simulated().to_csv(index=False),
+    "next.csv": "played,home,away\n2023-02-01,riser,faller\n2023-01-01,x,y\n",
+}
 
 
 def edited(**values):
     """Write the table with other values in its last row."""
-    table = made_up()
+    table = simulated()
     for name, value in values.items():
         table.loc[table.index[-1], name] = value
     table.to_csv("m.csv", index=False)
 
 
-def said_of(folder, coming=None):
+def job_of(folder, coming=None):
     notes = []
     columns = replace(COLUMNS, coming=coming)
     pairs, ahead = read_matches(Path("m.csv"), columns, notes.append)
@@ -80,7 +77,7 @@ def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dated")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        made_up().to_csv("m.csv", index=False)
+        simulated().to_csv("m.csv", index=False)
         Path("next.csv").write_text("played,home,away\n2023-02-01,riser,faller\n")
         result = run("matches", "m.csv", *MATCHES, "--next", "next.csv", "--seed", 3)
     assert result.exit_code == 0, result.output
@@ -130,8 +127,7 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     with xr.open_datatree(folder / "posterior.nc") as tree:
         assert tree["posterior"]["utility"].sizes == {"chain": 4, "draw": 1000, "item": 5}
     before = {path.name: path.read_bytes() for path in folder.glob("*.csv")}
-    result = run("report", folder / "posterior.nc")
-    assert result.exit_code == 0, result.output
+    ran("report", folder / "posterior.nc")
     for name, content in before.items():
         one, other = (pd.read_csv(io.BytesIO(x)) for x in (content, (folder / name).read_bytes()))
         pd.testing.assert_frame_equal(one, other, atol=0.02)  # of a mode that was found again
@@ -184,8 +180,7 @@ def test_races_have_a_history_as_well(folder):
     table.to_csv("races.csv", index=False)
     columns = ("--ranker", "race", "--item", "driver", "--rank", "place", "--date", "day")
     Path("next.csv").write_text("race,driver,day\nlast,0,30\nlast,3,30\n")
-    result = run("rank", "races.csv", *columns, "--next", "next.csv", "--seed", 1, "--draws", 200)
-    assert result.exit_code == 0, result.output
+    result = ran("rank", "races.csv", *columns, "--next", "next.csv", "--seed", 1, "--draws", 200)
     assert "The next rankings" in result.stdout
     assert "Who was best when" in result.stdout
     assert "Rising since 15, with" in result.stdout
@@ -199,11 +194,11 @@ def test_races_have_a_history_as_well(folder):
 
 
 @pytest.mark.slow
-def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
-    table = made_up()
+def test_items_that_may_have_left_are_reported_and_not_plotted(folder):
+    table = simulated()
     early = table[(table["home"] == "x") | (table["away"] == "x")]
     table.drop(early.index[early["played"] > "2022-06-01"]).to_csv("m.csv", index=False)
-    job, _ = said_of(folder)
+    job, _ = job_of(folder)
     (sentence,) = job.cautions()
     assert sentence.startswith("x was not seen since 2022-09-25, in the last tenth of the time")
     posterior = job.draw(print)
@@ -222,11 +217,11 @@ def test_who_may_have_left_is_said_and_is_no_longer_in_the_pictures(folder):
 
 
 def test_pictures_begin_when_those_are_there_who_come_in_first(folder):
-    table = made_up()
+    table = simulated()
     first = table["played"] == "2021-01-03"
     two = table["home"].isin(["x", "y"]) & table["away"].isin(["x", "y"])
     table[~first | two].to_csv("m.csv", index=False)
-    job, _ = said_of(folder)
+    job, _ = job_of(folder)
     assert job._moments()[0] == DAYS[1]
 
 
@@ -253,7 +248,7 @@ def races(folder):
 @pytest.mark.slow
 def test_rankings_to_come_are_forecast(folder, races):
     rankings, ahead, columns = races("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
-    fit = replace(said_of(folder)[0].fit, draws=1000, chains=2)
+    fit = replace(job_of(folder)[0].fit, draws=1000, chains=2)
     job = DatedJob(rankings, "t", fit, columns, coming=ahead)
     (part,) = job._forecasts()
     found = part.files["forecasts.csv"].reset_index()
@@ -278,7 +273,7 @@ def test_rankings_to_come_are_forecast(folder, races):
 
 
 def test_changes_and_forecasts_are_those_of_the_history(folder):
-    job, _ = said_of(folder, Path("next.csv"))
+    job, _ = job_of(folder, Path("next.csv"))
     posterior = job.draw(print)
     (changes,) = job._changes()
     table = changes.files["changes.csv"]
@@ -301,13 +296,13 @@ def test_changes_and_forecasts_are_those_of_the_history(folder):
 
 def test_the_picture_is_of_days_where_there_are_no_hours(folder, monkeypatch):
     monkeypatch.setattr("bayesrank.cli.dated.MOMENTS", 5)
-    moments = said_of(folder)[0]._moments()
+    moments = job_of(folder)[0]._moments()
     assert [moment.normalize() for moment in moments] == moments
     assert (moments[0], moments[-1], len(moments)) == (DAYS[0], DAYS[-1], 5)
 
 
 def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
-    job, _ = said_of(folder)
+    job, _ = job_of(folder)
     part = job._tested()
     assert not part.failures
     found = re.search(r"mean gain per match is ([\d.]+) ± (\d+\.\d+)", part.paragraphs[1])
@@ -320,23 +315,23 @@ def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
 
 
 def test_the_fit_is_checked_and_circles_are_found(folder):
-    part = said_of(folder)[0]._checks()
+    part = job_of(folder)[0]._checks()
     assert part.heading == "What it misses"
     assert not part.failures
     assert part.fit
     # x always beats y, y beats z, and z beats x
-    table = made_up()
+    table = simulated()
     rank = table[["home", "away"]].apply(lambda names: names.map({"x": 0, "y": 1, "z": 2}))
     ahead = (rank["away"] - rank["home"]) % 3
     table["result"] = table["result"].mask(ahead == 1, "first").mask(ahead == 2, "second")
     table.to_csv("m.csv", index=False)
-    part = said_of(folder)[0]._checks()
+    part = job_of(folder)[0]._checks()
     assert part.failures[0].startswith("The model does not describe the order of pairs of items")
     assert part.failures[0].endswith("Treat the ranks as a rough order only.")
 
 
 def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
-    table = made_up()
+    table = simulated()
     rng = np.random.default_rng(3)
     table["ground"] = np.where(rng.random(len(table)) < 0.3, "yes", "no")
     home = (table["ground"] == "no") & (rng.random(len(table)) < 0.6)
@@ -348,7 +343,7 @@ def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
     columns = replace(COLUMNS, neutral="ground", coming=Path("next.csv"))
     columns.check(Path("m.csv"))
     pairs, ahead = read_matches(Path("m.csv"), columns, print)
-    job = DatedJob(pairs, "t", said_of(folder)[0].fit, columns, coming=ahead)
+    job = DatedJob(pairs, "t", job_of(folder)[0].fit, columns, coming=ahead)
     found = job._forecasts()[0].files["forecasts.csv"].reset_index()
     assert found["neutral"].tolist() == ["no", "yes", "yes"]
     first, second = found["p_first"], found["p_second"]
@@ -376,11 +371,11 @@ def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
 
 
 def test_dates_have_one_form(folder):
-    table = made_up()
+    table = simulated()
     table["played"] = table["played"].str.replace("-", "")
     table.to_csv("m.csv", index=False)
     Path("next.csv").write_text("played,home,away\n2023-02-01 00:00:00,riser,faller\n")
-    job, _ = said_of(folder, Path("next.csv"))
+    job, _ = job_of(folder, Path("next.csv"))
     labels = job.data.groups["date"].labels
     assert labels[0] == "2021-01-03"
     assert job.coming["date"].tolist() == ["2023-02-01"]
@@ -390,7 +385,7 @@ def test_dates_have_one_form(folder):
 
 def test_rows_without_an_outcome_behind_all_others_are_to_come(folder):
     edited(result=None, played="2024-01-01")
-    job, notes = said_of(folder)
+    job, notes = job_of(folder)
     assert job.coming["date"].tolist() == ["2024-01-01"]
     assert job.data.n_pairs > 100
     assert notes == ["Matches without an outcome, dated after all others, are forecast: 1 of 240."]

@@ -115,7 +115,7 @@ def test_a_run_that_does_not_fit_is_refused_and_its_advice_works(table, monkeypa
     assert "Use a machine with more memory." in run(*many).stderr
 
 
-def test_where_only_the_approximation_is_too_large_sampling_is_recommended(monkeypatch):
+def test_sampling_is_recommended_if_only_the_approximation_is_too_large(monkeypatch):
     monkeypatch.setattr(estimate, "free_memory", lambda: 4e9)
     pairs = matches([0, 1], [1, 0], ["first", "second"])
     job = job_of(pairs, quick=True)

@@ -76,7 +76,7 @@ def test_the_environment_of_the_quickstart_grows_and_is_not_made_anew(project, t
     assert call(project, tmp_path, "run", "true").stderr == ""  # nor asked for again
 
 
-def test_what_builds_the_site_is_added_once(project, tmp_path):
+def test_requirements_of_the_site_are_added_once(project, tmp_path):
     made_from(project, "requirements-dev.lock")
     (project / "requirements-docs.lock").write_text("# more\n", encoding="utf-8")
     python = project / ".venv" / "bin" / "python"

@@ -376,7 +376,7 @@ def test_effects_of_items_on_ties_are_of_the_typical_category():
         ),
     ],
 )  # fmt: skip
-def test_what_ties_cannot_depend_on_is_refused(table, ties_by, message):
+def test_other_causes_of_ties_are_refused(table, ties_by, message):
     by = "strength" if "strength" in table else "category"
     with pytest.raises(ValueError, match=message):
         leaderboard_model(pairs_of(table, by=by), ties_by=ties_by)

@@ -1,4 +1,4 @@
-"""What groups, features and judges do to a leaderboard: on made-up boards, whose truth is known.
+"""Groups, features and judges on leaderboards that were simulated with a known truth.
 
 Votes of one prompt on the same two answers go together; a longer answer pleases whoever it is by;
 one judge decides by something else.
@@ -154,7 +154,7 @@ def agreement(utility, *orders):
 
 
 @pytest.mark.parametrize("opinions", [None, False])
-def test_the_mode_beside_a_judge_who_is_sure_of_another_order(opinions):
+def test_the_mode_with_a_judge_who_is_sure_of_another_order(opinions):
     """At given spreads: the higher of the modes found from the truth and from the other order."""
     utility, other, table = one_against_the_others(np.random.default_rng(41), 60)
     model = leaderboard_model(
@@ -202,7 +202,7 @@ def test_a_judge_who_is_sure_of_another_order_does_not_decide_alone(n_others):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gain", [0.0, 0.8])
-def test_what_a_judge_grants_to_systems_of_its_own_family_is_found(gain):
+def test_an_advantage_that_judges_give_their_own_family_is_found(gain):
     """Three judges and three families of two systems; a fourth judge is of none."""
     rng = np.random.default_rng(6)
     utility = np.array([0.8, 0.4, 0.1, -0.1, -0.4, -0.8])

@@ -14,7 +14,7 @@ def test_every_mutant_has_its_place_and_changes_it():
         assert mutant.wrong != mutant.right
 
 
-def test_a_text_that_is_not_there_once_is_told(tmp_path: Path):
+def test_a_text_that_does_not_occur_once_raises(tmp_path: Path):
     mutant = Mutant("sum", ".", "a + b", "a - b", ("tests",))
     for text, times in (("a * b", 0), ("a + b; a + b", 2)):
         (tmp_path / "formula.py").write_text(text, encoding="utf-8")

@@ -67,7 +67,7 @@ def test_its_file_is_small_and_names_no_place_on_a_machine(path):
 
 
 @every_notebook
-def test_what_only_a_machine_knows_is_not_stored(path, tmp_path):
+def test_facts_about_the_machine_are_not_stored(path, tmp_path):
     again = tmp_path / path.name
     write(tidy(nbformat.read(path, as_version=4)), again)
     assert again.read_text(encoding="utf-8") == path.read_text(encoding="utf-8")

@@ -138,7 +138,7 @@ def pinned(lock):
     return dict(re.findall(r"(?m)^([\w.-]+)==([^ ;]+)", text)), text
 
 
-def test_what_builds_the_site_changes_no_version_that_tests_run_with():
+def test_requirements_of_the_site_change_no_version_that_tests_use():
     ours, _ = pinned("requirements-dev.lock")
     more, text = pinned("requirements-docs.lock")
     assert {name: more[name] for name in more.keys() & ours} == {

@@ -152,7 +152,7 @@ def test_our_log_density_is_that_of_the_stan_program(name):
 
 
 @pytest.mark.parametrize("name", POSTERIORS)
-def test_reference_draws_pass_the_checks_and_are_what_is_said_of_them(name):
+def test_reference_draws_pass_the_checks_and_match_their_description(name):
     chains = unzipped(f"reference_posteriors/draws/draws/{name}.json")
     info = read(f"reference_posteriors/draws/info/{name}.info.json")
     dimensions = read(f"posteriors/{name}.json")["dimensions"]

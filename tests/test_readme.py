@@ -17,7 +17,7 @@ import pytest
 import bayesrank as br
 from bayesrank.results import ParetoKWarning, PriceWarning
 from tests.builders import PACKAGE
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 
 ROOT = PACKAGE.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def test_its_rankings_run_and_show_what_it_claims(few_draws):
 )
 def test_the_example_of_a_family_needs_nothing_but_its_page(few_draws, monkeypatch, page, var):
     if page != "mixtures":  # whose components are found in what is sampled
-        monkeypatch.setattr(pm, "sample", lambda *_, **__: made_up())
+        monkeypatch.setattr(pm, "sample", lambda *_, **__: fake_draws())
     (block,) = blocks("python", PAGES[f"families/{page}.md"])
     names = run(block, {})
     assert names["br"].rank_draws(names["posterior"], var).sizes["item"] in (5, 87)
@@ -123,7 +123,7 @@ def tutorials():
 
 @pytest.fixture
 def nothing_is_sampled(monkeypatch):
-    monkeypatch.setattr(pm, "sample", lambda *_, **__: made_up())
+    monkeypatch.setattr(pm, "sample", lambda *_, **__: fake_draws())
     yield
     plt.close("all")
 
@@ -166,7 +166,7 @@ def test_the_notebook_for_the_gallery_of_pymc_runs(few_draws):
 
 @pytest.mark.parametrize("page", ["best_worst", "conjoint"])
 def test_the_tutorials_of_surveys_run_with_draws_that_are_not_sampled(monkeypatch, page):
-    monkeypatch.setattr(pm, "sample", lambda **_: made_up())
+    monkeypatch.setattr(pm, "sample", lambda **_: fake_draws())
     monkeypatch.setattr(pm, "compute_log_likelihood", lambda _: None)
     monkeypatch.setattr(br, "loo_by_ranker", lambda _: pd.DataFrame({"gain": [-1.0, 1.0]}))
     names = {}
@@ -288,7 +288,7 @@ def test_every_picture_is_made_by_ten_lines_at_most():
 
 
 @pytest.mark.parametrize("page", sorted(name for name in PAGES if name.startswith("families/")))
-def test_every_family_has_a_picture_that_is_told_in_words(page):
+def test_every_family_has_a_picture_with_a_description(page):
     if page == "families/index.md":
         pytest.skip("a list of the others")
     shown = re.findall(r"!\[[^]]{20,}\]\(\.\./(\w+\.png)\)", PAGES[page])

@@ -19,7 +19,7 @@ def kept_of(distribution, data, name="utility"):
         return Kept(pm.sample_prior_predictive(2, random_seed=1), "y")
 
 
-def test_what_is_written_of_rankings_is_read():
+def test_rankings_are_read_as_written():
     kept = kept_of(br.PlackettLuce, RANKINGS)
     assert kept.outcome == "weak orders given their block sizes"
     assert kept.groups == {"ranker": "ranker"}  # items are counted, and are no group
@@ -31,7 +31,7 @@ def test_what_is_written_of_rankings_is_read():
     assert ("weight" in kept, "counts" in kept) == (True, False)
 
 
-def test_what_is_written_of_pairs_and_counts_is_read():
+def test_pairs_and_counts_are_read_as_written():
     kept = kept_of(br.BradleyTerry, PAIRS)
     assert kept.outcome == "pair outcomes given the pairs"
     assert kept.groups == {"judge": "judge"}

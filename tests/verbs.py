@@ -35,7 +35,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop import AGGREGATES
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 
 __all__ = [
     "FAMILIES",
@@ -56,9 +56,7 @@ FAST = {"mode": "FAST_COMPILE"}
 ITEMS = list("abcd")
 
 
-# ---------------------------------------------------------------------------------------------
 # Families
-# ---------------------------------------------------------------------------------------------
 
 
 class Family(NamedTuple):
@@ -249,9 +247,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------
 # Verbs
-# ---------------------------------------------------------------------------------------------
 
 
 class Example:
@@ -267,7 +263,7 @@ class Example:
     @staticmethod
     def posterior() -> xr.DataTree:
         """Draws of the model in context."""
-        return made_up(chains=2, draws=60)
+        return fake_draws(chains=2, draws=60)
 
 
 def _finite(example: Example, idata: xr.DataTree, n: int = 10) -> None:
@@ -462,9 +458,7 @@ VERBS: dict[str, Callable[[Example], None]] = {
 }
 
 
-# ---------------------------------------------------------------------------------------------
 # Cells and the page
-# ---------------------------------------------------------------------------------------------
 
 TRACEBACK = "traceback"
 

@@ -56,36 +56,6 @@ def first_map(path: str) -> dict[str, float]:
     return {"cpu": time.process_time(), "imports": start}
 
 
-def first_hessian(form: str) -> dict[str, float]:
-    """Compile and evaluate PyMC's own Hessian; CPU seconds, those of imports left out.
-
-    `form` is ``per item``, ``per slot`` or a set function of PMOP, or ``normal`` without a ranking.
-    """
-    import numpy as np
-    import pymc as pm
-
-    import bayesrank as br
-
-    rankings = br.Rankings.from_orderings(
-        [["a", "b", "c", "d"], ["b", {"a", "c"}, "d"], [{"d", "c"}, "a", "b"], ["c", {"b", "d"}]],
-        rest=(),
-    )
-    with pm.Model(coords=rankings.coords) as model:
-        utility = pm.Normal("utility", 0, 1, dims="item")
-        if form == "normal":
-            pm.Normal("y", utility, observed=np.zeros(4))
-        elif form == "per item":
-            br.PlackettLuce("y", utility, observed=rankings)
-        elif form == "per slot":
-            slots, dims = utility[rankings.item], ("ranking", "slot")
-            br.PlackettLuce("y", slots, utility_dims=dims, observed=rankings)
-        else:
-            br.PMOP("y", utility, aggregate=form, observed=rankings)
-    start = time.process_time()
-    model.compile_d2logp(negate_output=False)(model.initial_point())
-    return {"cpu": time.process_time() - start}
-
-
 def movielens_memory(folder: str) -> dict[str, float]:
     """Bytes that building and compiling the model, and then evaluations, add to the data."""
     import numpy as np

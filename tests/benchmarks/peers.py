@@ -2,7 +2,6 @@
 
 ============================  =================================================================
 `paper_rule`                  block probability by 10,000 equal intervals, Ma et al. 2021
-`paper_rule_in_powers`        the same, as the formula is written
 `plain_model`                 padded Plackett-Luce graph in PyMC, every ranking on its own
 `numpyro_draws`               Plackett-Luce written by hand in NumPyro
 `gibbs_draws`                 gamma-augmented Gibbs sampler, Caron & Doucet 2012
@@ -42,14 +41,6 @@ def paper_rule(w: np.ndarray) -> float:
         log_g += np.log(-np.expm1(np.exp(w + CENTRE)[:, None] * log_v)).sum(0)
     peak = log_g.max()
     return CENTRE + peak + np.log(np.exp(log_g - peak).sum() / INTERVALS)
-
-
-def paper_rule_in_powers(w: np.ndarray) -> float:
-    """Give the same number as the formula has it; underflows in large blocks."""
-    v = (np.arange(INTERVALS) + 0.5) / INTERVALS
-    g = v ** (np.exp(CENTRE) - 1) * np.prod(1 - v ** np.exp(w + CENTRE)[:, None], axis=0)
-    with np.errstate(divide="ignore"):
-        return CENTRE + np.log(g.sum() / INTERVALS)
 
 
 def our_model(rankings: br.Rankings, prior: type) -> pm.Model:

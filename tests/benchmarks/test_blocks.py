@@ -7,14 +7,11 @@ means over all 25 settings.
 
 import numba
 import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
 
 from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
-from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.benchmarks.book import Book, plain
-from tests.benchmarks.peers import paper_rule, paper_rule_in_powers
+from tests.benchmarks.peers import paper_rule
 from tests.oracles import dense_trapezoid
 
 LENGTHS = (5, 20, 100)
@@ -39,35 +36,16 @@ def kernel(w, gradient):
     return out
 
 
-def function():
-    """The same through PyTensor: a ranking per row, with one item of worth 1 below the block."""
-    utility, ranks = pt.dmatrix("utility"), pt.imatrix("ranks")
-    logp = WeakOrderLogp()(utility, ranks)
-    slope = pytensor.grad(logp.sum(), utility)
-    return pytensor.function([utility, ranks], [logp, slope], mode="NUMBA", trust_input=True)
-
-
 @pytest.mark.parametrize("n", LENGTHS)
 def test_a_block_of_twenty_is_a_hundred_times_faster_than_by_the_papers_rule(book: Book, n: int):
     blocks = settings(n)
     gradient = np.empty_like(blocks)
-    compiled = function()
-    utility = np.hstack([blocks, np.zeros((len(blocks), 1))])
-    ranks = np.hstack([np.ones_like(blocks), np.full((len(blocks), 1), 2)]).astype(np.int32)
-    np.testing.assert_allclose(compiled(utility, ranks)[0], kernel(blocks, gradient), atol=1e-10)
-
     times = book.race(
-        lambda: kernel(blocks, gradient),
-        function=lambda: compiled(utility, ranks),
-        rule=lambda: [paper_rule(w) for w in blocks],
-        powers=lambda: [paper_rule_in_powers(w) for w in blocks],
+        lambda: kernel(blocks, gradient), rule=lambda: [paper_rule(w) for w in blocks]
     )
     one = {name: t.per(len(blocks)) for name, t in times.items()}
-    what = f"value and gradient of a block of {n}"
-    rule, powers = "paper's rule in logs, value only", "paper's rule in powers, value only"
-    book.ratio(f"{what}, function", one["function"], one["rule"], rule)
-    book.ratio(f"{what}, kernel", one["ours"], one["powers"], powers, at_least=DEMANDED[n])
-    book.ratio(f"{what}, kernel", one["ours"], one["rule"], rule, at_least=DEMANDED[n])
+    what, rule = f"value and gradient of a block of {n}", "paper's rule in logs, value only"
+    book.ratio(what, one["ours"], one["rule"], rule, at_least=DEMANDED[n])
 
 
 @pytest.mark.parametrize("n", LENGTHS)

@@ -1,10 +1,9 @@
-"""Time and memory are linear in the number of entries.
+"""How memory and time grow with the number of entries.
 
-In memory, at three sizes, each six times the last:
-Rankings of 10 of 5,000 items, in full or in blocks of 3, 4 and 3; no two share more than their
-ends, so nothing is saved by stages in common. Linear means that the slope of log time (log memory)
-on log entries is within 0.3 of one: an entry costs more once tables outgrow the caches. Searches
-for modes are timed, and nothing is demanded of them.
+Memory, at three sizes, each six times the last: rankings of 10 of 5,000 items, in full or in blocks
+of 3, 4 and 3. No two share more than their ends, so nothing is saved by stages in common. Linear
+means that the slope of log memory on log entries is within 0.3 of one. Searches for modes are
+timed, and nothing is demanded of them.
 
 From Parquet to a mode, at 100,000, a million and ten million rows: time, less what a thousand rows
 take, grows with an exponent of at most 1.1, the process has less than 8 GB, and reading takes at
@@ -13,13 +12,12 @@ most three times the arrays that it returns. The exponent of the last step alone
 
 from pathlib import Path
 
-import numpy as np
 import pymc as pm
 import pytest
 
 import bayesrank as br
 from bayesrank.inference import climb, objective
-from tests.benchmarks.book import Book, gradient_function, megabytes, run_fresh, time_text
+from tests.benchmarks.book import Book, megabytes, run_fresh, time_text
 from tests.benchmarks.files import KINDS, write
 from tests.benchmarks.peers import our_model, random_rankings
 
@@ -27,52 +25,17 @@ SIZES = (10_000, 60_000, 360_000)  # rankings
 N_SLOTS = 10
 
 
-def check(book: Book, what: str, figures: list[float], unit) -> None:
-    entries = ", ".join(f"{n * N_SLOTS:,}" for n in SIZES)
-    book.exponent(
-        f"{what}, {entries} entries", SIZES, figures, unit=unit, at_least=0.7, at_most=1.3
-    )
-
-
 @pytest.fixture(scope="module", params=["no ties", "ties"])
 def ties(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-@pytest.fixture(scope="module")
-def arrays(ties: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    return [random_rankings(n, n_slots=N_SLOTS, ties=ties == "ties") for n in SIZES]
-
-
-def build(item: np.ndarray, ranks: np.ndarray) -> br.Rankings:
-    rankings = br.Rankings(item, ranks, items=range(5_000))
-    rankings.stages  # noqa: B018, made when asked for
-    return rankings
-
-
-def test_building_takes_time_linear_in_the_entries(book: Book, ties: str, arrays):
-    small, middle, large = arrays
-    least = book.race(
-        lambda: build(*large), 3, min, small=lambda: build(*small), middle=lambda: build(*middle)
-    )
-    figures = [least[name].cpu for name in ("small", "middle", "ours")]
-    check(book, f"Rankings and stage table, {ties}", figures, time_text)
-
-
-def test_value_and_gradient_take_time_linear_in_the_entries(book: Book, ties: str, arrays):
-    utility = np.random.default_rng(1).normal(size=5_000)
-    functions = [gradient_function(our_model(build(*pair), pm.Normal)) for pair in arrays]
-    small, middle, large = ((lambda f=f: f(utility)) for f in functions)
-    least = book.race(large, 5, min, small=small, middle=middle)
-    figures = [least[name].cpu for name in ("small", "middle", "ours")]
-    check(book, f"value and gradient, {ties}", figures, time_text)
 
 
 @pytest.mark.parametrize("n_entries", [100_000, 1_000_000, 10_000_000])
 def test_how_long_a_search_for_the_mode_takes(book: Book, ties: str, n_entries: int):
     """Utilities with a standard normal prior, from zero to a millionth below the mode."""
     arrays = random_rankings(n_entries // N_SLOTS, n_slots=N_SLOTS, ties=ties == "ties")
-    logp, start = objective(our_model(build(*arrays), pm.Normal), random_seed=1)
+    rankings = br.Rankings(*arrays, items=range(5_000))
+    logp, start = objective(our_model(rankings, pm.Normal), random_seed=1)
     asked: list[object] = []
 
     def search() -> None:
@@ -91,7 +54,9 @@ def test_memory_is_linear_in_the_entries(book: Book, ties: str):
         lambda: figures.append(run_fresh({}, "growth_memory", str(next(sizes)), ties)["bytes"]),
         rounds=len(SIZES),
     )
-    check(book, f"peak memory of data, model and gradient, {ties}", figures, megabytes)
+    entries = ", ".join(f"{n * N_SLOTS:,}" for n in SIZES)
+    what = f"peak memory of data, model and gradient, {ties}, {entries} entries"
+    book.exponent(what, SIZES, figures, unit=megabytes, at_least=0.7, at_most=1.3)
 
 
 ROWS = (100_000, 1_000_000, 10_000_000)

@@ -1,7 +1,7 @@
 """Strengths that change: 100,000 matches of 1,000 items on 1,000 days, and what kickscore can do.
 
-From a table of text to the posterior of today's ranks, hyperparameters learned. Walks are made up,
-so that the truth is known: the posterior must hold it.
+From a table of text to the posterior of today's ranks, hyperparameters learned. Walks are
+simulated, so that the truth is known: the posterior must contain it.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from tests.benchmarks.fresh import dated_matches
 
 
 def test_a_hundred_thousand_matches_take_less_than_a_minute(book: Book):
-    run_fresh({}, "history", "500", "20", "50")  # compiles the kernels
+    run_fresh({}, "fit_dynamic", "500", "20", "50")  # compiles the kernels
     found: dict[str, float] = {}
-    book.once(lambda: found.update(run_fresh({}, "history", "100_000", "1_000", "1_000")))
+    book.once(lambda: found.update(run_fresh({}, "fit_dynamic", "100_000", "1_000", "1_000")))
     # truth less mean, over the standard deviation: 1 if all were independent and normal
     assert 0.9 < found["off"] < 1.1
     what = "100,000 matches of 1,000 items on 1,000 days, text to today's ranks"

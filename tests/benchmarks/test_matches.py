@@ -16,7 +16,8 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.inference import climb, fit_matches, objective
+from bayesrank.inference import climb, fit_inla, fit_matches, objective
+from bayesrank.leaderboard import leaderboard_model
 from tests.benchmarks.book import Book, gradient_function, seconds, time_text
 from tests.benchmarks.peers import random_matches, read_matches
 
@@ -159,6 +160,16 @@ def test_rows_to_scores_and_intervals(book: Book, table: pd.DataFrame, name: str
     cost = book.race(ours, 3, peer=peer)
     what = "a million rows to scores and intervals of ranks"
     book.ratio(what, cost["ours"], cost["peer"], name, at_least=1.0)
+
+
+def test_counts_take_less_time_than_the_same_posterior_by_inla(book: Book):
+    table = random_matches(N_MATCHES, 150)
+    mine = book.once(lambda: br.rank_summary(br.fit_pairs(read_matches(table), random_seed=1)))
+    pairs = read_matches(table)
+    fit_inla(draws=10, random_seed=1, model=leaderboard_model(pairs))  # compiles the kernels
+    inla = seconds(lambda: fit_inla(random_seed=1, model=leaderboard_model(pairs)))
+    what = "a million matches of 150 systems to scores and intervals, from their counts"
+    book.ratio(what, mine, inla, "fit_inla")
 
 
 def test_the_posterior_takes_less_than_a_minute(book: Book, tied: br.Pairs):

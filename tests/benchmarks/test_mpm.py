@@ -11,14 +11,9 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
-from bayesrank.likelihoods.mpm.kernels import (
-    pair_normalisers_kernel,
-    pair_normalisers_pullback_kernel,
-)
-from tests.benchmarks.book import Book, Seconds, gradient_function, seconds
+from tests.benchmarks.book import Book, Seconds, gradient_function
 
 N_DIRECT = 4  # rankers of which the double sum is timed
-RANKERS, ITEMS = (100, 400, 1600, 6400), (100, 300, 900, 2700)
 
 
 @pytest.fixture(scope="module")
@@ -102,32 +97,3 @@ def test_movielens_is_faster_than_the_double_sum(
         f"double sum, {N_DIRECT} rankers measured, times 943 / {N_DIRECT}",
         at_least=20,
     )
-
-
-def sweep(n_items: int, n_rankers: int, unequal: bool) -> float:
-    """Least seconds of normalisers and their gradient."""
-    rng = np.random.default_rng(n_items + n_rankers)
-    score, adherence = rng.normal(size=(1, n_items)), rng.gamma(4.0, 0.2, size=n_rankers)
-    variance = 0.5 * np.exp(0.3 * rng.normal(size=(1, n_items))) if unequal else np.zeros((1, 0))
-    where, bar = np.ones((1, n_items), dtype=bool), rng.random((1, n_rankers))
-    everyone = np.ones((1, 0), dtype=bool)
-
-    def both() -> None:
-        pair_normalisers_kernel(score, variance, adherence, where, everyone)
-        pair_normalisers_pullback_kernel(score, variance, adherence, where, everyone, bar)
-
-    both()
-    number = max(1, round(0.02 / seconds(both).cpu))
-    return min(seconds(both, number).cpu for _ in range(5))
-
-
-@pytest.mark.parametrize("unequal", [False, True], ids=["equal variances", "variances"])
-def test_the_cost_by_the_numbers_of_rankers_and_of_items(book: Book, unequal: bool):
-    book.once(lambda: sweep(10, 10, unequal))
-    variances = "variances" if unequal else "equal variances"
-    figures = [sweep(500, n, unequal) for n in RANKERS]
-    what = f"log Z of 500 items, {', '.join(map(str, RANKERS))} rankers, {variances}"
-    book.exponent(what, RANKERS, figures, at_most=1.1)
-    figures = [sweep(n, 943, unequal) for n in ITEMS]
-    what = f"log Z of {', '.join(map(str, ITEMS))} items, 943 rankers, {variances}"
-    book.exponent(what, ITEMS, figures, at_most=2.1 if unequal else 1.1)

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.stats import rankdata
 
 import bayesrank as br
-from bayesrank.results import consensus_ordering, place_probability, tied_with_leader
+from bayesrank.results import place_probability, tied_with_leader
 from tests.benchmarks.book import Book, megabytes, run_fresh, time_text
 
 SIZE = "4,000 draws of 2,000 items"
@@ -66,10 +66,3 @@ def test_all_pairs_take_less_time_than_comparing_utilities(book: Book, utility: 
     np.testing.assert_allclose(ours[off_diagonal], plain()[off_diagonal])
     what, ours = "win_probability, 4,000 draws of 500 items", partial(br.win_probability, some)
     book.beat(what, ours, "(w > v).mean(1)", plain, rounds=3, at_least=1.2)
-
-
-def test_the_longest_cycle_that_is_ordered_exactly_takes_less_than_a_second(book: Book):
-    circle = np.array([np.roll(np.arange(18, 0.0, -1.0), k) for k in range(18)])
-    u = xr.DataArray(circle[None], dims=("chain", "draw", "item"))
-    what = "consensus_ordering, kendall, 18 items in a cycle"
-    book.cost(what, partial(consensus_ordering, u, method="kendall"), rounds=3, at_most=1.0)

@@ -19,7 +19,7 @@ BUSY = 0.5  # processes that are waiting for each core, from which the machine i
 
 
 def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
-    """Write made-up matches, and say how they are read."""
+    """Write simulated matches, and say how they are read."""
     table = random_matches(n, n_items)
     columns = ["--first", "left", "--second", "right", "--outcome", "judged"]
     if n_judges > 1:
@@ -30,7 +30,7 @@ def matches(file: Path, n: int, n_items: int, n_judges: int) -> list[str]:
 
 
 def ratings(file: Path, n_rankers: int, n_items: int, n_ratings: int) -> list[str]:
-    """Write made-up ratings of one to five stars, and say how they are read."""
+    """Write simulated ratings of one to five stars, and say how they are read."""
     rng = np.random.default_rng(1)
     worth = rng.normal(size=n_items)
     ranker = np.repeat(np.arange(n_rankers), n_ratings)

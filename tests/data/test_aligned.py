@@ -65,7 +65,7 @@ def test_columns_of_one_table_go_together():
     assert Rankings.from_ranks(wide, weight=pd.Series([1, 2], ["v", "v"])).weight.tolist() == [1, 2]
 
 
-def test_the_index_of_orderings_says_who_ranked():
+def test_the_index_of_orderings_names_the_rankers():
     read = Rankings.from_orderings(pd.Series([["a", "b"], ["b", "a"], ["a", "b"]], ["u", "v", "u"]))
     assert read.rankers.tolist() == ["u", "v"]
     assert read.ranker_idx.tolist() == [0, 1, 0]
@@ -156,7 +156,7 @@ def test_dates_are_aligned_with_coords_too():
     assert rankings.align(result_days, "day").tolist() == [1, 2]
 
 
-def test_what_cannot_be_aligned_is_refused(rankings, pairs):
+def test_values_that_cannot_be_aligned_are_refused(rankings, pairs):
     lacking = pd.Series({"Ann": 1, "Bo": 2, "Di": 3})
     message = "no value for ranker 'Cy', and the labels 'Di', which no ranker has.*are 'Bo', 'Ann'"
     with pytest.raises(ValueError, match=message):

@@ -179,7 +179,7 @@ def test_a_task_without_a_choice_is_refused_or_dropped():
         (changed(LONG, 2, id=None), "'id' has a missing label in row 2"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_long_table(frame, message):
+def test_invalid_long_tables_are_refused(frame, message):
     with pytest.raises(ValueError, match=message):
         long(frame)
 
@@ -197,7 +197,7 @@ def test_what_cannot_be_is_refused_in_a_long_table(frame, message):
         ),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_wide_table(frame, message):
+def test_invalid_wide_tables_are_refused(frame, message):
     with pytest.raises(ValueError, match=message):
         wide(frame)
 
@@ -432,7 +432,7 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
         (lambda: choices(available="open"), "no column 'open'"),
     ],
 )
-def test_choices_that_cannot_be_are_refused(made, message):
+def test_invalid_choices_are_refused(made, message):
     with pytest.raises((ValueError, TypeError), match=message):
         made()
 

@@ -102,7 +102,7 @@ def test_sushi_has_5000_full_rankings_of_10(data_dir):
     assert (mean.index[0], mean.index[-1]) == ("toro (fatty tuna)", "kappa-roll (cucumber-roll)")
 
 
-def test_both_sushi_sets_call_the_same_kinds_the_same(data_dir):
+def test_both_sushi_sets_use_the_same_names(data_dir):
     a, b = load_sushi("a", data_dir / "sushi3"), load_sushi("b", data_dir / "sushi3")
     ids = pd.read_csv(data_dir / "sushi3" / "itemset_A_to_B.csv")
     assert a.items.tolist() == b.items.take(ids["id_B"]).tolist()

@@ -330,7 +330,7 @@ def test_cells_stay_text_but_in_columns_of_numbers(file):
 
 
 @pytest.mark.parametrize("text", ["a;b\n1,5;2\n", "a\tb\n1,5\t2\n", "a|b\n1,5|2\n"])
-def test_separators_are_found_out(file, text):
+def test_separators_are_detected(file, text):
     assert read_table(file("t.csv", text)).to_dict("list") == {"a": ["1,5"], "b": ["2"]}
 
 
@@ -341,7 +341,7 @@ def test_rows_are_known_by_their_lines(file):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
-def test_encodings_of_unicode_are_found_out(tmp_path, encoding):
+def test_encodings_of_unicode_are_detected(tmp_path, encoding):
     (tmp_path / "t.csv").write_bytes("user,x\nJosé,1\n".encode(encoding))
     assert read_table(tmp_path / "t.csv")["user"].tolist() == ["José"]
 

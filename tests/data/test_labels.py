@@ -44,7 +44,7 @@ def test_rows_are_named_by_position_and_by_a_label_that_says_more():
     ],
     ids=["int", "str", "categorical", "string", "object", "mixed", "dates"],
 )
-def test_labels_of_every_kind_become_axes_and_plain_coords(labels, axis, coords):
+def test_labels_of_every_type_become_axes_and_plain_coords(labels, axis, coords):
     frame = pd.DataFrame({"user": [1, 1, 2, 2], "film": labels, "stars": [1, 2, 2, 1]})
     r = from_stars(frame)
     assert r.items.tolist() == axis
@@ -124,7 +124,7 @@ ONE, TWO = [["a"]], [["a", "b"], ["b", "a"]]
         (TWO, {"rankers": pd.Categorical(["x", None])}, "`rankers` has a missing label at posit"),
     ],
 )
-def test_what_cannot_be_a_label_is_named(read, argument, message):
+def test_invalid_labels_are_named(read, argument, message):
     with pytest.raises(ValueError, match=message):
         read(**argument) if callable(read) else Rankings.from_orderings(read, **argument)
 

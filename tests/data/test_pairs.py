@@ -516,7 +516,7 @@ def test_wrong_features_raise(features, message):
         played(*LONG, columns=LONG_COLUMNS, features=features)
 
 
-def test_what_was_seen_at_each_label_of_a_group():
+def test_matches_of_items_are_counted_at_each_label_of_a_group():
     table = [["a", "b", "first", "p"], ["b", "c", "tie", "q"], ["c", "b", "first", "q"]]
     p = played(*table, columns=("x", "y", "result", "prompt"), by="prompt")
     seen = p.seen("prompt")

@@ -564,7 +564,7 @@ def test_features_go_with_their_items():
     assert other.to_frame()[["item", "x"]].to_numpy().tolist() == [["a", 3], ["c", 5], ["b", 4]]
 
 
-def test_what_the_rankings_have_must_be_on_the_new_axis():
+def test_labels_of_the_rankings_must_be_on_the_new_axis():
     rankings = Rankings.from_orderings([["a", "b"], ["b", "a"]])
     with pytest.raises(ValueError, match=r"^Unknown item .b.: the items are .a.\."):
         rankings.reindex({"item": ["a"]})
@@ -608,7 +608,7 @@ def test_rankings_are_grouped_by_columns_and_read_back():
     assert kept.groups["season"].idx.tolist() == [1, 0, 0]
 
 
-def test_groups_that_cannot_be():
+def test_invalid_groups_raise():
     read = {"ranker": "user", "item": "item", "rating": "stars"}
     once = GROUPED.drop(index=[2, 3])
     moved = once.assign(season=["wet", "dry", "dry", "dry"])

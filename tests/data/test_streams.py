@@ -277,7 +277,7 @@ def test_interactions_are_those_of_the_table_in_memory(source, tmp_path):
         ({"film": "a"}, r"Ranking 'u\d\d' contains item 'a' twice"),
     ],
 )  # fmt: skip
-def test_what_the_table_in_memory_is_refused_for(source, change, message, tmp_path):
+def test_streams_are_refused_for_the_reasons_of_tables_in_memory(source, change, message, tmp_path):
     frame = ratings().assign(**change)
     given = source(frame, tmp_path)
     with pytest.raises(ValueError, match=message):

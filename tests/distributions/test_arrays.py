@@ -35,7 +35,7 @@ def test_nan_and_zero_are_items_that_are_not_ranked(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_no_ranks_is_refused(family):
+def test_invalid_ranks_are_refused(family):
     name = family.__name__
     cases = {
         "from zero": (
@@ -68,7 +68,7 @@ def test_what_is_no_ranks_is_refused(family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_data_of_another_kind_are_refused_with_the_way_to_the_right_one(family):
+def test_data_of_another_type_are_refused_with_advice(family):
     name = family.__name__
     message = rf"^{name} observes Rankings, but got Pairs, which BradleyTerry, .* observe\.$"
     with pytest.raises(TypeError, match=message), pm.Model():

@@ -213,7 +213,7 @@ def test_data_and_utilities_that_do_not_fit_raise(utility, observed, message):
     (RANKINGS.pairs(), "got observed=Pairs, which does not say which items.*BradleyTerry"),
     (RANKINGS.counts(), "got observed=PairCounts.*for preference counts MPM"),
 ])  # fmt: skip
-def test_what_says_nothing_of_having_is_refused(observed, message):
+def test_data_without_interactions_are_refused(observed, message):
     with pm.Model(), pytest.raises(TypeError, match=message):
         br.BPR("y", np.zeros((2, 2)), observed=observed)
 

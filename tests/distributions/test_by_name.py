@@ -121,12 +121,12 @@ def check_models(seeds):
             assert float(total) == pytest.approx(exact.sum(), abs=1e-9), tried
 
 
-def test_random_models_are_what_a_loop_over_rankings_says():
+def test_random_models_agree_with_a_loop_over_rankings():
     check_models(range(8))
 
 
 @pytest.mark.slow
-def test_two_thousand_random_models_are_what_a_loop_over_rankings_says():
+def test_two_thousand_random_models_agree_with_a_loop_over_rankings():
     check_models(range(30, 2060))
 
 
@@ -209,7 +209,7 @@ def test_groups_that_no_utility_follows_do_not_stay_those_of_other_rankings():
     np.testing.assert_array_equal(stored(model, "season"), [1])
 
 
-def test_what_seasons_share_is_evaluated_once_and_seasons_apart():
+def test_stages_that_seasons_share_are_evaluated_once():
     rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 6).grouped({"season": [1, 2] * 3})
     with pm.Model(coords=rankings.coords) as model:
         y = br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
@@ -319,7 +319,7 @@ def test_weights_by_group_are_refused_where_a_ranker_is_in_two_groups():
             br.Mixture("y", weights, component, observed=rankings, unit="ranker")
 
 
-def test_labels_of_two_axes_are_told_by_the_name_of_the_index():
+def test_labels_of_two_axes_are_distinguished_by_the_name_of_the_index():
     rankings = br.Rankings.from_orderings([["b", "a"], ["a", "b"]], rankers=["b", "a"])
     alpha = pd.Series({"a": 1.0, "b": 3.0})
     utility = pd.Series({"b": 1.0, "a": 3.0})

@@ -46,7 +46,7 @@ def test_observed_rankings_have_the_log_probabilities_of_the_definition():
     np.testing.assert_allclose(slope, numeric, atol=1e-6)
 
 
-def test_the_consensus_is_summed_out_and_new_rankings_take_the_place_of_others():
+def test_the_consensus_is_marginalised_and_new_rankings_replace_others():
     model = model_of(None)
     f = evaluator(model)
     _, total, slope = f({"alpha": ALPHA})
@@ -87,7 +87,7 @@ def posterior_of(alphas):
 
 
 @pytest.mark.slow
-def test_the_consensus_that_was_summed_out_has_its_posterior_and_rankings_are_predicted():
+def test_a_marginalised_consensus_has_its_posterior_and_rankings_are_predicted():
     model, data = model_of(None), posterior_of([ALPHA, ALPHA / 2])
     every = every_ranking(4)
     place = br.sample_consensus(data, model=model, random_seed=1)["place_probability"]
@@ -133,7 +133,7 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
     np.testing.assert_array_equal(np.sort(drawn, axis=1), np.sort(R.ranks, axis=1))
 
 
-def test_the_orders_of_kinds_are_found():
+def test_the_orders_of_components_are_found():
     best = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=kinds_of(BY_KIND))
     every = every_ranking(4)
     logps = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])

@@ -74,7 +74,7 @@ def test_the_support_sums_to_one_with_the_consensus_marginalised():
 
 
 @for_each("distance", DISTANCES)
-def test_the_consensus_is_summed_out_of_observed_rankings(distance):
+def test_the_consensus_is_marginalised_from_observed_rankings(distance):
     for dims, alpha in ((None, 2.0), ("ranker", np.array([0.5, 2.0, 4.0]))):
 
         def of(alpha, dims=dims, distance=distance):
@@ -115,7 +115,7 @@ def test_extremes_of_alpha_are_ordinary(consensus):
 
 
 @for_each("consensus", [None, [1]])
-def test_one_item_says_nothing(consensus):
+def test_one_item_has_probability_one(consensus):
     with pytest.warns(UserWarning, match="one item"):
         one = br.Rankings.from_orderings([["a"], ["a"]])
     model = model_of(consensus, rankings=one)
@@ -136,7 +136,7 @@ def test_parameters_out_of_their_range_name_their_condition(consensus, alpha, me
         logp.eval({rho: consensus})
 
 
-def test_what_is_no_full_ranking_is_impossible():
+def test_tied_or_incomplete_rankings_are_impossible():
     values = np.array([[1, 1, 3], [0, 1, 2], [2, 3, 4], [-1, 2, 3], [3, 1, 2]])
     for distance in DISTANCES:
         logp = pm.logp(br.Mallows.dist([1, 2, 3], 1.0, distance=distance), values).eval()

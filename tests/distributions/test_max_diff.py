@@ -12,7 +12,7 @@ from scipy.special import log_expit, logsumexp
 import bayesrank as br
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from tests.cases import _marley_logp, _sequential_logp, _staged_logp
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 
 FAST = {"mode": "FAST_COMPILE"}
 ORACLES = {"sequential": _sequential_logp, "marley": _marley_logp}
@@ -164,7 +164,7 @@ def test_all_three_likelihoods_are_compared():
     ):
         with pm.Model(coords=TASKS.coords):
             family("y", pm.Normal("utility", dims="item"), observed=TASKS, **options)
-            trees[name] = made_up(draws=60)
+            trees[name] = fake_draws(draws=60)
             pm.compute_log_likelihood(trees[name], progressbar=False, compile_kwargs=FAST)
     table = br.compare(trees)
     assert {*table.index} == {*trees, "random ranking"}

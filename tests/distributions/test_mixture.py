@@ -19,6 +19,7 @@ from tests.oracles import (
     frequency_p_value,
     gradient,
     partition_logp,
+    places_in,
     weak_order_logp,
     weak_orders,
 )
@@ -226,9 +227,7 @@ def test_probabilities_of_all_that_a_ranker_can_say_sum_to_one_and_draws_follow_
     )
     with pm.Model(coords=many.coords):
         y = br.Mixture("y", WEIGHTS, br.PMOP.dist(OF_THREE), observed=many, unit="ranker")
-    places = {v.tobytes(): i for i, v in enumerate(values.reshape(len(values), -1))}
-    drawn = pm.draw(y, 5, random_seed=1).reshape(20_000, -1)
-    outcomes = np.array([places[row.tobytes()] for row in drawn])
+    outcomes = places_in(values, pm.draw(y, 5, random_seed=1).reshape(20_000, -1))
     assert frequency_p_value(outcomes, np.exp(found)) > 1e-6
     # two rankings, each of a component of its own, would be drawn with other probabilities
     apart = logsumexp(np.log(WEIGHTS) + logps, axis=2).sum(axis=1)
@@ -286,7 +285,7 @@ def test_weights_of_rankings_that_follow_no_data_keep_their_rankings():
 # Bad input
 
 
-def test_what_makes_no_mixture_raises():
+def test_invalid_mixtures_raise():
     with pm.Model(coords={**BY_RANKER.coords, "component": range(2), "other": list("fedcbx")}):
         utility = pm.Flat("utility", dims=("component", "item"))
         component = br.PlackettLuce.dist(utility)

@@ -149,7 +149,7 @@ def test_new_rankings_need_a_model_that_observes_some():
         br.set_observed("z", RANKINGS, model=model_of("item"))
 
 
-def test_other_kinds_of_data_are_refused_by_name():
+def test_data_of_other_types_are_refused_by_name():
     pairs = br.Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
     have = br.Interactions.from_rankings(br.Rankings.from_orderings([["a", {"b", "c"}]]))
     model = model_of("item")
@@ -254,7 +254,7 @@ def test_a_utility_of_another_length_says_which_two_fit():
 
 
 @pytest.mark.parametrize("argument", ["where", "sizes", "shape"])
-def test_what_the_rankings_bring_cannot_be_given_again(argument):
+def test_arguments_that_the_rankings_contain_cannot_be_given_again(argument):
     message = f"PlackettLuce got both observed=Rankings and {argument}="
     with pm.Model(), pytest.raises(TypeError, match=message):
         br.PlackettLuce("y", np.zeros(6), observed=RANKINGS, **{argument: (6, 5)})

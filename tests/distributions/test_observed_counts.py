@@ -108,7 +108,7 @@ def test_new_counts_may_be_of_other_items_and_rankers():
     assert list(model.coords["item"]) == [0, 1, 2, 3]
 
 
-def test_what_random_counts_are_worth_is_known_to_the_results():
+def test_results_contain_the_log_probability_of_random_counts():
     model = model_of()
     for counts in (PAIRS, MORE):
         br.set_observed("y", counts, model=model)
@@ -135,7 +135,7 @@ def test_new_counts_that_do_not_fit_are_refused_before_anything_changes():
     np.testing.assert_array_equal(stored(model, "net"), PAIRS.net())
 
 
-def test_what_the_outcomes_are_follows_the_counts():
+def test_declared_outcomes_follow_the_counts():
     model = model_of()
     label = "counts of ordered pairs given their sum"
     assert br.declare_outcomes("y", model=model) == label

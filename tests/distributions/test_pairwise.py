@@ -102,7 +102,7 @@ CERTAIN = [
 ]
 
 
-def test_what_is_certain_is_drawn():
+def test_certain_outcomes_are_drawn():
     for name, lead, tie, expected in CERTAIN:
         family = FAMILIES[name]
         dist = family.distribution.dist([lead, 0.0], total=7, size=5, **family.options(tie))

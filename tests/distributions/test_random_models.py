@@ -173,13 +173,13 @@ CHECKS = [check_pairs, check_counts]
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_random_models_are_what_a_loop_says(check):
+def test_random_models_agree_with_a_loop(check):
     for seed in range(4):
         check(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
-def test_seven_hundred_random_models_are_what_a_loop_says(check):
+def test_seven_hundred_random_models_agree_with_a_loop(check):
     for seed in range(8, 708):
         check(seed)

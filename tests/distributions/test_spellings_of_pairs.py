@@ -14,9 +14,7 @@ from tests.distributions.pair_examples import outcome_logs
 from tests.distributions.spellings import Parameter, check_all, check_some
 from tests.oracles import partition_logp
 
-# ---------------------------------------------------------------------------------------------
 # Matches: three items, judges, kinds and courts
-# ---------------------------------------------------------------------------------------------
 
 ITEMS, UTILITY = ["c", "a", "b"], np.array([0.4, -0.3, 1.1])
 MATCHES = [
@@ -79,9 +77,7 @@ def row_of_matches(family, what):
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------
 # Counts: three items by three rankers of three regions
-# ---------------------------------------------------------------------------------------------
 
 COUNTS = br.PairCounts.from_frame(
     pd.DataFrame(
@@ -118,9 +114,7 @@ def row_of_counts(what):
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------
 # Rankings with ties: four items by three rankers in three seasons; blocks of up to four
-# ---------------------------------------------------------------------------------------------
 
 RANKINGS = br.Rankings.from_orderings(
     [[{"a", "b"}, "c", "d"], ["d", {"a", "b", "c"}], ["b", "a", {"c", "d"}],
@@ -154,9 +148,7 @@ def row_of_rankings():
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------
 # Interactions: three users and three items
-# ---------------------------------------------------------------------------------------------
 
 HAD = br.Interactions.from_frame(
     pd.DataFrame({"u": list("yxyz"), "i": list("abcc")}), user="u", item="i", items=["c", "a", "b"]

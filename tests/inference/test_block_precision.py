@@ -41,7 +41,7 @@ def given(rng):
     return arrow, full, basis
 
 
-def test_an_arrow_is_the_dense_precision_of_what_its_sums_leave(given, rng):
+def test_a_block_precision_is_the_dense_precision_of_the_free_directions(given, rng):
     arrow, full, basis = given
     inside = Dense(basis.T @ full @ basis)
     assert arrow.log_det == pytest.approx(inside.log_det)

@@ -36,7 +36,7 @@ OUTCOMES = np.array(["first", "second", "tie"])
 QUARTILE = stats.norm.ppf(0.75)  # the median of a half-normal of scale one
 
 
-def made_up(n=60, n_items=5, ties=True, seed=1):
+def simulated(n=60, n_items=5, ties=True, seed=1):
     rng = np.random.default_rng(seed)
     first = rng.integers(n_items, size=n)
     second = (first + rng.integers(1, n_items, size=n)) % n_items
@@ -44,7 +44,7 @@ def made_up(n=60, n_items=5, ties=True, seed=1):
     return matches(first, second, won, when=np.sort(rng.uniform(0, 4, size=n).round(1)))
 
 
-def made_up_rankings(n=12, seed=2):
+def simulated_rankings(n=12, seed=2):
     rng = np.random.default_rng(seed)
     ranks = pd.DataFrame(rng.integers(1, 5, size=(n, 5)).astype(float))
     ranks[rng.random(ranks.shape) < 0.2] = np.nan
@@ -63,11 +63,15 @@ def posterior(data, likelihood, dynamics="random_walk", **options):
     return o, chains, find_mode(chains, o, tolerance=1e-10)
 
 
+def fitted(data, *, time="when", random_seed=1, **options):
+    return fit_dynamic(data, time=time, random_seed=random_seed, **options)
+
+
 CASES = {
-    "davidson": lambda: posterior(made_up(), "davidson", "constant + matern32"),
-    "rao_kupper": lambda: posterior(made_up(), "rao_kupper"),
-    "bradley_terry": lambda: posterior(made_up(ties=False), "bradley_terry", "matern52"),
-    "plackett_luce": lambda: posterior(made_up_rankings(), "plackett_luce", "trend"),
+    "davidson": lambda: posterior(simulated(), "davidson", "constant + matern32"),
+    "rao_kupper": lambda: posterior(simulated(), "rao_kupper"),
+    "bradley_terry": lambda: posterior(simulated(ties=False), "bradley_terry", "matern52"),
+    "plackett_luce": lambda: posterior(simulated_rankings(), "plackett_luce", "trend"),
 }
 
 
@@ -88,7 +92,7 @@ def test_transitions_of_two_steps_are_those_of_one(text):
     ],
 )
 def test_chains_have_the_covariance_of_the_process(text, correlation):
-    pairs = made_up()
+    pairs = simulated()
     o = observations_of(pairs, time_of(pairs), "davidson", order_effect=False)
     K = Chains(o.nodes, o.common, Dynamics(text), [1.3, 0.7]).covariance(np.eye(o.n))
     n = o.nodes.item.size
@@ -101,9 +105,9 @@ def test_chains_have_the_covariance_of_the_process(text, correlation):
 def test_slopes_and_curvatures_are_derivatives():
     rng = np.random.default_rng(3)
     for data, likelihood in (
-        (made_up(20), "davidson"),
-        (made_up(20), "rao_kupper"),
-        (made_up_rankings(), "plackett_luce"),
+        (simulated(20), "davidson"),
+        (simulated(20), "rao_kupper"),
+        (simulated_rankings(), "plackett_luce"),
     ):
         o = observations_of(data, time_of(data), likelihood)
         rows, step = rng.normal(size=o.first_row[-1]), 1e-6
@@ -172,23 +176,17 @@ def test_draws_have_the_covariance_of_the_posterior():
 
 def test_extreme_data_have_a_mode():
     pairs = matches(["a"] * 300, "b", "first", when=np.arange(300.0))
-    fit = fit_dynamic(
-        pairs, time="when", hyperparameters={"scale": 2.0, "drift": 0.05}, random_seed=1
-    )
+    fit = fitted(pairs, hyperparameters={"scale": 2.0, "drift": 0.05})
     assert fit.predict(["a"], ["b"])["p_first"].item() > 0.97
     assert fit.predict(["a"], ["b"], at=1e6)["p_first"].item() < 0.7
-    wide = fit_dynamic(
-        pairs, time="when", hyperparameters={"scale": 1000.0, "drift": 100.0}, random_seed=1
-    )
+    wide = fitted(pairs, hyperparameters={"scale": 1000.0, "drift": 100.0})
     assert np.isfinite(wide.log_evidence)
 
 
 def test_predictions_widen_with_time_and_sum_to_one():
     given = dict(zip(("scale", "drift"), DYNAMICS["random_walk"], strict=True))
     for likelihood in ("davidson", "rao_kupper"):
-        fit = fit_dynamic(
-            made_up(), time="when", likelihood=likelihood, hyperparameters=given, random_seed=1
-        )
+        fit = fitted(simulated(), likelihood=likelihood, hyperparameters=given)
         table = fit.predict([0] * 3, [1] * 3, at=[4.0, 6.0, 20.0])
         sd = table["lead_sd"].to_numpy()
         assert (np.diff(sd) > 0).all()
@@ -204,22 +202,15 @@ def test_predictions_widen_with_time_and_sum_to_one():
 def test_items_come_in_when_they_are_first_seen():
     days = ["2020-01-01", "2021-01-01", "2022-01-01"]
     pairs = matches([*"aab"], [*"bbc"], "first", day=days)
-    fit = fit_dynamic(
-        pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5}, random_seed=1
-    )
-    assert fit.draws(at="2021-06-01", random_seed=1)["posterior"]["item"].values.tolist() == [
-        "a",
-        "b",
-    ]
-    assert fit.draws(since="2022-01-01", random_seed=1)["posterior"]["item"].values.tolist() == [
-        "b",
-        "c",
-    ]
-    several = fit.draws(at=["2021-06-01", "2022-06-01"], random_seed=1)["posterior"]["utility"]
-    assert np.isnan(several).all(["chain", "draw"]).values.tolist() == [
-        [False, False, True],
-        [False] * 3,
-    ]
+    fit = fitted(pairs, time="day", hyperparameters={"scale": 1.0, "drift": 0.5})
+
+    def utility(**when):
+        return fit.draws(**when, random_seed=1)["posterior"]["utility"]
+
+    assert utility(at="2021-06-01")["item"].values.tolist() == ["a", "b"]
+    assert utility(since="2022-01-01")["item"].values.tolist() == ["b", "c"]
+    several = np.isnan(utility(at=["2021-06-01", "2022-06-01"])).all(["chain", "draw"])
+    assert several.values.tolist() == [[False, False, True], [False] * 3]
     ranks = br.rank_summary(fit.draws(random_seed=1))
     assert ranks["p_best"].sum() == pytest.approx(1)
     with pytest.raises(ValueError, match="No item has entered at '2019-01-01'"):
@@ -240,19 +231,15 @@ def test_standard_deviations_are_half_normal_and_lengths_log_normal():
 
 
 def test_hyperparameters_are_those_of_the_highest_evidence():
-    pairs = made_up(80, ties=False)
-    fit = fit_dynamic(
-        pairs, time="when", dynamics="matern12", hyperparameters={"scale": 1.0}, random_seed=1
-    )
+    pairs = simulated(80, ties=False)
+    fit = fitted(pairs, dynamics="matern12", hyperparameters={"scale": 1.0})
     assert isinstance(fit, DynamicFit)
     assert fit.hyperparameters["scale"] == pytest.approx(1.0)
     prior, span = Dynamics("matern12").log_prior, np.ptp(time_of(pairs))
 
     def height(length):
         given = {"scale": 1.0, "length": length}
-        other = fit_dynamic(
-            pairs, time="when", dynamics="matern12", hyperparameters=given, random_seed=1
-        )
+        other = fitted(pairs, dynamics="matern12", hyperparameters=given)
         return other.log_evidence + prior(np.log([1.0, length]), span)
 
     best = fit.hyperparameters["length"]
@@ -326,16 +313,14 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
     mean = weight @ lead
     sd = np.sqrt(weight @ (variance + (lead - mean) ** 2))
 
-    fit = fit_dynamic(pairs, time="when", order_effect=False, random_seed=1)
+    fit = fitted(pairs, order_effect=False)
     assert fit.nodes["weight"].sum() == pytest.approx(1)
     u = fit.draws(draws=1000, random_seed=1)["posterior"]["utility"]
     drawn = (u.sel(item=0) - u.sel(item=2)).to_numpy()
     assert drawn.mean() == pytest.approx(mean, abs=0.1 * sd)
     assert drawn.std() == pytest.approx(sd, rel=0.06)
     # those of the best hyperparameters alone are too near to each other
-    one = fit_dynamic(
-        pairs, time="when", order_effect=False, hyperparameters=fit.hyperparameters, random_seed=1
-    )
+    one = fitted(pairs, order_effect=False, hyperparameters=fit.hyperparameters)
     u = one.draws(draws=1000, random_seed=1)["posterior"]["utility"]
     assert float((u.sel(item=0) - u.sel(item=2)).std()) < 0.95 * sd
 
@@ -347,7 +332,7 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
 
 
 def test_draws_say_which_hyperparameters_they_have():
-    fit = fit_dynamic(few_matches(), time="when", hyperparameters={"scale": 1.0}, random_seed=1)
+    fit = fitted(few_matches(), hyperparameters={"scale": 1.0})
     assert (fit.nodes["scale"] == 1.0).all()
     assert fit.nodes["drift"].nunique() == len(fit.nodes) > 2
     tree = fit.draws(draws=200, random_seed=1)
@@ -360,15 +345,13 @@ def test_draws_say_which_hyperparameters_they_have():
     low, high = fit.nodes["drift"].quantile([0.25, 0.75])
     drift = fit.nodes["drift"].to_numpy()[node]
     assert u.to_numpy()[drift > high].std() > 3 * u.to_numpy()[drift < low].std()
-    given = fit_dynamic(
-        few_matches(), time="when", hyperparameters={"scale": 1.0, "drift": 0.3}, random_seed=1
-    )
+    given = fitted(few_matches(), hyperparameters={"scale": 1.0, "drift": 0.3})
     assert given.nodes.to_numpy().tolist() == [[1.0, 0.3, 1.0]]
 
 
 def test_hyperparameters_that_are_known_have_one_node(monkeypatch):
     monkeypatch.setattr("bayesrank.inference.dynamic.fit.KNOWN", 10.0)
-    fit = fit_dynamic(few_matches(), time="when", random_seed=1)
+    fit = fitted(few_matches())
     assert fit.nodes.drop(columns="weight").iloc[0].to_dict() == fit.hyperparameters
 
 
@@ -376,16 +359,12 @@ def test_new_data_move_the_mode_of_every_node():
     pairs = few_matches()
     table = pairs.to_frame()
     known = part_of(table[table["when"] < 4], range(3))
-    fit = fit_dynamic(known, time="when", random_seed=1)
+    fit = fitted(known)
     moved = fit.with_data(pairs)
     pd.testing.assert_frame_equal(moved.nodes, fit.nodes)
     values = fit.nodes.drop(columns="weight")
-    p = [
-        fit_dynamic(pairs, time="when", hyperparameters=row, random_seed=1).predict(
-            [0], [2], at=5.0
-        )["p_first"][0]
-        for row in values.to_dict("records")
-    ]
+    fits = [fitted(pairs, hyperparameters=row) for row in values.to_dict("records")]
+    p = [one.predict([0], [2], at=5.0)["p_first"][0] for one in fits]
     wanted = fit.nodes["weight"] @ p
     assert moved.predict([0], [2], at=5.0)["p_first"][0] == pytest.approx(wanted, abs=1e-3)
 
@@ -408,7 +387,7 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
     p = []
     for node in few:
         given = dict(zip(dynamics.names, node.values, strict=True))
-        one = fit_dynamic(first.data, time="when", hyperparameters=given, random_seed=1)
+        one = fitted(first.data, hyperparameters=given)
         p.append(one.predict([row["first"]], [row["second"]], at=4.0)["p_first"][0])
     assert row["p_first"] == pytest.approx(np.mean(p), abs=1e-3)
     fixed = learned(first, dynamics, {"scale": 1.0, "drift": 0.2}, 1)
@@ -417,7 +396,7 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
 
 
 def test_forward_validation_predicts_as_a_fit_of_the_past_does():
-    pairs = made_up()
+    pairs = simulated()
     given = {"scale": 1.0, "drift": 0.3}
     found = br.forward_validation(
         pairs, time="when", start=0.6, hyperparameters=given, random_seed=1
@@ -425,9 +404,7 @@ def test_forward_validation_predicts_as_a_fit_of_the_past_does():
     row = found.predictions.iloc[-1]
     table = pairs.to_frame()
     past = part_of(table[table["when"] < row["time"]], pairs.items)
-    one = fit_dynamic(
-        past, time="when", likelihood="davidson", hyperparameters=given, random_seed=1
-    )
+    one = fitted(past, likelihood="davidson", hyperparameters=given)
     wanted = one.predict([row["first"]], [row["second"]], at=row["time"]).iloc[0]
     for name in ("p_first", "p_second", "p_tie"):
         assert row[name] == pytest.approx(wanted[name], abs=2e-4)
@@ -460,7 +437,7 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         ({"hyperparameters": {"drift": -1}}, "'drift' is -1; it must be positive"),
         ({"likelihood": "bradley_terry"}, "The pairs have ties, but bradley_terry allows none"),
         ({"likelihood": "plackett_luce"}, "must be one of"),
-        ({"data": made_up_rankings(), "likelihood": "davidson"}, "must be one of 'plackett_luce'"),
+        ({"data": simulated_rankings(), "likelihood": "davidson"}, "one of 'plackett_luce'"),
         ({"covariates": {"rest": np.zeros(3)}}, "covariate 'rest' must be finite numbers"),
         (
             {"covariates": {"rest": pd.Series(1.0, range(1, 4))}},
@@ -469,37 +446,35 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         ({"data": pd.DataFrame()}, "Expected Pairs or Rankings"),
     ],
 )
-def test_what_cannot_be_is_told_in_sentences(options, message):
+def test_invalid_arguments_are_refused_with_the_reason(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        fit_dynamic(**{"data": made_up(), "time": "when"} | options)
+        fitted(**{"data": simulated()} | options)
 
 
 def test_a_forward_validation_needs_a_past():
     with pytest.raises(ValueError, match="no data are before it"):
-        br.forward_validation(made_up(), time="when", start=-1.0, random_seed=1)
+        br.forward_validation(simulated(), time="when", start=-1.0, random_seed=1)
 
 
 def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():
     given = {"scale": 1.0, "drift": 0.3}
     played = [[*"aa"], [*"bc"], "first"]
     pairs = matches(*played, day="2024-01-01")
-    assert fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1).data.n_pairs == 2
+    assert fitted(pairs, time="day", hyperparameters=given).data.n_pairs == 2
     pairs = matches(*played, day="2024-01-01 15:00")
     with pytest.raises(ValueError, match="Item 'a' is in two matches at 2024-01-01 15:00"):
-        fit_dynamic(pairs, time="day", hyperparameters=given, random_seed=1)
+        fitted(pairs, time="day", hyperparameters=given)
 
 
 def test_a_covariate_is_learned():
     rng = np.random.default_rng(6)
-    pairs = made_up(200, ties=False)
+    pairs = simulated(200, ties=False)
     rest = rng.normal(size=pairs.n_pairs)
     counts = np.zeros_like(pairs.counts)
     won = rng.random(pairs.n_pairs) < 1 / (1 + np.exp(-2 * rest))
     counts[:, 0], counts[:, 1] = won, ~won
-    fit = fit_dynamic(
-        replace(pairs, counts=counts), time="when", covariates={"rest": rest},
-        hyperparameters={"scale": 0.5, "drift": 0.1}, random_seed=1,
-    )  # fmt: skip
+    given = {"scale": 0.5, "drift": 0.1}
+    fit = fitted(replace(pairs, counts=counts), covariates={"rest": rest}, hyperparameters=given)
     draws = fit.draws(random_seed=1)["posterior"]
     assert abs(float(draws["rest"].mean()) - 2) < 5 * float(draws["rest"].std())
     assert float(draws["rest"].mean()) > 1
@@ -516,7 +491,7 @@ def test_a_covariate_is_learned():
 
 
 def test_nothing_known_is_the_prior():
-    pairs = made_up(10)
+    pairs = simulated(10)
     nothing = replace(pairs, counts=np.zeros_like(pairs.counts))
     _, _, mode = posterior(nothing, "davidson")
     assert not mode.x.any()
@@ -525,7 +500,7 @@ def test_nothing_known_is_the_prior():
 
 
 def test_new_days_are_observed_as_if_they_had_been_there():
-    pairs = made_up()
+    pairs = simulated()
     table = pairs.to_frame()
     table["first"], table["second"] = table["second"], table["first"]  # other items come first
     given = {"scale": 1.0, "drift": 0.3}
@@ -535,30 +510,24 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     newcomer = table["when"] == days.iloc[-1]
     table.loc[newcomer, "first"] = -1  # sorted before all others, so that their codes move
     known = part_of(table[known])
-    fit = fit_dynamic(
-        known, time="when", likelihood="davidson", hyperparameters=given, random_seed=1
-    )
+    fit = fitted(known, likelihood="davidson", hyperparameters=given)
     moved = fit.with_data(part_of(table))
-    anew = fit_dynamic(
-        part_of(table), time="when", likelihood="davidson", hyperparameters=given, random_seed=1
-    )
+    anew = fitted(part_of(table), likelihood="davidson", hyperparameters=given)
     np.testing.assert_allclose(moved.mode.x, anew.mode.x, atol=5e-3)
     assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
     back = moved.with_data(known)
     np.testing.assert_allclose(back.mode.x, fit.mode.x, atol=5e-3)
     with pytest.raises(TypeError, match="Expected Pairs, as fitted; got Rankings"):
-        fit.with_data(made_up_rankings())
+        fit.with_data(simulated_rankings())
     with pytest.raises(ValueError, match="Expected the covariates of the data, none; got 'rest'"):
         fit.with_data(whole, covariates={"rest": np.zeros(whole.n_pairs)})
 
 
-@pytest.mark.parametrize("data", [made_up(), made_up_rankings()], ids=["pairs", "rankings"])
+@pytest.mark.parametrize("data", [simulated(), simulated_rankings()], ids=["pairs", "rankings"])
 def test_histories_are_compared_by_leaving_out(data):
     given = {"scale": 1.0, "drift": 0.01}
-    still = fit_dynamic(
-        data, time="when", hyperparameters={"scale": 1.0}, dynamics="constant", random_seed=1
-    )
-    walk = fit_dynamic(data, time="when", hyperparameters=given, random_seed=1)
+    still = fitted(data, hyperparameters={"scale": 1.0}, dynamics="constant")
+    walk = fitted(data, hyperparameters=given)
     fits = {
         name: fit.draws(log_likelihood=True, random_seed=1)
         for name, fit in {"a": still, "b": walk}.items()
@@ -577,11 +546,8 @@ def test_histories_are_compared_by_leaving_out(data):
     [("davidson", br.Davidson, "nu"), ("rao_kupper", br.RaoKupper, "theta")],
 )
 def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, family, tie):
-    pairs = made_up(30)
-    fit = fit_dynamic(
-        pairs, time="when", dynamics="constant", hyperparameters={"scale": 1.0},
-        likelihood=likelihood, random_seed=1,
-    )  # fmt: skip
+    pairs = simulated(30)
+    fit = fitted(pairs, dynamics="constant", hyperparameters={"scale": 1.0}, likelihood=likelihood)
     tree = fit.draws(draws=3, chains=1, log_likelihood=True, random_seed=1)
     draw = tree["posterior"].isel(chain=0, draw=1)
     effects = {name: float(draw[name]) for name in (tie, "order_effect")}
@@ -592,10 +558,10 @@ def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, fa
     np.testing.assert_allclose(tree["log_likelihood"]["y"][0, 1], wanted, atol=1e-10)
 
 
-@pytest.mark.parametrize("data", [made_up(), made_up_rankings()], ids=["pairs", "rankings"])
-def test_what_is_simulated_has_the_frequencies_of_the_model(data):
+@pytest.mark.parametrize("data", [simulated(), simulated_rankings()], ids=["pairs", "rankings"])
+def test_simulated_data_have_the_frequencies_of_the_model(data):
     given = {"scale": 1.0, "drift": 0.3}
-    fit = fit_dynamic(data, time="when", hyperparameters=given, random_seed=1)
+    fit = fitted(data, hyperparameters=given)
     n = 1500
     tree = fit.draws(draws=n, chains=1, predictions=True, log_likelihood=True, random_seed=1)
     drawn = tree["posterior_predictive"]["y"][0]
@@ -611,35 +577,33 @@ def test_what_is_simulated_has_the_frequencies_of_the_model(data):
 
 
 def test_a_fit_is_repeated_from_its_nodes():
-    pairs = made_up(30)
+    pairs = simulated(30)
     counted = []
-    fit = fit_dynamic(
-        pairs, time="when", random_seed=1, watch=lambda done, most: counted.append((done, most))
-    )
+    fit = fitted(pairs, watch=lambda done, most: counted.append((done, most)))
     assert [done for done, _ in counted] == list(range(len(counted)))
     assert all(done <= most for done, most in counted)
     tree = fit.draws(draws=3, chains=1, random_seed=1)
     table = tree["hyperparameters"].to_dataset().to_dataframe()
-    again = fit_dynamic(pairs, time="when", hyperparameters=table, random_seed=1)
+    again = fitted(pairs, hyperparameters=table)
     pd.testing.assert_frame_equal(again.nodes, fit.nodes)
     one, other = (
         x.predict([0], [1], at=4.0).drop(columns=["first", "second"]) for x in (fit, again)
     )
     np.testing.assert_allclose(one, other, atol=1e-3)
     with pytest.raises(ValueError, match="columns 'scale', 'drift', 'weight', as `nodes` of a fit"):
-        fit_dynamic(pairs, time="when", hyperparameters=table[["scale"]])
+        fitted(pairs, hyperparameters=table[["scale"]])
     with pytest.raises(ValueError, match="weights of the nodes must be positive"):
-        fit_dynamic(pairs, time="when", hyperparameters=table.assign(weight=0.0))
+        fitted(pairs, hyperparameters=table.assign(weight=0.0))
 
 
 def test_the_covariate_order_effect_is_the_order_effect_but_on_neutral_ground():
-    pairs = made_up()
-    given = {"time": "when", "hyperparameters": {"scale": 1.0, "drift": 0.3}, "random_seed": 1}
+    pairs = simulated()
+    given = {"hyperparameters": {"scale": 1.0, "drift": 0.3}}
     home = {"order_effect": np.ones(pairs.n_pairs)}
-    whole = fit_dynamic(pairs, **given)
-    same = fit_dynamic(pairs, **given, order_effect=False, covariates=home)
+    whole = fitted(pairs, **given)
+    same = fitted(pairs, **given, order_effect=False, covariates=home)
     assert same.log_evidence == pytest.approx(whole.log_evidence, abs=1e-9)
     ahead = same.predict([0, 1], [1, 0], at=4.0, covariates={"order_effect": [0, 0]})
     assert ahead["p_first"][0] == pytest.approx(ahead["p_second"][1])
     with pytest.raises(ValueError, match="replaces the order effect; set order_effect=False"):
-        fit_dynamic(pairs, **given, covariates=home)
+        fitted(pairs, **given, covariates=home)

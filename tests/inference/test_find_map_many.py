@@ -141,7 +141,7 @@ def fail_at(monkeypatch):
         ),
     ],
 )
-def test_what_is_fitted_is_kept(model, problems, fits, fail_at, error, message, why):
+def test_fits_before_an_error_are_kept(model, problems, fits, fail_at, error, message, why):
     fail_at("query 5", error)
     with pytest.warns(FitWarning, match=message):
         found = find_MAP_many(problems, progressbar=False, model=model)

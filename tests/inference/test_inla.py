@@ -91,7 +91,7 @@ def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
 
 
 @pytest.mark.slow
-def test_draws_end_where_they_are_said_to_be_enough():
+def test_draws_end_when_they_are_enough():
     for model in (groups_model(np.array([1.0, -2.0, 3.0, 0.5]), False), always_won(3.0)[0]):
         asked = []
 

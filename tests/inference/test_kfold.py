@@ -161,7 +161,7 @@ def test_matches_are_left_out_by_judge_whose_adherence_is_then_its_prior():
     assert found.elpd_i.sel(judge="cy") < np.log(0.5)
 
 
-def test_chains_that_disagree_are_told(once):
+def test_chains_that_disagree_warn(once):
     with pytest.warns(FoldWarning, match=r"^The chains disagree in \d of 2 folds \(largest R-hat"):
         kfold(k=2, draws=20, tune=50, chains=2, random_seed=1, model=model_of(rankings()))
 
@@ -186,7 +186,7 @@ def test_the_number_of_folds_must_fit_the_units():
         kfold(folds=[0, 2, 0, 2, 0], random_seed=1, model=model)
 
 
-def test_what_is_left_out_must_be_observed_and_grouped():
+def test_units_left_out_must_be_observed_and_grouped():
     model = model_of(rankings())
     with pytest.raises(ValueError, match=r"^The model observes no 'z'; it observes \['y'\]\.$"):
         kfold(var_name="z", random_seed=1, model=model)

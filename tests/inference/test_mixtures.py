@@ -1,4 +1,4 @@
-"""The best mode of a mixture, memberships: against a plain EM, on made-up people, on bad data."""
+"""The best mode of a mixture, and memberships: plain EM, simulated rankers, bad data."""
 
 import functools
 
@@ -23,7 +23,7 @@ UTILITY = np.array([[2.0, 1.0, 0.0, 0.0, -1.0, -2.0], [-1.5, 0.0, 0.5, -0.5, 0.5
 N = 600
 
 
-def made_up(n=N, turns=1, seed=5):
+def simulated(n=N, turns=1, seed=5):
     """Full rankings of people of two components, and the component of each person."""
     rng = np.random.default_rng(seed)
     component = rng.choice(2, size=n, p=WEIGHTS)
@@ -48,7 +48,7 @@ def model_of(rankings, n_components=2, unit="ranking", sd=None):
 
 @functools.cache
 def found():
-    rankings, component = made_up()
+    rankings, component = simulated()
     model = model_of(rankings)
     return rankings, component, model, fit_mixture(n_starts=3, random_seed=1, model=model)
 
@@ -108,7 +108,7 @@ def test_it_says_how_many_starts_reached_the_mode_and_what_it_is_worth():
 
 
 def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
-    rankings, _ = made_up(80)
+    rankings, _ = simulated(80)
     model = model_of(rankings, sd=1.0)
     best = fit_mixture(n_starts=2, random_seed=1, model=model)
     slope = model.compile_fn(model.dlogp(jacobian=False))(best.point)
@@ -118,7 +118,7 @@ def test_the_mode_is_where_the_log_posterior_is_flat_whatever_the_priors():
 
 
 def test_a_ranker_is_one_unit():
-    rankings, component = made_up(60, turns=4)
+    rankings, component = simulated(60, turns=4)
     model = model_of(rankings, unit="ranker", sd=2.0)
     best = fit_mixture(n_starts=2, random_seed=1, model=model)
     assert best.n_units == pytest.approx(60)
@@ -246,7 +246,7 @@ def test_components_of_mallows_models_are_recovered_with_weights_and_concentrati
     assert best.n_parameters == 1 + 2 + 2
 
 
-def test_what_is_discrete_and_no_consensus_of_its_own_raises():
+def test_a_discrete_variable_that_components_share_raises():
     with pm.Model(coords={**FOUR.coords, "component": range(2)}) as model:
         consensus = br.PlackettLuce("consensus", np.zeros(4), dims="item")  # that both share
         components = [br.Mallows.dist(consensus, 1.0), br.Mallows.dist(consensus, 2.0)]
@@ -259,7 +259,7 @@ def test_what_is_discrete_and_no_consensus_of_its_own_raises():
 
 
 def test_models_without_a_mixture_and_posteriors_of_others_raise():
-    rankings, _ = made_up(5)
+    rankings, _ = simulated(5)
     with pm.Model(coords=rankings.coords) as model:
         utility = pm.Normal("utility", dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
@@ -278,7 +278,7 @@ def test_models_without_a_mixture_and_posteriors_of_others_raise():
 
 
 def test_more_components_than_rankings_raise():
-    rankings, _ = made_up(3)
+    rankings, _ = simulated(3)
     with pytest.raises(ValueError, match="4 components but only 3 rankings"):
         fit_mixture(random_seed=1, model=model_of(rankings, 4, sd=1.0))
 
@@ -294,7 +294,7 @@ def test_rankings_that_are_all_the_same_warn_and_have_a_mode():
 
 
 def test_an_empty_component_warns():
-    rankings, _ = made_up(40)
+    rankings, _ = simulated(40)
     with pm.Model(coords={**rankings.coords, "component": ["all", "nobody"]}) as model:
         first = pm.Beta("first", 1e4, 1.0)
         utility = pm.Normal("utility", 0, 1, dims=("component", "item"))
@@ -306,6 +306,6 @@ def test_an_empty_component_warns():
 
 @pytest.mark.slow
 def test_a_mode_that_one_start_reached_warns():
-    rankings, _ = made_up(12, seed=8)
+    rankings, _ = simulated(12, seed=8)
     with pytest.warns(MixtureWarning, match=r"Only 1 of 2 starts reached .* there may be better"):
         fit_mixture(n_starts=2, random_seed=1, model=model_of(rankings, 4, sd=3.0))

@@ -144,7 +144,7 @@ def test_another_nutpie_compiles_the_model_itself_and_draws_the_same(tree, monke
         np.testing.assert_allclose(found["posterior"][name], expected[:, :100], atol=1e-5)
 
 
-def test_what_cannot_be_reached_is_left_out():
+def test_impossible_values_are_never_drawn():
     with pm.Model():
         x = pm.Flat("x", initval=0.5)
         # nothing below zero, and no slope from 9 on
@@ -153,7 +153,7 @@ def test_what_cannot_be_reached_is_left_out():
     assert 0 < float(x.min()) < float(x.max()) < 9
 
 
-def test_what_sampling_would_take_is_gradients_times_their_number(monkeypatch):
+def test_the_time_of_sampling_is_that_of_a_gradient_times_their_number(monkeypatch):
     monkeypatch.setattr(nuts, "compile_density", lambda model: lambda at: time.sleep(0.01))
     model = normal()
     one = nuts_seconds(model, draws=100, tune=10, chains=1)

@@ -13,7 +13,7 @@ N = 60
 TRUTH = np.array([1.0, -0.5])
 
 
-def made_up(n=N, seed=0):
+def simulated(n=N, seed=0):
     """Rankings of four items by two features, ties among the last two of every other one."""
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, 4, 2))
@@ -24,13 +24,21 @@ def made_up(n=N, seed=0):
     return br.Rankings(item, ranks, items=list("abcd"), features=features)
 
 
+def observe(utility, rankings):
+    br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=rankings)
+
+
+def fitted(model, **options):
+    return fit_minibatch(**{"progressbar": False, "random_seed": 1} | options, model=model)
+
+
 def model_of(rankings, *, hinge=False):
     with pm.Model(coords=rankings.coords) as model:
         features = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
         slope = pm.Normal("slope", 0, 1, dims="feature")
         scale = pm.HalfNormal("scale", 1)
         utility = scale * (features * slope).sum(axis=-1)
-        br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=rankings)
+        observe(utility, rankings)
         if hinge:
             pm.Potential("loss", -pm.math.maximum(0, 1 - utility[:, 0]).sum())
             pm.Potential("rule", -(slope.sum() ** 2))
@@ -42,7 +50,7 @@ def model_of(rankings, *, hinge=False):
 def test_gradients_of_batches_add_up_to_that_of_the_log_posterior(mode, hinge):
     if mode == "JAX":
         pytest.importorskip("jax")
-    model = model_of(made_up(), hinge=hinge)
+    model = model_of(simulated(), hinge=hinge)
     problem = divided(model, "ranking")
     at = DictToArrayBijection.map({"slope": np.array([0.3, 0.4]), "scale_log__": np.array(-0.2)})
     slope = problem.compile_slope(15, N, at, mode)
@@ -59,26 +67,13 @@ def test_gradients_of_batches_add_up_to_that_of_the_log_posterior(mode, hinge):
 
 
 def test_the_mode_of_a_convex_problem_is_found():
-    rankings = made_up()
+    rankings = simulated()
     with pm.Model(coords=rankings.coords) as model:
         features = pm.Data("features", rankings.features, dims=("ranking", "slot", "feature"))
         slope = pm.Normal("slope", 0, 1, dims="feature")
         pm.Deterministic("double", 2 * slope, dims="feature")
-        br.PlackettLuce(
-            "y",
-            (features * slope).sum(axis=-1),
-            utility_dims=("ranking", "slot"),
-            observed=rankings,
-        )
-    fit = fit_minibatch(
-        batch_size=N,
-        epochs=600,
-        learning_rate=0.05,
-        validation=0,
-        progressbar=False,
-        random_seed=1,
-        model=model,
-    )
+        observe((features * slope).sum(axis=-1), rankings)
+    fit = fitted(model, batch_size=N, epochs=600, learning_rate=0.05, validation=0)
     logp, start = objective(model)
     exact = climb(logp, start.data)
     found = fit["posterior"]["slope"]
@@ -93,28 +88,23 @@ def test_the_mode_of_a_convex_problem_is_found():
 def test_training_stops_when_predictions_of_held_out_rankings_no_longer_improve():
     # more weights than rankings can tell, and a weak prior: the fit soon is too close
     rng = np.random.default_rng(1)
-    rankings = made_up(n=30)
+    rankings = simulated(n=30)
     noise = rng.normal(size=(30, 4, 40))
     with pm.Model(coords=rankings.coords) as model:
         features = pm.Data("features", noise, dims=("ranking", "slot", "noise"))
         slope = pm.Normal("slope", 0, 10, shape=40)
-        br.PlackettLuce(
-            "y",
-            (features * slope).sum(axis=-1),
-            utility_dims=("ranking", "slot"),
-            observed=rankings,
-        )
+        observe((features * slope).sum(axis=-1), rankings)
     start = {"slope": np.zeros(40)}
     options = {"batch_size": 10, "learning_rate": 0.05, "validation": 0.33, "start": start}
-    fit = fit_minibatch(epochs=200, patience=5, progressbar=False, **options, model=model)
+    options |= {"epochs": 200, "patience": 5}
+    fit = fitted(model, **options)
     held_out = fit["training"]["held_out"].values
     best = fit["training"].attrs["best_epoch"]
     assert best == held_out.argmax()
     assert len(held_out) == best + 6 < 200
     # the point that is returned is that of the best epoch
     problem = divided(model, "ranking")
-    again = fit_minibatch(epochs=200, patience=5, progressbar=False, **options, model=model)
-    assert again["posterior"].equals(fit["posterior"])
+    assert fitted(model, **options)["posterior"].equals(fit["posterior"])
     rows = np.sort(np.random.default_rng(1).permutation(30)[:10])
     at = DictToArrayBijection.map({"slope": fit["posterior"]["slope"].values[0, 0]})
     score = problem.compile_score(10, at, None)(at.data, problem.rows(rows))
@@ -122,56 +112,43 @@ def test_training_stops_when_predictions_of_held_out_rankings_no_longer_improve(
 
 
 def test_rankings_to_hold_back_can_be_named_and_batches_augmented():
-    model = model_of(made_up())
+    model = model_of(simulated())
     seen = []
 
     def mirror(rng, batch):
         seen.append(batch["features"].copy())
         return {"features": -batch["features"]}
 
-    fit = fit_minibatch(
-        batch_size=50, epochs=3, validation=[0, 7], augment=mirror, progressbar=False,
-        learning_rate=0.3, patience=100, random_seed=1, model=model)  # fmt: skip
+    options = {"batch_size": 50, "epochs": 3, "learning_rate": 0.3, "patience": 100}
+    fit = fitted(model, validation=[0, 7], augment=mirror, **options)
     assert len(seen) == 3
-    left_out = made_up().features[[0, 7]]
+    left_out = simulated().features[[0, 7]]
     assert not any((row == left).all((-1, -2)).any() for row in seen for left in left_out)
     assert fit["training"].sizes["epoch"] == 3
 
 
-def test_what_cannot_be_divided_is_refused():
-    rankings = made_up()
+def test_models_that_cannot_be_divided_are_refused():
+    rankings = simulated()
     with pm.Model(coords=rankings.coords) as per_item:
         br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
-    with pytest.raises(
-        ValueError, match=r"log-likelihood of 'y' does not depend on data along 'ranking'"
-    ):
-        fit_minibatch(progressbar=False, random_seed=1, model=per_item)
-    with pytest.raises(ValueError, match=r"^The model has no dim 'set'; it has \['feature', 'item"):
-        fit_minibatch(dim="set", progressbar=False, random_seed=1, model=model_of(rankings))
-    with pytest.raises(
-        ValueError, match=r"^Expected an observed variable or a potential along 'slot'"
-    ):
-        fit_minibatch(dim="slot", progressbar=False, random_seed=1, model=model_of(rankings))
-    with pm.Model(coords=rankings.coords) as model:
+    with pm.Model(coords=rankings.coords) as by_ranking:
         effect = pm.Normal("effect", 0, 1, dims="ranking")
-        br.PlackettLuce(
-            "y",
-            effect[:, None] * rankings.features[..., 0],
-            utility_dims=("ranking", "slot"),
-            observed=rankings,
-        )
-    with pytest.raises(ValueError, match=r"^The free variable 'effect' has the dim 'ranking'"):
-        fit_minibatch(progressbar=False, random_seed=1, model=model)
+        observe(effect[:, None] * rankings.features[..., 0], rankings)
     with pm.Model(coords=rankings.coords) as constant:
         slope = pm.Normal("slope", 0, 1, dims="feature")
-        br.PlackettLuce(
-            "y",
-            (rankings.features * slope).sum(axis=-1),
-            utility_dims=("ranking", "slot"),
-            observed=rankings,
-        )
-    with pytest.raises(ValueError, match=r"^A batch of 10 cannot be evaluated: .* its 60 l"):
-        fit_minibatch(batch_size=10, progressbar=False, random_seed=1, model=constant)
+        observe((rankings.features * slope).sum(axis=-1), rankings)
+    for model, options, message in (
+        (per_item, {}, r"log-likelihood of 'y' does not depend on data along 'ranking'"),
+        (model_of(rankings), {"dim": "set"}, r"^The model has no dim 'set'; it has \['feature'"),
+        (
+            model_of(rankings), {"dim": "slot"},
+            r"^Expected an observed variable or a potential along 'slot'",
+        ),
+        (by_ranking, {}, r"^The free variable 'effect' has the dim 'ranking'"),
+        (constant, {"batch_size": 10}, r"^A batch of 10 cannot be evaluated: .* its 60 l"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            fitted(model, **options)
 
 
 @pytest.mark.parametrize(
@@ -190,19 +167,13 @@ def test_what_cannot_be_divided_is_refused():
 )
 def test_arguments_out_of_range_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        fit_minibatch(progressbar=False, **options, model=model_of(made_up()))
+        fitted(model_of(simulated()), **options)
 
 
-def test_a_log_posterior_that_runs_away_is_told():
+def test_a_log_posterior_that_diverges_raises():
     with pm.Model(coords={"ranking": range(4)}) as model:
         x = pm.Normal("x", 0, 1)
         y = pm.Data("y_data", np.ones(4), dims="ranking")
         pm.Normal("y", pm.math.exp(pm.math.exp(x)), 1, observed=y, dims="ranking")
     with pytest.raises(FloatingPointError, match=r"^The log posterior is .* in epoch 0: lower `le"):
-        fit_minibatch(
-            start={"x": np.array(400.0)},
-            validation=0,
-            progressbar=False,
-            random_seed=1,
-            model=model,
-        )
+        fitted(model, start={"x": np.array(400.0)}, validation=0)

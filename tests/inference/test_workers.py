@@ -65,7 +65,7 @@ def test_one_accident_costs_nothing(die_at):
     assert solve(PROBLEMS) == ({label: 2 * k for label, k in PROBLEMS.items()}, None)
 
 
-def test_where_all_processes_die_the_call_ends(die_at):
+def test_the_call_ends_if_all_processes_die(die_at):
     deaths = die_at(*PROBLEMS)
     found, error = solve(PROBLEMS)
     assert not found

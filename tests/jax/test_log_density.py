@@ -216,7 +216,7 @@ def test_a_file_of_other_data_is_refused(both, tmp_path):
 # Refusals
 
 
-def test_rows_that_there_are_none_of_are_refused(both):
+def test_data_without_rows_are_refused(both):
     model, _ = both
     with pytest.raises(ValueError, match="no observed variable whose first dim is 'season'"):
         br.jax.compile(model, rows="season")
@@ -224,7 +224,7 @@ def test_rows_that_there_are_none_of_are_refused(both):
         br.jax.compile(model, chunk=0)
 
 
-def test_what_is_no_sum_over_rows_is_refused():
+def test_models_that_are_not_a_sum_over_rows_are_refused():
     with model_of(PAIRS) as model:
         pm.Normal("more", 0.0, 1.0, observed=np.ones(PAIRS.n_pairs), dims="pair")
     with pytest.raises(ValueError, match=r"\[1. 1. 1.\]\.\.\., that is not pm.Data and could not"):

@@ -40,7 +40,7 @@ def test_values_memberships_and_second_derivatives_are_those_of_the_definition(m
 
 
 @for_each("mode", BACKENDS)
-def test_impossible_components_count_nothing_and_what_is_no_number_stays_none(mode):
+def test_impossible_components_do_not_count_and_nan_stays_nan(mode):
     joint = np.array(
         [
             [-np.inf, 0.5, 2000.0],

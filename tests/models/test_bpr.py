@@ -1,14 +1,13 @@
 """Recommendation: the model of BPR, ratings-based methods, and the study."""
 
 import functools
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit, log_softmax
-from scipy.stats import kendalltau, pearsonr
+from scipy.stats import kendalltau, norm, pearsonr
 
 import bayesrank as br
 from models.bpr import choice, study
@@ -65,6 +64,10 @@ def utility_of(idata, user):
 # The model
 
 
+def normal(z, scale):
+    return norm.logpdf(z, scale=scale).sum()
+
+
 def test_the_log_density_is_that_of_its_definition(rng):
     have = tastes()
     model = build(have, n_factors=2, user_scale=0.7, item_scale=1.3, bias_scale=0.4, evidence=30)
@@ -72,9 +75,6 @@ def test_the_log_density_is_that_of_its_definition(rng):
     u, i, j = have.all_triples().T
     x = W @ H.T + b
     pairs = 30 * np.log(expit(x[u, i] - x[u, j])).mean()
-
-    def normal(z, scale):
-        return (-(z**2) / 2 / scale**2 - math.log(scale) - math.log(2 * math.pi) / 2).sum()
 
     expected = pairs + normal(W, 0.7) + normal(H, 1.3) + normal(b, 0.4)
     point = {"user_factor": W, "item_factor": H, "item_bias": b}
@@ -99,9 +99,6 @@ def test_the_density_of_choices_is_that_of_its_definition_and_its_mode_is_found(
     have, scales = tastes(), {"user_scale": 0.8, "item_scale": 1.2, "bias_scale": 0.5}
     model = choice.build(have, n_factors=2, **scales)
     density = model.compile_fn([model.logp(), model.dlogp()], mode=QUICK)
-
-    def normal(z, scale):
-        return (-(z**2) / 2 / scale**2 - math.log(scale) - math.log(2 * math.pi) / 2).sum()
 
     point = {
         "user_factor": rng.normal(size=(13, 2)),
@@ -181,13 +178,13 @@ def test_a_new_users_factors_are_the_mode_given_the_items(rng):
 STARS = csr_array([[5.0, 3, 1, 0], [4, 3, 0, 5], [1, 2, 3, 4], [0, 0, 0, 2]])
 
 
-def made_up_stars(rng, n_users=12, n_items=15, share=0.8):
-    stars = rng.integers(1, 6, size=(n_users, n_items)) * (rng.random((n_users, n_items)) < share)
-    return csr_array(stars.astype(float))
+def random_stars(rng, n_users=12, n_items=15, share=0.6, levels=5):
+    stars = rng.integers(1, levels + 1, size=(n_users, n_items))
+    return csr_array((stars * (rng.random((n_users, n_items)) < share)).astype(float))
 
 
 def test_similarity_is_pearsons_correlation_on_common_items(rng):
-    ratings = made_up_stars(rng)
+    ratings = random_stars(rng, share=0.8)
     dense = ratings.toarray()
     for u in range(12):
         similarity, common = pearson_similarity(ratings, u)
@@ -202,11 +199,6 @@ def test_predictions_by_hand():
     # Ann and Bo: 5, 3 and 4, 3 correlate to 1; Cy, -1, is not asked. Bo's mean is 4, Ann's 3.
     predicted = predict_ratings(STARS, 0, significance=1)
     assert predicted == pytest.approx([3 + 0, 3 - 1, 3, 3 + 1])
-
-
-def made_up(rng, n_users=12, n_items=15, share=0.6, levels=5):
-    stars = rng.integers(1, levels + 1, size=(n_users, n_items))
-    return csr_array((stars * (rng.random((n_users, n_items)) < share)).astype(float))
 
 
 def antisymmetric(rng, n):
@@ -281,7 +273,7 @@ def test_the_stationary_distribution_is_the_eigenvector(rng, epsilon):
 
 @pytest.mark.parametrize("order", ["greedy", "walk"])
 def test_scores_are_those_of_all_unrated_items(rng, order):
-    ratings = made_up(rng, share=0.3)
+    ratings = random_stars(rng, share=0.3)
     for u in range(12):
         unrated = np.flatnonzero(ratings.toarray()[u] == 0)
         asked = nearest(kendall_similarity(ratings, u), 3, 5)

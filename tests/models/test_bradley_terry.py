@@ -2,23 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 import xarray as xr
 
 import bayesrank as br
 from models.bradley_terry import study, sushi
 from models.bradley_terry.model import build, with_new_items
-
-
-def mode(model):
-    """Variables at the mode, found tightly."""
-    with model:
-        found = pm.find_MAP(
-            progressbar=False, jitter=False, return_inferencedata=True, ftol=1e-15, gtol=1e-8
-        )
-    return found["posterior"].to_dataset().isel(chain=0, draw=0)
-
+from tests.builders import mode_of, results
 
 # Baseball: Agresti, Categorical Data Analysis (2002), Table 10.11
 
@@ -29,16 +19,11 @@ def relative(utility):
 
 def test_baseball_at_home_has_the_published_estimates():
     model = build(br.load_baseball(), prior_scale=100.0, order_effect=True, order_scale=100.0)
-    found = mode(model)
+    found = mode_of(model, ftol=1e-15, gtol=1e-8)
     worth = np.exp(relative(found["utility"]))
     published = [0.044, 0.088, 0.137, 0.157, 0.164, 0.190, 0.220]
     np.testing.assert_allclose(worth / worth.sum(), published, atol=0.00051)
     assert found["order_effect"] == pytest.approx(0.302, abs=0.00051)
-
-
-# With difference d and p = 1 / (1 + exp(-d)), the log-likelihood 3 log p + log(1 - p) has the
-# derivative 3 - 4p in d. At d = log 2, p = 2/3 and the derivative is 1/3: the scales below make
-# the prior pull back by exactly that.
 
 
 # New items
@@ -46,15 +31,14 @@ def test_baseball_at_home_has_the_published_estimates():
 
 def posterior(n=4000):
     rng = np.random.default_rng(0)
-    draws = xr.Dataset(
-        {
-            "utility": (("chain", "draw", "item"), rng.normal(size=(2, n, 2))),
-            "coefficient": (("chain", "draw", "feature"), rng.normal([1.0, -2.0], 0.1, (2, n, 2))),
-            "prior_scale": (("chain", "draw"), np.full((2, n), 0.5)),
+    return results(
+        {"item": ["a", "b"], "feature": ["price", "year"]},
+        posterior={
+            "utility": ("item", rng.normal(size=(2, n, 2))),
+            "coefficient": ("feature", rng.normal([1.0, -2.0], 0.1, (2, n, 2))),
+            "prior_scale": ((), np.full((2, n), 0.5)),
         },
-        coords={"item": ["a", "b"], "feature": ["price", "year"]},
     )
-    return xr.DataTree.from_dict({"posterior": draws})
 
 
 def test_new_items_stand_beside_the_old_as_wide_as_the_scale_says():

@@ -1,4 +1,4 @@
-"""The how-to pages: utilities reach the right rankings, and what was made up is found again."""
+"""The how-to pages: utilities reach the right rankings, and simulated values are found."""
 
 import functools
 import re
@@ -42,9 +42,7 @@ def test_every_page_begins_with_its_question_and_is_listed_under_it():
     assert list(listed.values()) == list(dict.fromkeys(listed.values()))
 
 
-# ---------------------------------------------------------------------------------------------
 # Whose utilities: the log-likelihood at the truth, ranking by ranking and by label
-# ---------------------------------------------------------------------------------------------
 
 
 def by_label(rankings, utility):
@@ -160,9 +158,7 @@ def test_batches_have_the_log_likelihood_of_all_on_average():
     assert values.std() < 0.1 * abs(wanted)
 
 
-# ---------------------------------------------------------------------------------------------
 # New sets, items and rankers
-# ---------------------------------------------------------------------------------------------
 
 NEW = [["new", "item 00", "item 01"], ["newer", "new"], ["item 02", "item 01", "item 00"]]
 RANKERS = ["ranker 0", "stranger", "stranger"]
@@ -218,9 +214,7 @@ def test_new_sets_items_and_rankers_win_as_often_as_their_utilities_say():
         np.testing.assert_allclose(first, wanted, atol=5 * np.sqrt(0.25 / 1000))
 
 
-# ---------------------------------------------------------------------------------------------
 # Calibration
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -264,9 +258,7 @@ def test_a_right_model_is_calibrated_and_a_wrong_one_is_not():
     assert p["wrong"]["scale[0]"] < 1e-6
 
 
-# ---------------------------------------------------------------------------------------------
 # What was simulated is found
-# ---------------------------------------------------------------------------------------------
 
 SHORT = {
     "draws": 400, "tune": 400, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False,

@@ -11,7 +11,7 @@ import pytest
 import bayesrank as br
 import models.leaderboard
 from models.leaderboard.model import build, fit, simulate
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 from tests.models.normal_draws import normal_posteriors
 
 
@@ -59,11 +59,11 @@ def test_the_judge_who_favours_the_first_and_the_one_who_calls_few_ties_are_foun
 # Other tables
 
 
-def test_the_file_runs_on_a_table_of_ones_own(tmp_path, monkeypatch, capsys):
+def test_the_file_runs_on_another_table(tmp_path, monkeypatch, capsys):
     rows = [("a", "b", "first"), ("b", "c", "second"), ("c", "a", "first")]
     table = pd.DataFrame(rows, columns=["first", "second", "outcome"])
     table.to_csv(tmp_path / "matches.csv", index=False)
-    monkeypatch.setattr(br.inference, "sample", made_up)
+    monkeypatch.setattr(br.inference, "sample", fake_draws)
     monkeypatch.setattr(sys, "argv", ["leaderboard", str(tmp_path / "matches.csv")])
     runpy.run_path(models.leaderboard.model.__file__, run_name="__main__")
     out = capsys.readouterr().out

@@ -290,7 +290,7 @@ def test_scores_are_in_the_order_of_the_table(simulated):
 
 
 @pytest.mark.slow
-def test_what_is_learned_is_about_as_good_as_the_best_engine(simulated):
+def test_learned_scores_are_about_as_good_as_the_best_engine(simulated):
     tested, chosen = supervised.compare(simulated, scales=[0.03, 0.3])
     assert list(tested) == list(chosen) == list(supervised.METHODS)
     assert all(len(scales) == 5 and set(scales) <= {0.03, 0.3} for scales in chosen.values())

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 from scipy.stats import spearmanr
 
 from models.mpm import model as mpm
 from models.mpm import study as mpm_movielens
+from tests.builders import mode_of
 from tests.models.normal_draws import normal_draws
 
 
@@ -22,11 +22,6 @@ def test_judges_who_order_at_random_adhere_least(adherence):
 
 
 # MovieLens
-
-
-def mode():
-    found = pm.find_MAP(return_inferencedata=True, jitter=False, progressbar=False)
-    return found["posterior"].to_dataset().isel(chain=0, draw=0)
 
 
 def test_an_order_by_the_stars_themselves_suits_a_user_perfectly():
@@ -54,8 +49,7 @@ def test_the_study_in_its_reduced_size(data_dir):
 def test_movielens_has_the_papers_best_movies_in_its_order(data_dir):
     ratings, titles = mpm_movielens.read(data_dir / "ml-100k")
     counts = mpm_movielens.to_counts(ratings).pooled()
-    with mpm.build(counts):
-        score = mode()["score"]
+    score = mode_of(mpm.build(counts), ftol=None, gtol=None)["score"]
     order = titles[counts.items[np.argsort(-score)]].to_list()
     assert order[:5] == [
         "Star Wars (1977)",

@@ -4,11 +4,11 @@ import runpy
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 
 import bayesrank as br
 import models.plackett_luce
 from models.plackett_luce.model import build
+from tests.builders import mode_of
 from tests.models.normal_draws import normal_draws
 
 LN2 = np.log(2)
@@ -17,15 +17,6 @@ LN2 = np.log(2)
 def three_to_one(**more):
     """Item "a" beats "b" three times and loses once."""
     return br.Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 1], **more)
-
-
-def mode(model):
-    """Variables at the mode, found tightly."""
-    with model:
-        found = pm.find_MAP(
-            progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
-        )
-    return found["posterior"].to_dataset().isel(chain=0, draw=0)
 
 
 FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", "b"])
@@ -38,7 +29,7 @@ FEATURES = pd.DataFrame({"price": [1.0, 0.0], "year": [0.5, -0.5]}, index=["a", 
 
 def test_the_mode_of_two_items_is_where_data_and_prior_balance():
     # effects +-d/2, pull (d/2) / scale^2 = 1/3
-    found = mode(build(three_to_one(), prior_scale=np.sqrt(1.5 * LN2)))
+    found = mode_of(build(three_to_one(), prior_scale=np.sqrt(1.5 * LN2)))
     np.testing.assert_allclose(found["utility"], [LN2 / 2, -LN2 / 2], atol=1e-7)
     np.testing.assert_allclose(found["item_effect"], found["utility"])
 
@@ -47,7 +38,7 @@ def test_features_share_the_difference_with_the_items_by_their_scales():
     # "price" is 1 for a and 0 for b; d = coefficient + effect_a - effect_b, each pulled by 1/3
     # over its scale squared: d = (coefficient_scale^2 + 2 prior_scale^2) / 3 = log 2
     scales = {"coefficient_scale": np.sqrt(2 * LN2), "prior_scale": np.sqrt(LN2 / 2)}
-    found = mode(build(three_to_one(), FEATURES[["price"]], **scales))
+    found = mode_of(build(three_to_one(), FEATURES[["price"]], **scales))
     np.testing.assert_allclose(found["coefficient"], [2 / 3 * LN2], atol=1e-7)
     np.testing.assert_allclose(found["item_effect"], [LN2 / 6, -LN2 / 6], atol=1e-7)
     np.testing.assert_allclose(found["utility"], [5 / 6 * LN2, -LN2 / 6], atol=1e-7)

@@ -124,9 +124,7 @@ def judged(*queries):
     return Part(rankings, rankings.features[..., 0])
 
 
-# ---------------------------------------------------------------------------------------------
 # Methods
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -175,9 +173,7 @@ def test_ranknet_is_logistic_regression_on_differences_of_features(fold):
     np.testing.assert_allclose(beta, logistic.coef_[0], atol=1e-3)
 
 
-# ---------------------------------------------------------------------------------------------
 # Fitting and comparing
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

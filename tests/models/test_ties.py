@@ -12,6 +12,7 @@ import pytest
 import bayesrank as br
 from models.ties.model import MODELS, build, fitted, tie_check
 from models.ties.rankings import PLACKETT_LUCE, compared, main
+from tests.builders import mode_of
 from tests.models.normal_draws import normal_posteriors
 
 PUDDING = json.loads((Path(__file__).parents[1] / "published/pudding.json").read_text("utf-8"))
@@ -26,10 +27,7 @@ SHORT = {
 def test_with_a_wide_prior_the_mode_is_the_published_estimate():
     # The density of nu, the only prior left, has the slope -1 - log nu = -0.71 in log nu, which a
     # standard error of 0.0825 makes a shift of 0.0048. Utilities go with 2 + nu, by 0.13%.
-    with build(br.load_pudding(), "Davidson", prior_scale=30.0):
-        found = pm.find_MAP(
-            progressbar=False, jitter=False, return_inferencedata=True, ftol=0.0, gtol=1e-10
-        )["posterior"].isel(chain=0, draw=0)
+    found = mode_of(build(br.load_pudding(), "Davidson", prior_scale=30.0))
     log_worth = np.array(PUDDING["mle"]["log_worth"])
     np.testing.assert_allclose(found["utility"], log_worth - log_worth.mean(), atol=3e-4)
     assert np.log(found["nu"]) == pytest.approx(PUDDING["mle"]["log_nu"] - 0.0048, abs=3e-4)

@@ -13,6 +13,7 @@ from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_check
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
 from tests.builders import results
+from tests.plots.pictures import names_of
 
 DIMS = ("ranking", "slot")
 
@@ -42,10 +43,6 @@ def tree(n_items=5, length=5, n_rankings=60, n_draws=60, outcome="weak orders", 
 
 def axes_of(pc, statistic):
     return pc.get_target("observed", {"statistic": statistic})
-
-
-def names_of(ax):
-    return [label.get_text() for label in ax.get_yticklabels()]
 
 
 def notes_of(ax):
@@ -229,7 +226,7 @@ def test_long_names_and_names_with_dollars_are_drawn_as_they_are(tmp_path):
     assert pc.viz["figure"].item().get_size_inches().tolist() == [6, 5]
 
 
-def test_bad_input_is_told_as_in_the_table():
+def test_bad_input_raises_as_for_the_table():
     data = tree()
     del data["posterior_predictive"]
     with pytest.raises(ValueError, match="extend_inferencedata=True"):

@@ -51,7 +51,7 @@ def test_areas_are_probabilities_to_be_best(draws):
     assert top == pytest.approx(1.0)
 
 
-def test_what_cannot_be_drawn_is_told(draws):
+def test_data_that_cannot_be_plotted_raise(draws):
     with pytest.raises(
         ValueError, match="`show` is 'mean'; it must be 'utility', 'rank' or 'best'"
     ):

@@ -48,7 +48,7 @@ def test_fonts_that_were_installed_since_are_found(installed, monkeypatch):
     assert added == ["new.ttc"]
 
 
-def test_characters_that_no_font_has_are_told(installed):
+def test_characters_that_no_font_has_are_returned(installed):
     installed(Kanji="寿", **{"Last Resort High-Efficiency": "寿司"})
     assert use_fonts_for(["寿司"]) == ["司"]
 

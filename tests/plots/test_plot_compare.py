@@ -43,7 +43,7 @@ def test_the_axis_says_what_is_better():
     assert verticals(ax) == [0]
 
 
-def test_numbers_stand_beside_the_rows():
+def test_numbers_stand_at_the_right_of_the_rows():
     ax = axes_of(plot_compare(FAR))
     assert apart([*boxes(ax), *(text.get_window_extent() for text in ax.texts)])
     assert [text.get_text() for text in ax.texts if text.get_text() != "off the scale"] == [
@@ -102,7 +102,7 @@ def test_two_models_are_always_on_the_scale():
     assert not any(text.get_text() == "off the scale" for text in ax.texts)
 
 
-def test_what_is_no_comparison_raises_and_leaves_no_figure():
+def test_invalid_tables_raise_and_leave_no_figure():
     with pytest.raises(TypeError, match=r"^`table` is of type dict; pass the DataFrame that"):
         plot_compare({"a": 1})
     with pytest.raises(ValueError, match=r"^`table` has no column 'dse'; pass the DataFrame that"):

@@ -59,7 +59,7 @@ def test_names_can_be_read(n):
     assert not legend.overlaps(ax.get_window_extent())
 
 
-def test_what_is_no_membership_raises():
+def test_invalid_probabilities_raise():
     for message, arguments in [
         ("it must have 'taste' and one other", {"dim": "taste"}),
         (

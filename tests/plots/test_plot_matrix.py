@@ -48,7 +48,7 @@ def order_of(u):
 
 
 @both
-def test_where_not_all_have_names_the_named_are_beside_their_row_and_the_picture_says_so(plot):
+def test_if_only_some_items_are_named_names_stand_at_their_rows(plot):
     u = posterior(200)
     order = rank_summary(u).index.tolist()
     pc = plot(u)

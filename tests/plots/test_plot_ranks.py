@@ -124,7 +124,7 @@ def test_an_interval_of_one_rank_is_seen(n_items):
     assert np.diff(ends) > 1  # pixels
 
 
-def test_intervals_of_all_items_at_once_are_wider_and_said_to_be():
+def test_simultaneous_intervals_are_wider_and_labelled():
     u = posterior(10)
     pc = plot_ranks(u, simultaneous=True)
     check_rows(

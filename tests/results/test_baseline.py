@@ -11,7 +11,7 @@ import bayesrank as br
 from bayesrank.results import baseline_elpd
 from bayesrank.results.evaluation.baseline import log_n_weak_orders
 from tests.distributions.mpm_examples import PAIRS
-from tests.distributions.pair_examples import FAMILIES, pairs_of, table
+from tests.distributions.pair_examples import pairs_of, table
 from tests.oracles import N_WEAK_ORDERS, compositions, weak_orders
 
 GIVEN_SIZES = "weak orders given their block sizes"
@@ -76,30 +76,42 @@ def test_many_weak_orders_are_counted_as_closely_as_few(n):
     assert log_n_weak_orders(n) == pytest.approx(log(sum(onto)), abs=2e-13)
 
 
-def rankings_model(family, **options):
-    rankings = br.Rankings.from_orderings(
-        [["a", "b", "c", "d"], ["b", {"a", "c"}], [{"a", "d"}, {"b", "c"}]],
-        weight=[1, 2, 1],
-        rest=(),
+RANKINGS = br.Rankings.from_orderings(
+    [["a", "b", "c", "d"], ["b", {"a", "c"}], [{"a", "d"}, {"b", "c"}]], weight=[1, 2, 1], rest=()
+)
+
+
+def evaluated(family, observed, **options):
+    """Values of a model at equal utilities, and those of random ranking."""
+    with pm.Model(coords=observed.coords) as model:
+        family("y", pm.Normal("utility", dims="item"), observed=observed, **options)
+    (exact,) = model.compile_logp(vars=model["y"], sum=False)(
+        {"utility": np.zeros(len(observed.items))}
     )
-    with pm.Model(coords=rankings.coords) as model:
-        utility = pm.Normal("utility", 0, 1, dims="item")
-        family("y", utility, observed=rankings, **options)
-    return model
+    return exact, baseline_elpd(constants(model))
 
 
-def test_random_ranking_is_plackett_luce_with_equal_utilities():
-    model = rankings_model(br.PlackettLuce)
-    (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    np.testing.assert_allclose(baseline_elpd(constants(model)), exact, rtol=1e-9)
+@pytest.mark.parametrize(
+    ("family", "observed", "options"),
+    [
+        (br.PlackettLuce, RANKINGS, {}),
+        (br.BradleyTerry, pairs_of(ties=False), {}),
+        (br.Thurstone, pairs_of(ties=False), {}),
+        (br.Davidson, pairs_of(), {"nu": 1.0}),
+        (br.MPM, PAIRS, {"adherence": 0.0}),
+    ],
+)
+def test_random_ranking_is_the_model_with_equal_utilities(family, observed, options):
+    exact, found = evaluated(family, observed, **options)
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
+    (dim,) = found.dims
+    assert dim not in observed.coords or found[dim].values.tolist() == list(observed.coords[dim])
 
 
 def test_random_ranking_is_no_partition_model_with_equal_utilities():
-    model = rankings_model(br.PMOP)
-    found = baseline_elpd(constants(model)).to_numpy()
+    other, found = evaluated(br.PMOP, RANKINGS)
     np.testing.assert_allclose(found, [-log(75), -2 * log(13), -log(75)])
-    (other,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    assert np.abs(found - other).min() > 0.1
+    assert np.abs(found.to_numpy() - other).min() > 0.1
 
 
 # Pairs and counts
@@ -112,35 +124,6 @@ def test_probabilities_of_pair_outcomes_sum_to_one(n_outcomes):
     found = baseline_elpd(data(f"pair outcomes{ties} given the pairs", "pair", counts=counts))
     assert found.dims == ("pair",)
     assert np.exp(found).sum() == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("family", ["BradleyTerry", "Thurstone"])
-def test_random_ranking_is_equal_utilities_in_models_of_pairs(family):
-    pairs = pairs_of(ties=False)
-    with pm.Model(coords=pairs.coords) as model:
-        FAMILIES[family].distribution("y", pm.Normal("utility", dims="item"), observed=pairs)
-    found = baseline_elpd(constants(model))
-    (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    np.testing.assert_allclose(found, exact, rtol=1e-12)
-    assert found["pair"].values.tolist() == list(pairs.coords["pair"])
-
-
-def test_random_ranking_is_davidsons_model_with_a_tie_parameter_of_one():
-    pairs = pairs_of()
-    with pm.Model(coords=pairs.coords) as model:
-        br.Davidson("y", pm.Normal("utility", dims="item"), nu=1.0, observed=pairs)
-    (exact,) = model.compile_logp(vars=model["y"], sum=False)({"utility": np.zeros(4)})
-    np.testing.assert_allclose(baseline_elpd(constants(model)), exact, rtol=1e-12)
-
-
-def test_random_ranking_is_a_ranker_without_adherence():
-    with pm.Model(coords=PAIRS.coords) as model:
-        score = pm.Normal("score", dims="item")
-        br.MPM("y", score, adherence=0.0, observed=PAIRS)
-    found = baseline_elpd(constants(model))
-    (exact,) = model.compile_logp(vars=model["y"], sum=False)({"score": np.array([0.5, 0, -2])})
-    np.testing.assert_allclose(found, exact, rtol=1e-12)
-    assert found["ranker"].values.tolist() == ["w", "x", "y", "z"]
 
 
 def test_net_counts_alone_do_not_tell():

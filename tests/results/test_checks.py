@@ -142,7 +142,7 @@ def test_more_than_eight_lengths_are_put_into_groups():
     assert lengths == ["all", "2 to 3", 4, "5 to 6", 7, 8, "9 to 10", 11, 12]
 
 
-def test_sizes_that_are_given_are_not_said_to_be_predicted():
+def test_given_sizes_are_not_counted_as_predictions():
     table = found(tree(outcome="weak orders given their block sizes"))
     assert (table.loc["block size", "note"] == GIVEN).all()
     assert table.loc["block size", "p"].isna().all()
@@ -344,7 +344,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("data", "options", "message"), REFUSED)
-def test_what_cannot_be_checked_is_refused(data, options, message):
+def test_data_that_cannot_be_checked_are_refused(data, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         ranking_checks(data, **options)
 
@@ -500,7 +500,7 @@ def test_far_fewer_failures_than_by_chance_mean_weak_checks():
     assert not worst_checks(many).ok
 
 
-def test_what_is_always_predicted_the_same_counts_if_it_fails():
+def test_constant_predictions_count_if_they_fail():
     table = rows()
     table["low"] = table["high"] = table["mean"]
     table["sd"] = 0.0

@@ -98,7 +98,7 @@ def test_other_dims_are_kept_and_extreme_utilities_have_shares():
         ({"sets": {"x": ["a"], "y": pd.DataFrame({"a": [1]})}}, "it has both"),
     ],
 )
-def test_what_cannot_be_shared_is_refused(options, message):
+def test_invalid_arguments_of_shares_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         share_of_preference(worths([[[4, 2, 2], [1, 1, 2]]]), **options)
 

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from bayesrank.results import ParetoKWarning, compare
+from tests.builders import results
 
 GIVEN_SIZES = "weak orders given their block sizes"
 N_RANKINGS = 30
@@ -33,19 +34,13 @@ def tree(outcome=GIVEN_SIZES, better=0.0, *, seed=0, items="abc", order=None, ch
         "y_ranker_rankings": (("ranker",), np.full(N_RANKINGS // 3, 3)),
     }
     data |= {f"y_{part}": (data[f"y_{part}"][0], value) for part, value in changed.items()}
-    coords = {"y_outcome": [outcome], "ranking": LABELS, "item": list(items)}
-    groups = {
-        "posterior": xr.Dataset({"utility": (("chain", "draw", "item"), utility)}),
-        "log_likelihood": xr.Dataset(
-            {"y": (("chain", "draw", "ranking"), logp)}, coords={"ranking": LABELS}
-        ),
-        "constant_data": xr.Dataset(data, coords=coords),
-    }
-    if order is not None:
-        groups = {
-            name: x.isel(ranking=order) if "ranking" in x.dims else x for name, x in groups.items()
-        }
-    return xr.DataTree.from_dict(groups)
+    out = results(
+        {"y_outcome": [outcome], "ranking": LABELS, "item": list(items)},
+        posterior={"utility": ("item", utility)},
+        log_likelihood={"y": ("ranking", logp)},
+        constant_data=data,
+    )
+    return out if order is None else out.isel(ranking=order, missing_dims="ignore")
 
 
 def constant(data, value=-2.0):
@@ -145,7 +140,7 @@ def test_rankings_in_another_order_are_put_in_the_order_of_the_first_model():
     assert abs(naive.loc["one", "dse"] - table["dse"].sort_values().iloc[1]) > 1e-3
 
 
-def test_an_empty_slot_more_is_no_other_data():
+def test_one_more_empty_slot_is_the_same_data():
     other = tree()
     data = other["constant_data"].dataset
     wider = data.drop_vars(["y_ranks", "y_item"])
@@ -270,7 +265,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("models", "options", "message"), REFUSED)
-def test_what_cannot_be_compared_is_refused_with_the_reason(models, options, message):
+def test_models_that_cannot_be_compared_are_refused_with_the_reason(models, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         compare(models(), **options)
 
@@ -278,7 +273,7 @@ def test_what_cannot_be_compared_is_refused_with_the_reason(models, options, mes
 # Pareto k
 
 
-def test_rankings_that_change_the_posterior_too_much_are_said_in_words():
+def test_rankings_that_change_the_posterior_too_much_warn():
     heavy = tree(better=1.0)
     rng = np.random.default_rng(6)
     for label, scale in (("r4", 1.5), ("r9", 3.0)):

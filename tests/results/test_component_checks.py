@@ -118,7 +118,7 @@ def test_components_that_are_right_pass_and_a_component_of_two_fails():
     assert by_component["other"] > 8
 
 
-def test_what_is_not_of_the_same_draws_is_refused():
+def test_probabilities_of_other_draws_are_refused():
     data, who, _, model = checked()
     with pytest.raises(ValueError, match="must have the variables 'observed' and 'predicted'"):
         br.component_checks(data, br.component_probabilities(data, model=model))

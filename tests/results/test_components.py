@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from bayesrank.results import LabelWarning, compare, compare_components, relabel_components
+from tests.builders import results
 
 TRUTH = np.array([[2.0, 0.0, -2.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
 WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -21,25 +22,21 @@ def posterior(n_draws=60, sd=0.2, seed=1):
     utility = (TRUTH + rng.normal(0, sd, (2 * n_draws, 3, 3)))[
         np.arange(2 * n_draws)[:, None], order
     ]
-    draws = {
-        "utility": (("chain", "draw", "component", "item"), utility.reshape(2, n_draws, 3, 3)),
-        "weights": (("chain", "draw", "component"), WEIGHTS[order].reshape(2, n_draws, 3)),
-        "slope": (("chain", "draw", "feature", "component"), order.reshape(2, n_draws, 1, 3) * 1.0),
-        "scale": (("chain", "draw"), np.ones((2, n_draws))),
-    }
-    coords = {"component": ["x", "y", "z"], "item": list("abc")}
-    tree = {
-        "posterior": xr.Dataset(draws, coords),
-        "log_likelihood": xr.Dataset(
-            {"y": (("chain", "draw", "ranking"), np.zeros((2, n_draws, 4)))}
-        ),
-    }
-    return xr.DataTree.from_dict(tree)
+    utility, weights = utility.reshape(2, n_draws, 3, 3), WEIGHTS[order].reshape(2, n_draws, 3)
+    return results(
+        {"component": ["x", "y", "z"], "item": list("abc")},
+        posterior={
+            "utility": (("component", "item"), utility),
+            "weights": ("component", weights),
+            "slope": (("feature", "component"), order.reshape(2, n_draws, 1, 3) * 1.0),
+            "scale": ((), np.ones((2, n_draws))),
+        },
+        log_likelihood={"y": ("ranking", np.zeros((2, n_draws, 4)))},
+    )
 
 
 def reference(utility=TRUTH):
-    values = xr.Dataset({"utility": (("chain", "draw", "component", "item"), utility[None, None])})
-    return xr.DataTree.from_dict({"posterior": values})
+    return results(posterior={"utility": (("component", "item"), utility[None, None])})
 
 
 def test_all_that_has_components_is_put_in_the_order_of_the_reference():
@@ -60,20 +57,18 @@ def test_without_a_reference_all_draws_have_the_same_order():
     assert sorted(found["weights"].to_numpy()[0, 0]) == sorted(WEIGHTS)
 
 
-def test_components_that_draws_cannot_tell_apart_are_said():
+def test_components_that_draws_cannot_distinguish_warn():
     close = TRUTH.copy()
     close[1] = close[0] + 0.1
     draws = close + np.random.default_rng(2).normal(0, 1.0, (1, 200, 3, 3))
-    tree = xr.DataTree.from_dict(
-        {"posterior": xr.Dataset({"utility": (("chain", "draw", "component", "item"), draws)})}
-    )
+    tree = results(posterior={"utility": (("component", "item"), draws)})
     with pytest.warns(
         LabelWarning, match=r"in \d+% of the draws, component [01] is .* most often [01]"
     ):
         relabel_components(tree, reference(close))
 
 
-def test_what_is_missing_or_of_another_model_raises():
+def test_missing_variables_and_references_of_other_models_raise():
     with pytest.raises(ValueError, match="has no variable 'taste'"):
         relabel_components(posterior(), var_name="taste")
     with pytest.raises(ValueError, match="has no dim 'cluster'"):
@@ -85,20 +80,21 @@ def test_what_is_missing_or_of_another_model_raises():
 # How many
 
 
-def results(mean, seed):
+def fitted(mean, seed):
     """Results with a log-likelihood of 40 rankings."""
     rng = np.random.default_rng(seed)
     logp = mean + rng.normal(0, 0.5, 40) + rng.normal(0, 0.05, (2, 200, 40))
-    dims = ("chain", "draw", "ranking")
-    draws = xr.Dataset({"u": (("chain", "draw"), rng.normal(size=(2, 200)))})
-    ranks = xr.Dataset(
-        {"y_ranks": (("ranking", "slot"), np.tile([1, 2, 3], (40, 1))),
-         "y_item": (("ranking", "slot"), np.tile([0, 1, 2], (40, 1))),
-         "y_weight": ("ranking", np.ones(40)), "y_outcomes": ("y_outcome", [40])},
-        coords={"y_outcome": ["weak orders given their block sizes"]},
-    )  # fmt: skip
-    tree = {"posterior": draws, "log_likelihood": xr.Dataset({"y": (dims, logp)})}
-    return xr.DataTree.from_dict(tree | {"constant_data": ranks})
+    return results(
+        {"y_outcome": ["weak orders given their block sizes"]},
+        posterior={"u": ((), rng.normal(size=(2, 200)))},
+        log_likelihood={"y": ("ranking", logp)},
+        constant_data={
+            "y_ranks": (("ranking", "slot"), np.tile([1, 2, 3], (40, 1))),
+            "y_item": (("ranking", "slot"), np.tile([0, 1, 2], (40, 1))),
+            "y_weight": ("ranking", np.ones(40)),
+            "y_outcomes": ("y_outcome", [40]),
+        },
+    )
 
 
 def mode(height, n_parameters):
@@ -110,7 +106,7 @@ def mode(height, n_parameters):
 
 
 def test_one_table_has_what_can_be_had_of_each_model():
-    loo = {"1": results(-3.0, 1), "3": results(-2.0, 2)}
+    loo = {"1": fitted(-3.0, 1), "3": fitted(-2.0, 2)}
     modes = {"1": mode(-120.0, 2), "2": mode(-80.0, 5), "3": mode(-79.0, 8)}
     table = compare_components(loo, modes=modes)
     assert table.index.tolist() == ["1", "2", "3"]
@@ -124,8 +120,8 @@ def test_one_table_has_what_can_be_had_of_each_model():
     assert table["reached"].tolist() == [0.75] * 3
 
 
-def test_k_fold_stands_beside_leave_one_out():
-    loo = {"1": results(-3.0, 1), "2": results(-2.0, 2)}
+def test_k_fold_columns_follow_those_of_leave_one_out():
+    loo = {"1": fitted(-3.0, 1), "2": fitted(-2.0, 2)}
     folds = {}
     for name, height in {"1": -130.0, "2": -90.0}.items():
         pointwise = xr.DataArray(
@@ -146,7 +142,7 @@ def test_k_fold_stands_beside_leave_one_out():
 
 
 def test_a_single_model_is_compared_with_nothing():
-    table = compare_components({"1": results(-3.0, 1)}, modes={"1": mode(-120.0, 2)})
+    table = compare_components({"1": fitted(-3.0, 1)}, modes={"1": mode(-120.0, 2)})
     assert table.loc["1", "elpd_diff"] == 0.0
     with pytest.raises(ValueError, match="give loo=, kfold= or modes="):
         compare_components()

@@ -71,7 +71,7 @@ def test_divergences_are_counted(draws, n):
     assert found.sentences[0].startswith(f"{n} of 2,000 steps of the sampler diverged")
 
 
-def test_everything_wrong_is_said_at_once(draws):
+def test_all_problems_are_reported_at_once(draws):
     draws[0] += 3
     found = convergence(tree(draws[:, :50], np.ones((4, 50), dtype=bool)))
     starts = [sentence.split()[0] for sentence in found.sentences]
@@ -95,7 +95,7 @@ def test_a_point_is_no_posterior():
     assert str(found).startswith("This is a single point, such as a MAP estimate, not a posterior.")
 
 
-def test_too_few_draws_to_check_are_said_so(draws):
+def test_too_few_draws_to_check_are_reported(draws):
     found = convergence(tree(draws[:2, :3]))
     assert not found.ok
     assert str(found) == "There are only 3 draws per chain, too few to check. Use more draws."
@@ -126,7 +126,7 @@ def test_chains_stuck_in_different_places_disagree():
     assert found.sentences[0].startswith("The chains disagree")
 
 
-def test_groups_and_names_of_ones_own(draws):
+def test_other_names_and_groups_are_read(draws):
     skill = xr.DataArray(
         draws[:, :, :, None] * np.ones(2), dims=("chain", "draw", "player", "year")
     ).to_dataset(name="skill")

@@ -168,7 +168,7 @@ def test_places_asked_for_are_one_or_several():
 
 
 @pytest.mark.parametrize("top", [0, -1, 1.5, np.nan, np.inf, "3", None, [1, 0], [[1]]])
-def test_a_top_that_is_no_place_raises(top):
+def test_invalid_numbers_of_top_places_raise(top):
     with pytest.raises(ValueError, match=r"^`top` is .*; it must be a whole number, 1 or more\.$"):
         check_tops(top)
 
@@ -219,6 +219,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("data", "options", "message"), BAD)
-def test_what_no_summary_can_be_made_of_raises(function, data, options, message):
+def test_draws_that_cannot_be_summarised_raise(function, data, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         function(data, **options)

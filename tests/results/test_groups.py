@@ -116,7 +116,7 @@ def test_one_number_per_ranker_stays_and_more_axes_or_items_are_refused():
     ],
     ids=str,
 )
-def test_what_is_not_there_is_named(change, match):
+def test_unknown_groups_and_variables_are_named(change, match):
     data, _ = tree()
     with pytest.raises(ValueError, match=match):
         group_log_likelihood(data, **change)

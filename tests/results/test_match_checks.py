@@ -81,7 +81,7 @@ def test_outcomes_and_points_of_every_judge_by_hand():
         match_checks(judged(), by=["user"])
 
 
-def test_what_is_never_predicted_is_surprising():
+def test_outcomes_that_are_never_predicted_are_surprising():
     other = [[0, 4, 0], [4, 0, 0], [0, 0, 2]]
     table = match_checks(tree(drawn=[other] * 3))
     assert table.loc[("pair", "a > b", "all"), "mean"] == 0
@@ -135,6 +135,6 @@ def test_a_model_of_a_circle_fails_where_one_of_an_order_does_not():
         ({"var_name": "z"}, "'z' must be observed as Pairs and predicted"),
     ],
 )
-def test_what_cannot_be_checked_is_refused(options, message):
+def test_data_that_cannot_be_checked_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         match_checks(tree(), **options)

@@ -107,7 +107,7 @@ def test_items_apart_already_need_no_match():
     assert str(found) == "Oak and Elm are already separated: Oak is better with probability 1.000."
 
 
-def test_what_no_number_separates_is_said():
+def test_items_that_no_number_of_matches_separates_are_reported():
     found = separate(beta_draws(600, 560), at=(10, 1000))
     assert found.matches == np.inf
     assert "Even 1,000 more matches between them would separate them (one better with" in str(found)
@@ -176,7 +176,7 @@ def test_matches_among_the_tied_settle_sooner():
         ),
     ],
 )
-def test_what_settling_says(draws, options, text):
+def test_the_table_of_matches_needed_is_described_in_words(draws, options, text):
     assert text in str(matches_needed(board(draws), **options))
 
 

@@ -145,7 +145,7 @@ BAD = {
 
 @pytest.mark.parametrize("metric", [expected_reciprocal_rank, ndcg])
 @pytest.mark.parametrize("bad", BAD)
-def test_what_is_no_query_raises(metric, bad):
+def test_invalid_queries_raise(metric, bad):
     arguments, message = BAD[bad]
     with pytest.raises(ValueError, match=message):
         metric(*arguments)
@@ -153,7 +153,7 @@ def test_what_is_no_query_raises(metric, bad):
 
 @pytest.mark.parametrize("metric", [expected_reciprocal_rank, ndcg])
 @pytest.mark.parametrize("k", [0, -1, 1.5])
-def test_a_depth_that_is_none_raises(metric, k):
+def test_invalid_depths_raise(metric, k):
     with pytest.raises(ValueError, match=rf"^`k` is {k}; it must be a whole number, 1 or more\.$"):
         metric([1, 0], [0.5, 0.1], k=k)
 
@@ -165,7 +165,7 @@ def test_a_grade_above_the_scale_raises():
         expected_reciprocal_rank([2, 0], max_grade=1)
 
 
-def test_a_collection_names_the_query_that_is_none():
+def test_a_collection_names_the_invalid_query():
     with pytest.raises(ValueError, match=r"^Query 'q7': A score must be a finite number; got nan"):
         query_metrics([[1, 0], [1, 0]], [[1, 2], [1, np.nan]], labels=["q3", "q7"])
 

@@ -79,19 +79,17 @@ def test_predictions_are_read_with_the_data_that_they_were_made_for():
         (tree(ranking=list("xyw")), {}, "^'y' in posterior_predictive has other ranking labels"),
     ],
 )
-def test_what_is_missing_or_does_not_belong_together_is_said(data, options, message):
+def test_missing_groups_and_other_sizes_or_labels_raise(data, options, message):
     with pytest.raises(ValueError, match=message):
         br.predicted_ranks(data, **options)
 
 
-def test_what_is_no_tree_is_said():
+def test_results_that_are_not_a_tree_raise():
     with pytest.raises(TypeError, match=r"Expected a DataTree .*; got Dataset"):
         br.predicted_ranks(tree()["observed_data"].to_dataset())
 
 
-# ---------------------------------------------------------------------------------------------
 # From models
-# ---------------------------------------------------------------------------------------------
 
 ORDERS = [["b", "a", "c"], ["c", "d"], [{"a", "d"}, "b"], ["d", "a", "b", "c"]]
 UTILITY = {"a": 0.0, "b": 60.0, "c": -60.0, "d": 120.0}  # draws have this order, almost surely

@@ -107,7 +107,7 @@ def test_one_draw_has_ranks_and_no_standard_deviation():
     assert summary["sd"].isna().all()
 
 
-def test_what_the_samplers_of_pymc_return_is_read_with_names_of_ones_own():
+def test_results_of_pymc_with_other_names_are_read():
     with pm.Model(coords={"player": ["ann", "ben", "cat"]}):
         pm.Normal("skill", np.array([0.0, 40.0, 20.0]), 1.0, dims="player")
         sampled = pm.sample(

@@ -146,7 +146,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("change", "message"), BAD)
-def test_what_cannot_be_measured_is_refused(change, message):
+def test_invalid_scores_and_interactions_are_refused(change, message):
     with pytest.raises(ValueError, match=message):
         recommendation_metrics(**(GOOD | change))
 

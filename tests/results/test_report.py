@@ -244,7 +244,7 @@ def test_warnings_are_set_apart_from_paragraphs():
     assert "<summary>Beware of it.</summary><p>There is more.</p></details>" in long
 
 
-def test_what_the_model_fails_in_comes_first():
+def test_failed_checks_come_first():
     text = page(failures=["It fails."], warnings=["Beware."])
     assert Page(text).attributes("class").count("line warn misfit") == 1
     assert text.index("leads, and") < text.index("It fails.") < text.index("Beware.")
@@ -306,12 +306,19 @@ def test_the_table_has_a_line_for_each_item_and_counts_the_others():
     ]
 
 
-def test_counts_are_shown_where_the_summary_has_them():
-    table = summary().assign(matches=[1200, 7, 3])
+@pytest.mark.parametrize(
+    ("name", "values", "shown"),
+    [
+        ("matches", [1200, 7, 3], ["1,200", "7", "3"]),
+        ("elo", [1200.4, 999.6, 800], ["1200", "1000", "800"]),
+    ],
+)
+def test_counts_and_ratings_are_shown_where_the_summary_has_them(name, values, shown):
+    table = summary().assign(**{name: values})
     head, *rows = table_text(table).splitlines()
-    assert head.split()[-2:] == ["matches", "standing"]
-    assert [row.split()[5] for row in rows] == ["1,200", "7", "3"]
-    assert Page(page(table)).texts["th"][6:8] == ["Matches", "Standing"]
+    assert head.split()[-2:] == [name, "standing"]
+    assert [row.split()[5] for row in rows] == shown
+    assert Page(page(table)).texts["th"][6:8] == [name.title(), "Standing"]
 
 
 def test_sentences_in_a_table_wrap_and_numbers_do_not():
@@ -320,14 +327,6 @@ def test_sentences_in_a_table_wrap_and_numbers_do_not():
     assert '<td class="prose">a sentence a' in text
     assert '<th scope="col" class="prose">says</th>' in text
     assert "<td>1</td>" in text
-
-
-def test_ratings_are_shown_where_the_summary_has_them():
-    table = summary().assign(elo=[1200.4, 999.6, 800])
-    head, *rows = table_text(table).splitlines()
-    assert head.split()[-2:] == ["elo", "standing"]
-    assert [row.split()[5] for row in rows] == ["1200", "1000", "800"]
-    assert Page(page(table)).texts["th"][6:8] == ["Elo", "Standing"]
 
 
 def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():

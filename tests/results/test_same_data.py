@@ -13,7 +13,7 @@ import bayesrank as br
 from bayesrank.results import baseline_elpd, compare
 from bayesrank.results.evaluation.same_data import Units, matched
 from bayesrank.schema import Kept
-from tests.made_up import made_up
+from tests.fake_draws import fake_draws
 
 ORDERS = [list("abc"), list("bca"), ["c", {"a", "b"}], list("abc"), ["b", "a"], list("cab")]
 WHO = ["ann", "bob", "ann", "cy", "bob", "cy"]
@@ -22,7 +22,7 @@ MOVED = [4, 2, 0, 5, 1, 3]
 
 def draws(**options):
     """Draws of a model that are close, so that any ranking can be left out."""
-    tree = made_up(**options)
+    tree = fake_draws(**options)
     tree["posterior"] = tree["posterior"].to_dataset() * 0.05
     return tree
 
@@ -101,17 +101,15 @@ def of_pairs():
     return results(model_of(pairs(), br.BradleyTerry))
 
 
-# ---------------------------------------------------------------------------------------------
 # Order and names
-# ---------------------------------------------------------------------------------------------
 
 
-def test_rankings_without_names_are_matched_by_what_they_say():
+def test_rankings_without_names_are_matched_by_content():
     for one, who in ((plain(), None), (judged(), WHO)):
         same(one, results(model_of(rankings(MOVED, who=who, items=list("cba")))))
 
 
-def test_other_names_of_rankings_and_rankers_are_no_other_data():
+def test_other_names_of_rankings_and_rankers_are_the_same_data():
     for names in ([x.title() for x in WHO], [{"ann": 0, "bob": 1, "cy": 2}[x] for x in WHO]):
         other = results(model_of(rankings(MOVED, who=names)))
         for group in (None, "ranker"):
@@ -155,7 +153,7 @@ def test_rankings_are_counted_and_weighed():
     same(weighed, moved)
 
 
-def test_counts_are_matched_by_what_they_say():
+def test_counts_are_matched_by_content():
     counts = rankings([0, 1, 4], who=WHO[:5]).counts(), rankings([4, 0, 1], who=WHO[:5]).counts()
     one, other = (results(model_of(x, br.MPM)) for x in counts)
     same(one, other)
@@ -229,9 +227,7 @@ def test_units_that_cannot_be_matched_are_refused(rng):
     assert outcomes == {True, False}
 
 
-# ---------------------------------------------------------------------------------------------
 # Matches and rankings of two
-# ---------------------------------------------------------------------------------------------
 
 
 def two_tables():
@@ -279,7 +275,7 @@ def test_matches_that_are_counted_are_not_rankings_of_two():
         compare({"three": results(model_of(three)), "twice": twice})
 
 
-def test_who_came_first_is_data_of_pairs():
+def test_the_order_of_the_sides_is_data_of_pairs():
     frame = pd.DataFrame({"one": list("bbac"), "two": list("acba")})
     frame["who"] = ["second", "first", "first", "first"]
     away = br.Pairs.from_frame(frame, first="one", second="two", outcome="who", collapse=False)
@@ -287,9 +283,7 @@ def test_who_came_first_is_data_of_pairs():
         compare({"home": of_pairs(), "away": results(model_of(away, br.BradleyTerry))})
 
 
-# ---------------------------------------------------------------------------------------------
 # Arrays and mixtures
-# ---------------------------------------------------------------------------------------------
 
 
 def array_model(values, distribution=br.PlackettLuce, *, utility=None, **options):
@@ -378,7 +372,7 @@ def test_a_mixture_of_our_distributions_is_a_model_of_their_outcomes():
     assert set(table.index) == {"one", "mix", "random ranking"}
 
 
-def test_what_a_mixture_is_a_model_of_must_be_one_thing():
+def test_components_with_different_outcomes_are_refused():
     free = mixture(plackett_luce, lambda utility, where: br.PMOP.dist(utility, where=where))
     with pytest.raises(ValueError, match=r"^The components of 'y' have different outcomes: weak"):
         br.declare_outcomes("y", model=free)
@@ -391,7 +385,7 @@ def test_what_a_mixture_is_a_model_of_must_be_one_thing():
         br.declare_outcomes("z", model=model)
 
 
-def test_what_pymc_makes_of_our_distributions_can_be_labelled():
+def test_outcomes_of_custom_and_conditioned_distributions_can_be_declared():
     with pm.Model() as model:
         utility = pm.Normal("utility", shape=3)
         pm.CustomDist(
@@ -406,14 +400,12 @@ def test_what_pymc_makes_of_our_distributions_can_be_labelled():
     assert br.declare_outcomes("y", model=model) == "pair outcomes with ties given the pairs"
 
 
-# ---------------------------------------------------------------------------------------------
 # K folds
-# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def not_fitted(monkeypatch):
-    """Folds of which the posterior is made up, the same for all."""
+    """Fake posteriors for all folds."""
 
     class Compiled:
         def __init__(self, model):
@@ -435,7 +427,7 @@ def folds(model, **options):
 
 
 @pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")
-def test_folds_are_dealt_to_what_rankings_say_not_to_where_they_stand(not_fitted):
+def test_folds_are_assigned_by_content_and_not_by_position(not_fitted):
     one = folds(model_of(rankings(who=WHO)))
     other = folds(model_of(rankings(MOVED, who=WHO, items=list("cba"))))
     assert one.elpd_i.content.values[0] == "'a' > 'b' > 'c'"
@@ -450,7 +442,7 @@ def test_folds_are_dealt_to_what_rankings_say_not_to_where_they_stand(not_fitted
 
 
 @pytest.mark.filterwarnings("ignore::bayesrank.inference.FoldWarning")
-def test_folds_of_rankers_are_dealt_to_what_they_said(not_fitted):
+def test_folds_of_rankers_are_assigned_by_content(not_fitted):
     one = folds(model_of(rankings(who=WHO)), by="ranker")
     renamed = ["A" if x == "cy" else x for x in WHO]
     other = folds(model_of(rankings(MOVED, who=renamed)), by="ranker")
@@ -475,7 +467,7 @@ def test_arrays_and_mixtures_have_folds(not_fitted):
 
 
 @pytest.mark.parametrize("kind", ["rankings", "array"])
-def test_what_total_size_multiplies_is_no_log_likelihood(kind):
+def test_log_likelihoods_multiplied_by_total_size_are_refused(kind):
     def scaled(total_size):
         if kind == "rankings":
             return results(model_of(rankings(orders=FULL), total_size=total_size))
@@ -486,7 +478,7 @@ def test_what_total_size_multiplies_is_no_log_likelihood(kind):
         compare({"x": scaled(30)})
 
 
-def test_what_is_not_an_axis_cannot_be_left_out():
+def test_a_single_value_cannot_be_left_out():
     model = array_model(BY_ITEM[0])
     with pytest.raises(ValueError, match=r"^'y' is observed as a single value without an axis of"):
         br.kfold(random_seed=1, model=model)
@@ -511,7 +503,7 @@ def test_total_size_multiplies_new_data_too():
     )
 
 
-def test_what_was_observed_is_said_in_words():
+def test_observed_data_are_described_in_words():
     kept = Kept(results(model_of(rankings(who=WHO, weight=[1, 1, 2, 1, 1, 1]))), "y")
     assert kept.contents(kept.items)[:3].tolist() == [
         "'a' > 'b' > 'c'", "'b' > 'c' > 'a'", "'c' > 'a' = 'b' × 2",

@@ -99,6 +99,6 @@ def test_equal_seeds_give_equal_weights_and_biases_start_at_zero():
         ),
     ],
 )
-def test_weights_that_cannot_be_raise(call, message):
+def test_invalid_weights_raise(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -23,7 +23,7 @@ CASES = {
 }
 
 
-def made_up():
+def simulated():
     years = [2001.0, 2001.5, 2003.0, 2004.0, 2008.0]
     return matches([*"aacab"], [*"bbbcc"], "first", year=years)
 
@@ -31,7 +31,7 @@ def made_up():
 @pytest.mark.parametrize("text", CASES)
 def test_the_grid_has_the_covariance_of_the_states(text):
     make, values, options = CASES[text]
-    pairs = made_up()
+    pairs = simulated()
     if make is not matern:
         options = options | {"data": pairs}
     with pm.Model(coords=pairs.coords) as model:
@@ -63,13 +63,13 @@ def test_times_need_not_be_in_order_of_their_labels():
     np.testing.assert_allclose(value[:, 0], [100 + 10 * 7**0.5 + 1, 100 + 10 * 7**0.5, 100])
 
 
-def test_bad_dims_and_smoothness_are_told():
+def test_bad_dims_and_smoothness_raise():
     with pm.Model(coords={"item": ["a"]}):
         with pytest.raises(ValueError, match="expected two dims with coords in the model"):
             random_walk("u", 1.0, 1.0, dims=("day", "item"))
         with pytest.raises(ValueError, match=r"it must be 0\.5, 1\.5 or 2\.5"):
             matern("u", 1.0, 1.0, smoothness=1.0, dims=("day", "item"))
-    pairs = made_up()
+    pairs = simulated()
     with (
         pm.Model(coords=pairs.coords | {"day": [1, 2]}),
         pytest.raises(ValueError, match="have no group 'day'"),
@@ -108,7 +108,7 @@ def test_nuts_agrees_with_the_history():
 
 
 def test_days_to_come_are_in_the_model_as_rows_that_count_nothing():
-    pairs = made_up()
+    pairs = simulated()
     played = pairs.group_idx("year") < 4
     until_now = replace(pairs, counts=pairs.counts * played[:, None])
 

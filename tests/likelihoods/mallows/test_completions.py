@@ -49,7 +49,7 @@ def test_sums_and_derivatives_are_those_of_all_completions(kind, t):
         assert slope[row] == pytest.approx(-share @ d, abs=1e-10)
 
 
-def test_what_cannot_be_summed_is_found_beforehand():
+def test_rankings_with_too_many_completions_are_found_beforehand():
     ranks = np.array(PARTIAL)
     first = {name: check_partial(name, ranks, 5) for name in DISTANCES}
     assert first == dict.fromkeys(DISTANCES)
@@ -104,14 +104,14 @@ def test_under_the_footrule_some_items_are_scanned_as_they_are_summed_by_sets(rn
         np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
-def test_which_of_two_is_first_sums_to_one_among_many_items():
+def test_both_orders_of_two_items_have_total_probability_one():
     rho, ranks = np.array([[70, 9]] * 2), np.array([[1, 2], [2, 1]])
     logp = mallows_logp(ranks, rho, 30.0, distance="footrule", n_items=80).eval()
     assert np.logaddexp(*logp) == pytest.approx(0.0, abs=1e-10)
     assert logp[1] > np.log(0.9)
 
 
-def test_what_is_no_partial_ranking_is_impossible():
+def test_invalid_partial_rankings_are_impossible():
     ranks = np.array([[1, 3, 0], [2, 2, 3], [-1, 1, 2], [1, 2, 3]])
     rho = np.array([[1, 2, 3]] * 3 + [[1, 2, 2]])
     for kind in KINDS:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from bayesrank.likelihoods.mallows import DISTANCES, draw_rankings, log_normaliser
 from tests.likelihoods.loops import for_each
@@ -12,6 +11,7 @@ from tests.likelihoods.mallows.permutations import (
     log_z,
     vectorised_distance,
 )
+from tests.oracles import frequency_p_value, places_in
 
 FALSE_ALARM = 1e-8
 
@@ -25,17 +25,9 @@ def draws(distance, n, alpha, number, consensus=None, seed=1):
 @for_each("distance", DISTANCES)
 @for_each(("n", "alpha"), [(1, 2.0), (2, 1.0), (4, 0.0), (4, 3.0), (5, 2.0)])
 def test_draws_have_the_frequencies_of_their_probabilities(distance, n, alpha):
-    number = 20_000
-    index = {tuple(ranks): i for i, ranks in enumerate(every_ranking(n).tolist())}
-    drawn = [index[tuple(ranks)] for ranks in draws(distance, n, alpha, number).tolist()]
-    expected = number * np.exp(-alpha / n * distances(distance, n) - log_z(alpha, n, distance))
-    observed = np.bincount(drawn, minlength=len(expected))
-    if n > 1:
-        few = expected < 10
-        observed = np.append(observed[~few], observed[few].sum())
-        expected = np.append(expected[~few], expected[few].sum())
-        enough = expected > 0
-        assert chisquare(observed[enough], expected[enough]).pvalue > FALSE_ALARM
+    drawn = places_in(every_ranking(n), draws(distance, n, alpha, 20_000))
+    expected = np.exp(-alpha / n * distances(distance, n) - log_z(alpha, n, distance))
+    assert n == 1 or frequency_p_value(drawn, expected) > FALSE_ALARM
 
 
 @for_each(("distance", "n"), [("footrule", 25), ("spearman", 12), ("kendall", 25)])
@@ -59,7 +51,7 @@ def test_every_row_has_its_own_alpha_and_consensus(distance):
         assert not at_consensus[::2].all()
 
 
-def test_what_cannot_be_drawn_raises():
+def test_invalid_parameters_raise():
     with pytest.raises(ValueError, match="alpha must be a number"):
         draws("kendall", 3, np.nan, 1)
     with pytest.raises(ValueError, match="The consensus must hold the ranks 1 to n"):

@@ -11,10 +11,10 @@ from scipy.stats import norm
 
 from bayesrank.likelihoods.mpm import draws as draws_of_mpm
 from bayesrank.likelihoods.mpm.draws import draw_counts, draw_net_counts
-from bayesrank.likelihoods.mpm.op import CountsDraw, NetCountsDraw
+from bayesrank.likelihoods.mpm.op import CountsDraw
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.likelihoods.loops import for_each
-from tests.oracles import frequency_p_value
+from tests.oracles import frequency_p_value, places_in
 
 FALSE_ALARM = 1e-8
 SIGMAS = norm.isf(FALSE_ALARM / 100)  # of each of up to fifty numbers
@@ -37,17 +37,11 @@ def draws(score, adherence, variance, total, n_draws=N_DRAWS, seed=1):
     return draw_counts(score, columns(variance, n_draws), theta, T, seeds)
 
 
-def position(tables, drawn):
-    """Where in the list each drawn table is."""
-    where = {table.tobytes(): i for i, table in enumerate(tables)}
-    return np.array([where[table.tobytes()] for table in drawn])
-
-
 @for_each("form", FORMS)
 @for_each(("adherence", "total"), [(1.0, 1), (0.6, 2), (2.0, 3), (0.0, 2)])
 def test_tables_come_as_often_as_they_are_probable(form, adherence, total):
     tables, g = count_tables(3, total), FORMS[form]
-    drawn = position(tables, draws(SCORE, adherence, g, total))
+    drawn = places_in(tables, draws(SCORE, adherence, g, total))
     p = np.exp([table_logp(table, SCORE, adherence, g) for table in tables])
     assert frequency_p_value(drawn, p) > FALSE_ALARM
     # and other scores, or another adherence, are told apart
@@ -109,13 +103,13 @@ def test_nothing_is_drawn_of_a_total_of_zero_or_of_one_item():
     ("score", "adherence"),
     [([0.0, np.nan, 1.0], 1.0), ([0.0, np.inf, 1.0], 1.0), ([0, 1.0, 2.0], np.nan)],
 )
-def test_numbers_that_are_none_are_refused_instead_of_drawn_for_ever(form, score, adherence):
+def test_parameters_that_are_not_finite_are_refused(form, score, adherence):
     with pytest.raises(ValueError, match="MPM can only draw with scores and adherences that are"):
         draws(np.array(score), adherence, FORMS[form], 3, n_draws=1)
 
 
 @for_each("variance", [[0.5, 0.0, 1.0], [0.5, -1.0, 1.0], [0.5, np.nan, 1.0]])
-def test_variances_that_are_none_are_refused(variance):
+def test_variances_that_are_not_positive_are_refused(variance):
     with pytest.raises(ValueError, match="variances > 0"):
         draws(SCORE, 1.0, np.array(variance), 3, n_draws=1)
 
@@ -186,26 +180,7 @@ def test_parts_of_the_cells_and_of_the_pairs_are_added(variance, monkeypatch):
     np.testing.assert_array_equal(flat.sum(axis=(1, 2)), 50)
 
 
-# The Ops
-
-
-def test_shapes_are_known_without_drawing():
-    score, seeds = pt.dmatrix(), pt.lvector()
-    counts = CountsDraw()(score, np.zeros((2, 0)), np.ones(2), np.ones(2, dtype=np.int64), seeds)
-    f = pytensor.function(
-        [score, seeds], counts.shape, mode="FAST_COMPILE", on_unused_input="ignore"
-    )
-    assert CountsDraw not in {type(node.op) for node in f.maker.fgraph.toposort()}
-    assert f(np.zeros((2, 3)), np.zeros(2, dtype=np.int64)).tolist() == [2, 3, 3]
-    item = pt.lmatrix()
-    net = NetCountsDraw()(
-        score[0], np.zeros(0), np.ones(4), item, item > 0, item, seeds, np.zeros((4, 3))
-    )
-    f = pytensor.function(
-        [score, item, seeds], net.shape, mode="FAST_COMPILE", on_unused_input="ignore"
-    )
-    assert NetCountsDraw not in {type(node.op) for node in f.maker.fgraph.toposort()}
-    assert f(np.zeros((2, 3)), ITEM, np.zeros(4, dtype=np.int64)).tolist() == [4, 3]
+# The Op
 
 
 def test_draws_have_no_gradient():

@@ -41,7 +41,7 @@ def test_coefficients_are_bessel_functions_that_sum_to_one(a):
 
 
 @for_each("a", RATES)
-def test_what_is_left_out_is_below_rounding_and_not_much_could_be_left_out(a):
+def test_omitted_terms_are_below_rounding_and_few_others_are(a):
     terms = n_terms(a)
     assert bessel(a, np.arange(terms, terms + 2000)).sum() < 1e-16
     if a >= 1.0:

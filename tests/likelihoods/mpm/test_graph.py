@@ -17,7 +17,6 @@ from bayesrank.likelihoods.mpm.graph import (
 from bayesrank.likelihoods.pairs.graph import bradley_terry_log_probabilities
 from tests.likelihoods.count_tables import count_tables, log_pair_probabilities, table_logp
 from tests.likelihoods.loops import for_each
-from tests.oracles import gradient
 
 QUICK = "FAST_COMPILE"
 
@@ -131,38 +130,7 @@ def test_the_counts_are_how_often_pairs_are_compared_and_then_bradley_terry(form
     np.testing.assert_allclose(logp_of(MANY, SCORE, **options), exact, rtol=1e-13)
 
 
-# Gradients and batches
-
-
-@for_each("unequal", [False, True])
-def test_gradients_are_finite_differences(unequal):
-    g = VARIANCE if unequal else None
-    logp, by_score, by_adherence, *by_variance = evaluate(MANY, SCORE, 0.7, g)
-
-    def total(s, theta, g):
-        return sum(table_logp(table, s, theta, g) for table in MANY)
-
-    assert logp.sum() == pytest.approx(total(SCORE, 0.7, g), rel=1e-12)
-    numeric = gradient(lambda s: total(s, 0.7, g), SCORE)
-    np.testing.assert_allclose(by_score, numeric, atol=1e-7)
-    numeric = gradient(lambda x: total(SCORE, x[0], g), np.array([0.7]))
-    np.testing.assert_allclose(by_adherence, numeric[0], atol=1e-7)
-    if unequal:
-        numeric = gradient(lambda x: total(SCORE, 0.7, x), VARIANCE)
-        np.testing.assert_allclose(by_variance[0], numeric, atol=1e-7)
-
-
-@for_each("unequal", [False, True])
-def test_leading_axes_are_rankers_and_problems(unequal, rng):
-    score, theta = rng.normal(size=(2, 1, 4)), np.array([0.2, 1.0, 3.0])
-    g = rng.gamma(5.0, 0.1, size=(2, 1, 4)) if unequal else None
-    counts = np.resize(MANY, (2, 3, 4, 4))
-    logp = mpm_logp(counts, score, theta, g).eval(mode=QUICK)
-    assert logp.shape == (2, 3)
-    for p, n in np.ndindex(2, 3):
-        g_p = None if g is None else g[p, 0]
-        exact = logp_of(counts[p, n][None], score[p, 0], theta[n], g_p)
-        assert logp[p, n] == pytest.approx(exact[0], abs=1e-11)
+# Normalisers and extremes; the battery of distributions has gradients and batches
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from bayesrank.likelihoods.mpm.kernels import (
     pair_normalisers_kernel,
     pair_normalisers_pullback_kernel,
 )
-from bayesrank.likelihoods.mpm.op import Agreement, LogNormalisers, agreement, log_normaliser_table
+from bayesrank.likelihoods.mpm.op import LogNormalisers, agreement, log_normaliser_table
 from tests.likelihoods.count_tables import log_pair_probabilities
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient
@@ -296,23 +296,6 @@ def test_agreements_are_sums_over_the_entries(mode, unequal):
 # Shapes and types
 
 
-def test_shapes_are_known_without_values():
-    score, variance, theta = pt.dmatrix("score"), pt.dmatrix("variance"), pt.dvector("theta")
-    where = pt.matrix("where", dtype="bool")
-    table = LogNormalisers()(score, variance, theta, where, EVERYONE)
-    entries = [pt.lvector(), pt.lvector(), pt.lvector(), pt.dvector()]
-    like = pt.dvector()
-    out = agreement(score[0], None, entries, like=like)
-    inputs = [score, variance, theta, where, *entries, like]
-    shapes = [table.shape, out.shape]
-    f = pytensor.function(inputs, shapes, mode=QUICK, on_unused_input="ignore")
-    ops = {type(node.op) for node in f.maker.fgraph.toposort()}
-    assert not ops & {LogNormalisers, Agreement}
-    empty = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)]
-    values = f(SCORE, VARIANCE, ADHERENCE, WHERE, *empty, LIKE)
-    assert [tuple(x) for x in values] == [(3, 4), (5,)]
-
-
 def test_integers_are_numbers_too():
     score, variance = pt.constant([[1, 0, 3]]), pt.constant([[1, 2, 1]])
     table = log_normaliser_table(score, pt.constant([1, 0]), variance)
@@ -320,7 +303,7 @@ def test_integers_are_numbers_too():
     np.testing.assert_allclose(table.eval(mode=QUICK), exact, rtol=1e-14)
 
 
-def test_which_items_there_are_has_no_gradient():
+def test_the_mask_of_items_has_no_gradient():
     where = pt.dmatrix("where")
     table = log_normaliser_table(SCORE, ADHERENCE, where=pt.gt(where, 0))
     with pytest.raises(pytensor.gradient.DisconnectedInputError):

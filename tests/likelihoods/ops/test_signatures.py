@@ -66,7 +66,7 @@ def label(op):
 
 
 def shapes_of(op):
-    """Shapes that fit each other."""
+    """Shapes of the inputs that fit each other, and of the first output."""
 
     def length(axis):
         base, _, more = axis.partition("+")
@@ -74,22 +74,23 @@ def shapes_of(op):
         base = bases.get(base, base)
         return int(base) if base.isdigit() else LENGTHS.get(base, 3) + int(more or 0)
 
-    taken, _ = axes_of(op.signature)
-    return [tuple(map(length, axes)) for axes in taken]
+    taken, given = axes_of(op.signature)
+    return [tuple(map(length, axes)) for axes in taken], tuple(map(length, given))
 
 
 def inputs_of(op):
     """Variables of the types that the kernel is used with."""
-    names = op.input_names[: len(shapes_of(op))]  # then constants
+    shapes, _ = shapes_of(op)
+    names = op.input_names[: len(shapes)]  # then constants
     return [
         pt.tensor(name, dtype=DTYPES.get(name, "float64"), shape=(None,) * len(shape))
-        for name, shape in zip(names, shapes_of(op), strict=True)
+        for name, shape in zip(names, shapes, strict=True)
     ]
 
 
 def every_mismatch(op):
     """Shapes with one axis too long or too short, for every axis that has to be like another."""
-    shapes = shapes_of(op)
+    shapes, _ = shapes_of(op)
     for rule in op.rules():
         for change in (1, -1):
             other = [list(shape) for shape in shapes]
@@ -155,6 +156,18 @@ def test_every_op_refuses_every_mismatch_in_python_and_when_a_graph_is_made(op):
         op.make_node(*(pt.tensor(dtype="float64", shape=shape) for shape in shapes))
 
     assert refuse_every_mismatch(op, known) == ruled
+
+
+@pytest.mark.parametrize("op", OPS, ids=label)
+def test_shapes_of_the_outputs_are_known_without_values(op):
+    inputs, (taken, given) = inputs_of(op), shapes_of(op)
+    shapes = [x.shape for x in op(*inputs).owner.outputs]
+    f = pytensor.function(inputs, shapes, mode="FAST_COMPILE", on_unused_input="ignore")
+    assert type(op) not in {type(node.op) for node in f.maker.fgraph.toposort()}
+    zeros = (np.zeros(shape, x.type.dtype) for shape, x in zip(taken, inputs, strict=True))
+    first, *slopes = (tuple(shape) for shape in f(*zeros))
+    assert first == given
+    assert slopes == [taken[i] for i in op.wrt[: len(slopes)]]
 
 
 def test_compiled_code_refuses_mismatches_and_goes_on():

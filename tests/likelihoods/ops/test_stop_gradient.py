@@ -76,7 +76,7 @@ def test_values_and_shapes_pass_through():
     assert held.shape.eval().tolist() == [2, 3]
 
 
-def test_what_is_only_held_fixed_has_no_gradient():
+def test_values_held_fixed_have_no_gradient():
     x = pt.dscalar("x")
     with pytest.raises(pytensor.gradient.DisconnectedInputError):
         pt.grad(stop_gradient(x), x)

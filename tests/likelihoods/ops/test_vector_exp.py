@@ -9,30 +9,21 @@ from bayesrank.likelihoods.ops.vector_exp import FARTHEST, vector_exp, vector_ex
 from tests.likelihoods.loops import for_each
 
 
-def exp_of(x):
-    out = np.empty_like(x)
-    for i in range(x.size):
-        out[i] = vector_exp(x[i])
-    return out
+def over_arrays(function, **options):
+    """Compile a loop that evaluates a function at each entry."""
+
+    @numba.njit(**options)
+    def every(x):
+        out = np.empty_like(x)
+        for i in range(x.size):
+            out[i] = function(x[i])
+        return out
+
+    return every
 
 
-@numba.njit
-def less_one(x):
-    out = np.empty_like(x)
-    for i in range(x.size):
-        out[i] = vector_expm1(x[i])
-    return out
-
-
-@numba.njit
-def logarithms(x):
-    out = np.empty_like(x)
-    for i in range(x.size):
-        out[i] = vector_log(x[i])
-    return out
-
-
-fast, exp_of = numba.njit(exp_of, fastmath=True), numba.njit(exp_of)
+exp_of, fast = over_arrays(vector_exp), over_arrays(vector_exp, fastmath=True)
+less_one, logarithms = over_arrays(vector_expm1), over_arrays(vector_log)
 
 
 def test_it_is_within_two_units_in_the_last_place(rng):

@@ -35,6 +35,6 @@ def test_rankings_without_pairs_give_empty_lists():
         ([[1, 2], [1, -3]], r"^`ranks` must be 1 \(best\) or more, .*; row 1 contains -3\.$"),
     ],
 )
-def test_what_are_no_ranks_raises(ranks, message):
+def test_invalid_ranks_raise(ranks, message):
     with pytest.raises(ValueError, match=message):
         weak_order_pairs(ranks)

@@ -140,7 +140,7 @@ def test_the_sum_is_rewritten_to_the_total_of_the_stages():
         assert RankingLogp not in rewritten
 
 
-def test_what_is_no_plain_sum_is_left_alone():
+def test_other_functions_than_a_plain_sum_are_left_alone():
     utility = pt.dvector("utility")
     rankings = ranking_logp(utility, table())
     for other in (rankings, (rankings * np.arange(6.0)).sum(), rankings[:3].sum(), rankings.max()):
@@ -181,6 +181,6 @@ def test_a_wide_and_a_narrow_scale_meet_continuously():
 
 
 @for_each("bad", [np.nan, np.inf])
-def test_a_utility_that_is_no_number_makes_no_number(bad):
+def test_a_utility_that_is_not_finite_gives_a_value_that_is_not_finite(bad):
     _, total, _ = per_item("FAST_COMPILE")(np.where(np.arange(6) == 2, bad, UTILITY))
     assert not np.isfinite(total) or np.isnan(total)

@@ -10,21 +10,12 @@ from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
 )
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
 from tests.likelihoods.loops import for_each
-
-
-def random_ranks(rng, n_rankings, n_slots):
-    """Weak orders of every component of partition, with empty slots anywhere."""
-    ranks = np.zeros((n_rankings, n_slots), dtype=np.int64)
-    for row in ranks:
-        used = rng.permutation(n_slots)[: rng.integers(0, n_slots + 1)]
-        values = rng.integers(0, rng.integers(1, n_slots + 1), size=len(used))
-        row[used] = np.unique(values, return_inverse=True)[1] + 1
-    return ranks
+from tests.oracles import random_weak_orders
 
 
 @for_each("spread", [0.1, 3.0, 60.0, 300.0, 1000.0])
 def test_value_and_gradient_are_those_of_the_table_of_stages(rng, spread):
-    ranks = random_ranks(rng, 300, 9)
+    ranks = random_weak_orders(rng, 300, 9)
     utility = spread * rng.normal(size=ranks.shape)
     logp, gradient = per_slot_kernel(utility, ranks)
     # every slot is an item of the table, which has them best first
@@ -65,7 +56,7 @@ def test_a_ranking_out_of_scale_leaves_the_others_as_they_are(rng):
 
 
 @for_each("ranks", [[1, 1, 2, 2], [1, 2, 3, 4]])
-def test_a_utility_that_is_no_number_makes_the_ranking_none(ranks):
+def test_a_nan_utility_gives_nan_for_its_ranking(ranks):
     for slot in range(4):
         utility = np.zeros((1, 4))
         utility[0, slot] = np.nan

@@ -262,7 +262,7 @@ def test_all_second_derivatives_are_differences_of_gradients():
         np.testing.assert_array_equal(hessian, hessian.T)
 
 
-def test_second_derivatives_of_what_is_no_number_are_none():
+def test_second_derivatives_at_nan_are_nan():
     gamma, hessian = np.empty(2), np.empty((2, 2))
     block_hessian_kernel(np.array([0.0, np.nan]), gamma, hessian, hessian_workspace(2))
     assert np.isnan(gamma).all()

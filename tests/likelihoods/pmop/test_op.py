@@ -13,8 +13,6 @@ from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient, partition_logp
 
-BACKENDS = ("FAST_COMPILE", "JAX")
-
 UTILITY = np.array(
     [
         [0.4, -1.2, 2.0, 0.1, -0.7],
@@ -116,20 +114,6 @@ def test_ranks_of_any_integer_type_are_ranks(dtype):
     np.testing.assert_allclose(np.exp(logp), np.full(2, 1 / 3), atol=1e-12)
 
 
-@for_each("mode", ["FAST_COMPILE", "JAX"])
-@for_each("weighted", [False, True])
-def test_any_leading_axes_are_a_batch_and_broadcast(mode, weighted, rng):
-    utility = rng.normal(size=(2, 1, 2, 4))
-    ranks = np.argsort(rng.random((3, 1, 4)), axis=-1) // 2 + 1
-    log_weight = rng.normal(size=(2, 3)) if weighted else None
-    logp = pmop_logp(utility, ranks, log_weight=log_weight).eval(mode=mode)
-    assert logp.shape == (2, 3, 2)
-    for i, j, k in np.ndindex(2, 3, 2):
-        d = log_weight[k] if weighted else None
-        exact = partition_logp(utility[i, 0, k], ranks[j, 0], "mean", log_weight=d)
-        assert float(logp[i, j, k]) == pytest.approx(exact, abs=1e-11)
-
-
 def test_broadcasting_leaves_the_last_axes_alone():
     a, b, c = broadcast_batch(
         pt.constant(np.arange(6.0).reshape(3, 2)), pt.zeros((0,)), pt.ones((4, 1, 5), dtype="int64")
@@ -138,20 +122,6 @@ def test_broadcasting_leaves_the_last_axes_alone():
     assert shapes == [(4, 3, 2), (4, 3, 0), (4, 3, 5)]
     assert c.dtype == "int64"
     np.testing.assert_array_equal(a.eval()[3], np.arange(6.0).reshape(3, 2))
-
-
-def test_shapes_are_known_without_values():
-    inputs = pt.dmatrix("utility"), pt.lmatrix("ranks"), pt.dmatrix("d"), pt.dmatrix("alpha")
-    outputs = OrderedPartitionLogp("harmonic", False).make_node(*inputs).outputs
-    f = pytensor.function(inputs, [x.shape for x in outputs], mode="FAST_COMPILE")
-    assert OrderedPartitionLogp not in {type(node.op) for node in f.maker.fgraph.toposort()}
-    shapes = f(np.zeros((3, 4)), np.ones((3, 4), dtype=np.int64), np.zeros((3, 2)), np.ones((3, 1)))
-    assert [tuple(shape) for shape in shapes] == [(3,), (3, 4), (3, 2)]
-
-
-def test_the_op_takes_matrices_only():
-    with pytest.raises(TypeError, match="OrderedPartitionLogp takes inputs with the axes"):
-        OrderedPartitionLogp("mean", False)(pt.dvector(), pt.lvector(), pt.dvector(), pt.dvector())
 
 
 def test_ops_of_different_settings_differ():

@@ -1,10 +1,10 @@
 """PMOP on weak orders: the compiled kernel against choices among listed sets.
 
-Each test runs on all five set functions.
+Each test runs on all five set functions. Masks and impossible ranks, which do not depend on the set
+function, are in the battery of distributions.
 """
 
 import functools
-from math import factorial
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from tests.oracles import (
     gradient,
     ordering_logp,
     partition_logp,
+    random_weak_orders,
     weak_orders,
 )
 
@@ -36,19 +37,6 @@ def rows(x, n):
     """Rows of an array of one layout: numba compiles anew for each."""
     x = np.asarray(x, dtype=float)
     return np.array(np.broadcast_to(x, (n, x.shape[-1])), order="C")
-
-
-def some_ranks(rng, n_rankings, n_slots, largest=None):
-    """Weak orders of some of the slots, blocks of all sizes or of up to the largest."""
-    ranks = np.zeros((n_rankings, n_slots), dtype=np.int64)
-    for row in ranks:
-        used = rng.permutation(n_slots)[: rng.integers(1, n_slots + 1)]
-        if largest:
-            row[used] = np.arange(used.size) // rng.integers(1, largest + 1) + 1
-        else:
-            places = rng.integers(0, rng.integers(1, n_slots + 1), size=used.size)
-            row[used] = np.unique(places, return_inverse=True)[1] + 1
-    return ranks
 
 
 # By hand
@@ -150,7 +138,7 @@ def test_at_equal_utilities_the_gradient_still_adds_up_to_zero(aggregate):
 @for_each(("given_sizes", "weighted"), [(False, False), (True, False), (False, True)])
 @for_each("aggregate", AGGREGATES)
 def test_gradients_are_differences_of_choices_among_sets(aggregate, rng, given_sizes, weighted):
-    ranks = some_ranks(rng, 6, 5, largest=3)
+    ranks = random_weak_orders(rng, 6, 5, largest=3)
     utility = rng.normal(scale=2.0, size=ranks.shape)
     log_weight = rng.normal(size=(6, 3)) if weighted else np.empty((6, 0))
     settings = {"given_sizes": given_sizes, "log_weight": log_weight}
@@ -193,41 +181,7 @@ def test_as_many_weights_as_a_ranking_has_stages_are_enough(aggregate):
     assert np.isfinite(slope).all()
 
 
-# Empty slots and what is impossible
-
-
-@for_each("given_sizes", [False, True])
-@for_each("aggregate", AGGREGATES)
-def test_what_stands_in_an_empty_slot_does_not_matter(aggregate, given_sizes):
-    utility = np.array([[0.3, x, -1.0, 0.2] for x in (9.0, -1e6, 1e6, np.nan)])
-    ranks = np.tile([1, 0, 2, 2], (4, 1))
-    logp, slope, _ = evaluate(aggregate, utility, ranks, given_sizes=given_sizes)
-    bare = np.array([0.3, -1.0, 0.2]), np.array([1, 2, 2])
-    exact = partition_logp(*bare, aggregate, given_sizes=given_sizes)
-    np.testing.assert_allclose(logp, exact, atol=1e-12)
-    np.testing.assert_array_equal(slope[:, 1], 0.0)
-
-
-@for_each("given_sizes", [False, True])
-@for_each("aggregate", AGGREGATES)
-def test_an_empty_ranking_and_one_of_one_item_are_certain(aggregate, given_sizes):
-    ranks = [[0, 0, 0], [0, 1, 0]]
-    logp, slope, _ = evaluate(aggregate, np.ones(3), ranks, given_sizes=given_sizes)
-    np.testing.assert_array_equal(logp, [0.0, 0.0])
-    np.testing.assert_array_equal(slope, np.zeros((2, 3)))
-
-
-BAD = [[1, 3, 3], [2, 2, 2], [2, 3, 4], [1, -1, 2], [4, 1, 2], [0, 2, 0], [1, 2, 9]]
-
-
-@for_each("given_sizes", [False, True])
-@for_each("aggregate", AGGREGATES)
-def test_ranks_with_gaps_are_impossible_and_leave_their_neighbours_alone(aggregate, given_sizes):
-    ranks = np.array([[1, 2, 3], *BAD, [1, 2, 3]])
-    logp, slope, _ = evaluate(aggregate, np.zeros(3), ranks, given_sizes=given_sizes)
-    np.testing.assert_array_equal(np.isneginf(logp), [False, *[True] * len(BAD), False])
-    np.testing.assert_allclose(np.exp(logp[[0, -1]]), 1 / factorial(3) if given_sizes else 1 / 21)
-    assert np.isfinite(slope).all()
+# Impossible blocks and extremes
 
 
 @for_each("aggregate", AGGREGATES)

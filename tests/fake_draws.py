@@ -1,4 +1,4 @@
-"""Draws made up in the place of a posterior, for tests of what is done with one."""
+"""Normal draws that replace a posterior, for tests of the code that uses one."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from pymc.backends.arviz import (
 POSITIVE = ("adherence", "alpha", "nu", "spread", "scale")
 
 
-def made_up(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
-    """Stand in for `pm.sample`: normal draws of all variables of the model in context.
+def fake_draws(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
+    """Replace `pm.sample` by normal draws of all variables of the model in context.
 
-    The first entry of each is the greatest, and draws of the next ones are lower by one each;
-    adherences and tie parameters are exponentials of such draws.
+    The mean of a variable is 0 at its first entry and decreases by one from entry to entry.
+    Adherences and tie parameters are exponentials of such draws.
     """
     model = pm.modelcontext(None)
     rng = np.random.default_rng(0)
