@@ -154,18 +154,14 @@ def gibbs_draws(
     return run
 
 
-def orderings(rankings: br.Rankings) -> list[tuple[int, ...]]:
-    """Full rankings as choix has them: tuples of items, best first."""
-    return [tuple(row) for row in rankings.item.tolist()]
-
-
 def choix_map(rankings: br.Rankings, *, tol: float = 1e-10) -> np.ndarray:
     """MAP under N(0, 1) by choix's optimiser.
 
     Its penalty is alpha |u|², so that a variance of one is alpha = 1/2 (its documentation says
     1 / alpha).
     """
-    return choix.opt_rankings(rankings.n_items, orderings(rankings), alpha=0.5, tol=tol)
+    orderings = [tuple(row) for row in rankings.item.tolist()]
+    return choix.opt_rankings(rankings.n_items, orderings, alpha=0.5, tol=tol)
 
 
 def random_matches(n_matches: int, n_systems: int) -> pd.DataFrame:

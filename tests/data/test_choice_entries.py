@@ -177,16 +177,6 @@ def test_a_task_without_a_choice_is_refused_or_dropped():
         (changed(LONG, 1, item="tea"), "show an item once; column 'item' has 'tea' in row 1"),
         (changed(LONG, 2, best="maybe"), "A flag must be 1 or 0.*'best' has 'maybe' in row 2"),
         (changed(LONG, 2, id=None), "'id' has a missing label in row 2"),
-    ],
-)
-def test_invalid_long_tables_are_refused(frame, message):
-    with pytest.raises(ValueError, match=message):
-        long(frame)
-
-
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
         (changed(WIDE, 1, worst="water"), "must be one of those shown; column 'worst' has 'water'"),
         (changed(WIDE, 1, worst="milk"), "must differ; column 'item shown' has 'milk' in row 1"),
         (WIDE.assign(best=[1, 4]), "'best' has 1 in row 0.*positions=True if the column has pos"),
@@ -197,25 +187,10 @@ def test_invalid_long_tables_are_refused(frame, message):
         ),
     ],
 )
-def test_invalid_wide_tables_are_refused(frame, message):
+def test_invalid_long_and_wide_tables_are_refused(frame, message):
+    read = long if "item" in frame else wide
     with pytest.raises(ValueError, match=message):
-        wide(frame)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"choice": "best"}, "give choice=, which has codes for both, or best= and worst="),
-        ({"best": None, "worst": None}, "Name the columns of the answers"),
-        ({"item": ["item"]}, "two or more columns of a wide one; got"),
-        ({"best": None, "worst": None, "choice": "c"}, "no column 'c'"),
-        ({"item": "thing"}, "no column 'thing'"),
-        ({"by": "item"}, "`by` cannot name a column 'item'"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        long(**options)
+        read(frame)
 
 
 def test_codes_need_a_long_table():
@@ -277,6 +252,12 @@ def test_none_of_these_is_asked_with_the_best_alone():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"choice": "best"}, "give choice=, which has codes for both, or best= and worst="),
+        ({"best": None, "worst": None}, "Name the columns of the answers"),
+        ({"item": ["item"]}, "two or more columns of a wide one; got"),
+        ({"best": None, "worst": None, "choice": "c"}, "no column 'c'"),
+        ({"item": "thing"}, "no column 'thing'"),
+        ({"by": "item"}, "`by` cannot name a column 'item'"),
         ({"frame": ANCHORED.assign(anchor="many"), "anchor": "anchor"}, "'anchor' has 'many' in"),
         (
             {"frame": changed(ANCHORED, 1, anchor="none"), "anchor": "anchor"},
@@ -292,7 +273,7 @@ def test_none_of_these_is_asked_with_the_best_alone():
         ),
     ],
 )
-def test_anchors_that_contradict_are_refused(options, message):
+def test_options_and_anchors_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         long(**options)
 
