@@ -29,6 +29,7 @@ __all__ = [
     "imports_of",
     "matches",
     "mode_of",
+    "model_of",
     "modules",
     "outcomes",
     "results",
@@ -138,6 +139,13 @@ def _variable(group: str, dims: Any, values: Any) -> tuple[tuple[str, ...], Any]
 def _by_chain(values: Any, dims: tuple[str, ...]) -> np.ndarray:
     values = np.asarray(values)
     return values if values.ndim == len(dims) + 2 else values[None]
+
+
+def model_of(observed, family=br.PlackettLuce, name="y", *, prior=pm.Normal, **options) -> pm.Model:
+    """Build a model with one utility per item, of observed data by the names of their dims."""
+    with pm.Model(coords=observed.coords) as model:
+        family(name, prior("utility", dims="item"), observed=observed, **options)
+    return model
 
 
 def evaluator(model: pm.Model, mode: str = "FAST_COMPILE") -> Any:

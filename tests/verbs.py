@@ -35,6 +35,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.likelihoods.pmop import AGGREGATES
+from tests.builders import model_of
 from tests.fake_draws import fake_draws
 
 __all__ = [
@@ -81,10 +82,7 @@ def _of_rankings(
     distribution: Any, value: Any, orders: Any = ORDERS, others: Any = OTHERS, **options: Any
 ) -> Family:
     def observed(rankings: br.Rankings) -> pm.Model:
-        with pm.Model(coords=rankings.coords) as model:
-            utility = pm.Normal("utility", 0, 1, dims="item")
-            distribution("y", utility, observed=rankings, **options)
-        return model
+        return model_of(rankings, distribution, **options)
 
     def latent() -> pm.Model:
         with pm.Model(coords={"item": ITEMS}) as model:

@@ -20,6 +20,7 @@ import pymc as pm
 
 import bayesrank as br
 from tests.benchmarks.peers import random_rankings
+from tests.builders import model_of
 
 ENTRIES = (1_000_000, 10_000_000, 100_000_000)
 CHUNK = {"cpu": 10_000, "gpu": 1_000_000}  # rows at a time
@@ -45,12 +46,6 @@ def matches(n_entries: int) -> br.Pairs:
     )
 
 
-def rankings_model(data: br.Rankings) -> pm.Model:
-    with pm.Model(coords=data.coords) as model:
-        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=data)
-    return model
-
-
 def matches_model(data: br.Pairs) -> pm.Model:
     with pm.Model(coords=data.coords) as model:
         utility = pm.Normal("utility", dims="item")
@@ -59,8 +54,8 @@ def matches_model(data: br.Pairs) -> pm.Model:
 
 
 CASES: dict[str, tuple[str, Callable[[int], Any], Callable[[Any], pm.Model]]] = {
-    "Plackett-Luce, full": ("ranking", lambda n: rankings(n, ties=False), rankings_model),
-    "Plackett-Luce, blocks": ("ranking", lambda n: rankings(n, ties=True), rankings_model),
+    "Plackett-Luce, full": ("ranking", lambda n: rankings(n, ties=False), model_of),
+    "Plackett-Luce, blocks": ("ranking", lambda n: rankings(n, ties=True), model_of),
     "Davidson": ("pair", matches, matches_model),
 }
 

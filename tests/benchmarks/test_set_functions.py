@@ -4,7 +4,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pymc as pm
 import pytest
 
 import bayesrank as br
@@ -14,6 +13,7 @@ from models.pmop_sampling.model import SET_FUNCTIONS
 from models.pmop_sampling.sampling import metropolis_sets
 from models.shared.letor import read_parts
 from tests.benchmarks.book import Book, gradient_function, seconds
+from tests.builders import model_of
 
 LENGTHS = (10, 30, 100, 300, 1000)
 SAMPLES = 1_000  # of the paper's Monte Carlo estimate of a gradient
@@ -78,9 +78,7 @@ def queries(data_dir: Path) -> br.Rankings:
 @pytest.mark.parametrize("given_sizes", [False, True], ids=["free", "sizes given"])
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_the_documents_of_mq2008(book: Book, queries: br.Rankings, aggregate: str, given_sizes):
-    with pm.Model(coords=queries.coords) as model:
-        utility = pm.Normal("utility", dims="item")
-        br.PMOP("y", utility, aggregate=aggregate, given_sizes=given_sizes, observed=queries)
+    model = model_of(queries, br.PMOP, aggregate=aggregate, given_sizes=given_sizes)
     function = gradient_function(model)
     point = np.random.default_rng(0).normal(size=queries.n_items)
     sizes = "sizes given" if given_sizes else "free"

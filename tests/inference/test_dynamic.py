@@ -23,7 +23,7 @@ from bayesrank.inference.dynamic.forward import _taken
 from bayesrank.inference.dynamic.observations import observations_of
 from bayesrank.results import ParetoKWarning, match_checks
 from bayesrank.utility import Dynamics
-from tests.builders import matches, outcomes
+from tests.builders import matches, model_of, outcomes
 
 DYNAMICS = {
     "random_walk": [1.0, 0.5],
@@ -551,8 +551,7 @@ def test_the_log_likelihood_of_draws_is_that_of_the_distributions(likelihood, fa
     tree = fit.draws(draws=3, chains=1, log_likelihood=True, random_seed=1)
     draw = tree["posterior"].isel(chain=0, draw=1)
     effects = {name: float(draw[name]) for name in (tie, "order_effect")}
-    with pm.Model(coords=pairs.coords) as model:
-        family("y", pm.Flat("utility", dims="item"), observed=pairs, **effects)
+    model = model_of(pairs, family, prior=pm.Flat, **effects)
     logp = model.compile_fn(model.logp(sum=False)[-1], mode="FAST_COMPILE")
     wanted = logp({"utility": draw["utility"].to_numpy()})
     np.testing.assert_allclose(tree["log_likelihood"]["y"][0, 1], wanted, atol=1e-10)

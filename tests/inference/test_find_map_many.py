@@ -14,7 +14,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.inference import FitWarning, climb, find_MAP_many, objective
 from bayesrank.inference.validation import workers
-from tests.builders import stored
+from tests.builders import model_of, stored
 
 N_ITEMS = 5
 
@@ -49,9 +49,7 @@ def fits(model, problems):
 
 def test_each_mode_is_the_one_of_a_model_of_its_own(fits, problems):
     for label in ("query 1", "query 5"):
-        with pm.Model(coords=problems[label].coords) as single:
-            utility = pm.Normal("utility", 0, 1, dims="item")
-            br.PlackettLuce("y", utility, observed=problems[label])
+        single = model_of(problems[label])
         logp, start = objective(single)
         fitted = fits.sel(problem=label)
         np.testing.assert_allclose(fitted["utility"], climb(logp, start.data), atol=2e-3)

@@ -1,5 +1,6 @@
 """K-fold cross-validation against exact predictions by quadrature; folds, groups and bad input."""
 
+import functools
 import itertools
 import warnings
 
@@ -12,6 +13,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank.inference import FoldWarning, kfold
+from tests import builders
 from tests.builders import matches
 
 ORDERS = [["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"], ["b", "c", "a"], ["a", {"b", "c"}]]
@@ -24,11 +26,7 @@ def rankings():
     return br.Rankings.from_orderings(ORDERS, rankers=RANKERS)
 
 
-def model_of(observed):
-    with pm.Model(coords=observed.coords) as model:
-        utility = pm.ZeroSumNormal("utility", 1.0, dims="item")
-        br.PlackettLuce("y", utility, observed=observed)
-    return model
+model_of = functools.partial(builders.model_of, prior=pm.ZeroSumNormal)
 
 
 @pytest.fixture(scope="module")

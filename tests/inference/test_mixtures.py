@@ -14,6 +14,7 @@ import bayesrank as br
 from bayesrank.inference import MixtureWarning, component_probabilities, fit_mixture
 from bayesrank.inference.mixtures import em as components
 from bayesrank.likelihoods.mixture import joint_logp
+from tests import builders
 from tests.inference.plain_em import plain_em, plain_logp
 from tests.likelihoods.mallows.permutations import every_ranking
 
@@ -260,9 +261,7 @@ def test_a_discrete_variable_that_components_share_raises():
 
 def test_models_without_a_mixture_and_posteriors_of_others_raise():
     rankings, _ = simulated(5)
-    with pm.Model(coords=rankings.coords) as model:
-        utility = pm.Normal("utility", dims="item")
-        br.PlackettLuce("y", utility, observed=rankings)
+    model = builders.model_of(rankings)
     with pytest.raises(ValueError, match=r"no Mixture named 'y' .*; it observes \['y'\]"):
         fit_mixture(random_seed=1, model=model)
     _, _, mixture, best = found()

@@ -20,6 +20,7 @@ from bayesrank.jax import checkpoints, modes
 from bayesrank.likelihoods.pmop import AGGREGATES
 from models.howto import shards
 from models.shared.modes import posterior_modes
+from tests import builders
 from tests.builders import matches
 from tests.cases import RANKINGS
 from tests.jax.two_processes import part
@@ -327,8 +328,7 @@ def test_two_processes_find_the_mode_of_one():
     one, other = (json.loads(out.splitlines()[-1]) for out, _ in outputs)  # Gloo speaks first
     assert one == other
     rankings = part(0, 1)
-    with pm.Model(coords=rankings.coords) as model:
-        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
+    model = builders.model_of(rankings)
     (mode,) = posterior_modes(model, tolerance=1e-10, random_seed=1)
     np.testing.assert_allclose(one["utility"], mode["utility"], atol=1e-4)
 

@@ -10,6 +10,7 @@ import xarray as xr
 import bayesrank as br
 from bayesrank.results import baseline_elpd
 from bayesrank.results.evaluation.baseline import log_n_weak_orders
+from tests.builders import model_of
 from tests.distributions.mpm_examples import PAIRS
 from tests.distributions.pair_examples import pairs_of, table
 from tests.oracles import N_WEAK_ORDERS, compositions, weak_orders
@@ -83,8 +84,7 @@ RANKINGS = br.Rankings.from_orderings(
 
 def evaluated(family, observed, **options):
     """Values of a model at equal utilities, and those of random ranking."""
-    with pm.Model(coords=observed.coords) as model:
-        family("y", pm.Normal("utility", dims="item"), observed=observed, **options)
+    model = model_of(observed, family, **options)
     (exact,) = model.compile_logp(vars=model["y"], sum=False)(
         {"utility": np.zeros(len(observed.items))}
     )

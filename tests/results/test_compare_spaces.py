@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
 
 import bayesrank as br
 from bayesrank.inference.approximation.modes import kept_of
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
+from tests.builders import model_of
 from tests.distributions.pair_examples import FAMILIES, table
 from tests.oracles import block_sizes, compositions, weak_orders
 
@@ -27,10 +27,7 @@ def rankings_of(ranks):
 
 def orders(family, **options):
     """Model that observes all weak orders, each in a ranking of its own."""
-    rankings = rankings_of(EVERY_WEAK_ORDER)
-    with pm.Model(coords=rankings.coords) as model:
-        family("y", pm.Normal("utility", dims="item"), observed=rankings, **options)
-    return model
+    return model_of(rankings_of(EVERY_WEAK_ORDER), family, **options)
 
 
 def counts(name):
@@ -44,10 +41,7 @@ def counts(name):
         long, first="one", second="two", outcome="outcome", count="n", judge="who"
     )
     assert observed.n_pairs == len(everything)
-    with pm.Model(coords=observed.coords) as model:
-        utility = pm.Normal("utility", dims="item")
-        family.distribution("y", utility, observed=observed, **family.parameter)
-    return model
+    return model_of(observed, family.distribution, **family.parameter)
 
 
 MODELS = {

@@ -13,6 +13,7 @@ import bayesrank as br
 from bayesrank.results import baseline_elpd, compare
 from bayesrank.results.evaluation.same_data import Units, matched
 from bayesrank.schema import Kept
+from tests.builders import model_of
 from tests.fake_draws import fake_draws
 
 ORDERS = [list("abc"), list("bca"), ["c", {"a", "b"}], list("abc"), ["b", "a"], list("cab")]
@@ -44,12 +45,6 @@ def named(tree, model):
         moved = moved.assign_coords(item=items)
         tree["posterior"] = tree["posterior"].to_dataset().assign(utility=moved)
     return tree
-
-
-def model_of(rankings, distribution=br.PlackettLuce, name="y", **options):
-    with pm.Model(coords=rankings.coords) as model:
-        distribution(name, pm.Normal("utility", dims="item"), observed=rankings, **options)
-    return model
 
 
 def same(one, other, **options):
