@@ -103,15 +103,15 @@ def test_a_marginalised_consensus_has_its_posterior_and_rankings_are_predicted()
             assert float(pointwise[0, draw, m]) == pytest.approx(expected, abs=1e-9)
 
 
-# Kinds
+# Components
 
 WEIGHTS = np.array([0.3, 0.7])
-BY_KIND = np.array([[3.0, 1.0], [0.5, 4.0]])
+BY_COMPONENT = np.array([[3.0, 1.0], [0.5, 4.0]])
 
 
-def kinds_of(alpha, rankings=R, sizes=None):
-    with pm.Model(coords=rankings.coords | {"kind": range(2)}) as model:
-        consensus = br.PlackettLuce("consensus", np.zeros((2, 4)), dims=("kind", "item"))
+def components_of(alpha, rankings=R, sizes=None):
+    with pm.Model(coords=rankings.coords | {"component": range(2)}) as model:
+        consensus = br.PlackettLuce("consensus", np.zeros((2, 4)), dims=("component", "item"))
         component = br.GeneralizedMallows.dist(consensus, alpha, sizes=sizes)
         br.Mixture("y", WEIGHTS, component, observed=rankings)
     return model
@@ -119,13 +119,13 @@ def kinds_of(alpha, rankings=R, sizes=None):
 
 def mixture_logp(orders, alpha):
     """Log-probability of every ranking if its component is not known."""
-    logps = [[staged_logp(x, *kind) for kind in zip(orders, alpha, strict=True)] for x in RANKS]
+    logps = [[staged_logp(x, *one) for one in zip(orders, alpha, strict=True)] for x in RANKS]
     return R.weight * logsumexp(np.log(WEIGHTS) + logps, axis=1)
 
 
-@for_each("alpha", [BY_KIND, BY_KIND[0]])
+@for_each("alpha", [BY_COMPONENT, BY_COMPONENT[0]])
 def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_own(alpha):
-    model, orders = kinds_of(alpha), np.array([RHO, [4, 3, 1, 2]])
+    model, orders = components_of(alpha), np.array([RHO, [4, 3, 1, 2]])
     found = model.compile_logp(vars=model["y"], sum=False)({"consensus": orders})[0]
     exact = mixture_logp(orders, np.broadcast_to(alpha, (2, 2)))
     np.testing.assert_allclose(found, exact, atol=1e-11)
@@ -134,9 +134,13 @@ def test_components_of_a_mixture_have_an_order_each_and_concentrations_of_their_
 
 
 def test_the_orders_of_components_are_found():
-    best = br.fit_mixture(n_starts=4, mode="FAST_COMPILE", random_seed=1, model=kinds_of(BY_KIND))
+    best = br.fit_mixture(
+        n_starts=4, mode="FAST_COMPILE", random_seed=1, model=components_of(BY_COMPONENT)
+    )
     every = every_ranking(4)
-    logps = np.array([[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_KIND])
+    logps = np.array(
+        [[[staged_logp(x, rho, a) for x in RANKS] for rho in every] for a in BY_COMPONENT]
+    )
     logps += np.log(WEIGHTS)[:, None, None]
     both = np.logaddexp(logps[0][:, None], logps[1][None]) @ R.weight
     assert best.log_likelihood == pytest.approx(both.max(), abs=1e-9)
@@ -192,7 +196,7 @@ def test_ties_before_the_last_block_and_items_that_are_left_out_are_refused():
         ("ties in the last block only", ValueError, {"alpha": [1.0], "rankings": tied}),
     ):
         with pytest.raises(error, match=message):
-            kinds_of(**arguments)
+            components_of(**arguments)
 
 
 def test_a_consensus_by_ranking_must_have_as_many_rows_as_there_are_rankings():

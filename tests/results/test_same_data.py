@@ -339,8 +339,8 @@ def test_arrays_of_other_families_have_the_outcomes_of_their_data():
 def mixture(*components, weights=(0.4, 0.6), values=None):
     """A mixture of two components."""
     data = rankings(orders=FULL)
-    with pm.Model(coords=data.coords | {"kind": [0, 1]}) as model:
-        utility = pm.Normal("utility", dims=("kind", "item"))
+    with pm.Model(coords=data.coords | {"component": [0, 1]}) as model:
+        utility = pm.Normal("utility", dims=("component", "item"))
         distributions = [
             make(utility[i][data.item], data.mask) for i, make in enumerate(components)
         ]
