@@ -112,7 +112,7 @@ def long_answers(rng, n, slope):
 
 
 @pytest.mark.slow
-def test_what_is_long_is_not_better_with_length_held_equal():
+def test_long_answers_are_not_better_at_equal_length():
     slope = np.array([0.9, 0.7, 0.5])
     utility, table = long_answers(np.random.default_rng(3), 1500, slope)
     features = {"size": ("size_x", "size_y")}
