@@ -127,9 +127,9 @@ def recommend_new(
 def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[np.float64]:
     """Draw the factors of a new user.
 
-    Given the items' part of a draw, the user's factors are a logistic regression, of pairs or of
-    choices: one is drawn from the normal approximation around its mode. Of a posterior of one draw,
-    which is a mode, the mode itself is returned.
+    Given the factors of the items in a draw, the user's factors are the coefficients of a logistic
+    regression of pairs or of choices. They are drawn from the normal approximation around its
+    mode. A posterior of one draw is a mode, so the mode itself is returned.
 
     Parameters
     ----------

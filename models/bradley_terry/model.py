@@ -28,16 +28,18 @@ For an item that was never compared, the features predict the utility, with the 
 Differs from the papers: it has a posterior, also of the scale. So the spread of the observed items
 determines the width of predictions for new items.
 
+``python -m models.bradley_terry.study`` fits it to baseball, and ``models.bradley_terry.sushi`` to
+sushi. Both write ``RESULTS.md``.
+
 References
 ----------
 Bradley & Terry, Rank analysis of incomplete block designs I, Biometrika 39, 1952.
+
 Springall, Response surface fitting using a generalization of the Bradley-Terry paired comparison
 model, Applied Statistics 22, 1973.
+
 Turner & Firth, Bradley-Terry models in R: the BradleyTerry2 package, Journal of Statistical
 Software 48(9), 2012.
-
-``python -m models.bradley_terry.study`` fits it to baseball, and ``models.bradley_terry.sushi`` to
-sushi. Both write ``RESULTS.md``.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from models.shared.results import Run, Table, run
 REDUCED: dict[str, Any] = {"draws": 300, "tune": 300}
 AGRESTI = {
     "home advantage": 0.302,
-    "its error": 0.130,
+    "its standard error": 0.130,
     "first ahead of last": np.log(0.220 / 0.044),
 }
 
@@ -46,10 +46,10 @@ def home_table(how: Run) -> Table:
         "last": ranks.index[-1],
         "first ahead of last": float(gap.mean()),
         "home advantage": float(order.mean()),
-        "its error": float(order.std()),
-        "probability that it is positive": float((order > 0).mean()),
-        "elpd gained by it": float(gain),
-        "error of that": float(compared.loc[["home advantage", "none"], "dse"].max()),
+        "its standard error": float(order.std()),
+        "probability of a home advantage above 0": float((order > 0).mean()),
+        "gain in elpd": float(gain),
+        "standard error of the gain": float(compared.loc[["home advantage", "none"], "dse"].max()),
     }
     published = pd.DataFrame({"1987": AGRESTI})
     return Table(pd.DataFrame({"1987": found}), published=published, corner="baseball")

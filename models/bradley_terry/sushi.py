@@ -29,9 +29,9 @@ def sushi_features(folder: str | Path, items: pd.Index) -> pd.DataFrame:
 def sushi_matches(rankings: br.Rankings, *, seed: int = 1) -> br.Pairs:
     """Cut each ranking of ten into five matches of two, at random.
 
-    Under Plackett-Luce every item has a noise of its own, so that matches without a common item
+    Under Plackett-Luce every item has separate noise, so that matches without a common item
     are independent given the utilities, and each is one of Bradley-Terry. All 45 pairs of a
-    ranking would be a composite likelihood, which takes one person's order for 45 opinions.
+    ranking would be a composite likelihood, which treats one person's order as 45 opinions.
 
     Parameters
     ----------
@@ -95,17 +95,19 @@ def unmet_table(how: Run, n_new: int = 20) -> Table:
     theirs = np.isin(pairs.items[met[0]], new) | np.isin(pairs.items[met[1]], new)
     found = {
         "scale of the item effects": float(scales[0].mean()),
-        "the same with features": float(scales[1].mean()),
+        "scale of the item effects, with features": float(scales[1].mean()),
         **{f"coefficient: {name}": float(coefficient.sel(feature=name).mean())
            for name in features},
         "variance that features explain": float(1 - (scales[1].mean() / scales[0].mean()) ** 2),
-        "matches of the kinds taken away": f"{int(pairs.counts[theirs].sum()):,}",
-        "correlation of told and played": float(
+        "matches of the removed kinds": f"{int(pairs.counts[theirs].sum()):,}",
+        "correlation of predicted and played": float(
             np.corrcoef(one.mean(("chain", "draw")), truth)[0, 1]
         ),
-        "within their 80 % intervals": f"{int(((low < truth) & (truth < high)).sum())} of {n_new}",
-        "log score of their matches, told": _log_score(pairs, theirs, foretold),
-        "the same, fitted to them": _log_score(pairs, theirs, played),
+        "played within the 80% intervals": (
+            f"{int(((low < truth) & (truth < high)).sum())} of {n_new}"
+        ),
+        "log score of their matches, predicted": _log_score(pairs, theirs, foretold),
+        "log score of their matches, fitted": _log_score(pairs, theirs, played),
     }  # fmt: skip
     return Table(pd.DataFrame({"sushi": found}), digits=3, corner="100 kinds")
 

@@ -2,7 +2,7 @@
 
 ``python -m models.context.study`` writes its tables into ``RESULTS.md`` and draws the figure. Each
 fit learns from 10,000 simulated sets and is tested on 90,000 others. Settings were chosen on sets
-of another seed. Three seeds of the networks take 25 CPU minutes. ``--keep FOLDER`` saves what is
+of another seed. All tables take 28 CPU minutes. ``--keep FOLDER`` saves what is
 finished, and ``--row FATE`` computes only that row. The paper learns the hypervolume from 100,000
 sets, as the table ``many`` does, with as many steps as the others (a tenth of the epochs).
 

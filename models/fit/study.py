@@ -5,7 +5,7 @@ model is fitted and predicts rankings or matches, and `bayesrank.worst_checks` g
 in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
-* ``power``: ten kinds of misfit, and how often each is found.
+* ``power``: ten misfits, and how often each is detected.
 * ``ballots``: 8 rankers give 5 ballots each. Intervals must cover, and stated probabilities must
   hold, where rankers differ. Where they agree, opinions may widen intervals by a tenth at most.
 
@@ -112,7 +112,7 @@ def two_camps(rng: Rng) -> Any:
 
 
 def some_at_random(rng: Rng) -> Any:
-    """Check 150 rankers, a third of whom answers at random."""
+    """Check 150 rankers; a third of them answers at random."""
     utility = np.linspace(-2, 2, 5) * (np.arange(150) < 100)[:, None]
     return checked_ballots(ballots_of(utility, 5, 5, 150, 1, rng), rng)
 
@@ -274,7 +274,7 @@ def false_alarms(how: Run) -> Table:
 
 
 def power(how: Run) -> Table:
-    """Count how often each kind of misfit is found, and by which family."""
+    """Count how often each misfit is detected, and by which family."""
     n = 2 if how.quick else 20
     rows = {}
     for name, one in WRONG.items():

@@ -18,15 +18,17 @@ symbol                   variable                   dims
 outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
-This model has a utility for every date and item, and NUTS can sample some hundreds of them.
+This model has a utility for every date and item, and NUTS can sample several hundred of them.
 `br.fit_dynamic` fits the same model by Laplace's approximation, with utilities only at the times
-when an item plays, and handles hundreds of thousands: `models.history.study` and ``RESULTS.md``.
+when an item plays, and handles hundreds of thousands; see `models.history.study` and
+``RESULTS.md``.
 
 References
 ----------
 Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
-48, 1999. Maystre, Kristof & Grossglauser, Pairwise comparisons with flexible time-dynamics, KDD
-2019.
+48, 1999.
+
+Maystre, Kristof & Grossglauser, Pairwise comparisons with flexible time-dynamics, KDD 2019.
 """
 
 import pymc as pm

@@ -7,19 +7,19 @@ computed on the rest.
     utility[i](t)  a random walk, or another dynamics of bayesrank.utility
     outcome        ~ Davidson(utility[first](t) - utility[second](t) + order_effect, nu)
 
-=============  =====================================================================================
-model          description, and the settings chosen on the first part
-=============  =====================================================================================
-constant       `br.forward_validation` with one utility for all times; its scale, by the evidence
-random_walk,   the same with a dynamics; its hyperparameters, by the evidence
-...
-Elo            one number per item, moved by k times the unexpected part of the result; k, the order
-               effect and the ties, by the log loss
-Glicko-style   a mean and a variance per item, treated as independent (Glickman 1999), and updated
-               by one Newton step; scale, drift, order effect and ties, by the log loss
-kickscore      expectation propagation (Maystre, Kristof & Grossglauser 2019), with the
-               hyperparameters that the random walk of Rao and Kupper's model learned; if installed
-=============  =====================================================================================
+================  ==================================================================================
+model             description, and the settings chosen on the first part
+================  ==================================================================================
+constant          `br.forward_validation` with one utility for all times; its scale, by the evidence
+random_walk, ...  the same with dynamics; the hyperparameters, by the evidence
+Elo               one number per item, moved by k times the unexpected part of the result; k, the
+                  order effect and the ties, by the log loss
+Glicko-style      a mean and a variance per item, treated as independent (Glickman 1999), and
+                  updated by one Newton step; scale, drift, order effect and ties, by the log loss
+kickscore         expectation propagation (Maystre, Kristof & Grossglauser 2019), with the
+                  hyperparameters that the random walk of Rao and Kupper's model learned; if
+                  installed
+================  ==================================================================================
 
 All models use Davidson's probabilities, or Bradley-Terry's if the data have no ties. Only kickscore
 uses Rao and Kupper's ties. CPU seconds are those of this process.
@@ -255,7 +255,7 @@ def compared(
 # ---------------------------------------------------------------------------------------------
 
 LAST, MIDDLE = 0.9, 0.7  # shares of the matches that the first part has
-DIGITS = {"log loss": 3, "standard error": 3, "most probable outcome came": 3, "CPU s": 0}
+DIGITS = {"log loss": 3, "standard error": 3, "accuracy": 3, "CPU s": 0}
 
 
 def matches(how: Run) -> br.Pairs:

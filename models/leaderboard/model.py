@@ -40,17 +40,19 @@ how many more matches would separate two systems. Differs from Davidson and Beav
 effect, which shifts the lead and does not change the tie term. With one order effect this is the
 same model, with a different nu.
 
+Run ``python -m models.leaderboard.model`` for simulated systems. For your own table, run
+``python -m models.leaderboard.model FILE.csv``. Its columns are first, second, outcome, judge and
+category.
+
 References
 ----------
 Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
 experiments, JASA 65, 1970.
+
 Davidson, Beaver, On extending the Bradley-Terry model to incorporate within-pair order effects,
 Biometrics 33, 1977.
-Chiang et al., Chatbot Arena: an open platform for evaluating LLMs by human preference, ICML 2024.
 
-Run ``python -m models.leaderboard.model`` for simulated systems. For your own table, run
-``python -m models.leaderboard.model FILE.csv``. Its columns are first, second, outcome, judge and
-category.
+Chiang et al., Chatbot Arena: an open platform for evaluating LLMs by human preference, ICML 2024.
 """
 
 import argparse

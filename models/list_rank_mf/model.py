@@ -27,12 +27,12 @@ The loss is not a likelihood: draws from this "posterior" show how flat the obje
 uncertain the utilities are, and LOO is not defined. Users who give all items the same rating also
 have shares, and contribute to the loss.
 
+`models.bpr.study` compares it with other methods on MovieLens 100K.
+
 References
 ----------
 Shi, Y., Larson, M., & Hanjalic, A. (2010). List-wise learning to rank with matrix factorization for
 collaborative filtering. RecSys, 269-272.
-
-`models.bpr.study` compares it with other methods on MovieLens 100K.
 """
 
 from collections.abc import Callable, Iterable

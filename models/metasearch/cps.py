@@ -27,13 +27,13 @@ documents, so their order is drawn once, and stages whose remaining documents al
 left out. An unlisted document gets the mean place of an engine's ranking ("missing"), or is tied
 with the other unlisted ones at its end ("last").
 
-References
-----------
-Qin, Geng & Liu, A new probabilistic model for rank aggregation, NIPS 2010.
-
 >>> places = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])  # two engines disagree about two
 >>> consensus(places, np.array([1.0, 0.5]), "kendall").tolist()
 [-1.0, -2.0, -3.0]
+
+References
+----------
+Qin, Geng & Liu, A new probabilistic model for rank aggregation, NIPS 2010.
 """
 
 from collections.abc import Callable
@@ -91,8 +91,7 @@ def places_of(table: pd.DataFrame, unlisted: Literal["missing", "last"]) -> Floa
     """Places of a query's documents in the ranking of each engine, (n_documents, n_engines).
 
     Equal places are means; an unlisted document is at the mean of all places, or at the mean of the
-    last ones. Those that are listed keep clear of neither: in the first case they are spread over
-    all places.
+    last ones. In the first case, the listed documents are spread over all places.
     """
     engines = [name for name in table.columns if name.startswith("engine")]
     rank, n = table[engines], len(table)
@@ -153,9 +152,9 @@ def fit(
     distance : str
         One of `DISTANCES`.
     unlisted : {"missing", "last"}
-        Where an engine's ranking has what it does not list.
+        Treatment of documents that an engine does not list.
     seed : int
-        Of the order of documents with equal grades.
+        Seed for the order of documents with equal grades.
 
     Returns
     -------

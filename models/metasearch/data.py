@@ -74,7 +74,7 @@ def read_aggregation(path: str | Path) -> pd.DataFrame:
     ----------
     path : path
         A file with lines ``label qid:10002 1:30 2:NULL ... # comment``, such as A1.txt. Comments,
-        with the ids of the documents in them, are left aside.
+        which contain the ids of the documents, are ignored.
 
     Returns
     -------
@@ -127,20 +127,20 @@ def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
     ----------
     folder : path
         Where the files are. Fold k of LETOR trains on the parts k to k + 2 and tests on k + 4,
-        counted round, so that the five test parts are the collection.
+        modulo 5, so that the five test parts are the collection.
 
     Returns
     -------
     DataFrame
-        That of `read_aggregation`, after a column part (0 to 4), of which
-        `models.shared.letor.turns` makes a cross-validation.
+        As from `read_aggregation`, with a first column part (0 to 4). `models.shared.letor.turns`
+        makes a cross-validation from it.
 
     Raises
     ------
     FileNotFoundError
         If a file is missing.
     ValueError
-        If a file does not parse, or the parts have not the same number of engines.
+        If a file does not parse, or the parts differ in the number of engines.
 
     Examples
     --------
@@ -176,12 +176,12 @@ def metasearch_counts(
     ----------
     table : DataFrame
         Columns query and document, and one column per engine with its ranks (low is good, NaN =
-        not listed); part and label are left aside.
+        not listed); part and label are ignored.
     kind : "difference" or "binary"
         The difference of the ranks, or 1.
     unlisted : "missing" or "last"
-        What it means that an engine does not list a document: nothing is known, or it is below all
-        that are listed, by one place after the last of them in this query.
+        Meaning of a document that an engine does not list: nothing is known, or its place is one
+        after the last listed document of this query.
 
     Returns
     -------

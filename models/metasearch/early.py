@@ -71,10 +71,10 @@ def ascend(model: pm.Model, rates: Sequence[Any], *, steps: int = STEPS) -> list
     model : pm.Model
         With a free variable ``score`` on the real line, flat; others on it if there are any.
     rates : list of float, or of array
-        What the gradient of the log-probability is multiplied by, one number for all or, where the
-        scores alone are free, one for each.
+        Factors of the gradient of the log-probability: one number for all variables, or one for
+        each score if only scores are free.
     steps : int
-        How many.
+        Number of steps.
     """
     gradient = model.compile_dlogp()
     names = [rv.name for rv in model.value_vars]

@@ -40,7 +40,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
         Preferences; a ranker prefers i to j if it has the higher count for that. By how much, and
         evidence weights, do not matter.
     labels : Series or mapping from items, or array of shape (n_items,) in the order of the items
-        How good each item is: high is good. Items beyond those of `counts` are left aside.
+        How good each item is: high is good. Other items than those of `counts` are ignored.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
     Parameters
     ----------
     agreement : DataFrame
-        That of `label_agreement`, or some of its rows.
+        Result of `label_agreement`, or some of its rows.
 
     Returns
     -------
     Series
-        As `supervised_adherence`, which warns of the same.
+        As from `supervised_adherence`, with the same warning.
 
     Examples
     --------

@@ -19,6 +19,7 @@ of LETOR's script, which gives the first two places the same weight and treats g
 References
 ----------
 Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
+
 McSherry & Najork, Computing information retrieval performance measures efficiently in the presence
 of tied scores, ECIR 2008.
 """
@@ -57,7 +58,7 @@ def precision(
     relevant : array of bool, shape (n_documents,)
         Which documents are relevant.
     score : array, shape (n_documents,)
-        What they are ordered by, highest first; ties are at random.
+        Scores of the documents: the highest comes first, and ties are in random order.
     depths : sequence of int
         Places beyond the last document hold nothing relevant.
 
@@ -112,10 +113,10 @@ def evaluate(
     score : array, shape (n_documents,)
         In the order of the table.
     discount : {"log2", "letor"}
-        Of NDCG; see `bayesrank.ndcg` and `script_ndcg`.
+        Discount of NDCG; see `bayesrank.ndcg` and `script_ndcg`.
     relevant : int
         Grade from which a document counts as relevant to precision: 2, the highest of LETOR's, or
-        1, as its script has it.
+        1, as in its script.
 
     Returns
     -------

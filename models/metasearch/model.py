@@ -5,7 +5,7 @@ of them, and follows the consensus more or less closely. Its adherence is the sa
 
     adherence[n]     given, or learned: log adherence[n] ~ Normal(log_typical, spread),
                      log_typical ~ Normal(0, 1), spread ~ HalfNormal(1)
-    score[i]         ~ Normal(0, 1) if given; with a root mean square of 1 if learned
+    score[i]         ~ Normal(0, 1) with given adherences; root mean square 1 with learned ones
     variance[i]      = 1/2, or ~ LogNormal(log 1/2, log_variance_scale)
     counts of engine n in query q ~ MPM(score[of q], variance[of q], adherence[n])
 
@@ -70,14 +70,14 @@ def to_counts(
     table : DataFrame
         Documents of queries with their ranks, as `read_aggregation_parts` returns them.
     unlisted : {"missing", "last", "below"}
-        What it means that an engine does not list a document. "missing" and "last" are those of
+        Meaning of a document that an engine does not list. "missing" and "last" are as in
         `metasearch_counts`, with differences of ranks. "below" takes roots of ranks (tenths of
         them), so that places 1 and 4 are as far apart as 64 and 81, and puts unlisted documents at
         `below` times the root of the engine's last listed rank in the query.
     below : float
         At least 1, at which they are tied with the last.
     turned : list of str
-        Engines that have a second ranker, "engine1 turned", who says the opposite.
+        Engines that have a second ranker, "engine1 turned", with the opposite preferences.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def build(
     Parameters
     ----------
     counts : PairCounts
-        Of engines (rankers) in queries (problems).
+        Counts of engines (rankers) in queries (problems).
     adherence : float, array of shape (n_rankers,), or "learned"
         Not negative; the data variable of this name.
     evidence : float
-        How many draws the counts of an engine in a query pass for on average, positive: the
-        evidence weight. They are sums of distances, of hundreds or thousands, from one list.
+        Number of draws that the counts of an engine in a query represent on average, positive (the
+        evidence weight). They are sums of distances, of hundreds or thousands, from one list.
     log_variance_scale : float, optional
         Standard deviation of the logarithm of the variances, positive; with None they are 1/2.
     given_pairs : bool

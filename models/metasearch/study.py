@@ -6,12 +6,12 @@ square roots of ranks ("below"). "Chosen" uses the treatment that the validation
 prefers. ``RESULTS.md`` reports the metrics of LETOR's evaluation script, which the paper uses, and
 the metrics that the papers define.
 
+Run ``python -m models.metasearch.study FOLDER`` with any folder of LETOR's aggregation collections
+(A1.txt to A5.txt, or Fold1 to Fold5), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``.
+
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, Table 1.
-
-Run ``python -m models.metasearch.study FOLDER`` with any folder of LETOR's aggregation collections
-(A1.txt to A5.txt, or Fold1 to Fold5), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``.
 """
 
 import warnings
@@ -60,9 +60,9 @@ def adherences(
 ) -> list[pd.Series]:
     """Compute the agreement of every engine with the training grades of each fold.
 
-    An engine that agrees with them in a share a of the pairs has 2a - 1: nothing if it ranks at
-    random, and less than nothing, the opposite of what it says, if it does worse. Other forms have
-    nothing for less than nothing ("(2a - 1)+"), or a itself, as eq. 11 of the paper reads.
+    An engine that agrees with a share a of the pairs has the adherence 2a - 1. It is 0 for a
+    random ranking, and negative for a worse one, which is reversed. The form "(2a - 1)+" replaces
+    negative values by 0, and "a" is the share itself, as in eq. 11 of the paper.
     """
     agreement = label_agreement(counts, table["label"].to_numpy())
     found = []
@@ -81,8 +81,8 @@ def by_supervised_mpm(
 ) -> list[Scores]:
     """Score by MPM with the adherences of each fold's training queries.
 
-    MPM has no adherence below zero: a reversed engine has a second ranker, who
-    says the opposite.
+    MPM has no adherence below zero: a reversed engine has a second ranker with the opposite
+    preferences.
     """
     given = adherences(table, to_counts(table, unlisted), form=form)
     turned = [name for name in engine_names(table) if any(theta[name] < 0 for theta in given)]
@@ -183,7 +183,7 @@ def compare(
 ) -> Tested:
     """Score the test queries by every method, and by the choice of the validation part.
 
-    `once` may keep the scores of a method, by its name. What is chosen in a turn has the highest
+    `once` may keep the scores of a method, by its name. The choice in a fold has the highest
     mean NDCG (at 1 to 5) of its validation queries.
     """
     found = {name: once(name, partial(METHODS[name], table)) for name in methods}
@@ -377,7 +377,7 @@ def choices(how: Run) -> Table:
         family: [name.removeprefix(family.removesuffix(", chosen")).strip(", ") for name in names]
         for family, names in compared(how).chosen.items()
     }
-    return Table(pd.DataFrame(rows, index=[f"turn {n + 1}" for n in range(N_PARTS)]).T)
+    return Table(pd.DataFrame(rows, index=[f"fold {n + 1}" for n in range(N_PARTS)]).T)
 
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)

@@ -17,14 +17,15 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
+`models.metasearch.study` compares it with other methods, and writes ``RESULTS.md``.
+
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (the data and
 their protocol).
+
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach (the likelihood).
-
-`models.metasearch.study` compares it with other methods, and writes ``RESULTS.md``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -130,14 +131,14 @@ def posterior(
     method : str
         One of those of `models.pmop_documents.model`.
     **sampling
-        Go to `pm.sample`.
+        Options of `pm.sample`.
 
     Returns
     -------
     DataFrame
-        One row per draw; columns (engine, "halved rank"), by how much the utility of a document
-        grows if its rank is halved, and (engine, "listed"), by how much that of a document at the
-        engine's typical rank is above that of one it does not list.
+        One row per draw. The column (engine, "halved rank") is the gain in utility if the rank of
+        a document is halved. The column (engine, "listed") is the gain of a document at the
+        engine's typical rank over an unlisted document.
     """
     documents = features(table)
     turn = next(turns(documents["part"]))

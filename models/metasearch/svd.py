@@ -32,11 +32,11 @@ def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
 
     1. :math:`Y_{ij}` is the mean of :math:`C_n(i, j) - C_n(j, i)` over the rankers n who compare
        both items, by their weights; 0 if there is none. A ranker compares an item if it has an
-       entry with any item of the problem, so that what it ties counts as 0.
+       entry with any item of the problem, so that ties count as 0.
     2. :math:`\hat Y = \sigma (u v^T - v u^T)`, the part of Y with the largest singular value (they
        come in pairs, Y being skew-symmetric).
-    3. The scores are the row means of :math:`\hat Y`: good is high. They sum to zero, and if
-       :math:`Y = s e^T - e s^T` they are s less its mean.
+    3. The scores are the row means of :math:`\hat Y`: high is good. They sum to zero, and if
+       :math:`Y = s e^T - e s^T` they are s minus its mean.
 
     Parameters
     ----------

@@ -29,12 +29,12 @@ ratios of adherences. With "free", adherences are unbounded and scores have unit
 well. With "unit", adherences are in [0, 1], as in the paper. Then the posterior has a ridge, on
 which samplers are slow for large data.
 
+Run ``python -m models.mpm.model`` to find the judges, among twelve simulated ones, who do not
+follow the consensus.
+
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012.
-
-Run ``python -m models.mpm.model`` to find the judges, among twelve simulated ones, who do not
-follow the consensus.
 """
 
 import math

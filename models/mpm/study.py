@@ -3,13 +3,13 @@ r"""Compare the consensus of MovieLens 100K by MPM, Bradley-Terry and Plackett-L
 The count of a preference is the difference of the two ratings in stars. 943 users give 7 million
 ordered pairs of 1,682 movies, and 11 million counts.
 
+Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
+``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
+
 References
 ----------
 Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012, Tables 2 and 3,
 Figures 4 and 5.
-
-Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
 """
 
 import re
@@ -431,7 +431,7 @@ def constants(how: Run) -> Table:
     found, rows = _scores(how), {}
     for stars in IMPUTED[::3] if how.quick else IMPUTED:
         rows[stars] = suits(found, with_constant(_read(how)[0], found.index, stars))
-    table = pd.concat({f"{s:g} stars": x["NDCG@5"] for s, x in rows.items()}, axis=1)
+    table = pd.concat({f"{s:g} star{'s' * (s != 1)}": x["NDCG@5"] for s, x in rows.items()}, axis=1)
     return Table(
         table, digits=3, corner="NDCG@5", figures={"mpm_constants.png": plot_constants(rows)}
     )

@@ -31,7 +31,7 @@ __all__ = ["Multilabel", "read_multilabel"]
 class Multilabel:
     """Samples, their features and their labels.
 
-    Made by `read_multilabel`, which checks; the fields themselves are trusted.
+    `read_multilabel` checks the fields; the class itself does not.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Multilabel:
     def ranks(self, rows: ArrayLike | None = None) -> NDArray[np.int8]:
         """Write the two blocks of some samples out, on the axis of the labels.
 
-        With labels by the hundred thousand, ask for a batch at a time.
+        For hundreds of thousands of labels, request one batch at a time.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Multilabel:
         Returns
         -------
         array of int8, shape (n_rows, n_labels)
-            Dense ranks: 1 = the sample has the label, 2 = it has not. A sample without labels is
+            Dense ranks: 1 = the sample has the label, 2 = it does not. A sample without labels is
             one block: it has rank 1 everywhere.
 
         Examples
@@ -102,8 +102,8 @@ class Multilabel:
     def to_rankings(self, rows: ArrayLike | None = None) -> Rankings:
         """Make rankings of samples: labels are the items, the sample is the ranker.
 
-        All labels stand in every ranking, 8 bytes each. Features belong to samples and not to
-        items, so they do not go along.
+        Every ranking contains all labels, with 8 bytes each. Features belong to samples and not to
+        items, so they are not included.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ def read_multilabel(path: str | Path) -> Multilabel:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the header is none or announces another number of samples, an id is out of range or
+        If the header is invalid or states another number of samples, an id is out of range or
         occurs twice in a line, or something is not a number. The message names the line.
 
     Warns

@@ -37,7 +37,7 @@ CHUNK = 2**22  # scores that are looked at in one go
 
 
 def label_propensities(labels: Any, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
-    r"""Guess from how often labels occur how rarely they are forgotten.
+    r"""Estimate the propensities of labels from how often they occur.
 
     .. math:: p_l = \frac1{1 + C (N_l + b)^{-a}}, \qquad C = (\log N - 1) (b + 1)^a
 
@@ -46,7 +46,7 @@ def label_propensities(labels: Any, *, a: float = 0.55, b: float = 1.5) -> NDArr
     labels : array or sparse array, shape (n_samples, n_labels)
         Ones for the labels of each sample that was trained on, N of them.
     a, b : float
-        Of the data at hand, positive: 0.55 and 1.5 by default, 0.5 and 0.4 for Wikipedia, 0.6 and
+        Constants of the data, positive: 0.55 and 1.5 by default, 0.5 and 0.4 for Wikipedia, 0.6 and
         2.6 for Amazon.
 
     Returns
@@ -89,13 +89,13 @@ def multilabel_metrics(
     Parameters
     ----------
     scores : array, shape (n_samples, n_labels)
-        What labels are ordered by, highest first.
+        Scores of the labels: the highest comes first.
     labels : array or sparse array, shape (n_samples, n_labels)
         Ones for the labels that each sample has.
     k : list of int
         Depths, from 1 to n_labels.
     propensities : array, shape (n_labels,), optional
-        Of the training data (`label_propensities`), in (0, 1].
+        Propensities from the training data (`label_propensities`), in (0, 1].
 
     Returns
     -------

@@ -65,12 +65,13 @@ def build(
     data : Multilabel
         The samples; their features are written out.
     objective : str
-        One of `OBJECTIVES`: "exact" is the likelihood, the others stand in its place and give no
-        posterior that could be relied on.
+        One of `OBJECTIVES`: "exact" is the likelihood, the others replace it, and their posteriors
+        are not reliable.
     n_units : int
         Hidden units, 1 or more.
     weight_scale : float
-        Width of the priors, positive: 1 is that of starting values, which holds the network back.
+        Width of the priors, positive: 1 is the width of the starting values, which restricts the
+        network.
 
     Returns
     -------
@@ -240,7 +241,7 @@ def predict(fitted: xr.DataTree, features: Any) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If the number of features is another.
+        If the number of features is different.
     """
     posterior = fitted["posterior"].dataset
     w0, b0, w1, b1 = (

@@ -160,7 +160,7 @@ def choose(
     Returns
     -------
     (float, float)
-        Rate and width; of equals the first.
+        Rate and width; the first of equal ones.
     """
     known = lru_cache(precision)
     listed, rate, last = list(widths), rates[0], None
@@ -180,8 +180,8 @@ def _best(scores: dict[float, float]) -> float:
 def settings_of(how: Run, name: str, objective: str) -> Row:
     """Choose the rate and the width for a data set and an objective, by what is held out.
 
-    Beside them its precision in percent, with these, with the lowest rate, and with the worst of
-    all that were tried.
+    The result also contains the precision in percent: with these settings, with the lowest rate,
+    and with the worst of all settings tried.
     """
     train = load(how.folder, NAMES[name], "train")
     tried: dict[tuple[float, float], float] = {}

@@ -8,7 +8,7 @@ Utilities may change overnight.
     z[k]          ~ Normal(0, 1)
     state         = m + L z, of all utilities, the order effect and log nu
     outcome       ~ Davidson(utility[first] - utility[second] + order_effect, nu)
-    over night    utility[i] += Normal(0, drift), less the mean of these steps
+    overnight     utility[i] += Normal(0, drift), less the mean of these steps
 
 =======================  =========================  ===============
 symbol                   variable                   dims
@@ -46,15 +46,16 @@ Another way sets the prior without changing the model, but compiles again:
 returns an initial state in which the utilities of an item in all categories are correlated. So
 matches in one category inform the others.
 
+``RESULTS.md`` shows its accuracy and how to choose the drift.
+
+Run ``python -m models.online.model`` for an item that improves during a simulated season.
+
 References
 ----------
 Glickman, Parameter estimation in large dynamic paired comparison experiments, Applied Statistics
 48, 1999. Chess ratings use this method item by item; this model keeps the covariance of all items.
+
 Opper, A Bayesian approach to on-line learning, 1998: assumed density filtering.
-
-``RESULTS.md`` shows its accuracy and how to choose the drift.
-
-Run ``python -m models.online.model`` for an item that improves during a simulated season.
 """
 
 from collections.abc import Iterable, Iterator

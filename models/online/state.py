@@ -120,7 +120,7 @@ def drifted(state: State, drift: float) -> State:
 def from_draws(posterior: xr.DataTree) -> State:
     """Return the normal distribution with the mean and the covariance of posterior draws.
 
-    The draws should be many times the items: their noise goes into tomorrow's prior.
+    Use many more draws than items, because their noise enters tomorrow's prior.
     """
     draws = posterior["posterior"].to_dataset()
     utility = draws["utility"].transpose("chain", "draw", "item")

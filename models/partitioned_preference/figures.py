@@ -31,15 +31,15 @@ def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        What `errors` gives.
+        Result of `errors`.
     along, across : {"n_items", "n_rankings"}
-        What is on the axis, and what has panels.
+        Quantity on the axis, and quantity with a panel for each value.
 
     Returns
     -------
     Figure
         Means over the seeds; along the number of items as multiples of the error of equal shares,
-        because all fall with the square of the number of items.
+        because all errors fall with the square of the number of items.
     """
     panels = sorted(table[across].unique())
     looks = {name: look for name, look in LOOKS.items() if name in set(table["objective"])}
@@ -83,7 +83,7 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
     Parameters
     ----------
     items : DataFrame
-        What `posteriors` gives.
+        Result of `posteriors`.
 
     Returns
     -------

@@ -18,15 +18,15 @@ weak order             ``y``          ranking, slot
 Differs from the paper in the prior, in the optimiser (L-BFGS until a step gains less than 1e-9 of
 the objective), and in the nodes of the integral, which are placed where its mass is.
 
-References
-----------
-Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
-model, AISTATS 2021.
-
 `models.partitioned_preference.study` compares the objectives, and writes ``RESULTS.md``.
 
 Run ``python -m models.partitioned_preference.model`` for the mean squared error of the shares by
 each objective, with 100 simulated rankings of 100 items.
+
+References
+----------
+Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
+model, AISTATS 2021.
 """
 
 from collections.abc import Callable
@@ -67,9 +67,9 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        What was observed. With the order inside the upper blocks it is what PL-TopK needs.
+        What was observed. PL-TopK needs the order inside the upper blocks.
     objective : {"exact", "PL-LB", "AttRank", "RankNet", "RankSVM"}
-        What to maximise: the log-probability, or a potential in its place, which is none.
+        What to maximise: the log-probability, or a potential instead.
     prior_scale : float, optional
         Standard deviation of the utilities, positive; with None they are flat, and only their
         differences are known.
@@ -177,7 +177,7 @@ def fit(
     rankings, objective, prior_scale
         As in `build`; by default no prior.
     max_iterations : int
-        Where to end at the latest. Without a prior the maximum may be at infinity.
+        Largest number of iterations. Without a prior the maximum may be at infinity.
 
     Returns
     -------

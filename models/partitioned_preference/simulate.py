@@ -47,8 +47,8 @@ def simulate_partitions(
 
     .. math:: v_i \sim \mathrm{Uniform}(0, \log N), \qquad w_i = v_i - \log \sum_j e^{v_j}
 
-    A ranking is the order of :math:`w_i` plus Gumbel noise. It is cut at ``n_blocks - 1`` different
-    places, each set of them equally likely, of the first `most`.
+    A ranking is the order of :math:`w_i` plus Gumbel noise. It is cut at ``n_blocks - 1``
+    different places among the first `most`. Every set of places is equally likely.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def simulate_partitions(
     n_blocks : int
         Number of blocks of each ranking, at least 2.
     most : int
-        Most items in all blocks but the last, at least ``n_blocks - 1``.
+        Largest number of items in all blocks but the last, at least ``n_blocks - 1``.
     seed : int or numpy.random.Generator
         Equal seeds give equal rankings.
 

@@ -116,7 +116,7 @@ def errors(
 ) -> Iterator[dict[str, Any]]:
     """Compute the mean squared error of the shares, one row per collection and objective.
 
-    `compiled` has what earlier calls with as many items compiled, and gets what this one does.
+    `compiled` stores compiled objectives for later calls with the same number of items.
     """
     compiled = {} if compiled is None else compiled
     for n in n_rankings:
@@ -152,7 +152,7 @@ def _fits(
         if name == "RankNet" and len(drawn.rankings) == min(RANKINGS):
             passed = fit.steps()
             for stop in STOPS:
-                yield f"RankNet, {stop} steps", shares(passed[stop])
+                yield f"RankNet, {stop} step{'s' * (stop > 1)}", shares(passed[stop])
             yield "RankNet, stopped", shares(passed[_best_step(fit, drawn.rankings)])
 
 
@@ -212,20 +212,20 @@ def posteriors(
 
 
 def calibration(items: pd.DataFrame, percents: Sequence[int] = (50, 90)) -> pd.DataFrame:
-    """Sum up `posteriors` by the number of rankings.
+    """Summarise `posteriors` by the number of rankings.
 
     Parameters
     ----------
     items : DataFrame
-        What `posteriors` gives.
+        Result of `posteriors`.
     percents : sequence of int
-        Of central intervals.
+        Percentages of central intervals.
 
     Returns
     -------
     DataFrame
-        Mean squared errors of posterior mean and mode, how many intervals hold the truth, the worst
-        R-hat, and CPU seconds of a collection.
+        Mean squared errors of posterior mean and mode, how many intervals contain the truth, the
+        worst R-hat, and CPU seconds of a collection.
     """
     rows = {}
     for n, group in items.groupby("n_rankings"):
@@ -282,7 +282,7 @@ def _rows(
 def shares_table(how: Run) -> Table:
     """Mean squared errors of the shares, means over seeds."""
     found = _errors(how)
-    found = found[~found["objective"].str.endswith(" steps")]
+    found = found[~found["objective"].str.contains(r" steps?$")]
     table = found.pivot_table("error", "objective", ["n_items", "n_rankings"], sort=False)
     table = table[sorted(table.columns)].map(_scientific)
     table.columns = ["{:,} × {:,}".format(*both) for both in table.columns.tolist()]

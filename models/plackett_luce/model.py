@@ -20,12 +20,13 @@ weak order              ``y``                      ranking, slot
 Differs from the papers in priors, so that items that never lose have finite utilities, and in the
 exact treatment of ties.
 
+Run ``python -m models.plackett_luce.model`` for the ten best drivers of the NASCAR 2002 season.
+
 References
 ----------
 Hunter, MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32, 2004.
-Yildiz et al., Fast and accurate ranking regression, AISTATS 2020.
 
-Run ``python -m models.plackett_luce.model`` for the ten best drivers of the NASCAR 2002 season.
+Yildiz et al., Fast and accurate ranking regression, AISTATS 2020.
 """
 
 from typing import Literal

@@ -32,13 +32,14 @@ sign of the squared errors (the paper prints them as a reward), and in the compa
 Plackett-Luce likelihood of weak orders. Order and stars use the same data twice, so eq. 25 is an
 objective and not a likelihood, unless beta is one, and LOO is not defined.
 
+`models.pmop_collaborative.study` compares the likelihoods on MovieLens, and writes ``RESULTS.md``.
+
 References
 ----------
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach.
-Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
 
-`models.pmop_collaborative.study` compares the likelihoods on MovieLens, and writes ``RESULTS.md``.
+Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
 """
 
 import math

@@ -23,13 +23,14 @@ the geometric and the harmonic mean by contrastive divergence, because it has no
 `contrastive_path` does the same, to show the loss in accuracy. The paper's rank regression is the
 squared loss of differences in pairs; we also include regression on the grades.
 
+`models.pmop_documents.study` compares them on MQ2008, and writes ``RESULTS.md``.
+
 References
 ----------
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
 probabilistic ordered partition approach.
-Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
 
-`models.pmop_documents.study` compares them on MQ2008, and writes ``RESULTS.md``.
+Qin & Liu, Introducing LETOR 4.0 datasets, arXiv:1306.2597, 2013.
 """
 
 from collections.abc import Callable, Iterable, Sequence

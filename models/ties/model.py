@@ -27,16 +27,17 @@ as :math:`e^{-d}`.
 
 Differs from the papers: it has a posterior and learns the spread of the utilities.
 
+Ties in rankings of many items are in `models.ties.rankings`.
+
+Run ``python -m models.ties.model`` for the puddings. It writes the tables into ``RESULTS.md``.
+
 References
 ----------
 Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison
 experiments, JASA 65, 1970.
+
 Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry model,
 JASA 62, 1967.
-
-Ties in rankings of many items are in `models.ties.rankings`.
-
-Run ``python -m models.ties.model`` for the puddings. It writes the tables into ``RESULTS.md``.
 """
 
 from collections.abc import Callable

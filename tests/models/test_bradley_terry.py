@@ -68,5 +68,5 @@ def test_the_studies_in_their_reduced_size(data_dir):
     unmet = sushi.main([str(data_dir / "sushi3"), "--quick"])["unmet"].rows["sushi"]
     assert (home["first"], home["last"]) == ("Milwaukee", "Baltimore")
     assert 0.2 < home["home advantage"] < 0.36
-    assert unmet["correlation of told and played"] > 0.9
-    assert -0.63 < unmet["log score of their matches, told"] < -0.59
+    assert unmet["correlation of predicted and played"] > 0.9
+    assert -0.63 < unmet["log score of their matches, predicted"] < -0.59
