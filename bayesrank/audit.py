@@ -1,4 +1,4 @@
-r"""Audit of a board of matches: what a careful reader checks before trusting it.
+r"""Audit of a leaderboard: checks of its matches before you trust it.
 
 Eight probes examine the matches, not the ranks. Each computes a number, its expected value if
 nothing is wrong, and a sentence. A probe *fires* if the number exceeds a stated limit, or if chance
@@ -21,7 +21,8 @@ Expected outcomes are those of Davidson's model (Bradley-Terry's without ties) a
 order effect. A probe is a contrast of the residuals of the counts that its defect would make large.
 
 A probe that fires tells you where to look. It does not prove cheating. A model may include what it
-finds, such as groups of votes; `bayesrank.match_checks` looks for what a fitted model misses.
+finds, such as groups of votes. `bayesrank.results.match_checks` looks for effects that a fitted
+model misses.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -68,7 +69,7 @@ def audit(
     probes: Sequence[str] | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Look for reasons why a board of matches is less reliable than its intervals suggest.
+    """Look for reasons why a leaderboard is less reliable than its intervals suggest.
 
     Parameters
     ----------

@@ -163,6 +163,7 @@ def public_names() -> dict[str, list[str]]:
         if not names:
             public = import_module(f"bayesrank.{room}").__all__
             names += [f"bayesrank.{room}.{name}" for name in public]
+        names.sort(key=str.lower)
     return table
 
 
@@ -189,6 +190,9 @@ def write_reference() -> None:
     for room, names in table.items():
         about = (inspect.getdoc(import_module(f"bayesrank.{room}")) or "").split("\n\n")[0]
         title = ROOMS[room]
+        if about.startswith(f"{title}: "):  # the title of the page says it
+            about = about.removeprefix(f"{title}: ")
+            about = about[0].upper() + about[1:]
         page = [title, "=" * len(title), "", about, ""]
         page += [".. autosummary::", "   :toctree: names", "   :signatures: short", ""]
         page += [f"   ~{name}" for name in names]
@@ -196,7 +200,8 @@ def write_reference() -> None:
         rows.append(f"   {room}")
     title = "API reference"
     page = [title, "=" * len(title), ""]
-    page += [f"Every public name, by room: {sum(map(len, table.values()))} of them.", ""]
+    n_names = sum(map(len, table.values()))
+    page += [f"The public API has {n_names} names in {len(table)} groups.", ""]
     page += [".. toctree::", "   :maxdepth: 2", "", *rows, ""]
     _write(folder / "index.rst", "\n".join(page))
 
@@ -246,6 +251,9 @@ numpydoc_xref_param_type = {"python", "numpy"} <= intersphinx_mapping.keys()
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesrank"
 html_static_path = ["_static"]
+html_sidebars = {  # these pages have none below them to list
+    f"docs/{page}": [] for page in ("benchmarks", "evidence", "gallery", "which_package")
+}
 html_css_files = ["site.css"]
 html_extra_path = ["_root"]  # the address of the site leads to the first page
 html_theme_options = {

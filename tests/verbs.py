@@ -504,7 +504,7 @@ def column(name: str) -> dict[str, str]:
 
 
 INTRODUCTION = """\
-# Verbs
+# Functions of PyMC and ArviZ
 
 This table shows which functions of PyMC and ArviZ work with each family. A number refers to the
 error message below the table. `python -m tests.verbs` writes this page, and `tests/test_verbs.py`
