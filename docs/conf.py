@@ -77,8 +77,9 @@ exclude_patterns = [
 ]
 # reStructuredText first: the reference is written in what comes first
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb", ".py": "python"}
-templates_path = ["_templates"]
+templates_path = [str(HERE / "_templates")]  # autosummary starts from the root otherwise
 nitpicky = False  # types of libraries without an inventory have no page to link to
+default_role = "py:obj"  # single backticks in docstrings: code, and a link if the name has a page
 suppress_warnings = ["myst.header", "config.cache"]  # pages that begin at the second level
 
 nb_execution_mode = "off"
@@ -102,7 +103,7 @@ class PythonParser(RSTParser):
         code = re.sub(r'^r?""".*?"""\n+', "", text, count=1, flags=re.DOTALL)
         lines = ["   " + line if line else "" for line in code.splitlines()]
         page = [title, "=" * 2 * len(title), "", *_with_literal_blocks(story), ""]
-        page += [f"The code: ``{name}.py``", "", ".. code-block:: python", "", *lines]
+        page += ["Code", "----", "", f"``{name}.py``", "", ".. code-block:: python", "", *lines]
         super().parse("\n".join(page) + "\n", document)
 
 
@@ -126,8 +127,9 @@ def _with_literal_blocks(story: str) -> list[str]:
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 numpydoc_show_class_members = False
+CLASSES = {name for name in br.__all__ if name[0].isupper()}
 numpydoc_xref_aliases = {
-    **{name: f"bayesrank.{name}" for name in br.__all__ if name[0].isupper()},
+    **{name: f"bayesrank.{name}" for name in sorted(CLASSES)},
     "DataArray": "xarray.DataArray",
     "DataTree": "xarray.DataTree",
     "Dataset": "xarray.Dataset",
@@ -317,6 +319,17 @@ def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
             image["alt"] = f"What {code.astext().strip().splitlines()[-1].strip()} draws"
 
 
+def _short_names(app: Sphinx, env: Any, node: nodes.Element, text: nodes.Node) -> Any:
+    """Link names as programs write them, such as ``br.compare`` or ``Rankings.reindex``."""
+    target = node.get("reftarget", "")
+    first = target.partition(".")[0]
+    if node.get("refdomain") != "py" or not (first == "br" or first in CLASSES):
+        return None
+    name = "bayesrank." + target.removeprefix("br.")
+    where = node.get("refdoc", "")
+    return env.domains["py"].resolve_xref(env, where, app.builder, "obj", name, node, text)
+
+
 def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Let long names in titles break behind dots and underscores, as phones are narrow."""
     for title in doctree.findall(nodes.title):
@@ -368,6 +381,7 @@ def setup(app: Sphinx) -> None:
     app.add_source_parser(PythonParser)
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
+    app.connect("missing-reference", _short_names)
     app.connect("doctree-resolved", _breaks)
     app.connect("html-page-context", _preview)
     app.connect("build-finished", _has_docstrings)

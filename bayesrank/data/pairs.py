@@ -168,9 +168,9 @@ class Pairs(Frozen):
             second. A mapping names them. Two columns, for the first and the second item, are
             subtracted: ``{"length": ("length_a", "length_b")}``.
         collapse : bool
-            Whether rows with equal (first, second, judge, *by, weight, *features) become one pair,
-            sorted by these columns. The likelihood is the same. If false, each row is a pair, in
-            the order of the table.
+            Whether rows with equal first, second, judge, groups, weight and features become one
+            pair, sorted by these columns. The likelihood is the same. If false, each row is a pair,
+            in the order of the table.
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted. Judges and groups are also
             sorted (categories keep their order).
