@@ -162,8 +162,10 @@ def public_names() -> dict[str, list[str]]:
     listed = {name.rpartition(".")[2] for names in table.values() for name in names}
     assert listed | {"jax"} == set(br.__all__) | {"jax"}, listed ^ set(br.__all__)
     for room, names in table.items():
-        if not names:
-            public = import_module(f"bayesrank.{room}").__all__
+        if not names or room == "utility":
+            module = import_module(f"bayesrank.{room}")
+            public = [k for k in module.__all__ if callable(getattr(module, k))]
+            public = [name for name in public if f"bayesrank.{name}" not in names]
             names += [f"bayesrank.{room}.{name}" for name in public]
         names.sort(key=str.lower)
     return table
