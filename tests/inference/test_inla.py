@@ -15,7 +15,9 @@ from scipy import stats
 
 import bayesrank as br
 from bayesrank.inference import fit_inla, fit_pairs, learned_scales, sample
+from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
+from bayesrank.inference.approximation.modes import objective
 from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from tests.builders import matches
@@ -214,6 +216,20 @@ def test_of_factors_that_meet_the_mean_is_found_and_not_the_mode():
 
 
 # What is refused
+
+
+def test_second_derivatives_follow_an_input_that_depends_on_another():
+    """PyTensor's `pushforward` of both together loses it, as in ties by strength."""
+    pairs = matches(["a", "b", "c", "a"], ["b", "c", "a", "c"], ["first"] * 4)
+    with pm.Model(coords=pairs.coords) as model:
+        utility = pm.Normal("utility", 0, 1, dims="item")
+        br.BradleyTerry("y", utility, order_effect=utility[0] ** 2, observed=pairs)
+    density, start = objective(model)
+    products, _ = many_products(model, density)
+    x = start.data + np.array([0.5, -0.3, 0.2])
+    steps = 1e-5 * np.eye(3)
+    change = [(density(x + step)[1] - density(x - step)[1]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(products(x)(np.eye(3)), change, atol=1e-6)
 
 
 def test_a_discrete_variable_is_refused():

@@ -98,9 +98,11 @@ def many_products(
     # J v, as the derivative of v' J' y by y
     weights = [x.type() for x in inputs]
     pulled = pytensor.grad(_inner(weights, inputs), free, **_IGNORED)  # J' weights
-    pushed = pushforward(
-        inputs, free, along, disconnected_outputs="ignore", return_disconnected="zero"
-    )
+    # one by one: PyTensor loses what an input depends on through another input
+    pushed = [
+        pushforward(x, free, along, disconnected_outputs="ignore", return_disconnected="zero")
+        for x in inputs
+    ]
     outputs = [_ravelled(pulled), _ravelled(bend), *pushed, *everything]
     point = model.initial_point()
     outputs, at = join_inputs(point, outputs, free)
