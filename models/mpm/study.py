@@ -461,7 +461,7 @@ def sample(counts: br.PairCounts, **options: Any) -> Any:
 
 def posterior(how: Run) -> Table:
     """Summarise the scores and adherences sampled by NUTS, and the diagnostics."""
-    options: dict[str, Any] = {"draws": 100, "tune": 200, "chains": 2} if how.quick else {}
+    options: dict[str, Any] = {"draws": 200, "tune": 300, "chains": 2} if how.quick else {}
     draws = how.once("draws", lambda: sample(to_counts(_read(how)[0]), **options))
     rows = {}
     for name in ("score", "adherence"):
