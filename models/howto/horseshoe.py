@@ -15,7 +15,7 @@ Standardise the features, so that widths have the same meaning for all of them. 
 correlated features you need many items per feature, not only many rankings. Add an effect per item
 (see ``models/plackett_luce``) if features leave much unexplained.
 
-Run ``python -m models.howto.horseshoe`` for 20 simulated features, of which three matter.
+Run ``python -m models.howto.horseshoe`` to see an example: of 20 simulated features, three matter.
 
 References
 ----------
