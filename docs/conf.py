@@ -89,7 +89,7 @@ myst_heading_anchors = 3
 
 
 class PythonParser(RSTParser):
-    """A Python file as a page: what its docstring asks first, the rest of it, the code."""
+    """A Python file as a page: the first line of its docstring, the rest of it, the code."""
 
     supported = ("python",)
 
@@ -114,7 +114,7 @@ def _with_literal_blocks(story: str) -> list[str]:
     for block in re.split(r"\n{2,}", story):
         indented = block.startswith("    ")
         if indented and not re.match(r"(\.\. |[-*] |\d+\. | )", before) and before[-2:] != "::":
-            lines += ["::", ""]
+            lines += [".. code-block:: none", ""]
         lines += [*block.splitlines(), ""]
         before = block
     return lines
@@ -343,6 +343,15 @@ def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 text.parent.replace(text, parts[:-1])
 
 
+def _wide_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put values in parentheses on a second line, where a table has many columns."""
+    for row in doctree.findall(nodes.row):
+        for text in [*row.findall(nodes.Text)] if len(row) > 8 else []:
+            if found := re.fullmatch(r"([-+\d.][^()]*) (\([^()]*\))", text):
+                lines = nodes.Text(found[1]), nodes.raw("", "<br>", format="html")
+                text.parent.replace(text, [*lines, nodes.Text(found[2])])
+
+
 def _preview(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Describe a page to those who show a link to it, by its title and its first paragraph."""
     if tree is None:
@@ -385,5 +394,6 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _alternative_text)
     app.connect("missing-reference", _short_names)
     app.connect("doctree-resolved", _breaks)
+    app.connect("doctree-resolved", _wide_tables)
     app.connect("html-page-context", _preview)
     app.connect("build-finished", _has_docstrings)
