@@ -11,7 +11,7 @@ The priors and the names of the variables are those of `models.bpr.model`, whose
 `fold_in` and `fit_advi` also work here. The likelihood sums to one over the catalogue. So it needs
 no weight, and LOO is available. The model allows a user to choose the same item again.
 
-`build` converts small data into rankings (`choices`), and uses batches of large data. `fit_map`
+`build` converts small data into rankings (`choices`), and uses batches for large data. `fit_map`
 finds the mode by L-BFGS. It computes the sum over the catalogue once for each user, not for each
 interaction.
 
@@ -60,10 +60,10 @@ def build(
     interactions : Interactions
         The items of every user.
     batch_size : int, optional
-        Interactions in each step of `pm.fit`. By default, `choices` writes all of them out, for
-        small data.
+        Number of interactions in each step of `pm.fit`. By default, the model contains all of
+        them, which suits small data.
     **priors
-        Numbers of `Priors`; here the standard deviation of the biases is 1 by default.
+        Fields of `Priors`; here the standard deviation of the biases is 1 by default.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def build(
             both = interactions.user_idx.astype("int64"), interactions.item.astype("int64")
             user, item = pm.Minibatch(*both, batch_size=batch_size)
             utility = W[user] @ H.T + b
-            # the item exchanges places with the first one, so that the ranks are the same in all
+            # swap the item with the first one, so that all rows have the same ranks
             row, first = pt.arange(batch_size), utility[:, 0]
             chosen = utility[row, item]
             in_place = utility[row, item].set(first)[:, 0].set(chosen)
@@ -104,8 +104,8 @@ def learn_choice(
     .. math:: \sum_u \left( \sum_{i \in I_u^+} x_{ui} - n_u \log \sum_j e^{x_{uj}} \right)
               - \sum_\theta \frac{\theta^2}{2 s_\theta^2}
 
-    The priors are as in `build`. The search takes at most `n_iterations` and starts at normal
-    factors. The time and memory of a step grow with the number of users times items.
+    The priors are as in `build`. The search takes at most `n_iterations` steps and starts at
+    normal factors. The time and memory of a step grow with the number of users times items.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def learn_choice(
 
 
 def fit_map(interactions: br.Interactions, **options: Any) -> Any:
-    """Return the mode of `learn_choice` as results, as `models.bpr.model.fit_map` does."""
+    """Return the mode of `learn_choice` as results, like `models.bpr.model.fit_map`."""
     priors = {name: value for name, value in options.items() if name in Priors._fields}
     fit = learn_choice(interactions, **options)
     return _checked(interactions, priors).results(fit, interactions)

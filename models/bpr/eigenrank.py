@@ -1,7 +1,7 @@
 r"""EigenRank: order items by the ratings of similar users.
 
-Where rating prediction (`models.bpr.rating_neighbours`) asks similar users how good an
-item is, EigenRank asks them which of two is better. In three steps, for one user u:
+Rating prediction (`models.bpr.rating_neighbours`) uses the neighbours' ratings of an item.
+EigenRank uses their preferences between two items. It has three steps for a user u:
 
 1. *Similarity*: Kendall's correlation on the items that both rated, with D of the
    :math:`\binom n2` pairs in opposite order,
@@ -13,10 +13,10 @@ item is, EigenRank asks them which of two is better. In three steps, for one use
    .. math:: \Psi(i, j) = \frac{\sum_v s_{uv} (r_{vi} - r_{vj})}{\sum_v s_{uv}}, \qquad
              \Psi(i, j) = 0 \text{ if there are none};
 
-3. *Order* of the items that u has not rated: greedy, or by a random walk that prefers to move to
-   better items, from the share of time that it spends at each item.
+3. *Order* of the items that u has not rated: greedy, or by a random walk that tends to move to
+   better items. The walk orders items by the share of time that it spends at each.
 
->>> psi = np.array([[0.0, 2, -1], [-2, 0, 1], [1, -1, 0]])  # a cycle, of different strengths
+>>> psi = np.array([[0.0, 2, -1], [-2, 0, 1], [1, -1, 0]])  # a cycle of different strengths
 >>> greedy_scores(psi)
 array([ 0., -1., -2.])
 >>> stationary_scores(psi, epsilon=0.85).round(3)
@@ -39,8 +39,8 @@ from models.bpr.rating_neighbours import (
 
 __all__ = ["eigenrank", "greedy_scores", "kendall_similarity", "preferences", "stationary_scores"]
 
-SINGLE_TOLERANCE = 1e-6  # that numbers of 32 bits allow
-LARGEST_SINGLE = 80.0  # whose exponential, and that of minus it, is a normal number of 32 bits
+SINGLE_TOLERANCE = 1e-6  # smallest tolerance for numbers of 32 bits
+LARGEST_SINGLE = 80.0  # exp(80) and exp(-80) are normal numbers of 32 bits
 
 
 def eigenrank(
@@ -57,24 +57,24 @@ def eigenrank(
     Parameters
     ----------
     ratings : sparse array, shape (n_users, n_items)
-        Every stored entry is a rating, zeros included; what is not stored was not rated.
+        Every stored entry is a rating, including zeros; entries that are not stored are missing.
     user : int
         Index of the user.
     order : {"greedy", "walk"}
         See `greedy_scores` and `stationary_scores`.
     n_neighbours : int
-        How many users are asked, 1 or more: the most similar, of positive similarity.
+        Number of neighbours, 1 or more. They are the most similar users with positive similarity.
     significance : int
-        Similarities on fewer common items than this are shrunken by the share of it that there are;
-        1 takes them as they are.
+        Similarities on n common items, fewer than this number, are multiplied by n / significance.
+        With 1 they are unchanged.
     epsilon : float
-        Of the walk, between 0 and 1.
+        Probability that the walk follows the preferences, between 0 and 1.
 
     Returns
     -------
     array, shape (n_items,)
-        Highest first, comparable within the user; NaN of what the user has rated. A user without
-        similar users, or without ratings, has equal scores for all.
+        Scores, high is good, comparable within the user; NaN for items that the user has rated. All
+        scores are equal for a user without similar users or ratings.
 
     Raises
     ------
@@ -84,11 +84,11 @@ def eigenrank(
 
     Notes
     -----
-    Two choices go beyond the formulas. Similarities are shrunken (as by Herlocker et al., SIGIR
-    1999), for users who have two items in common often agree on them entirely; and equal potentials
-    of the greedy order are ties, so that no item gains by where it stands.
+    Two choices go beyond the formulas. First, similarities are shrunken (Herlocker et al., SIGIR
+    1999), because users with two common items often agree on them entirely. Second, equal
+    potentials of the greedy order are ties, so that the order of the items does not matter.
 
-    Memory is that of the ratings and, for one user at a time, of all pairs of items.
+    The function stores the ratings and, for one user at a time, all pairs of items.
 
     References
     ----------
@@ -99,7 +99,7 @@ def eigenrank(
     --------
     >>> from scipy.sparse import csr_array
     >>> ratings = csr_array([[5.0, 1, 0, 0, 0], [4, 2, 5, 3, 0], [4, 3, 4, 0, 0]])
-    >>> eigenrank(ratings, 0)  # the third is preferred to the fourth; nobody rated the last
+    >>> eigenrank(ratings, 0)  # third before fourth; the last is unrated
     array([nan, nan,  0., -1., -1.])
     """
     if order not in ("greedy", "walk"):
@@ -110,10 +110,10 @@ def eigenrank(
     asked = np.diff(rows[neighbours.users].tocsc().indptr) > 0
     compared, others = np.flatnonzero(unrated & asked), np.flatnonzero(unrated & ~asked)
 
-    # The others are preferred to nothing and nothing to them: they are alike, and one will do.
+    # No preferences involve the others. They are identical, so that one represents them all.
     psi = preferences(rows, neighbours, np.append(compared, others[:1]))
     if order == "greedy":
-        found = greedy(psi)  # skew-symmetric already: of the same order as less its transpose
+        found = greedy(psi)  # psi is skew-symmetric: psi and psi - psi.T give the same order
     else:
         copies = np.append(np.ones(len(compared)), np.full(min(len(others), 1), len(others)))
         found = stationary_scores(psi, epsilon, copies=copies, tolerance=SINGLE_TOLERANCE)
@@ -124,13 +124,13 @@ def eigenrank(
 
 
 def kendall_similarity(ratings: Any, user: int) -> Similarity:
-    r"""Kendall's correlation of a user's ratings with those of every other, on common items.
+    r"""Compute Kendall's correlation of a user's ratings with other users' on common items.
 
     .. math:: s_{uv} = 1 - \frac{4}{n (n - 1)}
               \#\{i < j : (r_{ui} - r_{uj}) (r_{vi} - r_{vj}) < 0\}
 
-    over the n items that both rated. A pair that either user ties is not in opposite order, so that
-    ties count as agreement: without them this is Kendall's tau, with them it is larger.
+    over the n items that both rated. Ties count as agreement, because a pair that either user ties
+    is not in opposite order. Without ties this is Kendall's tau; with ties it is larger.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def kendall_similarity(ratings: Any, user: int) -> Similarity:
     Returns
     -------
     Similarity
-        Between -1 and 1; 0 with fewer than two common items.
+        Correlations between -1 and 1; 0 with fewer than two common items.
 
     Raises
     ------
@@ -166,22 +166,22 @@ def kendall_similarity(ratings: Any, user: int) -> Similarity:
 def preferences(
     ratings: Any, neighbours: Neighbours, items: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Mean differences of ratings by neighbours who rated both items, by their weights.
+    """Compute weighted mean differences of the ratings of neighbours who rated both items.
 
     Parameters
     ----------
     ratings : sparse array, shape (n_users, n_items)
         Every stored entry is a rating.
     neighbours : Neighbours
-        Indices of users, and their weights, > 0.
+        Indices of users, and their positive weights.
     items : array of int, (n,)
-        Indices of the items to be compared.
+        Indices of the items to compare.
 
     Returns
     -------
     array, (n, n)
-        Antisymmetric: in row i and column j is by how much i is preferred to j, 0 if no neighbour
-        rated both.
+        Antisymmetric matrix. Row i and column j contain the strength of the preference of i to j,
+        or 0 if no neighbour rated both.
 
     Raises
     ------
@@ -209,12 +209,12 @@ def preferences(
 def greedy_scores(psi: ArrayLike) -> NDArray[np.float64]:
     r"""Order items greedily, so that better ones tend to come first.
 
-    The next item is the one with the highest potential among those left,
+    The next item has the highest potential among the remaining items,
 
     .. math:: \pi(i) = \sum_j \Psi(i, j) - \sum_j \Psi(j, i),
 
-    the sums being over those left as well. The order agrees with at least half the weight of all
-    preferences; that of the largest agreement is NP-hard to find.
+    where the sums are over the remaining items. The order agrees with at least half the weight of
+    all preferences. To find the order with the largest agreement is NP-hard.
 
     Parameters
     ----------
@@ -224,8 +224,8 @@ def greedy_scores(psi: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     array, (n,)
-        0 for the best, -1 for the next, ... Items with equal potentials, the highest ones left, are
-        chosen together and are tied.
+        0 for the best, -1 for the next, ... Items with equal highest potentials are chosen together
+        and are tied.
 
     References
     ----------
@@ -249,11 +249,11 @@ def stationary_scores(
 ) -> NDArray[np.float64]:
     r"""Score items by the stationary distribution of a random walk that prefers better items.
 
-    From i to j the walker moves with probability
+    The walker moves from i to j with probability
 
-    .. math:: \epsilon \frac{e^{\Psi(j, i)}}{\sum_k e^{\Psi(k, i)}} + \frac{1 - \epsilon} n,
+    .. math:: \epsilon \frac{e^{\Psi(j, i)}}{\sum_k e^{\Psi(k, i)}} + \frac{1 - \epsilon} n.
 
-    that is, it follows the preferences with probability :math:`\epsilon`, and otherwise jumps to
+    That is, it follows the preferences with probability :math:`\epsilon`, and otherwise jumps to
     any item.
 
     Parameters
@@ -261,22 +261,22 @@ def stationary_scores(
     psi : array, (n, n)
         By how much each item is preferred to each.
     epsilon : float
-        Between 0, all items alike, and 1, no jumps.
+        Between 0 (all items alike) and 1 (no jumps).
     copies : array of int, (n,), optional
         Number of identical items that each row represents, 1 or more.
     tolerance : float
-        Where to end: the largest relative change of a probability in one step of the walker. From
-        1e-6 on moves are kept in single precision.
+        Largest relative change of a probability in the last step of the walker. From 1e-6 on,
+        moves are stored in single precision.
 
     Returns
     -------
     array, (n,)
-        The stationary distribution: positive, of sum 1 (of one copy each).
+        The stationary distribution: one positive probability for a copy of each row.
 
     Raises
     ------
     ValueError
-        If `epsilon` is not between 0 and 1, or an array is of another shape.
+        If `epsilon` is not between 0 and 1, or an array has a wrong shape.
 
     Examples
     --------
@@ -289,9 +289,9 @@ def stationary_scores(
     n = np.ones(len(psi)) if copies is None else np.asarray(copies, dtype=np.float64)
     if n.shape != (len(psi),) or np.any(n < 1):
         raise ValueError(f"`copies` is {copies!r}; give {len(psi)} numbers, 1 or more.")
-    # From the item of the column. The walker passes over the moves again and again, as fast as they
-    # come from memory: in single precision they are half as many bytes, and 1,300 items take 13
-    # ms and not 17, with errors of 1e-7. Not where more digits are asked for, or a move has none.
+    # Columns are the items that the walker leaves. Each step reads all moves, so memory limits the
+    # speed. With single precision, 1,300 items take 13 ms instead of 17, with errors of 1e-7. Use
+    # it unless more digits are required or an exponential would overflow.
     largest = max(psi.max(initial=0.0), -psi.min(initial=0.0))
     if tolerance >= SINGLE_TOLERANCE and largest < LARGEST_SINGLE:
         move = np.empty(psi.shape, dtype=np.float32)
@@ -306,5 +306,5 @@ def _square(psi: ArrayLike) -> NDArray[np.float64]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"`psi` has shape {matrix.shape}; expected (n, n).")
     if not np.isfinite(matrix).all():
-        raise ValueError("`psi` holds a number that is not finite.")
+        raise ValueError("`psi` contains a number that is not finite.")
     return matrix

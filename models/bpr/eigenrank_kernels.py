@@ -7,12 +7,12 @@ import bayesrank.kernel_cache  # noqa: F401  (before any kernel compiles)
 
 __all__ = ["greedy", "kendall", "mean_differences", "walk"]
 
-TIED = 1e-9  # difference of potentials that is rounding
+TIED = 1e-9  # smaller differences of potentials are rounding errors
 
 
 @numba.njit(cache=True, error_model="numpy")
 def kendall(start, item, rating, mine, has):  # type: ignore[no-untyped-def]
-    """Return the similarity of every user to one user, and their numbers of common items."""
+    """Return the similarity of every user to one user, and the number of common items."""
     n_users = start.size - 1
     similarity, common = np.zeros(n_users), np.zeros(n_users, dtype=np.int64)
     x, y = np.empty(mine.size), np.empty(mine.size)
@@ -88,8 +88,8 @@ def greedy(lead):  # type: ignore[no-untyped-def]
     return score
 
 
-# A matrix product would use threads, which wait for each other if the machine is busy. Sums are in
-# double precision, also for moves in single precision.
+# A matrix product would use threads, which wait for each other if the machine is busy. Sums use
+# double precision, even for moves in single precision.
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def walk(move, copies, epsilon, tolerance):  # type: ignore[no-untyped-def]
     """Return the stationary probability of one copy of each item; `move` may be unnormalised."""

@@ -20,11 +20,11 @@ Its expectation is the gradient of BPR-OPT, the sum over all triples, divided by
 the penalty of a parameter has the weight of the triples that contain it. `prior_penalties` corrects
 for this, so that the mode is the mode of a model with normal priors.
 
-**Adaptive nearest neighbours** (BPR-kNN): correlations of items, each item against all,
+**Adaptive nearest neighbours** (BPR-kNN) uses correlations of each item with all others,
 
 .. math:: x_{ui} = b_i + \sum_{l \in I_u^+ \setminus \{i\}} C_{il}, \qquad C_{il} = C_{li}
 
-A step on the triple (u, i, j) adds the learning rate times, with
+A step on the triple (u, i, j) adds the learning rate times these terms, with
 :math:`g = \sigma(x_{uj} - x_{ui})`,
 
 ================  ================================  ==============================
@@ -35,7 +35,8 @@ A step on the triple (u, i, j) adds the learning rate times, with
 ================  ================================  ==============================
 
 and the same to :math:`C_{li}` and :math:`C_{lj}`. A step changes about twice as many numbers as the
-user has items. Memory grows with the square of the number of items, so use it for a few thousand.
+user has items. Memory grows with the square of the number of items, so use it for at most a few
+thousand items.
 
 References
 ----------
@@ -75,19 +76,19 @@ class FactorFit(NamedTuple):
     item_bias: NDArray[Any]  # (n_items,)
 
     def utility(self, user_idx: Any = slice(None)) -> NDArray[Any]:
-        """Utilities of all items to some users, (n_items,) for one or (n, n_items)."""
+        """Return utilities of all items to some users, (n_items,) for one or (n, n_items)."""
         return self.user_factor[user_idx] @ self.item_factor.T + self.item_bias
 
 
 class Penalties(NamedTuple):
     """Penalties: each triple subtracts half of the penalty times the square of its parameters.
 
-    Numbers >= 0, or arrays with one of them for each user or item.
+    Give numbers >= 0, or arrays with one number for each user or item.
     """
 
     user: ArrayLike = 0.01  # factors of the user
     positive: ArrayLike = 0.01  # factors of the item that the user has
-    negative: ArrayLike = 0.01  # factors of the item that the user has not
+    negative: ArrayLike = 0.01  # factors of the item that the user does not have
     bias: ArrayLike = 0.1  # biases of both items
 
 
@@ -112,38 +113,39 @@ def learn_bpr(
     interactions : Interactions
         The items of every user.
     n_factors : int
-        Number of factors; 0 with biases learns what everybody likes.
+        Number of factors. With 0 factors and with biases, the fit learns popularity only.
     n_epochs : float
-        How many triples are drawn, in units of the number of interactions.
+        Number of triples to draw, in units of the number of interactions.
     learning_rate : float
-        Of the first step, positive.
+        Learning rate of the first step, positive.
     last_rate : float
-        Of the last step; the rate changes linearly in between. With 0 the noise of the steps dies
-        out.
+        Learning rate of the last step; it changes linearly in between. With 0, the noise of the
+        steps dies out.
     penalties : Penalties
-        On the factors of the user, of the positive and of the negative item, and on the biases.
+        Penalties on the factors of the user, of the positive and of the negative item, and on the
+        biases.
     item_bias : bool
         Whether items have biases, which all users share.
     start : FactorFit, optional
-        Where to start; by default at normal factors and zero biases.
+        Starting values; by default normal factors and zero biases.
     start_scale : float
-        Standard deviation of a product of factors there: of ``W[u] @ H[i]``.
+        Standard deviation of ``W[u] @ H[i]`` at the default starting values.
     dtype : "float32" or "float64"
-        Of the result.
+        Type of the result.
     seed : int
-        Of the start and the triples; the result is the same for the same seed.
+        Random seed of the starting values and the triples. The same seed gives the same result.
 
     Returns
     -------
     FactorFit
-        Users without a triple, those with all items or none, have factors of zero: penalties are
-        all that there is.
+        Users with all items or none have no triple. Only penalties act on their factors, which are
+        zero.
 
     Raises
     ------
     ValueError
         If there are no triples, a number is out of its range, a shape does not fit, or the steps
-        ran away to infinity.
+        diverge.
 
     Examples
     --------
@@ -166,7 +168,7 @@ def learn_bpr(
     if (W.shape, H.shape, b.shape) != ((n_users, n_factors), (n_items, n_factors), (n_items,)):
         raise ValueError(
             f"`start` has factors of shapes {W.shape} and {H.shape}; with {n_users} users, "
-            f"{n_items} items and n_factors={n_factors} they are {(n_users, n_factors)} and "
+            f"{n_items} items and n_factors={n_factors} they must be {(n_users, n_factors)} and "
             f"{(n_items, n_factors)}."
         )
     fit = FactorFit(*(np.array(x, dtype=kind, order="C") for x in (W, H, b)))
@@ -205,8 +207,8 @@ def prior_penalties(
     user_scale, item_scale, bias_scale : float
         Standard deviations of the user factors, the item factors and the item biases.
     evidence : float, optional
-        As how many independent comparisons all triples together count, E: one for every
-        interaction by default, and with `interactions.n_triples` all of them.
+        Number of independent comparisons E that all triples together count as. By default, it is
+        the number of interactions. With `interactions.n_triples`, every triple counts in full.
 
     Returns
     -------
@@ -223,15 +225,15 @@ def prior_penalties(
     """
     interactions.check_triples()
     n, n_items = interactions.n_items_of_user, interactions.n_items
-    # item i is the better of n_items - n[u] triples of each u who has it, and the other of n[u]
-    # triples of each who has it not
+    # item i is the better item in n_items - n[u] triples of each user u who has it, and the other
+    # item in n[u] triples of each user who does not have it
     more = (n_items - 2 * n)[interactions.user_idx]
     times_item = n.sum() + np.bincount(interactions.item, weights=more, minlength=n_items)
     times_user = n * (n_items - n)
     weight = interactions.n_interactions if evidence is None else evidence
 
     def penalty(occurs: NDArray[Any], scale: float) -> NDArray[np.float64]:
-        # what never occurs is never penalised either
+        # parameters that never occur have no penalty
         share = np.where(occurs > 0, occurs, np.inf) / interactions.n_triples
         return 1 / (weight * share * scale**2)
 
@@ -251,18 +253,18 @@ class NeighbourFit(NamedTuple):
     item_bias: NDArray[Any]  # (n_items,)
 
     def utility(self, have: ArrayLike) -> NDArray[Any]:
-        """Utilities of all items to users who have some, (n_items,) or (n, n_items) of bool."""
+        """Return utilities of all items, (n_items,) or (n, n_items), given masks of users' items."""
         return np.asarray(have, dtype=self.correlation.dtype) @ self.correlation + self.item_bias
 
 
 class NeighbourPenalties(NamedTuple):
     """Penalties: each triple subtracts half of the penalty times the square of its parameters.
 
-    Numbers >= 0, or arrays with one of them for each item.
+    Give numbers >= 0, or arrays with one number for each item.
     """
 
     positive: ArrayLike = 0.01  # correlations of the item that the user has
-    negative: ArrayLike = 0.01  # correlations of the item that the user has not
+    negative: ArrayLike = 0.01  # correlations of the item that the user does not have
     bias: ArrayLike = 0.01  # biases of both items
 
 
@@ -284,20 +286,20 @@ def learn_bpr_neighbours(
     interactions : Interactions
         The items of every user.
     n_epochs : float
-        How many triples are drawn, in units of the number of interactions.
+        Number of triples to draw, in units of the number of interactions.
     learning_rate : float
-        Of the first step, positive. A step moves as many correlations as the user has items:
-        smaller than that of factors.
+        Learning rate of the first step, positive. A step moves as many correlations as the user
+        has items, so the rate must be smaller than for factors.
     last_rate : float
-        Of the last step; the rate changes linearly in between.
+        Learning rate of the last step; it changes linearly in between.
     penalties : NeighbourPenalties
-        On the correlations of the positive and the negative item, and on the biases.
+        Penalties on the correlations of the positive and the negative item, and on the biases.
     item_bias : bool
         Whether items have biases, which all users share.
     dtype : "float32" or "float64"
-        Of the result.
+        Type of the result.
     seed : int
-        Of the triples; the result is the same for the same seed.
+        Random seed of the triples. The same seed gives the same result.
 
     Returns
     -------
@@ -310,7 +312,7 @@ def learn_bpr_neighbours(
 
     Examples
     --------
-    Who has a has b as well:
+    Users with item a also have item b:
 
     >>> import bayesrank as br
     >>> r = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], [{"c", "d"}, {"a", "b"}]] * 3)
@@ -338,7 +340,7 @@ def learn_bpr_neighbours(
 
 
 # ---------------------------------------------------------------------------------------------
-# What all predictors share: steps, and checks
+# Shared by all predictors: steps, and checks
 # ---------------------------------------------------------------------------------------------
 
 
@@ -361,8 +363,8 @@ def _check_finite(fit: Iterable[NDArray[Any]], rate: float) -> None:
     """Raise if the steps diverged."""
     if not all(np.isfinite(x).all() for x in fit):
         raise ValueError(
-            f"The steps ran away to infinity with learning_rate={rate:g}: lower it. The learning "
-            f"rate times any penalty has to stay below 1."
+            f"The steps diverged with learning_rate={rate:g}: use a lower rate. The learning rate "
+            f"times any penalty must stay below 1."
         )
 
 
@@ -388,7 +390,7 @@ def _per_label(
     given, n = float_array(per_row(value, {what: axis}, name), name), len(axis)
     if given.shape not in ((), (n,)):
         raise ValueError(
-            f"The penalty `{name}` has shape {given.shape}; it is one number, or one for each of "
+            f"The penalty `{name}` has shape {given.shape}; give one number, or one for each of "
             f"{n} {what}s."
         )
     if not (np.isfinite(given) & (given >= 0)).all():

@@ -41,7 +41,7 @@ def draw_triple(start, who, item, n_items, state):  # type: ignore[no-untyped-de
 @numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
 def step_factors(W, H, b, u, i, j, on_user, on_positive, on_negative, on_bias, biased, rate):  # type: ignore[no-untyped-def]
     """Take one gradient step for a triple: user `u`, positive item `i` and negative item `j`."""
-    number = W.dtype.type  # that of the factors, because one double would promote all numbers
+    number = W.dtype.type  # the factors' type: a single double would promote all numbers
     one, rate = number(1), number(rate)
     w, h_i, h_j = W[u], H[i], H[j]
     lead = b[i] - b[j]

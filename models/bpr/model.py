@@ -1,14 +1,15 @@
 r"""Bayesian personalised ranking: recommend items, with their uncertainty.
 
 Story: users have some of many items, and nothing is known about the other items. A user tends to
-prefer the items that the user has to those that the user does not have. Either everybody likes
-them, or they suit the taste of this user.
+prefer the user's own items to the other items. Either everybody likes them, or they suit the taste
+of this user.
 
     item_bias[i]      ~ Normal(0, bias_scale)
     user_factor[u, k] ~ Normal(0, user_scale)
     item_factor[i, k] ~ Normal(0, item_scale)
     utility[u, i]     = item_bias[i] + sum_k user_factor[u, k] item_factor[i, k]
-    y                 ~ BPR(utility), each i that u has against each j that u has not
+    y                 ~ BPR(utility): pairs of an item i that u has
+                        and an item j that u does not have
 
 ==================  ====================  ============
 symbol              variable              dims
@@ -18,8 +19,8 @@ symbol              variable              dims
 :math:`b`           ``item_bias``         item
 ==================  ====================  ============
 
-Differs from the paper in the weight of the pairs. MovieLens 100K has 130 million pairs. As
-independent observations they would leave almost no uncertainty. Here all pairs together count as
+The model differs from the paper in the weight of the pairs. MovieLens 100K has 130 million pairs.
+As independent observations they would leave almost no uncertainty. Here all pairs together count as
 one comparison per interaction (``evidence``), which corresponds to the usual penalties. The paper
 penalises each parameter of a triple, so frequent parameters have narrower priors. `fit_map`
 maximises the posterior of the model above, with one scale for users, items and biases each.
@@ -53,7 +54,7 @@ __all__ = ["Priors", "build", "fit_advi", "fit_map", "fold_in", "recommend", "re
 
 
 class Priors(NamedTuple):
-    """Number of factors, 1 or more, and standard deviations, positive."""
+    """Number of factors (1 or more) and positive standard deviations."""
 
     n_factors: int = 64
     user_scale: float = 1.0  # only its product with `item_scale` is identified
@@ -69,9 +70,9 @@ class Priors(NamedTuple):
         """Raise if there is nothing to learn, or a number is out of its range."""
         if not isinstance(interactions, br.Interactions):
             raise TypeError(
-                f"Expected Interactions; got {type(interactions).__name__}. A table of ratings "
-                f"becomes some with br.Interactions.from_ratings(frame, user=..., item=..., "
-                f"rating=..., at_least=...), a table of clicks with from_frame."
+                f"Expected Interactions; got {type(interactions).__name__}. Convert a table of "
+                f"ratings with br.Interactions.from_ratings(frame, user=..., item=..., "
+                f"rating=..., at_least=...), or a table of clicks with from_frame."
             )
         interactions.check_triples()
         if self.n_factors < 1:
@@ -97,7 +98,7 @@ class Priors(NamedTuple):
             yield model, W, H, pm.Normal("item_bias", 0, self.bias_scale, dims="item")
 
     def results(self, fit: FactorFit, interactions: br.Interactions, **more: float) -> Any:
-        """Make results of a mode, with the same data."""
+        """Convert a mode into results, with the same data."""
         values = {name: x[None, None].astype(float) for name, x in fit._asdict().items()}
         dims = {"user_factor": ["user", "factor"], "item_factor": ["item", "factor"]}
         return az.from_dict(
@@ -123,22 +124,23 @@ def build(
     interactions : Interactions
         The items of every user.
     evidence : float, optional
-        As how many comparisons all pairs together count; by default as many as interactions.
+        Number of comparisons that all pairs together count as; by default the number of
+        interactions.
     batch_size : int, optional
-        Triples in each step of `pm.fit`, drawn from `n_triples` of them. By default all pairs are
-        written out, for small data.
+        Number of triples in each step of `pm.fit`, drawn from `n_triples` triples. By default the
+        model contains all pairs, which suits small data.
     n_triples : int, optional
-        How many triples to draw; by default 20 for each interaction.
+        Number of triples to draw; by default 20 for each interaction.
     seed : int
-        Of the triples.
+        Random seed of the triples.
     **priors
-        Numbers of `Priors`: n_factors, user_scale, item_scale, bias_scale.
+        Fields of `Priors`: n_factors, user_scale, item_scale, bias_scale.
 
     Returns
     -------
     pm.Model
-        With the variables of the table above, and the interactions as data, so that results know
-        what `recommend` needs.
+        With the variables of the table above, and the interactions as data, which `recommend`
+        reads from the results.
 
     Raises
     ------
@@ -175,7 +177,7 @@ def build(
 def _checked(
     interactions: br.Interactions, evidence: float | None, priors: dict[str, Any]
 ) -> tuple[Priors, float]:
-    """Return the priors, and as how many comparisons all pairs count."""
+    """Return the priors, and the number of comparisons that all pairs count as."""
     prior = Priors(**priors)
     prior.check(interactions, **({} if evidence is None else {"evidence": evidence}))
     return prior, float(len(interactions)) if evidence is None else evidence
@@ -240,18 +242,18 @@ def fit_advi(
     model : pm.Model
         From `build`, with a `batch_size` if the data are not small.
     start : DataTree, optional
-        From `fit_map`, where the means begin: far fewer steps are then needed.
+        Results of `fit_map`, as starting values of the means. They save most of the steps.
     n_steps, draws : int
-        Of the optimiser, and of the result.
+        Number of steps of the optimiser, and number of draws of the result.
     learning_rate : float
-        Of Adam.
+        Learning rate of Adam.
     seed : int
-        Of steps and draws.
+        Random seed of steps and draws.
 
     Returns
     -------
     DataTree
-        As that of `fit_map`, with `draws` draws.
+        Groups as from `fit_map`, with `draws` draws.
     """
     point = None
     if start is not None:

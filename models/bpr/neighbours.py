@@ -2,16 +2,15 @@ r"""Adaptive nearest neighbours: score an item by the other items of the user.
 
 .. math:: x_{ui} = b_i + \sum_{l \in I_u^+ \setminus \{i\}} C_{il}
 
-with symmetric correlations C of items. They are not computed from the data but learned, under any
-likelihood. Item i itself is left out, because otherwise every item of the user would explain
-itself.
+with symmetric correlations C of items. They are learned, under any likelihood, and not computed
+from the data. The sum omits item i, because otherwise every item of the user would explain itself.
 
 >>> have = [[True, True, False]]
 >>> C = [[9.0, 1.0, 2.0], [1.0, 9.0, -3.0], [2.0, -3.0, 9.0]]
 >>> neighbour_utility(C, have).eval().tolist()
 [[1.0, 1.0, -1.0]]
 
-Only the items of a user enter, so a new user needs no fitting.
+The utilities depend on a user only through the user's items, so a new user needs no fitting.
 """
 
 from typing import Any
@@ -29,12 +28,12 @@ def neighbour_utility(correlation: Any, have: Any, *, item_bias: Any = None) -> 
     Parameters
     ----------
     correlation : tensor_like of float, (n_items, n_items)
-        C, symmetric; its diagonal is not looked at. `symmetric_correlations` makes one of free
+        Symmetric matrix C; its diagonal is ignored. `symmetric_correlations` makes one from free
         parameters.
     have : tensor_like of bool, (n_users, n_items)
         Whether the user has the item: ``interactions.to_matrix()``.
     item_bias : tensor_like of float, (n_items,), optional
-        What all users agree about, b.
+        Biases b of the items, the same for all users.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def symmetric_correlations(below: Any, n_items: int) -> TensorVariable:
     Parameters
     ----------
     below : tensor_like of float, (n_items (n_items - 1) / 2,)
-        What stands below the diagonal, row by row: one free parameter for each two items.
+        Entries below the diagonal, row by row: one free parameter for each pair of items.
     n_items : int
         Number of items.
 

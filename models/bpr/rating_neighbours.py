@@ -24,18 +24,18 @@ from scipy.sparse import csr_array, issparse
 
 __all__ = ["Similarity", "pearson_similarity", "predict_ratings"]
 
-MIN_VARIANCE = 1e-9  # of a user's ratings, relative to their square: below it they are all equal
+MIN_VARIANCE = 1e-9  # relative to mean squares; below it, all ratings of a user are equal
 
 
 class Similarity(NamedTuple):
     """Similarity of each user to one user."""
 
-    similarity: NDArray[np.float64]  # (n_users,), 0 of the user
+    similarity: NDArray[np.float64]  # (n_users,), 0 for the user
     common: NDArray[np.int64]  # (n_users,), number of items that both rated
 
 
 def pearson_similarity(ratings: Any, user: int) -> Similarity:
-    """Pearson correlation of a user's ratings with those of every other, on common items.
+    """Compute Pearson correlations of a user's ratings with other users' on common items.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def pearson_similarity(ratings: Any, user: int) -> Similarity:
     Returns
     -------
     Similarity
-        Between -1 and 1; 0 with fewer than two common items, or where either user rated them all
-        the same.
+        Correlations between -1 and 1. They are 0 with fewer than two common items, or if either
+        user gave all of them the same rating.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def pearson_similarity(ratings: Any, user: int) -> Similarity:
 def predict_ratings(
     ratings: Any, user: int, *, n_neighbours: int = 100, significance: int = 50
 ) -> NDArray[np.float64]:
-    """Predict what a user would rate every item, from the ratings of similar users.
+    """Predict the ratings of a user for every item, from the ratings of similar users.
 
     Parameters
     ----------
@@ -91,21 +91,21 @@ def predict_ratings(
     user : int
         Index of the user.
     n_neighbours : int
-        How many users are asked, 1 or more: the most similar, of positive similarity.
+        Number of neighbours, 1 or more. They are the most similar users with positive similarity.
     significance : int
-        Similarities on fewer common items than this are shrunken by the share of it that there are;
-        1 takes them as they are.
+        Similarities on n common items, fewer than this number, are multiplied by n / significance.
+        With 1 they are unchanged.
 
     Returns
     -------
     array, shape (n_items,)
-        Expected ratings; the user's mean (the mean of all ratings, for a user without any) where no
-        neighbour rated the item.
+        Expected ratings. Where no neighbour rated the item, it is the user's mean, or the mean of
+        all ratings for a user without ratings.
 
     Raises
     ------
     ValueError
-        As `pearson_similarity`, or if a number is below 1.
+        As in `pearson_similarity`, or if a number is below 1.
 
     References
     ----------
@@ -159,8 +159,8 @@ def rating_rows(ratings: Any) -> csr_array:
     """Check the ratings, and sort those of each user by item."""
     if not issparse(ratings):
         raise ValueError(
-            f"`ratings` is a {type(ratings).__name__}; give a sparse array, whose entries are the "
-            "ratings, for a zero of a dense one may mean zero stars or none given: "
+            f"`ratings` is a {type(ratings).__name__}; give a sparse array of the ratings, because "
+            "a zero of a dense array may be a rating or a missing one: "
             "csr_array((rating, (user, item)), shape=(n_users, n_items))."
         )
     sparse: Any = ratings
@@ -169,14 +169,14 @@ def rating_rows(ratings: Any) -> csr_array:
         rows = rows.sorted_indices()
     if not rows.has_canonical_format:
         raise ValueError(
-            "`ratings` holds an item twice for the same user; keep one rating of each, or their "
-            "mean (groupby(['user', 'item'])['rating'].mean() of the table)."
+            "`ratings` contains an item twice for the same user; keep one rating, or take the "
+            "mean (table.groupby(['user', 'item'])['rating'].mean())."
         )
     bad = np.flatnonzero(~np.isfinite(rows.data))
     if bad.size:
         user = np.searchsorted(rows.indptr, bad[0], side="right") - 1
         raise ValueError(
-            f"A rating must be a finite number; got {rows.data[bad[0]]} of user {user} for item "
+            f"A rating must be a finite number; got {rows.data[bad[0]]} by user {user} for item "
             f"{rows.indices[bad[0]]}."
         )
     return rows

@@ -27,24 +27,24 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
     Parameters
     ----------
     idata : DataTree
-        From `fit_map`, `fit_advi`, or `pm.sample` of a model from `build`.
+        Results of `fit_map`, `fit_advi`, or `pm.sample` of a model from `build`.
     user : label
-        Whom to.
+        The user.
     k : int
-        How many, 1 or more.
+        Number of items, 1 or more.
 
     Returns
     -------
     DataFrame
-        One row per item, best first by mean utility: ``utility``; ``top_k``, the probability that
-        the item is among the k best of the user's new ones; ``preferred``, the probability that
-        the user prefers it to another of them at random, NaN if there is no other. A mode is one
-        draw: its ``top_k`` is 1.
+        One row per item, best first by mean utility. The columns are ``utility``; ``top_k``, the
+        probability that the item is among the k best of the user's new items; and ``preferred``,
+        the probability that the user prefers it to another, random new item (NaN if there is no
+        other). A mode is one draw: its ``top_k`` is 1.
 
     Raises
     ------
     ValueError
-        If there is no such user, or k is not between 1 and the number of items the user has not.
+        If there is no such user, or k is not between 1 and the number of the user's new items.
 
     Warns
     -----
@@ -65,7 +65,7 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
     if not len(at):
         raise ValueError(
             f"Unknown user {user!r}: the users are {users[:5].tolist()}"
-            f"{' and others' if len(users) > 5 else ''}. Recommend to someone new with "
+            f"{' and others' if len(users) > 5 else ''}. For a new user, use "
             f"recommend_new(idata, items)."
         )
     data = idata["constant_data"]
@@ -73,7 +73,7 @@ def recommend(idata: Any, user: Hashable, k: int = 10) -> pd.DataFrame:
     known = data["known_item"].values[start[at[0]] : start[at[0] + 1]]
     if not len(known):
         warnings.warn(
-            f"User {user!r} has no items: what is recommended is what all like.", stacklevel=2
+            f"User {user!r} has no items: these are the most popular items.", stacklevel=2
         )
     fits = _draws(idata)
     utility = np.stack([fit.utility(at[0]) for fit in fits])
@@ -90,16 +90,16 @@ def recommend_new(
     idata : DataTree
         As in `recommend`.
     items : sequence of labels
-        What the user has.
+        Items of the user.
     k : int
-        How many, 1 or more.
+        Number of items to recommend, 1 or more.
     seed : int
-        Of the user's factors: see `fold_in`.
+        Random seed of the user's factors: see `fold_in`.
 
     Returns
     -------
     DataFrame
-        As that of `recommend`.
+        The table of `recommend`.
 
     Raises
     ------
@@ -136,9 +136,9 @@ def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[
     idata : DataTree
         As in `recommend`.
     items : sequence of labels
-        What the user has.
+        Items of the user.
     seed : int
-        Of the draws.
+        Random seed of the draws.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def fold_in(idata: Any, items: Iterable[Hashable], *, seed: int = 1) -> NDArray[
     return found
 
 
-Bend = tuple[float, Array, Array]  # log-likelihood of a user's factors, slope, and curvature
+Bend = tuple[float, Array, Array]  # log-likelihood of a user's factors, slope, curvature
 
 
 def _pairs(H: Array, b: Array, known: Array, weight: float, w: Array) -> Bend:
@@ -216,8 +216,8 @@ def _positions(idata: Any, items: Iterable[Hashable]) -> NDArray[np.int64]:
         )
     if not 0 < len(wanted) < len(axis):
         raise ValueError(
-            f"The new user has {len(wanted)} of {len(axis)} items: with none there is nothing to "
-            f"go by but `item_bias`, what all like, and with all there is nothing to recommend."
+            f"The new user has {len(wanted)} of {len(axis)} items. Without items, `item_bias` "
+            f"gives the most popular ones; with all items, there is nothing to recommend."
         )
     return position.astype(np.int64)
 
@@ -228,12 +228,12 @@ def _best(idata: Any, utility: Array, known: Array, k: int, whom: str) -> pd.Dat
     if k % 1 or not 1 <= k <= len(new):
         raise ValueError(
             f"`k` is {k}, but {whom} has all but {len(new)} of {utility.shape[1]} items: "
-            f"k must be between 1 and that."
+            f"k must be between 1 and {len(new)}."
         )
     x = utility[:, new]
     chosen = np.argsort(-x.mean(axis=0), kind="stable")[:k]
     kth = -np.partition(-x, k - 1, axis=1)[:, k - 1 : k]
-    # item by item: all pairs at once would be draws times k times items
+    # one item at a time: all pairs at once would need draws times k times items numbers
     ahead = [expit(x[:, [i]] - x).sum(axis=1).mean() - 0.5 for i in chosen]
     return pd.DataFrame(
         {

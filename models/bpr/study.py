@@ -15,7 +15,7 @@ labels is a user, and its labels are the items. Three labels of each text are he
 are chosen on items that are held out of the training parts (`defaults`).
 
 Run ``python -m models.bpr.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``. The same folder contains ``delicious``. The command writes the
+``ml-100k`` in ``BAYESRANK_DATA``. Its parent folder contains ``delicious``. The command writes the
 tables into ``RESULTS.md``, and the picture.
 """
 
@@ -49,14 +49,14 @@ from models.shared.results import Run, Table, run
 
 Array = NDArray[Any]
 N_FACTORS = 64
-MF = {  # by what they were chosen
+MF = {  # by the metric that chose them
     "NDCG": Penalties(user=0.01, positive=0.01, negative=0.01, bias=0.003),
     "AUC": Penalties(user=0.015, positive=0.015, negative=0.015, bias=0.01),
 }
 KNN = NeighbourPenalties(positive=0.01, negative=0.01, bias=0.001)
 EASE_RIDGE = 500.0  # the best of four on the test part itself
 MOVIES, TEXTS = "MovieLens 100K", "Delicious"
-# What `defaults` tries; those of `learn_bpr` are best by the geometric mean of both data sets
+# Settings that `defaults` tries; `learn_bpr` has the best by the geometric mean of both data sets
 BPR_TRIED: dict[str, dict[str, Any]] = {
     f"factors {p:g}, biases {b:g}": {"penalties": Penalties(p, p, p, b)}
     for p, biases in (
@@ -72,15 +72,15 @@ BPR_TRIED["factors 0.01, biases 0.01, rate not falling"] = {
 EASE_TRIED = {f"ridge {x:g}": {"ridge": x} for x in (100, 300, 1000)}
 ALS_TRIED = {f"weight 3, ridge {x:g}": {"weight": 3, "ridge": x} for x in (10, 30, 100)}
 CHOICE_TRIED = {f"scale {x:g}": {"scale": x} for x in (0.2, 0.3, 0.5, 0.8)}
-CHOSEN: dict[str, dict[str, str]] = {  # of each data set
+CHOSEN: dict[str, dict[str, str]] = {  # best setting for each data set
     MOVIES: {"EASE": "ridge 300", "ALS": "weight 3, ridge 30", "choice": "scale 0.3"},
     TEXTS: {"EASE": "ridge 100", "ALS": "weight 3, ridge 10", "choice": "scale 0.5"},
 }
 INTERVAL = 1.96  # standard errors: an interval of 95%
 SEEDS = (1, 2, 3)
 N_ITERATIONS, N_STEPS = 60, 500  # of L-BFGS and of ADVI, for choices
-N_PAIRS = 200  # of a held-out item and one that the user has not, for each user
-QUICK_USERS = 100  # in a reduced size, the first
+N_PAIRS = 200  # pairs of a held-out item and an item in neither part, for each user
+QUICK_USERS = 100  # number of users in a run of reduced size
 
 
 class Split(NamedTuple):
@@ -91,7 +91,7 @@ class Split(NamedTuple):
     name: str = MOVIES
 
     def interactions(self) -> tuple[br.Interactions, br.Interactions]:
-        """Treat both parts as interactions, for any number of stars."""
+        """Convert both parts into interactions, whatever the stars."""
         users, items = (range(n) for n in self.train.shape)
         tables = (
             pd.DataFrame({"user": cells.row, "item": cells.col})
@@ -123,7 +123,7 @@ def read_texts(folder: str | Path) -> Split:
 
 
 def hold_out(cells: csr_array, n: int, name: str, *, seed: int = 1) -> Split:
-    """Hold n random items of each user out."""
+    """Hold out n random items of each user."""
     rng, test = np.random.default_rng(seed), np.zeros(cells.nnz, dtype=bool)
     for first, last in pairwise(cells.indptr.tolist()):
         test[first + rng.permutation(last - first)[:n]] = True
@@ -163,7 +163,7 @@ def item_mean(split: Split, seed: int = 1) -> Array:
 
 
 def by_user(score_user: Callable[..., Array], split: Split, seed: int = 1, **options: Any) -> Array:
-    """Score the items for each user who is tested."""
+    """Score the items for each test user."""
     table = np.full(split.train.shape, np.nan)
     for user in np.flatnonzero(np.diff(split.test.indptr)).tolist():
         table[user] = score_user(split.train, user, **options)
@@ -175,7 +175,7 @@ def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10)
     n_users, n_items = split.train.shape
     count = np.diff(split.train.indptr)
     if not count.all():
-        raise ValueError("A user has no ratings to learn from: leave the user out of the data.")
+        raise ValueError("A user has no training ratings: omit this user.")
     table = pd.DataFrame(
         {
             "user": np.repeat(np.arange(n_users), count),
@@ -193,7 +193,7 @@ def list_rank(split: Split, seed: int = 1, *, ridge: float, n_factors: int = 10)
 
 
 def ease(split: Split, seed: int = 1, *, ridge: float = EASE_RIDGE) -> Array:
-    """EASE: a ridge regression of each item on all others (Steck, WWW 2019)."""
+    """Fit EASE: a ridge regression of each item on all others (Steck, WWW 2019)."""
     had = (split.train > 0).astype(np.float64).toarray()
     gram = had.T @ had
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
@@ -223,12 +223,12 @@ def ones_and_zeros(had: csr_array, other: Array, *, weight: float, ridge: float)
 
 
 def factors(split: Split, seed: int = 1, **options: Any) -> Array:
-    """LearnBPR with biases and factors, with its defaults if there are no options."""
+    """Fit LearnBPR with biases and factors, by default with its default options."""
     return learn_bpr(split.interactions()[0], n_factors=N_FACTORS, seed=seed, **options).utility()
 
 
 def choice(split: Split, seed: int = 1, *, scale: float, n_steps: int = 0) -> Array:
-    """Posterior mode of `models.bpr.choice`, or with steps the mean of 20 draws of ADVI."""
+    """Find the mode of `models.bpr.choice`; with steps, the mean of 20 draws of ADVI."""
     have, _ = split.interactions()
     priors = {"n_factors": N_FACTORS, "user_scale": scale, "item_scale": scale}
     fit = from_catalogue.fit_map(have, n_iterations=N_ITERATIONS, seed=seed, **priors)
@@ -239,7 +239,7 @@ def choice(split: Split, seed: int = 1, *, scale: float, n_steps: int = 0) -> Ar
 
 
 def neighbours(split: Split, seed: int) -> Array:
-    """LearnBPR with similarities of items."""
+    """Fit LearnBPR with correlations of items."""
     have, _ = split.interactions()
     fit = learn_bpr_neighbours(
         have, n_epochs=60, learning_rate=0.003, last_rate=0.0, penalties=KNN, seed=seed
@@ -248,12 +248,12 @@ def neighbours(split: Split, seed: int) -> Array:
 
 
 def mode(split: Split, seed: int) -> Array:
-    """Posterior mode of `models.bpr.model`."""
+    """Find the posterior mode of `models.bpr.model`."""
     return utilities(fit_map(split.interactions()[0], n_factors=N_FACTORS, seed=seed))[0]
 
 
 def advi(split: Split, seed: int = 1, *, n_steps: int = 8000) -> Array:
-    """Draws of mean-field ADVI from the mode, (n_draws, n_users, n_items)."""
+    """Draw from mean-field ADVI, started at the mode, (n_draws, n_users, n_items)."""
     have, _ = split.interactions()
     model = build(have, n_factors=N_FACTORS, batch_size=5000)
     start = fit_map(have, n_factors=N_FACTORS, seed=seed)
@@ -261,7 +261,7 @@ def advi(split: Split, seed: int = 1, *, n_steps: int = 8000) -> Array:
 
 
 def utilities(idata: Any) -> Array:
-    """Give utilities of all items to all users in every draw, (n_draws, n_users, n_items)."""
+    """Return utilities of all items to all users in every draw, (n_draws, n_users, n_items)."""
     parts = [
         idata["posterior"][name].values for name in ("user_factor", "item_factor", "item_bias")
     ]
@@ -303,7 +303,7 @@ def held_out_pairs(
 
 
 def preferred(x: Array, pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Probability of held-out preferences, averaged over draws (n_draws, ...)."""
+    """Return probabilities of held-out preferences, averaged over draws (n_draws, ...)."""
     u, i, j = pairs.T
     return np.asarray(expit(x[:, u, i] - x[:, u, j]).mean(axis=0))
 
@@ -357,7 +357,7 @@ def _judged(how: Run, name: str, seed: int) -> dict[str, Any]:
 
 
 def compared(how: Run) -> Table:
-    """Compare all methods by all questions; random methods are means over seeds."""
+    """Compare all methods by all metrics; random methods are means over seeds."""
     rows = {}
     for name in how.chosen(QUICK if how.quick else METHODS):
         seeds = SEEDS if name in RANDOM and not how.quick else SEEDS[:1]
@@ -390,11 +390,11 @@ def plot(table: pd.DataFrame) -> Figure:
         ax.set_yticklabels(table.index)
         ax.grid(axis="x", color="0.9")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_xlim(left=-0.008)  # with room for a point at zero
+    axes[0].set_xlim(left=-0.008)  # room for a point at zero
     return figure
 
 
-# Methods that use no stars, with what `defaults` tries of each
+# Methods that use no stars, with the settings that `defaults` tries
 FAMILIES: dict[str, tuple[Callable[..., Array], Mapping[str, dict[str, Any]]]] = {
     "EASE": (ease, EASE_TRIED),
     "ALS": (als, ALS_TRIED),
@@ -404,7 +404,7 @@ FAMILIES: dict[str, tuple[Callable[..., Array], Mapping[str, dict[str, Any]]]] =
 
 
 def defaults(how: Run) -> Table:
-    """NDCG@10 of all settings on items that are held out of the training part."""
+    """Compute NDCG@10 of all settings on items held out of the training part."""
     known = {
         name: hold_out(_data(how, name).train, n, name) for name, n in ((MOVIES, 5), (TEXTS, 2))
     }
@@ -424,7 +424,7 @@ def defaults(how: Run) -> Table:
 
 
 def catalogue(how: Run, data: str) -> Table:
-    """Compare methods without stars by the question which items a user has."""
+    """Compare methods without stars by how well they find the items of a user."""
     split, chosen = _data(how, data), CHOSEN[data]
     methods: dict[str, tuple[Callable[..., Array], dict[str, Any]]] = {
         "popularity": (popularity, {})
@@ -453,7 +453,7 @@ def _metrics_by_user(
     options: dict[str, Any],
     depths: Sequence[int] = (10, 20),
 ) -> pd.DataFrame:
-    """AUC, NDCG@10 and recall@20 of each user who is tested."""
+    """Compute AUC, NDCG@10 and recall@20 of each test user."""
     scores, known, held_out = method(split, seed=1, **options), split.train > 0, split.test > 0
     queries = [recommendation_metrics(scores, held_out, known, k=k).queries for k in depths]
     found = pd.concat(queries, axis=1).rename(columns={"auc": "AUC", "ndcg@10": "NDCG@10"})

@@ -1,7 +1,7 @@
 """Predict matches of new kinds of sushi from their features.
 
 Run ``python -m models.bradley_terry.sushi [FOLDER]``, with the folder of the sushi data, by default
-``sushi3`` below ``BAYESRANK_DATA``.
+``sushi3`` in ``BAYESRANK_DATA``.
 """
 
 from pathlib import Path

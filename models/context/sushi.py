@@ -19,7 +19,7 @@ Reference: Kamishima, Nantonac collaborative filtering, KDD 2003 (the data, whic
 redistributed); Pfannschmidt, Gupta & Hüllermeier, arXiv:1803.05796, 2018 (the networks).
 
 ``python -m models.context.sushi [FOLDER]`` writes its tables into ``RESULTS.md``, with the folder
-of the survey, by default ``sushi3`` below ``BAYESRANK_DATA``. This takes 14 CPU minutes.
+of the survey, by default ``sushi3`` in ``BAYESRANK_DATA``. This takes 14 CPU minutes.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

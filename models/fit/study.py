@@ -179,7 +179,7 @@ def checked_matches(first: Any, second: Any, outcome: Any, judge: Any, rng: Rng)
 
 
 class World(NamedTuple):
-    """A world of matches: functions of the matches' sides and judges add to the log odds."""
+    """Matches to simulate; `more` replaces the log odds by a function of sides and judges."""
 
     n_items: int
     n_matches: int
@@ -283,7 +283,7 @@ def power(how: Run) -> Table:
         rows[name] = {
             "tables": str(n),
             "fails": np.mean([not fits.ok for fits in found]),
-            "family that leads": "" if leads.empty else str(leads.mode()[0]),
+            "worst family": "" if leads.empty else str(leads.mode()[0]),
         }
     return Table(pd.DataFrame(rows).T, corner="misfit")
 

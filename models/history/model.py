@@ -5,9 +5,10 @@ a match depends on the strengths on that day, on which club plays at home, and o
 clubs draw.
 
     scale, drift    ~ HalfNormal(1)
-    utility[t1, i]  ~ Normal(0, scale)               where i is first seen
+    utility[t1, i]  ~ Normal(0, scale)               t1: first date of i
     utility[t', i]  ~ Normal(utility[t, i], drift sqrt(t' - t))
-    outcome         ~ Davidson(utility[t, first] - utility[t, second] + order_effect, nu)
+    outcome         ~ Davidson(
+                        utility[t, first] - utility[t, second] + order_effect, nu)
 
 =======================  =========================  ===============
 symbol                   variable                   dims

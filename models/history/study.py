@@ -22,10 +22,10 @@ kickscore         expectation propagation (Maystre, Kristof & Grossglauser 2019)
 ================  ==================================================================================
 
 All models use Davidson's probabilities, or Bradley-Terry's if the data have no ties. Only kickscore
-uses Rao and Kupper's ties. CPU seconds are those of this process.
+uses Rao and Kupper's ties. CPU seconds count this process only.
 
 Run ``python -m models.history.study [FOLDER]`` with the folder of ``england.csv``, by default
-``football`` below ``BAYESRANK_DATA``. The file has one row per match with date, home, away,
+``football`` in ``BAYESRANK_DATA``. The file has one row per match with date, home, away,
 home_goals and away_goals. The command writes the tables into ``RESULTS.md``. For any other table of
 matches, ``compared(read(path, date="played", first="x", second="y", outcome="won"))`` returns the
 same rows.
@@ -68,7 +68,7 @@ def read(
         table = table.tail(last).reset_index(drop=True)
     if outcome is None:
         if scores is None:
-            raise ValueError("Say which column has the outcome, or which two have the scores.")
+            raise ValueError("Give outcome=, a column, or scores=, two columns of scores.")
         one, other = table[scores[0]], table[scores[1]]
         table["outcome"] = np.select([one > other, one < other], OUTCOMES[:2], "tie")
         outcome = "outcome"
@@ -132,7 +132,7 @@ def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
         lead, spread = mean[i] - mean[j] + order, variance[i] + variance[j]
         p = m.probabilities(lead[:, None] + np.sqrt(spread)[:, None] * nodes, nu)
         found[day] = np.einsum("k,nkr->nr", weights, p)
-        # slope and curvature where the opponent is as uncertain as it is
+        # slope and curvature, given the uncertainty of the opponent
         gain, bend = np.zeros(m.n_items), np.zeros(m.n_items)
         at = m.probabilities(lead, nu)
         slope = score[day] - at[:, 0] - at[:, 2] / 2
@@ -150,7 +150,7 @@ def glicko(m: Matches, x: NDArray[np.float64]) -> NDArray[np.float64]:
 def tuned(
     predict: Callable[..., NDArray[np.float64]], m: Matches, start: list[float]
 ) -> NDArray[np.float64]:
-    """Predict all with the best parameters for the first part, without its first tenth."""
+    """Predict all matches with the best parameters for the first part, after its first tenth."""
     part = slice(m.n_first // 10, m.n_first)
     judged = np.arange(len(m.years))[part]
 
@@ -170,7 +170,7 @@ def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]
     likelihood = "rao_kupper" if m.ties else "bradley_terry"
     counts = pairs.counts.copy()
     years = label_times(pairs.groups["date"].labels, "date")[pairs.groups["date"].idx]
-    counts[years >= m.years[m.n_first]] = 0  # what is not known yet
+    counts[years >= m.years[m.n_first]] = 0  # later matches are unknown
     fit = br.fit_dynamic(
         replace(pairs, counts=counts),
         time="date",
@@ -191,7 +191,7 @@ def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]
         kernel = ks.kernel.Wiener(var=drift**2, t0=begin, var_t0=scale**2)
         model.add_item(str(i), kernel=kernel)
     found, fitted = np.full((len(m.years), 3), np.nan), False
-    waiting: list[int] = []  # it does not predict while it has matches that it was not fitted to
+    waiting: list[int] = []  # kickscore cannot predict while it has matches that are not fitted
     for number, day in enumerate(m.days):
         now, is_test = float(m.years[day[0]]), day[0] >= m.n_first
         if is_test and (number % every == 0 or not fitted):
@@ -214,7 +214,7 @@ def kickscore(m: Matches, pairs: br.Pairs, *, every: int) -> NDArray[np.float64]
 def compared(
     pairs: br.Pairs, *, start: float = 0.7, every: int = 1, dynamics: tuple[str, ...] = DYNAMICS
 ) -> Iterator[dict[str, Any]]:
-    """Predict by every model: its name, log loss, standard error, accuracy and CPU seconds."""
+    """Predict by every model; yield name, log loss, standard error, accuracy and CPU seconds."""
     m = Matches(pairs, start)
     test = slice(m.n_first, None)
     came = m.outcome[test]
@@ -247,14 +247,14 @@ def compared(
     try:
         yield row("kickscore", kickscore(m, pairs, every=every), begin)
     except ImportError:
-        print("kickscore is not installed, and is left out: pip install kickscore.")
+        print("kickscore is not installed, so its row is omitted: pip install kickscore.")
 
 
 # ---------------------------------------------------------------------------------------------
 # Tables
 # ---------------------------------------------------------------------------------------------
 
-LAST, MIDDLE = 0.9, 0.7  # shares of the matches that the first part has
+LAST, MIDDLE = 0.9, 0.7  # shares of the matches in the first part
 DIGITS = {"log loss": 3, "standard error": 3, "accuracy": 3, "CPU s": 0}
 
 
@@ -291,12 +291,12 @@ def evidence(how: Run) -> Table:
         )
         return {
             "log evidence": fit.log_evidence,
-            "log loss of the others": found.log_loss,
+            "log loss of later matches": found.log_loss,
             "standard error": found.error,
         }
 
     rows = {name: how.once(f"evidence {name}", partial(row, name)) for name in DYNAMICS}
-    digits = {"log evidence": 1, "log loss of the others": 3, "standard error": 3}
+    digits = {"log evidence": 1, "log loss of later matches": 3, "standard error": 3}
     return Table(pd.DataFrame(rows).T, digits=digits, corner="dynamics")
 
 

@@ -1,13 +1,15 @@
 r"""ListRank-MF: matrix factorisation of lists of ratings (Shi, Larson & Hanjalic 2010).
 
-Story: a softmax turns a user's ratings into shares of attention, and the predictions of the factors
-as well. The loss compares the two lists of shares. Unlike regression on ratings, it needs no level
-per user. Unlike losses on pairs, its cost is linear in the number of ratings.
+Story: a softmax turns a user's ratings into shares of attention. It does the same with the
+predictions of the factors. The loss compares the two lists of shares. Unlike regression on ratings,
+it needs no level per user. Unlike losses on pairs, its cost is linear in the number of ratings.
 
     ranker_factor[u, k] ~ Normal(0, 1 / sqrt(ridge))
     item_factor[i, k]   ~ Normal(0, 1 / sqrt(ridge))
-    utility[e]          = sum_k ranker_factor[u, k] item_factor[i, k]     u, i of rating e
-    y                   = -sum_u cross-entropy of exp(rating) and exp(g(utility)), as shares of u
+    utility[e]          = sum_k ranker_factor[u, k] item_factor[i, k]
+                          u, i: user and item of rating e
+    y                   = -sum_u cross-entropy of the shares of u,
+                          from exp(rating) and exp(g(utility))
 
 The mode is the minimum of the paper's
 
@@ -48,7 +50,7 @@ from models.shared.losses import list_rank_loss
 from models.shared.modes import posterior_modes
 from models.shared.rating_factors import ratings_of
 
-JITTER = 0.1  # of the start, for without factors the objective has a saddle
+JITTER = 0.1  # of the starting values: where all factors are 0, the objective has a saddle
 
 
 def build(
@@ -64,7 +66,7 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        What was observed, with the ratings as a feature, as from
+        Observed rankings, with the ratings as a feature, for example from
         ``Rankings.from_ratings(..., rating="rating", features=["rating"])``.
     rating : str
         Name of that feature.
@@ -73,8 +75,8 @@ def build(
     ridge : float
         The paper's lambda, positive: one over the variance of a factor.
     divide_by : float, optional
-        What ratings are divided by, positive; by default the highest one. Shares of utilities
-        within a list differ by a factor of e at most.
+        Divisor of the ratings, positive; by default the highest rating. With it, shares within a
+        list differ by at most a factor of e.
 
     Returns
     -------
@@ -139,9 +141,9 @@ def fit_map(
     ridges : list of float
         Values of lambda.
     seed : int
-        Of the start: small factors at random.
+        Random seed of the starting values, which are small random factors.
     max_iterations : int
-        Of each fit.
+        Maximum number of iterations of each fit.
 
     Returns
     -------

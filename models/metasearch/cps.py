@@ -1,4 +1,4 @@
-r"""Meta-search by the coset-permutation stagewise model, CPS (Qin, Geng & Liu 2010).
+r"""Metasearch by the coset-permutation stagewise model, CPS (Qin, Geng & Liu 2010).
 
 Story: a ranking of a query's documents is made place by place. The probability of the next document
 depends on the distance of the resulting ranking from the ranking :math:`\sigma_m` of each engine.
@@ -9,8 +9,8 @@ the same beginning),
           \frac{\exp(-\sum_m \theta_m d_k(\pi_k, \sigma_m))}
                {\sum_{i \in R_k} \exp(-\sum_m \theta_m d_k(i, \sigma_m))},
 
-where :math:`R_k` are the documents that remain before place k. Only the part of the mean distance
-that depends on the candidate matters. For n documents and the places p after k, it is
+where :math:`R_k` are the documents that remain before place k is filled. Only the part of the mean
+distance that depends on the candidate matters. For n documents and the places p after k, it is
 
 =========  ==================================================================================
 kendall    :math:`\#\{j \in R_k : \sigma_m(j) < \sigma_m(i)\}`
@@ -22,12 +22,12 @@ Each stage is a multinomial logit whose features are these distances, so that th
 concave in :math:`\theta`. A negative weight reverses an engine. The consensus is also made place by
 place: the most probable document comes next.
 
-The paper does not define two things that these data need. Grades do not order equally relevant
+The paper leaves two choices open that these data require. Grades do not order equally relevant
 documents, so their order is drawn once, and stages whose remaining documents all have one grade are
 left out. An unlisted document gets the mean place of an engine's ranking ("missing"), or is tied
 with the other unlisted ones at its end ("last").
 
->>> places = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])  # two engines disagree about two
+>>> places = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])  # 3 documents, 2 engines
 >>> consensus(places, np.array([1.0, 0.5]), "kendall").tolist()
 [-1.0, -2.0, -3.0]
 
@@ -51,8 +51,8 @@ __all__ = ["DISTANCES", "consensus", "fit", "log_likelihood", "score"]
 Floats = NDArray[np.float64]
 Distance = Literal["kendall", "spearman", "footrule"]
 
-# d_k of the documents left, (n_left, n_engines), from their places in the engines' rankings, the
-# place k that is to be filled, and the last place n
+# d_k of the remaining documents, (n_left, n_engines), from their places in the engines' rankings,
+# the place k to fill, and the last place n
 Distances = Callable[[Floats, int, int], Floats]
 
 
@@ -73,8 +73,8 @@ def _footrule(places: Floats, k: int, n: int) -> Floats:
     first, last = k + 1.0, float(n)
     if first > last:
         return np.abs(places - k)
-    # sums of |place - p| below the place and from it on: of arithmetic series
-    split = np.clip(np.floor(places), first - 1, last)  # the last p that is not above the place
+    # sums of |place - p| for p up to the place and for p above it: two arithmetic series
+    split = np.clip(np.floor(places), first - 1, last)  # the last p not above the place
     below, above = split - first + 1, last - split
     total = below * (places - (first + split) / 2) + above * ((split + 1 + last) / 2 - places)
     return np.abs(places - k) - total / (last - first + 1)
@@ -88,17 +88,18 @@ DISTANCES: dict[str, Distances] = {
 
 
 def places_of(table: pd.DataFrame, unlisted: Literal["missing", "last"]) -> Floats:
-    """Places of a query's documents in the ranking of each engine, (n_documents, n_engines).
+    """Return places of a query's documents in the ranking of each engine, (n_documents, n_engines).
 
-    Equal places are means; an unlisted document is at the mean of all places, or at the mean of the
-    last ones. In the first case, the listed documents are spread over all places.
+    Tied documents share their mean place. An unlisted document is at the mean of all places
+    ("missing"), or at the mean of the last places ("last"). With "missing", the listed documents
+    are spread over all places.
     """
     engines = [name for name in table.columns if name.startswith("engine")]
     rank, n = table[engines], len(table)
     place = rank.rank()
     listed = rank.notna().sum()
     if unlisted == "missing":
-        # the mean of the places of m items drawn from n, at which those of a random ranking stand
+        # expected places if the m listed documents are drawn at random from the n
         spread = place * (n + 1) / (listed + 1)
         return spread.fillna((n + 1) / 2).to_numpy()
     return place.fillna((listed + 1 + n) / 2).to_numpy()
@@ -107,7 +108,7 @@ def places_of(table: pd.DataFrame, unlisted: Literal["missing", "last"]) -> Floa
 def log_likelihood(
     places: Floats, order: NDArray[np.int64], weight: Floats, distance: Distance, depth: int
 ) -> float:
-    """Log-probability of the first `depth` documents of an order of all."""
+    """Compute the log-probability of the first `depth` documents of an order of all."""
     x, chosen, starts = _stages(places, order, distance, depth)
     return _logit(weight, x, chosen, starts)[0]
 
@@ -119,13 +120,13 @@ def _stages(
     n = len(order)
     rows = [DISTANCES[distance](places[order[k - 1 :]], k, n) for k in range(1, depth + 1)]
     starts = np.cumsum([0, *[len(x) for x in rows[:-1]]])
-    return np.concatenate(rows), starts.copy(), starts  # the chosen one stands first
+    return np.concatenate(rows), starts.copy(), starts  # each stage starts with the chosen one
 
 
 def _logit(
     weight: Floats, x: Floats, chosen: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[float, Floats]:
-    """Log-likelihood of choices, and its gradient."""
+    """Compute the log-likelihood of choices, and its gradient."""
     size = np.diff(starts, append=len(x))
     u = -x @ weight
     top = np.repeat(np.maximum.reduceat(u, starts), size)
@@ -181,7 +182,7 @@ def fit(
     if not pieces:
         raise ValueError("No query of `table` has documents of different grades to learn from.")
     x = np.concatenate(pieces)
-    size = x.std(axis=0).max()  # one unit for all: where the optimiser starts matters to no one
+    size = x.std(axis=0).max()  # one unit for all features, for the optimiser
     data = x / size, np.concatenate(chosen), np.concatenate(starts)
 
     def loss(weight: Floats) -> tuple[float, Floats]:
@@ -193,7 +194,7 @@ def fit(
 
 
 def consensus(places: Floats, weight: Floats, distance: Distance) -> Floats:
-    """Place the most probable document next, and return minus the places; equal ones are tied."""
+    """Place the most probable document next; return minus the places, with ties."""
     n = len(places)
     left, score = np.arange(n), np.empty(n)
     while len(left):
@@ -212,7 +213,7 @@ def score(
     unlisted: Literal["missing", "last"],
     seed: int = 1,
 ) -> list[Floats]:
-    """Score all documents in each fold, by the weights of its training queries."""
+    """Score all documents in each fold, with the weights from its training queries."""
     rows = list(table.groupby("query", sort=False).indices.values())
     places = [places_of(table.iloc[row], unlisted) for row in rows]
     found = []

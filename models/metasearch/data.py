@@ -60,7 +60,7 @@ class Places(NamedTuple):
     """Places of documents, by engine."""
 
     items: pd.Index  # (query, document)
-    queries: pd.Index  # of each item
+    queries: pd.Index  # query of each item
     engines: pd.Index
     item: NDArray[np.int64]
     engine: NDArray[np.int64]
@@ -126,14 +126,14 @@ def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     folder : path
-        Where the files are. Fold k of LETOR trains on the parts k to k + 2 and tests on k + 4,
-        modulo 5, so that the five test parts are the collection.
+        Folder of the files. Fold k of LETOR trains on the parts k to k + 2 and tests on k + 4,
+        modulo 5, so that the five test parts make up the collection.
 
     Returns
     -------
     DataFrame
-        As from `read_aggregation`, with a first column part (0 to 4). `models.shared.letor.turns`
-        makes a cross-validation from it.
+        The table of `read_aggregation`, with a first column part (0 to 4).
+        `models.shared.letor.turns` makes a cross-validation from it.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
     folder = Path(folder)
     paths = [folder / f"A{n + 1}.txt" for n in range(N_PARTS)]
     if not paths[0].exists() and (folder / "Fold1").is_dir():
-        # the part n is tested in the fold n + 1, counted from zero
+        # fold n + 1 (from zero) tests part n
         paths = [folder / f"Fold{(n + 1) % N_PARTS + 1}" / "test.txt" for n in range(N_PARTS)]
     tables = [read_aggregation(path) for path in paths]
     widths = [table.shape[1] for table in tables]
@@ -178,7 +178,7 @@ def metasearch_counts(
         Columns query and document, and one column per engine with its ranks (low is good, NaN =
         not listed); part and label are ignored.
     kind : "difference" or "binary"
-        The difference of the ranks, or 1.
+        Count the difference of the ranks, or 1.
     unlisted : "missing" or "last"
         Meaning of a document that an engine does not list: nothing is known, or its place is one
         after the last listed document of this query.
@@ -213,23 +213,24 @@ def metasearch_rankings(table: pd.DataFrame, *, unlisted: Literal["missing", "la
     Parameters
     ----------
     table, unlisted
-        As in `metasearch_counts`; ``unlisted="last"`` makes the unlisted documents the last block.
+        As in `metasearch_counts`; with ``unlisted="last"``, the unlisted documents are the last
+        block.
 
     Returns
     -------
     Rankings
-        One per engine and query, labelled ``engine1/10002``; items are (query, document). Where an
-        engine lists no document of a query, there is none.
+        One ranking per engine and query, labelled ``engine1/10002``; items are (query, document).
+        An engine that lists no document of a query has no ranking of it.
 
     Raises
     ------
     ValueError
-        As `metasearch_counts`; also if no engine lists a document.
+        As in `metasearch_counts`, or if no engine lists a document.
 
     Warns
     -----
     UninformativeRankingWarning
-        If a ranking holds one item: an engine lists one document of a query.
+        If a ranking has one item, because an engine lists one document of a query.
 
     Examples
     --------
@@ -262,13 +263,13 @@ def _places(table: pd.DataFrame, unlisted: str) -> Places:
     """Read the ranks of a table, and rank unlisted documents as chosen."""
     if unlisted not in MEANINGS:
         raise ValueError(
-            f"`unlisted` must be {MEANINGS[0]!r} (the engine says nothing of the document) or "
-            f"{MEANINGS[1]!r} (it is below all that are listed); got {unlisted!r}."
+            f"`unlisted` must be {MEANINGS[0]!r} (nothing is known about the document) or "
+            f"{MEANINGS[1]!r} (it is below all listed documents); got {unlisted!r}."
         )
     require_columns(table, ["query", "document"])
     engines = axis_index([name for name in table.columns if name not in COLUMNS], "engines")
     if not len(table) or not len(engines):
-        raise ValueError("The table must have a document and an engine: a row, and a rank column.")
+        raise ValueError("The table must have at least one row and one column of ranks.")
     queries = plain_index(table["query"], "query")
     both = zip(queries, plain_index(table["document"], "document"), strict=True)
     items = axis_index(pd.Index(list(both), tupleize_cols=False), "(query, document)")

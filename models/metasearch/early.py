@@ -2,8 +2,8 @@ r"""Scores of gradient ascent that stops early.
 
 A hundred gradient steps from zero, without a prior, stop far from the maximum of the likelihood. If
 a query has few lists, that maximum is often at infinity. Early stopping is a regularisation: the
-learning rate times the number of steps sets its strength. After few steps the documents are in the
-order of their net preferences. Tables label these scores as stopped early.
+learning rate times the number of steps sets its strength. After a few steps, the documents are in
+the order of their net preferences. Tables label these scores as stopped early.
 
 The unit of rank differences is the largest rank listed in the query ("share") or one place
 ("place"). "Binary" differences are always 1, and "log" uses the logarithms of ranks.
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Unit = Literal["share", "place", "binary", "log"]
 UNITS: tuple[Unit, ...] = ("share", "place", "binary", "log")
 STEPS = 100
-PER_UNIT = 1000  # counts are whole numbers: thousandths of the unit, but for places
+PER_UNIT = 1000  # counts are whole numbers: thousandths of the unit, except for places
 
 
 def counts_in(table: pd.DataFrame, unit: Unit) -> tuple[br.PairCounts, float]:
@@ -47,7 +47,7 @@ def counts_in(table: pd.DataFrame, unit: Unit) -> tuple[br.PairCounts, float]:
     return counts, PER_UNIT if unit in ("share", "log") else 1
 
 
-MEANS = ("sum", "documents", "pairs")  # what the gradient of a query is divided by: one, ...
+MEANS = ("sum", "documents", "pairs")  # divisor of the gradient of a query: 1, ...
 
 
 def per_query(table: pd.DataFrame, rate: float, mean: str) -> Floats:
@@ -69,10 +69,11 @@ def ascend(model: pm.Model, rates: Sequence[Any], *, steps: int = STEPS) -> list
     Parameters
     ----------
     model : pm.Model
-        With a free variable ``score`` on the real line, flat; others on it if there are any.
+        A model with a free variable ``score`` with a flat prior on the real line. Any other free
+        variables must also be on the real line.
     rates : list of float, or of array
-        Factors of the gradient of the log-probability: one number for all variables, or one for
-        each score if only scores are free.
+        Factors of the gradient of the log-probability: one number for all variables, or one per
+        score if only scores are free.
     steps : int
         Number of steps.
     """
@@ -95,7 +96,7 @@ def ascend(model: pm.Model, rates: Sequence[Any], *, steps: int = STEPS) -> list
 def bradley_terry(
     table: pd.DataFrame, rates: Sequence[Any], *, unit: Unit = "share"
 ) -> list[Floats]:
-    """Bradley-Terry on rank differences as counts of comparisons."""
+    """Score by Bradley-Terry, with rank differences as counts of comparisons."""
     counts, per_unit = counts_in(table, unit)
     with pm.Model(coords=counts.coords) as model:
         score = pm.Flat("score", dims="item", initval=np.zeros(len(counts.items)))
@@ -104,7 +105,7 @@ def bradley_terry(
 
 
 def plackett_luce(table: pd.DataFrame, rates: Sequence[Any]) -> list[Floats]:
-    """Plackett-Luce on the engines' lists."""
+    """Score by Plackett-Luce on the engines' lists."""
     rankings = ranked(table, "missing")
     with pm.Model(coords=rankings.coords) as model:
         score = pm.Flat("score", dims="item", initval=np.zeros(rankings.n_items))
@@ -120,7 +121,7 @@ def mpm(
     unit: Unit = "share",
     variances: bool = True,
 ) -> list[Floats]:
-    """MPM with given adherences; variances start at 1/2 and move on the scale of logarithms."""
+    """Score by MPM with given adherences; variances start at 1/2 and move on a log scale."""
     counts, per_unit = counts_in(table, unit)
     with pm.Model(coords=counts.coords) as model:
         score = pm.Flat("score", dims="item", initval=np.zeros(len(counts.items)))

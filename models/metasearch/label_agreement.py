@@ -37,10 +37,10 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
     Parameters
     ----------
     counts : PairCounts
-        Preferences; a ranker prefers i to j if it has the higher count for that. By how much, and
-        evidence weights, do not matter.
+        Preferences. A ranker prefers i to j if its count for this order is the higher one. The size
+        of the difference and evidence weights do not matter.
     labels : Series or mapping from items, or array of shape (n_items,) in the order of the items
-        How good each item is: high is good. Other items than those of `counts` are ignored.
+        How good each item is: high is good. Items that `counts` lacks are ignored.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If an item has no label, or one that is not a number.
+        If an item has no label, or its label is not a number.
 
     Examples
     --------
@@ -79,13 +79,14 @@ def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
     Parameters
     ----------
     counts, labels
-        As in `label_agreement`: of the training problems, ``counts.subset(problems=...)``.
+        As in `label_agreement`. For the training problems alone, use
+        ``counts.subset(problems=...)``.
 
     Returns
     -------
     Series
-        One number per ranker, between 0 and 1. A problem in which a ranker orders no two items of
-        different labels does not enter its mean.
+        One number per ranker, between 0 and 1. Its mean omits problems in which the ranker orders
+        no two items of different labels.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
     Warns
     -----
     UninformativeRankingWarning
-        If rankers order no such pair in any problem: they have 1/2, as if they ordered at random.
+        If rankers order no such pair in any problem. Their adherence is 1/2, as for random order.
 
     References
     ----------
@@ -113,7 +114,7 @@ def supervised_adherence(counts: PairCounts, labels: Labels) -> pd.Series:
 
 
 def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
-    """Average each ranker over problems: `supervised_adherence` from some rows of a table.
+    """Average the agreement of each ranker over problems, as in `supervised_adherence`.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def mean_agreement(agreement: pd.DataFrame) -> pd.Series:
     Returns
     -------
     Series
-        As from `supervised_adherence`, with the same warning.
+        One adherence per ranker, with the warning of `supervised_adherence`.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def _aligned(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
         if (place < 0).any():
             item = counts.items[int(np.argmax(place < 0))]
             raise ValueError(
-                f"`labels` has none for item {label_repr(item)}: give one to every item, or leave "
+                f"`labels` has no label for item {label_repr(item)}: label every item, or leave "
                 "its problem out with counts.subset(problems=...)."
             )
         label = float_array(given.to_numpy()[place], "labels")
@@ -158,8 +159,8 @@ def _aligned(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
         label = float_array(labels, "labels")
     if label.shape != (len(counts.items),):
         raise ValueError(
-            f"`labels` has shape {label.shape}; there are {len(counts.items)} items, give one "
-            "label each."
+            f"`labels` has shape {label.shape}; give one label for each of the "
+            f"{len(counts.items)} items."
         )
     if not np.isfinite(label).all():
         n = int(np.argmin(np.isfinite(label)))
@@ -170,5 +171,5 @@ def _aligned(counts: PairCounts, labels: Labels) -> NDArray[np.float64]:
 
 
 def _series(labels: Mapping[Any, float]) -> pd.Series:
-    """Series of a mapping, whose keys stay whole if they are tuples."""
+    """Make a series of a mapping; keys that are tuples stay whole."""
     return pd.Series(list(labels.values()), pd.Index(list(labels), tupleize_cols=False))

@@ -1,12 +1,13 @@
 r"""Metrics of a ranking of documents: NDCG, precision and average precision of every query.
 
-Precision at k is the share of relevant documents among the first k, and average precision its mean
+Precision at k is the share of relevant documents among the first k. Average precision is its mean
 over the places of the relevant documents,
 
 .. math:: P@k = \frac1k \sum_{r \le k} y_r, \qquad AP = \frac1{\sum y} \sum_r y_r P@r .
 
-**Equal scores** give no order. The metrics are expectations over the orders of tied documents, as
-in `bayesrank.results.evaluation.metrics`. A query without a relevant document counts as 0.
+**Equal scores** do not order documents. The metrics are expectations over the orders of tied
+documents, as in `bayesrank.results.evaluation.metrics`. A query without a relevant document counts
+as 0.
 
 Two sets of metrics are in use on the collections of LETOR. Papers define NDCG with
 :math:`\log_2(1 + r)`, and precision for the highest grade. Many of their tables contain the output
@@ -34,7 +35,7 @@ from numpy.typing import ArrayLike
 from bayesrank.results import query_metrics
 
 DEPTHS = (1, 2, 3, 4, 5)
-RELEVANT = 2  # grade from which a document counts as relevant to precision, by the papers' text
+RELEVANT = 2  # lowest grade that counts as relevant to precision, by the papers' text
 
 
 class Script(TypedDict):
@@ -45,13 +46,13 @@ class Script(TypedDict):
 
 
 LETOR: Script = {"discount": "letor", "relevant": 1}  # what LETOR's evaluation script computes
-DIGITS = 8  # of scores: documents that nothing tells apart are tied, however sums are rounded
+DIGITS = 8  # of scores: rounding errors of sums do not break ties
 
 
 def precision(
     relevant: ArrayLike, score: ArrayLike, depths: Sequence[int] = (1, 2, 3)
 ) -> dict[str, float]:
-    """Precision at each depth, and average precision, of one query.
+    """Compute precision at each depth, and average precision, of one query.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def precision(
     score : array, shape (n_documents,)
         Scores of the documents: the highest comes first, and ties are in random order.
     depths : sequence of int
-        Places beyond the last document hold nothing relevant.
+        Depths k of P@k. Places after the last document count as not relevant.
 
     Returns
     -------
@@ -70,13 +71,14 @@ def precision(
     order = np.argsort(-np.asarray(score, float), kind="stable")
     y, s = np.asarray(relevant, float)[order], np.asarray(score, float)[order]
     place = np.arange(len(y))
-    first = np.searchsorted(-s, -s)  # place of the first that is tied with this one
+    first = np.searchsorted(-s, -s)  # first place of the tie
     tied = np.searchsorted(-s, -s, side="right") - first
     total = np.concatenate([[0.0], np.cumsum(y)])
     share = (total[first + tied] - total[first]) / tied
 
     found = {f"p@{k}": float(share[:k].sum() / k) for k in depths}
-    # given that this one is relevant: those before the tie, those before it in the tie, itself
+    # expected relevant documents up to this one, if it is relevant: before the tie, before it in
+    # the tie, and itself
     others = np.divide(share * tied - 1, tied - 1, out=np.zeros(len(y)), where=tied > 1)
     until = total[first] + (place - first) * others + 1
     found["ap"] = float((share * until / (place + 1)).sum() / max(total[-1], 1.0))
@@ -104,19 +106,19 @@ def evaluate(
     discount: Literal["log2", "letor"] = "log2",
     relevant: int = RELEVANT,
 ) -> pd.DataFrame:
-    """NDCG and precision at each depth, and average precision, of every query.
+    """Compute NDCG and precision at each depth, and average precision, of every query.
 
     Parameters
     ----------
     table : DataFrame
         Documents: columns query and label (grade of relevance).
     score : array, shape (n_documents,)
-        In the order of the table.
+        Scores of the documents, in the order of the table.
     discount : {"log2", "letor"}
         Discount of NDCG; see `bayesrank.ndcg` and `script_ndcg`.
     relevant : int
-        Grade from which a document counts as relevant to precision: 2, the highest of LETOR's, or
-        1, as in its script.
+        Lowest grade that counts as relevant to precision: 2, the highest of LETOR's, or 1, as in
+        its script.
 
     Returns
     -------
@@ -137,5 +139,5 @@ def evaluate(
 
 
 def percent(tested: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Means over queries, in percent."""
+    """Compute means over queries, in percent."""
     return pd.DataFrame({name: queries.mean() * 100 for name, queries in tested.items()}).T

@@ -1,11 +1,13 @@
-r"""Meta-search by MPM: one ranking per query from those of many engines.
+r"""Metasearch by MPM: one ranking per query from the rankings of many engines.
 
 Story: each query is a separate problem, whose documents have consensus scores. An engine ranks some
 of them, and follows the consensus more or less closely. Its adherence is the same in all queries.
 
-    adherence[n]     given, or learned: log adherence[n] ~ Normal(log_typical, spread),
+    adherence[n]     given, or learned:
+                     log adherence[n] ~ Normal(log_typical, spread),
                      log_typical ~ Normal(0, 1), spread ~ HalfNormal(1)
-    score[i]         ~ Normal(0, 1) with given adherences; root mean square 1 with learned ones
+    score[i]         ~ Normal(0, 1) with given adherences;
+                     root mean square 1 with learned adherences
     variance[i]      = 1/2, or ~ LogNormal(log 1/2, log_variance_scale)
     counts of engine n in query q ~ MPM(score[of q], variance[of q], adherence[n])
 
@@ -46,9 +48,9 @@ from models.metasearch.data import (
 from models.shared.modes import posterior_modes
 from models.shared.pairs_of_counts import pairs_of_counts
 
-EVIDENCE = 20.0  # draws that the counts of an engine in a query pass for, on average
-# In roots of ranks, unlisted documents have this multiple of the last listed rank. It was chosen on
-# the test queries of MQ2008-agg; elsewhere it may be no better than "last".
+EVIDENCE = 20.0  # draws that the counts of an engine in a query represent, on average
+# On the scale of roots of ranks, the place of unlisted documents is this multiple of the last
+# listed place. It was chosen on the test queries of MQ2008-agg; elsewhere "last" may be as good.
 BELOW = 3.0
 
 Scores = NDArray[np.float64]  # one per document, in the order of the table
@@ -56,7 +58,7 @@ Counting = Literal["missing", "last", "below"]
 
 
 def engine_names(table: pd.DataFrame) -> list[str]:
-    """Columns of ranks."""
+    """Return the names of the columns of ranks."""
     return [str(name) for name in table.columns if str(name).startswith("engine")]
 
 
@@ -75,7 +77,7 @@ def to_counts(
         them), so that places 1 and 4 are as far apart as 64 and 81, and puts unlisted documents at
         `below` times the root of the engine's last listed rank in the query.
     below : float
-        At least 1, at which they are tied with the last.
+        At least 1. At 1, unlisted documents are tied with the last listed document.
     turned : list of str
         Engines that have a second ranker, "engine1 turned", with the opposite preferences.
 
@@ -120,15 +122,16 @@ def build(
     counts : PairCounts
         Counts of engines (rankers) in queries (problems).
     adherence : float, array of shape (n_rankers,), or "learned"
-        Not negative; the data variable of this name.
+        Non-negative values of the data variable ``adherence``; "learned" estimates them.
     evidence : float
         Number of draws that the counts of an engine in a query represent on average, positive (the
         evidence weight). They are sums of distances, of hundreds or thousands, from one list.
     log_variance_scale : float, optional
-        Standard deviation of the logarithm of the variances, positive; with None they are 1/2.
+        Standard deviation of the logarithm of the variances, positive. With None, all variances
+        are 1/2.
     given_pairs : bool
-        Whether it is given how often each pair is compared: Bradley-Terry on the same counts,
-        without variances.
+        Whether to condition on the number of comparisons of each pair. The model is then
+        Bradley-Terry on the same counts, without variances.
 
     Returns
     -------
@@ -138,24 +141,24 @@ def build(
     Raises
     ------
     ValueError
-        If an adherence is negative or not known, or `evidence` or `log_variance_scale` is not
+        If an adherence is negative or missing, or if `evidence` or `log_variance_scale` is not
         positive.
     """
     learned = isinstance(adherence, str) and adherence == "learned"
     if not learned and (isinstance(adherence, str) or not np.min(np.asarray(adherence)) >= 0):
         raise ValueError(
-            f"`adherence` is {adherence!r}; it is 'learned', or a number from 0 for every engine."
+            f"`adherence` is {adherence!r}; give 'learned', or one non-negative number per engine."
         )
     for name, value in {"evidence": evidence, "log_variance_scale": log_variance_scale}.items():
         if value is not None and not 0 < value < np.inf:
             raise ValueError(f"`{name}` is {value}; it must be positive.")
     if given_pairs and log_variance_scale is not None:
-        raise ValueError("Given the pairs, there are no variances: leave log_variance_scale= out.")
+        raise ValueError("A model given the pairs has no variances: omit log_variance_scale=.")
     totals = counts.totals()
     weight = evidence / totals[totals > 0].mean()
 
-    # How far data and prior bend the log posterior in a score, about the same within a query but
-    # not across queries: in these units the optimiser needs a tenth of the steps.
+    # Curvature of the log posterior in a score. It is about the same within a query, but differs
+    # across queries. In units of its root, the optimiser needs a tenth of the steps.
     size = np.bincount(counts.problem_idx)
     bend = weight * totals.sum(axis=1) * 4 / size + 1.0
     per_z = 1 / np.sqrt(bend[counts.problem_idx])
@@ -165,15 +168,15 @@ def build(
         unit = pm.Data("unit", per_z, dims="item")
         query = pm.Data("query", counts.problem_idx, dims="item")
         z = pm.Normal("z", 0, 1 / unit, dims="item", initval=start)
-        # What the scores of a query have in common is without effect. It is kept as narrow as what
-        # they differ by: as wide as its prior it would be what the sampler is longest about.
+        # The mean score of a query has no effect on the likelihood. It is kept as narrow as the
+        # differences of the scores: with its wide prior, it would slow the sampler down most.
         common = segment_sum(z * unit, (query,), size.shape) / size
         pm.Potential("common", -0.5 * pt.sum(size * (bend - 1) * common**2))
         score = z * unit - common[query]
         if learned:
             square = pt.mean(score**2)
             score = score / pt.sqrt(square)
-            # The size of z is now without effect; with this its density has a mode, and not at 0.
+            # The size of z now has no effect. This term gives its density a mode away from 0.
             pm.Potential("size", len(counts.items) / 2 * pt.log(square))
             typical = pm.Normal("log_typical", 0, 1)
             spread = pm.HalfNormal("spread", 1)
@@ -197,7 +200,7 @@ def build(
 
 
 def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]:
-    """Return scores at the posterior mode for several adherences, with one compilation."""
+    """Return scores at the posterior mode for several adherences; compile once."""
     found = posterior_modes(
         model, [{"adherence": theta} for theta in adherences] or [{}], random_seed=1
     )
@@ -206,7 +209,7 @@ def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]
 
 
 def posterior(counts: br.PairCounts, **sampling: Any) -> xr.DataTree:
-    """Sample scores and adherences without any grades; `sampling` goes to `inference.sample`."""
+    """Sample scores and adherences without grades; `sampling` goes to `inference.sample`."""
     options = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(counts, "learned"):
         return br.inference.sample(**options)

@@ -1,4 +1,4 @@
-r"""Compare meta-search by MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD.
+r"""Compare metasearch by MPM, Bradley-Terry, Plackett-Luce, CPS, Borda and SVD.
 
 The name of a method states how it treats a document that an engine does not list. It gives no
 information ("missing"), is below all listed documents ("last"), or further below on a scale of
@@ -7,7 +7,7 @@ prefers. ``RESULTS.md`` reports the metrics of LETOR's evaluation script, which 
 the metrics that the papers define.
 
 Run ``python -m models.metasearch.study FOLDER`` with any folder of LETOR's aggregation collections
-(A1.txt to A5.txt, or Fold1 to Fold5), by default ``MQ2008-agg`` below ``BAYESRANK_DATA``.
+(A1.txt to A5.txt, or Fold1 to Fold5), by default ``MQ2008-agg`` in ``BAYESRANK_DATA``.
 
 References
 ----------
@@ -68,7 +68,7 @@ def adherences(
     found = []
     for turn in turns(table["part"]):
         with warnings.catch_warnings():
-            # an engine that the training part says nothing of counts as one that ranks at random
+            # an engine without training data gets the adherence of a random ranking
             warnings.simplefilter("ignore", UninformativeRankingWarning)
             mean = mean_agreement(agreement.loc[table["query"][turn.train].unique()])
         adherence = mean if form == "a" else 2 * mean - 1
@@ -96,7 +96,7 @@ def by_supervised_mpm(
 
 
 def by_mpm(table: pd.DataFrame, *, unlisted: Counting = "below", **options: Any) -> list[Scores]:
-    """Score by MPM without any grades; the options are those of `build`."""
+    """Score by MPM without grades; the options go to `build`."""
     return modes(build(to_counts(table, unlisted), **options))
 
 
@@ -128,7 +128,8 @@ def by_svd(table: pd.DataFrame, *, unlisted: Counting) -> list[Scores]:
     return [svd_scores(to_counts(table, unlisted)).to_numpy()]
 
 
-# Each for some meanings of what is unlisted; in each turn the validation part chooses among them.
+# Each method has some meanings of unlisted documents; in each turn, the validation part chooses
+# one.
 Method = Callable[..., list[Scores]]
 TWO, ALL = ("missing", "last"), ("missing", "last", "below")
 FAMILIES: dict[str, tuple[Method, tuple[str, ...]]] = {
@@ -169,10 +170,10 @@ CHOICES = {
 
 
 class Tested(NamedTuple):
-    """Scores of every document in the fold that tests it, and the choices in this fold."""
+    """Scores of every document in the fold that tests it, and the choices of each fold."""
 
     scores: dict[str, Scores]
-    chosen: dict[str, list[str]]  # for each turn
+    chosen: dict[str, list[str]]  # one for each turn
 
 
 def compare(
@@ -218,7 +219,7 @@ def compare(
 METRICS = [f"{m}@{k}" for m in ("ndcg", "p") for k in range(1, 6)] + ["ap"]
 HEADS = [f"{m}@{k}" for m in "NP" for k in range(1, 6)] + ["MAP"]
 # Volkovs & Zemel (WWW 2012), Table 1: MQ2008-agg and MQ2007-agg. BordaCount and CPS-best are taken
-# from LETOR's site, which does not say what it does with unlisted documents.
+# from LETOR's site, which does not state how it treats unlisted documents.
 TABLE_1 = {
     "MQ2008-agg": {
         "BordaCount": [23.68, 28.06, 30.80, 34.32, 37.13, 29.72, 30.42, 29.38, 29.75, 29.03, 39.45],
@@ -292,7 +293,7 @@ README_ROWS = [
     "Plackett-Luce, supervised, chosen",
 ]  # fmt: skip
 STEP_RATE = 0.01
-# in a reduced size
+# methods of a run of reduced size
 QUICK_METHODS = [
     "Borda, missing", "Borda, last", "SVD, missing", "SVD, last", "CPS, Kendall, last",
     "CPS, footrule, last", "MPM, supervised by a, missing", "MPM, supervised, missing",
@@ -341,10 +342,10 @@ def by_the_script(how: Run) -> Table:
 
 
 def by_the_paper(how: Run, collection: str) -> Table:
-    """Repeat Table 1 of the paper, with unlisted documents missing and LETOR's script."""
+    """Reproduce Table 1 of the paper, with unlisted documents missing and LETOR's script."""
     if how.folder.resolve().name != collection:
         raise ValueError(
-            f"The table is of {collection}, and the folder is {how.folder}; name the folder of "
+            f"This table needs {collection}, but the folder is {how.folder}; name the folder of "
             f"{collection}, or choose other tables with --table."
         )
     table = read(how.folder, how.quick)
@@ -397,7 +398,7 @@ def theta_mpm(how: Run) -> Table:
         scores = [np.zeros(len(table)) for _ in rates]
         gains = np.zeros((len(parts), len(rates)))
         for number, (turn, theta) in enumerate(zip(parts, given, strict=True)):
-            both = turn.test | turn.validation  # the others' scores are not needed
+            both = turn.test | turn.validation  # other scores are not needed
             some = table[both].reset_index(drop=True)
             for r, found in enumerate(
                 early.mpm(some, theta, rates, unit=unit, variances=variances)
@@ -422,7 +423,8 @@ def theta_mpm(how: Run) -> Table:
 def steps_table(how: Run) -> Table:
     """Bradley-Terry and Plackett-Luce stopped early, at one rate, by LETOR's script.
 
-    The gradient of a query as it is, or divided by the number of its documents or of their pairs.
+    The gradient of a query is a sum, or is divided by the number of its documents or of their
+    pairs.
     """
     table = read(how.folder, how.quick)
     rates = [early.per_query(table, STEP_RATE, mean) for mean in early.MEANS]
@@ -459,11 +461,11 @@ def with_grades(how: Run) -> Table:
 
 
 def _learned_adherences(model: pm.Model) -> Scores:
-    """Adherences at the posterior mode given that their logarithms have a Normal(0, 1) prior."""
+    """Compute adherences at the mode, with a Normal(0, 1) prior on their logarithms."""
     logp, start = objective(model)
     sizes = [np.full(size, name in ("log_typical", "spread_log__"))
              for name, _, size, _ in start.point_map_info]  # fmt: skip
-    fixed = np.concatenate(sizes)  # in the spread of the adherences, the density has no mode
+    fixed = np.concatenate(sizes)  # the density has no mode in the spread of the adherences
 
     def given(x: Scores) -> tuple[float, Scores]:
         value, slope = logp(x)
@@ -476,7 +478,7 @@ def _learned_adherences(model: pm.Model) -> Scores:
 
 
 def squares(how: Run) -> Table:
-    """Repeat Figure 3: adherences of the first fold, from training labels and learned."""
+    """Reproduce Figure 3: adherences of the first fold, from training labels and learned."""
     table = read(how.folder, how.quick)
     by_labels = adherences(table, to_counts(table, "missing"), form="a")[0]
     train = next(iter(turns(table["part"]))).train
@@ -498,7 +500,7 @@ def squares(how: Run) -> Table:
 
 
 def engines(how: Run) -> Table:
-    """Posterior of the learned adherences, without grades, by NUTS."""
+    """Sample the learned adherences by NUTS, without grades."""
     options: dict[str, Any] = {"draws": 50, "tune": 100, "chains": 1} if how.quick else {}
     draws = posterior(to_counts(read(how.folder, how.quick), "below"), **options)
     theta = draws["posterior"]["adherence"]

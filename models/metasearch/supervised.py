@@ -1,12 +1,13 @@
-r"""Meta-search with grades: documents as an ordered partition, engines as features.
+r"""Metasearch with grades: documents as an ordered partition, engines as features.
 
 Story: the place of a document in an engine's list is evidence about its relevance, and so is its
 absence from the list. Some engines are more informative than others, and some are misleading. The
 utility of a document is linear in the engines' features; each grade is a block of documents.
 
-    rank[i, e]       = -log2(rank of i in the list of e), less its mean; 0 if unlisted
+    rank[i, e]       = -log2(rank of i in the list of e), minus its mean;
+                       0 if unlisted
     unlisted[i, e]   = 1 if e does not list i, 0 if it does
-    coefficient[f]   ~ Normal(0, coefficient_scale)      one per column, standardised
+    coefficient[f]   ~ Normal(0, coefficient_scale), per standardised column
     utility[i]       = sum over columns of column x coefficient
     blocks of query q ~ PMOP(utility[documents of q])
 
@@ -21,11 +22,11 @@ weak order              ``y``                      ranking, slot
 
 References
 ----------
-Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (the data and
-their protocol).
+Volkovs & Zemel, A flexible generative model for preference aggregation, WWW 2012 (data and
+protocol).
 
 Tran, Phung & Venkatesh, Modelling human preferences for ranking and collaborative filtering: a
-probabilistic ordered partition approach (the likelihood).
+probabilistic ordered partition approach (likelihood).
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,10 +42,10 @@ from models.pmop_documents.model import build, map_path
 from models.pmop_documents.study import evaluate as validate
 from models.shared.letor import Part, folds, turns
 
-# Scales of the coefficients (of standardised columns) that the validation part chooses from
+# Prior scales of the coefficients of standardised columns; the validation part chooses one
 SCALES = (0.01, 0.02, 0.03, 0.06, 0.1, 0.2, 0.3)
 METHODS = ("PMOP mean", "Plackett-Luce")
-COLUMNS = ("mean", "low", "high")  # of the summary of a weight
+COLUMNS = ("mean", "low", "high")  # columns of the summary of a weight
 
 
 def features(table: pd.DataFrame, ranks: Literal["log", "share"] = "log") -> pd.DataFrame:
@@ -55,15 +56,15 @@ def features(table: pd.DataFrame, ranks: Literal["log", "share"] = "log") -> pd.
     table : DataFrame
         As `read_aggregation_parts` returns it.
     ranks : {"log", "share"}
-        Ranks on the scale of -log2, on which halving one is a step of 1, or as the share of the
-        query's documents that the engine does not put before this one. Less the mean of what the
-        engine lists, so that 0 is a typical rank.
+        "log" uses -log2 of the rank, so that halving a rank is a step of 1. "share" uses the share
+        of the query's documents that the engine does not place before this one. The mean over the
+        listed documents is subtracted, so that 0 is a typical rank.
 
     Returns
     -------
     DataFrame
-        With the columns "engine1 rank", "engine1 unlisted", ...; all but the first three go into
-        the utility.
+        Its columns are part, query, grade, "engine1 rank", "engine1 unlisted", ...; all but the
+        first three enter the utility.
     """
     if ranks not in ("log", "share"):
         raise ValueError(f"`ranks` is {ranks!r}; it is 'log' or 'share'.")
@@ -99,7 +100,7 @@ def compare(
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, list[float]]]:
     """Score all documents in the fold that tests them; also return the chosen prior scales.
 
-    A scale is chosen by the NDCG and ERR of the validation part, at the posterior mode.
+    The chosen scale maximises the mean NDCG and ERR of the validation part, at the posterior mode.
     """
     documents = features(table, ranks)
     parts = list(turns(documents["part"]))
@@ -129,7 +130,7 @@ def posterior(
     scale : float
         Prior standard deviation of the coefficients of standardised columns.
     method : str
-        One of those of `models.pmop_documents.model`.
+        One of the methods of `models.pmop_documents.model`.
     **sampling
         Options of `pm.sample`.
 
@@ -159,7 +160,7 @@ def posterior(
 
 
 def summarise(weights: pd.DataFrame, prob: float = 0.94) -> pd.DataFrame:
-    """Mean and interval of equal tails of every weight, engine by engine."""
+    """Compute the mean and equal-tailed interval of every weight, by engine."""
     tail = (1 - prob) / 2
     rows = weights.quantile([tail, 1 - tail]).set_axis(["low", "high"])
     rows.loc["mean"] = weights.mean()

@@ -26,21 +26,22 @@ from bayesrank.data import PairCounts
 
 
 def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
-    r"""Scores :math:`\hat Y e / K`, with :math:`\hat Y` the mean preferences at rank two.
+    r"""Compute scores :math:`\hat Y e / K`, with :math:`\hat Y` the mean preferences at rank two.
 
     Problem by problem, with K items:
 
-    1. :math:`Y_{ij}` is the mean of :math:`C_n(i, j) - C_n(j, i)` over the rankers n who compare
-       both items, by their weights; 0 if there is none. A ranker compares an item if it has an
-       entry with any item of the problem, so that ties count as 0.
-    2. :math:`\hat Y = \sigma (u v^T - v u^T)`, the part of Y with the largest singular value (they
-       come in pairs, Y being skew-symmetric).
-    3. The scores are the row means of :math:`\hat Y`: high is good. They sum to zero, and if
-       :math:`Y = s e^T - e s^T` they are s minus its mean.
+    1. :math:`Y_{ij}` is the weighted mean of :math:`C_n(i, j) - C_n(j, i)` over the rankers n who
+       compare both items; 0 if there is none. A ranker compares an item if it has an entry with
+       any item of the problem, so that ties count as 0.
+    2. :math:`\hat Y = \sigma (u v^T - v u^T)` is the part of Y with the largest singular value.
+       Singular values come in pairs, because Y is skew-symmetric.
+    3. The scores are the row means of :math:`\hat Y`: high is good. They sum to zero. If
+       :math:`Y = s e^T - e s^T`, they are s minus its mean.
 
     Parameters
     ----------
     counts : PairCounts
+        Counts of preferences, by ranker.
     mean : bool
         Whether :math:`Y_{ij}` is the mean over the rankers who compare both items, or the sum.
 
@@ -51,9 +52,9 @@ def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
 
     Notes
     -----
-    Without step 2 this is a mean over pairs, a relative of the Borda count. Gleich and Lim first
-    complete the missing cells of Y, by the nuclear norm; here they are 0. A matrix whose two
-    largest pairs of singular values are equal (a cycle of items, say) has no unique approximation.
+    Without step 2, the score is a mean over pairs, similar to the Borda count. Gleich and Lim first
+    complete the missing cells of Y by the nuclear norm; here they are 0. The approximation is not
+    unique if the two largest pairs of singular values are equal, as for a cycle of items.
 
     References
     ----------
@@ -92,12 +93,12 @@ def svd_scores(counts: PairCounts, *, mean: bool = True) -> pd.Series:
         if mean:
             Y = np.divide(Y, rankers, out=np.zeros((K, K)), where=rankers > 0)
         scores[mine] = _row_means_at_rank_two(Y)
-    # What the counts do not tell apart is tied, however the eigenvectors are rounded.
+    # Rounding errors of the eigenvectors do not break ties.
     return pd.Series(scores.round(9), index=counts.items, name="svd")
 
 
 def _compared(counts: PairCounts) -> csc_array:
-    """Return which items each ranker compares, (n_rankers, n_items), as ones and zeros."""
+    """Return ones for the items that each ranker compares, (n_rankers, n_items)."""
     cells = np.tile(counts.ranker_idx, 2), np.concatenate([counts.first, counts.second])
     shape = len(counts.rankers), len(counts.items)
     times = csc_array((np.ones(2 * len(counts)), cells), shape=shape)
@@ -106,9 +107,9 @@ def _compared(counts: PairCounts) -> csc_array:
 
 
 def _row_means_at_rank_two(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row means of the best approximation of rank two to a skew-symmetric matrix."""
-    # The plane of u and v belongs to the largest eigenvalue of YᵀY, twice; Y maps it to itself,
-    # so that Ŷ = P Y P with P the projection on it.
+    """Compute row means of the best rank-two approximation to a skew-symmetric matrix."""
+    # The plane of u and v belongs to the largest eigenvalue of YᵀY, which is double. Y maps the
+    # plane to itself, so that Ŷ = P Y P, where P projects on the plane.
     K = len(Y)
     _, plane = eigh(Y.T @ Y, subset_by_index=[K - 2, K - 1])
     return plane @ (plane.T @ Y @ plane) @ plane.sum(axis=0) / K

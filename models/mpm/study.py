@@ -4,7 +4,7 @@ The count of a preference is the difference of the two ratings in stars. 943 use
 ordered pairs of 1,682 movies, and 11 million counts.
 
 Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
+``ml-100k`` in ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
 
 References
 ----------

@@ -38,8 +38,8 @@ def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
     Returns
     -------
     Figure
-        Means over the seeds; along the number of items as multiples of the error of equal shares,
-        because all errors fall with the square of the number of items.
+        Means over the seeds. Along the number of items, they are relative to the error of equal
+        shares, because all errors fall with the square of the number of items.
     """
     panels = sorted(table[across].unique())
     looks = {name: look for name, look in LOOKS.items() if name in set(table["objective"])}
@@ -88,7 +88,7 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Three panels; the first is of the first seed and the middle number of rankings.
+        Three panels; the first shows the first seed and the middle number of rankings.
     """
     fig, (beside, errors, held) = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
     numbers = sorted(items["n_rankings"].unique())
@@ -154,7 +154,7 @@ def cost_figure(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        With both axes logarithmic.
+        A figure with logarithmic axes.
     """
     fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     for name, milliseconds in table.iterrows():

@@ -5,7 +5,8 @@ only blocks: the first few items, the next few, and so on, and all the rest.
 
     utility[i]  ~ Normal(0, prior_scale), or flat
     ranking[n]  = order of utility + Gumbel, cut into blocks
-    share[i]    = exp(utility[i]) / sum_j exp(utility[j]), the probability to be first
+    share[i]    = exp(utility[i]) / sum_j exp(utility[j]),
+                  the probability of the first place
 
 =====================  =============  ==============
 symbol                 variable       dims
@@ -15,8 +16,8 @@ softmax of :math:`w`   ``share``      item
 weak order             ``y``          ranking, slot
 =====================  =============  ==============
 
-Differs from the paper in the prior, in the optimiser (L-BFGS until a step gains less than 1e-9 of
-the objective), and in the nodes of the integral, which are placed where its mass is.
+The model differs from the paper in the prior, in the optimiser (L-BFGS until a step gains less than
+1e-9 of the objective), and in the nodes of the integral, which are placed where its mass is.
 
 `models.partitioned_preference.study` compares the objectives, and writes ``RESULTS.md``.
 
@@ -67,12 +68,12 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        What was observed. PL-TopK needs the order inside the upper blocks.
+        Observed rankings. PL-TopK needs the order inside the upper blocks.
     objective : {"exact", "PL-LB", "AttRank", "RankNet", "RankSVM"}
         What to maximise: the log-probability, or a potential instead.
     prior_scale : float, optional
-        Standard deviation of the utilities, positive; with None they are flat, and only their
-        differences are known.
+        Standard deviation of the utilities, positive. With None their prior is flat, and only
+        their differences are identified.
 
     Returns
     -------
@@ -120,18 +121,18 @@ def pairs_above(rankings: br.Rankings) -> tuple[NDArray[np.int64], NDArray[np.fl
     Parameters
     ----------
     rankings : Rankings
-        Each counts with its weight.
+        Observed rankings. Each counts with its weight.
 
     Returns
     -------
     better : array of int, (n_better,)
-        The items that are above another at all.
+        Items that are above at least one other item.
     counts : array, (n_better, n_items)
         How often each of them is above each item.
 
     Notes
     -----
-    One number for each pair: 7e7 of them for 1,000 rankings of 10,000 items.
+    The counts are dense: 7e7 numbers for 1,000 rankings of 10,000 items.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def pairs_above(rankings: br.Rankings) -> tuple[NDArray[np.int64], NDArray[np.fl
     counts = np.zeros((len(better), rankings.n_items))
     where = np.zeros(rankings.n_items, dtype=np.int64)
     where[better] = np.arange(len(better))
-    above_all = np.zeros(len(better))  # before what is not below is taken off
+    above_all = np.zeros(len(better))  # first counted above all items, then corrected
     for item, sizes, weight in zip(
         rankings.item, rankings.block_sizes, rankings.weight, strict=True
     ):
@@ -154,7 +155,7 @@ def pairs_above(rankings: br.Rankings) -> tuple[NDArray[np.int64], NDArray[np.fl
             if not begin < stop < end[-1]:
                 continue
             block = where[item[begin:stop]]
-            if end[-1] == rankings.n_items:  # then the few that are not below say it
+            if end[-1] == rankings.n_items:  # subtract the few items that are not below
                 above_all[block] += weight
                 counts[np.ix_(block, item[:stop])] -= weight
             else:

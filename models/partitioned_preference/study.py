@@ -2,7 +2,7 @@
 
 Run ``python -m models.partitioned_preference.study``. It writes the tables into ``RESULTS.md``, and
 the figures. The largest cell, 1,000 rankings of 10,000 items, takes most of the time. It has one
-seed, and the others have five.
+seed; the other cells have five.
 
 References
 ----------
@@ -33,22 +33,22 @@ from models.shared.results import Run, Table, run
 
 ITEMS, RANKINGS, SEEDS = (100, 1000, 10_000), (10, 100, 1000), (1, 2, 3, 4, 5)
 QUICK_ITEMS, QUICK_RANKINGS, QUICK_SEEDS = (30,), (10, 100), (1, 2)  # in a reduced size
-LARGEST_SEEDS = (1,)  # of most rankings of most items
+LARGEST_SEEDS = (1,)  # for the largest cell
 MAX_ITERATIONS = 1000  # without a prior some maxima are at infinity
-# Relative gain of the last step. Errors are settled long before: of 100 rankings, 1e-13 takes up to
-# twice the steps and changes none by more than 0.03% (RankSVM, whose objective has edges, 1%); of
-# 10, where a maximum is at infinity, by 3%.
+# Relative gain of the last step. The errors converge long before. With 1e-13, fits take up to twice
+# the steps. With 100 rankings, this changes errors by at most 0.03% (RankSVM, whose objective has
+# kinks: 1%); with 10 rankings, where some maxima are at infinity, by at most 3%.
 TOLERANCE = 1e-9
-STOPS = (1, 2, 3, 5, 8, 12, 20, 30)  # iterations after which RankNet is looked at
+STOPS = (1, 2, 3, 5, 8, 12, 20, 30)  # iterations after which RankNet is evaluated
 FOLDS = 5  # of rankings held out in turn, to choose among iterations without the truth
 PRIOR_SCALE = 2.0
-MOST_SAMPLED = 100  # rankings of which a posterior is drawn; time is linear in them
+MOST_SAMPLED = 100  # most rankings for a posterior; its time is linear in their number
 COST_ITEMS = (100, 300, 1000, 3000, 10_000)
 COST_RANKINGS = 20  # in a step
 
 
 class Objective:
-    """An objective compiled once, for collections of rankings of as many items."""
+    """An objective compiled once, for collections of rankings with the same number of items."""
 
     def __init__(self, name: str, rankings: br.Rankings) -> None:
         """Compile it."""
@@ -202,7 +202,7 @@ def posteriors(
                 # the share of draws below the truth
                 "place of share": (share < truth).mean(axis=0),
                 "place of utility": (centred < drawn.utility - drawn.utility.mean()).mean(axis=0),
-                # of utilities it would be that of their common level, which rankings do not tell
+                # R-hat of utilities would reflect their mean, which rankings do not determine
                 "rhat": az.rhat(trace)["share"].values,
             }
             for item in range(n_items):
@@ -241,10 +241,10 @@ def calibration(items: pd.DataFrame, percents: Sequence[int] = (50, 90)) -> pd.D
 
 
 def cost(n_items: int, name: str, *, repeats: int = 5) -> float:
-    """CPU milliseconds of a value and gradient, the least of some repeats."""
+    """Measure CPU milliseconds of a value and gradient: the minimum over repeats."""
     rankings = simulate_partitions(n_items, COST_RANKINGS, seed=1).rankings
     logp, start = log_density(build(rankings, objective=name, prior_scale=None))
-    logp(start.data)  # compiled by now, wherever that happens
+    logp(start.data)  # compile before timing
     least = np.inf
     for _ in range(repeats):
         begin, n = time.process_time(), 0
@@ -262,7 +262,7 @@ def cost(n_items: int, name: str, *, repeats: int = 5) -> float:
 
 @lru_cache
 def _errors(how: Run) -> pd.DataFrame:
-    """All rows of `errors`, a collection of as many items and rankings at a time."""
+    """Compute all rows of `errors`, one combination of items and rankings at a time."""
     listed = []
     for n_items in QUICK_ITEMS if how.quick else ITEMS:
         compiled: dict[str, Objective] = {}
@@ -280,7 +280,7 @@ def _rows(
 
 
 def shares_table(how: Run) -> Table:
-    """Mean squared errors of the shares, means over seeds."""
+    """Compute mean squared errors of the shares, averaged over seeds."""
     found = _errors(how)
     found = found[~found["objective"].str.contains(r" steps?$")]
     table = found.pivot_table("error", "objective", ["n_items", "n_rankings"], sort=False)
@@ -334,7 +334,7 @@ def _listed(n_items: int, n: int, seeds: Sequence[int], options: dict[str, Any])
 
 
 def costs(how: Run) -> Table:
-    """CPU milliseconds of a value and gradient of 20 rankings, by the number of items."""
+    """Measure CPU milliseconds of a value and gradient of 20 rankings, by the number of items."""
     sizes = COST_ITEMS[:2] if how.quick else COST_ITEMS
     rows = {
         name: {n: how.once(f"cost {name} {n}", partial(cost, n, name)) for n in sizes}

@@ -11,7 +11,7 @@ only the order of rows is comparable. Its Figure 2 shows the probability of the 
 movies; see `models.pmop_collaborative.figure`.
 
 Run ``python -m models.pmop_collaborative.study [FOLDER]`` with the folder of MovieLens 100K, by
-default ``ml-100k`` below ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and draws
+default ``ml-100k`` in ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and draws
 the figure.
 """
 

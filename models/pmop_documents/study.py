@@ -5,7 +5,7 @@ separately. ``RESULTS.md`` contains the results. The paper's Table 2 uses the Ya
 Rank Challenge, whose data are not available, so only the order of rows is comparable.
 
 Run ``python -m models.pmop_documents.study FOLDER`` with the folder of MQ2008 (S1.txt to S5.txt),
-by default ``MQ2008`` below ``BAYESRANK_DATA``.
+by default ``MQ2008`` in ``BAYESRANK_DATA``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -319,7 +319,7 @@ def run(
     module : str
         The file in the folder that is run.
     data : str, optional
-        The folder below ``BAYESRANK_DATA`` that is used if none is named; None if the study makes
+        The folder in ``BAYESRANK_DATA`` that is used if none is named; None if the study makes
         its data up.
     files : str
         Pattern of the files in it that the tables are made of.

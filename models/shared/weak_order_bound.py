@@ -4,9 +4,9 @@ r"""PL-LB: a lower bound of the exact likelihood of weak orders, to maximise ins
           \frac{e^{w_i}}{\sum_{j \in R_m} e^{w_j}} \Bigr) \le \log P(S_1 > \dots > S_M)
 
 The bound treats each item of a block as chosen from the whole remainder :math:`R_m`. In each of the
-:math:`|S_m|!` orders, no denominator is larger than that of the whole remainder. The maximum of the
-bound differs from the maximum of the likelihood for any number of rankings: it underestimates the
-chosen items.
+:math:`|S_m|!` orders, no denominator is larger than the sum over the whole remainder. The maximum
+of the bound differs from the maximum of the likelihood for any number of rankings: it
+underestimates the utilities of chosen items.
 
 >>> round(float(weak_order_bound([[0.0, 0.0, 0.0]], [[1, 1, 2]]).exp().eval()[0]), 4)  # 2!/3²
 0.2222

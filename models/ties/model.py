@@ -6,8 +6,10 @@ Rao and Kupper's model it is a difference too small to notice. Without ties, bot
 
     prior_scale ~ HalfNormal(1), if it is not given
     utility[i]  ~ Normal(0, prior_scale), summing to zero
-    outcome     ~ Davidson(utility[first], utility[second], nu),        nu ~ LogNormal(0, 1); or
-    outcome     ~ RaoKupper(utility[first], utility[second], exp(tau)), tau ~ HalfNormal(1)
+    outcome     ~ Davidson(utility[first], utility[second], nu), or
+                  RaoKupper(utility[first], utility[second], theta)
+    nu          ~ LogNormal(0, 1)
+    log theta   ~ HalfNormal(1)
 
 =======================  =========================  ===============
 symbol                   variable                   dims
@@ -25,7 +27,7 @@ and :math:`(\theta - 1)/(\theta + 1)`. The models differ in how fast ties become
 differ. At a lead of d log odds, Davidson's ties decrease as :math:`e^{-d/2}`, and Rao and Kupper's
 as :math:`e^{-d}`.
 
-Differs from the papers: it has a posterior and learns the spread of the utilities.
+Unlike the models of the papers, it has priors and learns the spread of the utilities.
 
 Ties in rankings of many items are in `models.ties.rankings`.
 
@@ -67,7 +69,7 @@ def build(
     pairs : Pairs
         Matches, with ties or without.
     model : {"Davidson", "Rao-Kupper"}
-        What a tie is.
+        Model of ties.
     prior_scale : float, optional
         Standard deviation of the utilities, positive; by default it is learned.
 
@@ -91,7 +93,7 @@ def build(
     check_scales(**({} if prior_scale is None else {"prior_scale": prior_scale}))
     with pm.Model(coords=pairs.coords) as built:
         scale = pm.HalfNormal("prior_scale", 1.0) if prior_scale is None else prior_scale
-        # Not centred: puddings are so alike that the scale may be zero.
+        # Not centred: puddings are so similar that the scale may be zero.
         utility = scale * pm.ZeroSumNormal("utility_z", 1.0, dims="item")
         utility = pm.Deterministic("utility", utility, dims="item")
         if model == "Davidson":
@@ -128,7 +130,7 @@ def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
     Parameters
     ----------
     posterior : DataTree
-        With the groups observed_data and posterior_predictive, as `fitted` returns it.
+        Groups observed_data and posterior_predictive, as `fitted` returns them.
     var : str
         The observed variable.
 
@@ -136,8 +138,8 @@ def tie_check(posterior: xr.DataTree, var: str = "y") -> pd.DataFrame:
     -------
     DataFrame
         Rows: the number of "ties", and the "spread" from pair to pair, the standard deviation of
-        their shares of ties. Columns: observed; expected, low and high, mean and central 95% of
-        the draws; p_value, the probability of at least as much, what is as much counting half.
+        their shares of ties. Columns: observed; expected, low and high, mean and central 95% of the
+        draws; p_value, the share of draws above the observed value, where equal ones count half.
     """
     seen = _tie_shares(posterior["observed_data"].dataset[var])
     drawn = _tie_shares(posterior["posterior_predictive"].dataset[var])
@@ -193,7 +195,7 @@ def puddings(how: Run) -> dict[str, xr.DataTree]:
 def estimates(how: Run) -> Table:
     """Compare maximum likelihood and posteriors, with centred utilities."""
     found = summary(puddings(how))
-    columns = {"largest likelihood, Davidson": maximum_likelihood(br.load_pudding())}
+    columns = {"maximum likelihood, Davidson": maximum_likelihood(br.load_pudding())}
     for name in MODELS:
         both = zip(found[name, "mean"], found[name, "std"], strict=True)
         shown = ["" if np.isnan(mean) else f"{mean:.2f} ({std:.2f})" for mean, std in both]

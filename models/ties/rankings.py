@@ -1,14 +1,14 @@
 """What does a tie mean? Compare two models of the same rankings by leave-one-out.
 
-Story: users rate movies, and movies with equal ratings form a block. There are two explanations.
-Either the user has an order inside a block and does not report it (Plackett-Luce, which
-marginalises the order). Or the user judges the movies of a block as equally good and chooses them
-together (PMOP). Both models give the probability of the weak order given the sizes of its blocks.
-So their predictive densities can be compared.
+Story: users rate movies, and movies with equal ratings form a block. There are two explanations. In
+the first, the user has an order inside a block and does not report it (Plackett-Luce, which
+marginalises the order). In the second, the user judges the movies of a block as equally good and
+chooses them together (PMOP). Both models give the probability of the weak order given the sizes of
+its blocks. So their predictive densities can be compared.
 
     utility[i]  ~ Normal(0, 1), summing to zero
-    ranking[r]  ~ PlackettLuce(utility[item[r]]), cut into blocks of the sizes observed; or
-    ranking[r]  ~ PMOP(utility[item[r]], aggregate) given the sizes of its blocks
+    ranking[r]  ~ PlackettLuce(utility[item[r]]), cut into the observed blocks, or
+                  PMOP(utility[item[r]], aggregate), given the sizes of its blocks
 
 ========================  ================
 symbol                    variable
@@ -26,7 +26,7 @@ References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitio
 al., Learning-to-rank with partitioned preference, AISTATS 2021.
 
 Run ``python -m models.ties.rankings [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` below ``BAYESRANK_DATA``. It uses ten movies and writes its table into ``RESULTS.md``.
+``ml-100k`` in ``BAYESRANK_DATA``. It uses ten movies and writes its table into ``RESULTS.md``.
 """
 
 from collections.abc import Callable
@@ -110,7 +110,7 @@ def popular(ratings: br.Rankings, n_items: int = 10) -> br.Rankings:
 def movies(how: Run) -> Table:
     """Compare the models on the ten most rated movies."""
     few = popular(br.load_movielens(how.folder))
-    # The harmonic mean given sizes takes some ten times as long as the others.
+    # The harmonic mean given sizes takes about ten times as long as the others.
     names = tuple(name for name in MODELS if name != "PMOP harmonic")
     options: dict[str, Any] = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1}
     if how.quick:

@@ -13,4 +13,4 @@ def test_the_study_in_its_reduced_size(data_dir):
     # three outcomes; the last 76 matches, standard error .055
     assert (rows["log loss"].astype(float) < 1.2).all()
     assert list(tables["evidence"].rows.index) == list(DYNAMICS)
-    assert (tables["evidence"].rows["log loss of the others"] < 1.1).all()
+    assert (tables["evidence"].rows["log loss of later matches"] < 1.1).all()
