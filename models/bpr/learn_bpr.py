@@ -253,7 +253,7 @@ class NeighbourFit(NamedTuple):
     item_bias: NDArray[Any]  # (n_items,)
 
     def utility(self, have: ArrayLike) -> NDArray[Any]:
-        """Return utilities of all items, (n_items,) or (n, n_items), given masks of users' items."""
+        """Return utilities of all items, (n_items,) or (n, n_items), given masks of the items."""
         return np.asarray(have, dtype=self.correlation.dtype) @ self.correlation + self.item_bias
 
 

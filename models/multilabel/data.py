@@ -1,6 +1,6 @@
 """Read multilabel data: the features and the labels of each sample.
 
-A sample is a ranking of the labels by two blocks: those it has (the *positive* ones) before all
+A sample is a ranking of the labels in two blocks: its own labels (the *positive* ones) before all
 others. Features and labels are sparse matrices, one row per sample:
 
 >>> from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ class Multilabel:
 
     @property
     def n_labels_of_sample(self) -> NDArray[np.int64]:
-        """How many labels each sample has, (n_samples,)."""
+        """Number of labels of each sample, (n_samples,)."""
         return np.diff(self.labels.indptr).astype(np.int64)
 
     @property
@@ -71,7 +71,7 @@ class Multilabel:
         return (n == 0) | (n == self.n_labels)
 
     def ranks(self, rows: ArrayLike | None = None) -> NDArray[np.int8]:
-        """Write the two blocks of some samples out, on the axis of the labels.
+        """Return the two blocks of some samples as dense ranks of all labels.
 
         For hundreds of thousands of labels, request one batch at a time.
 
@@ -152,8 +152,8 @@ class Multilabel:
 def read_multilabel(path: str | Path) -> Multilabel:
     """Read the text format of the extreme classification repository.
 
-    The first line is ``samples features labels``; then one line for each sample,
-    ``label,label feature:value feature:value``, ids counted from 0. A sample without labels begins
+    The first line is ``samples features labels``. Then each sample has one line,
+    ``label,label feature:value feature:value``, with ids from 0. A sample without labels begins
     with a space, or with its features.
 
     Parameters

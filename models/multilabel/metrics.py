@@ -15,7 +15,7 @@ With :math:`d_r = 1 / \log_2(1 + r)` for place r, and :math:`n_s` labels of samp
           \qquad PSnDCG@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}}
                                 {\max \sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}} .
 
-Samples without labels count as misses. **Equal scores** give no order: each metric is then its
+Samples without labels count as misses. **Equal scores** give no order. Each metric is then its
 exact expected value over random orders of the tied labels.
 
 >>> multilabel_metrics([[0.9, 0.1, 0.5]], [[1, 0, 0]], k=[1, 2]).round(3).to_dict()
@@ -33,18 +33,18 @@ from scipy.stats import rankdata
 
 __all__ = ["label_propensities", "multilabel_metrics"]
 
-CHUNK = 2**22  # scores that are looked at in one go
+CHUNK = 2**22  # scores per batch
 
 
 def label_propensities(labels: Any, *, a: float = 0.55, b: float = 1.5) -> NDArray[np.float64]:
-    r"""Estimate the propensities of labels from how often they occur.
+    r"""Estimate the propensities of labels from their frequencies.
 
     .. math:: p_l = \frac1{1 + C (N_l + b)^{-a}}, \qquad C = (\log N - 1) (b + 1)^a
 
     Parameters
     ----------
     labels : array or sparse array, shape (n_samples, n_labels)
-        Ones for the labels of each sample that was trained on, N of them.
+        Ones for the labels of each of the N training samples.
     a, b : float
         Constants of the data, positive: 0.55 and 1.5 by default, 0.5 and 0.4 for Wikipedia, 0.6 and
         2.6 for Amazon.
@@ -84,7 +84,7 @@ def multilabel_metrics(
     k: Iterable[int] = (1, 3, 5, 10),
     propensities: ArrayLike | None = None,
 ) -> "pd.Series[float]":
-    """Precision and NDCG of the first k labels, and both scored by propensities.
+    """Compute precision and NDCG of the first k labels, and both weighted by propensities.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def multilabel_metrics(
     Raises
     ------
     ValueError
-        If shapes differ, a score is not finite, a label neither 0 nor 1, or `k` or a propensity
-        is out of range, or no sample has a label.
+        If shapes differ, a score is not finite, a label is neither 0 nor 1, `k` or a propensity is
+        out of range, or no sample has a label.
 
     References
     ----------
@@ -177,7 +177,7 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _places(score: NDArray[Any]) -> Places:
-    """How many labels of the sample stand above each, and how many do not stand below it."""
+    """Count the labels above each label, and the labels that are not below it."""
     above, upto = (rankdata(-score, how, axis=1).astype(np.int64) for how in ("min", "max"))
     return above - 1, upto
 
@@ -185,7 +185,7 @@ def _places(score: NDArray[Any]) -> Places:
 def _top(
     at: Places, value: NDArray[np.float64], depths: list[int], gain: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Total value of the first k labels of each sample, expected over orders of the tied."""
+    """Compute the expected value of the first k labels of each sample, over orders of ties."""
     above, upto = at
     sums = [gain[np.minimum(upto, k)] - gain[np.minimum(above, k)] for k in depths]
     return np.stack([np.sum(value * gains / (upto - above), axis=1) for gains in sums], axis=1)

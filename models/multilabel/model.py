@@ -18,10 +18,11 @@ symbol             variable                                                dims
 :math:`x`          ``features``                                            ranking, feature
 =================  ======================================================  =================
 
-Differs from the paper: weights have a prior, held-out samples determine when to stop, and the
-integral of the likelihood is exact to 1e-11 instead of a sum over 10,000 intervals. The model also
-offers the lower bound PL-LB, RankNet and RankSVM as `pm.Potential`. The last two use all pairs of a
-label of the sample and another label. `models.multilabel.study` writes ``RESULTS.md``.
+The model differs from the paper in three ways. Weights have a prior, held-out samples determine
+when to stop, and the integral of the likelihood is exact to 1e-11 instead of a sum over 10,000
+intervals. The model also offers the lower bound PL-LB, RankNet and RankSVM as `pm.Potential`. The
+last two use all pairs of a label of the sample and another label. `models.multilabel.study` writes
+``RESULTS.md``.
 
 References
 ----------
@@ -48,7 +49,7 @@ from models.shared.weak_order_bound import weak_order_bound
 __all__ = ["OBJECTIVES", "build", "fit", "predict"]
 
 AT_ONCE = 5  # pairs of RankNet in one logarithm
-WIDE = 140.0  # spread of the utilities of a sample from which such a product may overflow
+WIDE = 140.0  # with a wider range of utilities, such a product may overflow
 
 
 def build(
@@ -63,7 +64,7 @@ def build(
     Parameters
     ----------
     data : Multilabel
-        The samples; their features are written out.
+        The samples; their features are stored as a dense array.
     objective : str
         One of `OBJECTIVES`: "exact" is the likelihood, the others replace it, and their posteriors
         are not reliable.
@@ -130,14 +131,14 @@ def _bound(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -> 
 
 
 def _ranknet(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -> None:
-    """Sum log(1 + e^{w_j - w_i}) over labels i that a sample has and j that it has not."""
+    """Sum log(1 + e^{w_j - w_i}) over labels i that a sample has and j that it lacks."""
     positive = pm.Data("positive", _positives(data), dims=("ranking", "place"))
     sample = pt.arange(ranks.shape[0])[:, None]
     has = pt.where(pt.ge(positive, 0), utility[sample, pt.maximum(positive, 0)], np.inf)
     has_not = pt.where(pt.eq(ranks, 2), utility, -np.inf)
-    # an exponential for each label and not each pair, and one logarithm of a product of five: a
-    # thirteenth of the time. Of the few samples, if any, in which the product could overflow, none
-    # of it is kept
+    # One exponential per label instead of per pair, and one logarithm of a product of five factors,
+    # take a thirteenth of the time. The few samples in which the product could overflow are
+    # computed again below.
     high = pt.max(utility, axis=1, keepdims=True)
     wide = high - pt.min(utility, axis=1, keepdims=True) > WIDE
     inverse = pt.exp(pt.where(wide, -np.inf, high - has))
@@ -151,7 +152,7 @@ def _ranknet(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -
 
 
 def _positives(data: Multilabel) -> NDArray[np.int32]:
-    """Labels of each sample, padded by -1 to a multiple of `AT_ONCE`, (n_samples, most)."""
+    """Return the labels of each sample, padded by -1 to a multiple of `AT_ONCE`."""
     n = data.n_labels_of_sample
     most = math.ceil(int(n.max(initial=1)) / AT_ONCE) * AT_ONCE
     out = np.full((data.n_samples, most), -1, dtype=np.int32)
@@ -165,7 +166,7 @@ def _ranksvm(utility: TensorVariable, ranks: TensorVariable, data: Multilabel) -
     sample = pt.arange(ranks.shape[0])[:, None]
     order = pt.argsort(-value, axis=1)
     value, has = value[sample, order], pt.eq(ranks, 1)[sample, order]
-    # above a label that the sample has: how many that it has not, and the sum of their utilities
+    # labels that the sample lacks, above each label: their number, and the sum of their utilities
     n = pt.cumsum(1.0 - has, axis=1)
     total = pt.cumsum((1.0 - has) * value, axis=1)
     pm.Potential("y", -pt.sum(has * (total - n * value), axis=1), dims="ranking")
@@ -200,9 +201,9 @@ def fit(
     data, objective, n_units, weight_scale
         As in `build`.
     learning_rate, batch_size, epochs, patience, seed, mode, **settings
-        As in `bayesrank.fit_minibatch`. Numba is the default because it spaces the nodes of the
-        integral by need: on Delicious a step takes a thirtieth of what it takes in JAX, which
-        RankNet has not.
+        As in `bayesrank.fit_minibatch`. Numba is the default because it chooses the nodes of the
+        integral by need. On Delicious, a step takes a thirtieth of its time in JAX. RankNet does
+        not run in JAX.
 
     Returns
     -------
@@ -225,14 +226,14 @@ def fit(
 
 
 def predict(fitted: xr.DataTree, features: Any) -> NDArray[np.float64]:
-    """Give the utilities of all labels.
+    """Return the utilities of all labels.
 
     Parameters
     ----------
     fitted : DataTree
-        From `fit`.
+        Result of `fit`.
     features : array or sparse array, shape (n_samples, n_features)
-        Of any samples.
+        Features of any samples.
 
     Returns
     -------

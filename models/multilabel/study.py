@@ -33,7 +33,7 @@ from models.shared.results import Run, Table, run
 
 NAMES = {"Delicious": "delicious", "Bibtex": "bibtex"}
 WORDS = {"exact": "exact", "bound": "PL-LB", "RankNet": "RankNet", "RankSVM": "RankSVM"}
-# Rates and for how many epochs, at most: each falls to zero over them, and low ones need more
+# Largest numbers of epochs by rate. Each rate falls to zero over them, and low rates need more
 EPOCHS = {1e-2: 20, 1e-3: 40, 1e-4: 100}
 WEIGHT_SCALES = (1.0, 2.0, 4.0)
 # a loss of pairs sums thousands of terms per sample, so the same prior has less weight
@@ -52,7 +52,7 @@ CHOSEN = {  # rate and width, as `choices` finds them
 PAPER: dict[str, Any] = {"weight_scale": 1000.0, "every": 4}
 CHOOSING_SEED, SEEDS = 0, (1, 2, 3)
 DEPTHS = (1, 3, 5, 10)
-QUICK_SAMPLES, QUICK_UNITS = 600, 16  # in a reduced size, the first
+QUICK_SAMPLES, QUICK_UNITS = 600, 16  # for a run of reduced size
 
 Row = dict[str, float]
 
@@ -80,7 +80,7 @@ PUBLISHED = {
         },
         index=[f"PSP@{k}" for k in DEPTHS],
     ).T,
-    "elsewhere": pd.DataFrame(  # rest of Table 1: the data are not at hand
+    "elsewhere": pd.DataFrame(  # rest of Table 1: the data are not available
         {
             "Eurlex-4K, exact": [78.12, 51.75, 41.93, 45.70],
             "Eurlex-4K, PL-LB": [66.46, 41.35, 34.55, 34.44],
@@ -113,7 +113,7 @@ def held_back(data: Multilabel, every: int = 10) -> NDArray[np.int64]:
 
 
 def figures_of_test(train: Multilabel, test: Multilabel, **settings: Any) -> Row:
-    """Fit, and give the precision and scored precision of the first labels of the test part."""
+    """Fit; return precision and weighted precision of the first labels of the test part."""
     fitted, row = _fit(train, **settings)
     scores, propensities = predict(fitted, test.features), label_propensities(train.labels)
     means = multilabel_metrics(scores, test.labels, k=DEPTHS, propensities=propensities)
@@ -123,7 +123,7 @@ def figures_of_test(train: Multilabel, test: Multilabel, **settings: Any) -> Row
 def _fit(
     train: Multilabel, learning_rate: float, every: int = 10, **settings: Any
 ) -> tuple[xr.DataTree, Row]:
-    """Fit; the row has the precision of the first five labels of the samples held out."""
+    """Fit; the row contains the precision of the first five labels of held-out samples."""
     begin, rows = time.process_time(), held_back(train, every)
     fitted = fit(
         train, learning_rate=learning_rate, epochs=EPOCHS[learning_rate],
@@ -146,21 +146,21 @@ def choose(
 ) -> tuple[float, float]:
     """Choose a learning rate and a width of the priors.
 
-    The widths are compared at the first rate, then the rates at the best width, and so on until
-    neither changes: low rates take long, and not every width is tried with them.
+    The search compares the widths at the first rate, then the rates at the best width, and so on
+    until neither changes. Low rates take long, so it does not try every width with them.
 
     Parameters
     ----------
     precision : callable
-        From rate and width to the precision of what is held out.
+        Function of rate and width that returns the precision on held-out samples.
     rates, widths : list of float
-        What is tried. While the best width is at an end, the next beyond it, half or twice it, is
-        tried too.
+        Values to try. While the best width is the smallest or largest, half or twice it is also
+        tried.
 
     Returns
     -------
     (float, float)
-        Rate and width; the first of equal ones.
+        Rate and width; the first ones if several are equally good.
     """
     known = lru_cache(precision)
     listed, rate, last = list(widths), rates[0], None
@@ -178,7 +178,7 @@ def _best(scores: dict[float, float]) -> float:
 
 
 def settings_of(how: Run, name: str, objective: str) -> Row:
-    """Choose the rate and the width for a data set and an objective, by what is held out.
+    """Choose the rate and the width for a data set and an objective, on held-out samples.
 
     The result also contains the precision in percent: with these settings, with the lowest rate,
     and with the worst of all settings tried.
@@ -215,7 +215,7 @@ def settings_of(how: Run, name: str, objective: str) -> Row:
 
 
 def _parts(how: Run, name: str) -> list[Multilabel]:
-    """Read what is trained on, and the test part."""
+    """Read the training part and the test part."""
     parts = [load(how.folder, NAMES[name], part) for part in ("train", "test")]
     if how.quick:
         some = slice(QUICK_SAMPLES)
@@ -225,7 +225,7 @@ def _parts(how: Run, name: str) -> list[Multilabel]:
 
 @lru_cache
 def _figures(how: Run) -> pd.DataFrame:
-    """Means (standard deviations) over seeds, in percent, and CPU seconds of a fit."""
+    """Compute means (standard deviations) over seeds, in percent, and CPU seconds of a fit."""
     rows: dict[str, dict[str, Any]] = {}
     for name in how.chosen(NAMES):
         train, test = _parts(how, name)
@@ -250,7 +250,7 @@ def _figures(how: Run) -> pd.DataFrame:
 
 
 def summary(found: pd.DataFrame) -> dict[str, Any]:
-    """Give means and standard deviations over seeds, in percent, and CPU seconds of a fit."""
+    """Return means and standard deviations over seeds, in percent, and CPU seconds of a fit."""
     percent = [str(name) for name in found if "@" in str(name)]
     means, sds = 100 * found[percent].mean(), 100 * found[percent].std()
     out: dict[str, Any] = {"CPU s": found["seconds"].mean(), "epochs": found["epochs"].mean()}
@@ -282,7 +282,7 @@ def fits(how: Run) -> Table:
 
 
 def choices(how: Run) -> Table:
-    """Choose rate and width for all; half an hour."""
+    """Choose rate and width for all fits, in half an hour."""
     rows = {
         f"{name}, {WORDS[objective]}": settings_of(how, name, objective)
         for name, objective in CHOSEN

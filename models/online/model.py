@@ -8,7 +8,7 @@ Utilities may change overnight.
     z[k]          ~ Normal(0, 1)
     state         = m + L z, of all utilities, the order effect and log nu
     outcome       ~ Davidson(utility[first] - utility[second] + order_effect, nu)
-    overnight     utility[i] += Normal(0, drift), less the mean of these steps
+    overnight     utility[i] += Normal(0, drift), minus the mean of these steps
 
 =======================  =========================  ===============
 symbol                   variable                   dims
@@ -95,7 +95,7 @@ def on_axis(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
     Raises
     ------
     ValueError
-        If the axis lacks one of them.
+        If the axis lacks an item of the pairs.
     """
     place = items.get_indexer(pairs.items).astype(np.int32)
     if (place < 0).any():
@@ -161,13 +161,13 @@ def follow(
     Parameters
     ----------
     days : iterable of Pairs
-        The matches of each day, with any items; judges and groups of the same names.
+        The matches of each day, with any items. The names of judges and groups must not change.
     state : State, optional
-        What is known before the first day; by default nothing: see `start`.
+        State before the first day; by default the prior of `start`.
     drift : float
-        Standard deviation of what a utility changes by over night, 0 or more.
+        Standard deviation of the overnight change of a utility, 0 or more.
     prior_scale : float
-        Standard deviation of the utilities of items that were not there before, positive.
+        Standard deviation of the utilities of new items, positive.
 
     Yields
     ------
@@ -259,7 +259,7 @@ def main() -> None:
         if score > best:
             best, found = score, states
     mover = int(np.abs(utility[-1] - utility[0]).argmax())
-    print(f"\nitem {mover}, less the mean of all:\n day  true  known    sd")
+    print(f"\nitem {mover}, minus the mean of all items:\n day  true   mean    sd")
     for day in range(9, len(days), 10):
         state = found[day]
         n = len(state.items)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from models.shared.item_features import check_scales
 
-OTHERS = ("order_effect", "log_nu")  # what stands behind the utilities
+OTHERS = ("order_effect", "log_nu")  # entries after the utilities
 
 
 class State(NamedTuple):
@@ -31,7 +31,7 @@ class State(NamedTuple):
         return np.linalg.cholesky(self.covariance)
 
     def draws(self, n: int = 1000, *, seed: int = 1) -> xr.Dataset:
-        """Draw ``utility``, ``order_effect`` and ``nu``, with the dims that posteriors have."""
+        """Draw ``utility``, ``order_effect`` and ``nu``, with the dims of a posterior."""
         noise = np.random.default_rng(seed).normal(size=(n, self.mean.size))
         x = self.mean + noise @ self.factor.T
         utility = xr.DataArray(
@@ -69,8 +69,9 @@ def by_category(
 ) -> State:
     """Return a prior of items in categories, in which the utilities of an item are correlated.
 
-    A cell's utility is that of its item, Normal(0, prior_scale), plus Normal(0, spread). The items
-    of the state are the cells: they are called "item / category", as those of the pairs should be.
+    The utility of a cell is the utility of its item, Normal(0, prior_scale), plus
+    Normal(0, spread). The items of the state are the cells, called "item / category". The items of
+    the pairs need the same names.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def with_items(state: State, new: Iterable[Hashable], *, prior_scale: float = 1.
     if not len(fresh):
         return state
     n, more = len(state.items), len(fresh)
-    place = np.r_[:n, n + more, n + more + 1]  # the other two stay the last
+    place = np.r_[:n, n + more, n + more + 1]  # the other two entries stay last
     mean, covariance = np.zeros(n + more + 2), np.zeros((n + more + 2,) * 2)
     mean[place] = state.mean
     covariance[np.ix_(place, place)] = state.covariance
