@@ -1,21 +1,8 @@
-r"""Audit of a leaderboard: checks of its matches before you trust it.
+"""Audit of a leaderboard: checks of its matches before you trust it.
 
 Eight probes examine the matches, not the ranks. Each computes a number, its expected value if
 nothing is wrong, and a sentence. A probe *fires* if the number exceeds a stated limit, or if chance
-produces such a number in at most one of a thousand boards.
-
-===========  ==================================================================  ===================
-probe        number                                                              expected
-===========  ==================================================================  ===================
-connection   matches across the weakest cut of the board into two groups         30 or more
-cycles       largest z such that i beats j, j beats k and k beats i by z          simulated
-judges       judge whose decided votes go furthest against those of all, in z    normal, of so many
-answers      most matches of a judge who gives one answer in all          19, or by chance
-clusters     z of votes of one group on one pair going together                  permuted
-duplicates   matches that repeat another one in all respects, in z               permuted
-drift        :math:`\chi^2` of strengths in the first half against the second     its degrees
-fragility    fewest matches whose removal changes the leader, of the leader's    1 % or more
-===========  ==================================================================  ===================
+produces such a number in at most one of a thousand boards. The docstring of `audit` lists them.
 
 Expected outcomes are those of Davidson's model (Bradley-Terry's without ties) at the mode, with an
 order effect. A probe is a contrast of the residuals of the counts that its defect would make large.
@@ -69,21 +56,45 @@ def audit(
     probes: Sequence[str] | None = None,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Look for reasons why a leaderboard is less reliable than its intervals suggest.
+    r"""Look for reasons why a leaderboard is less reliable than its intervals suggest.
+
+    Each probe computes a value from the matches and compares it with its expected value, or with a
+    limit.
+
+    ===========  ===================================================  ============================
+    probe        value                                                expected
+    ===========  ===================================================  ============================
+    connection   matches between the two groups of items that the     limit: at least 30
+                 fewest matches connect
+    cycles       largest z such that i beats j, j beats k and k       median of simulated boards
+                 beats i, each by z standard errors
+    judges       z of the judge whose votes are furthest from those   0
+                 of all, against the order or in favour of an item
+    answers      matches of a judge who gives one answer in all of    limit: at most 19
+                 them
+    clusters     z of the agreement of votes of one group, such as    0
+                 a prompt, on the same two items
+    duplicates   z of the number of matches that repeat another       0
+                 match in all respects
+    drift        :math:`\chi^2` of the difference between strengths   its degrees of freedom
+                 in the first and the second half
+    fragility    fewest matches whose removal changes the leader      limit: at least 1 % of the
+                                                                      matches of the leader
+    ===========  ===================================================  ============================
 
     Parameters
     ----------
     pairs : Pairs
-        Matches, with judges, users, prompts, days or categories as groups.
+        Matches, with users, prompts, days or categories as groups.
     time : str, optional
         The group whose labels are in order of time, for the probe of drift.
     order_effect : bool
-        Whether the order of a pair has a meaning.
+        Whether the first item of a pair may have an advantage.
     leader : label, optional
-        The item that leads a ranking, for the probe of fragility; by default the best one under the
-        weak prior of the audit.
+        The item that leads your ranking, for the probe of fragility; by default the best one under
+        the weak prior of the audit.
     probes : sequence of str, optional
-        Names of probes; by default all.
+        Names of probes in the table; by default all.
     random_seed : int, optional
         Seed of simulated and permuted boards.
 
@@ -91,9 +102,9 @@ def audit(
     -------
     DataFrame
         Indexed by probe, with the columns ``fires``, ``value``, ``expected``, ``p`` and ``says``.
-        The table of the module `bayesrank.audit` explains value and expected. ``p`` is the
-        probability of a value this large by chance (NaN with a limit). ``says`` is a sentence. A
-        probe that the data do not allow has the value NaN.
+        ``fires`` is True if the value is beyond the limit, or if ``p`` is below 0.001. ``p`` is the
+        probability of a value this large by chance (NaN for the limits of connection and
+        fragility). ``says`` is a sentence. A probe that the data do not allow has the value NaN.
 
     Raises
     ------

@@ -102,22 +102,25 @@ def leaderboard_model(
     neutral: str | None = None,
     ties_by: Sequence[str] = (),
 ) -> pm.Model:
-    """Build the model of a leaderboard.
+    """Build the model of a leaderboard: a PyMC model of matches, judges and categories.
+
+    The module `bayesrank.leaderboard` describes the model and its variables.
 
     Parameters
     ----------
     pairs : Pairs
-        Matches. With several judges each has an adherence, an order effect and a tie parameter.
+        Matches. With several judges, each has an adherence, an order effect and a tie parameter.
     category : str, optional
         The group of the pairs with separate utilities, partially pooled; ignored with one label.
     groups : sequence of str
-        Groups of correlated matches: prompts, users, days, families of judges. "judge" means
-        ``opinions=True``.
+        Groups of correlated matches, such as prompts, users, days or families of judges. Each item
+        deviates at each label. "judge" means ``opinions=True``.
     features : bool
         Whether to adjust for the features of the pairs, if any.
     opinions : bool, optional
-        Whether each judge deviates at every item that it judged. By default the result of
-        `have_opinions`, and False with `contrary`.
+        Whether each judge deviates at every item that it judged. By default, True if one of several
+        judges has at least a twentieth of the matches, and there are at most 2,000 such deviations.
+        By default False with `contrary`.
     contrary : bool
         Whether adherences may be negative: one plus a normal deviation, instead of its exponential.
     prior : {"normal", "zero-sum"}
@@ -129,7 +132,8 @@ def leaderboard_model(
         Whether the first item may have an advantage. False if the order of the items means nothing,
         as with winner and loser.
     neutral : str, optional
-        The group with the labels "no" and "yes": at "yes" the first item has no advantage.
+        A group of the pairs with the labels "no" and "yes". In matches labelled "yes", such as
+        those on neutral ground, the first item has no advantage.
     ties_by : sequence of {"item", "strength"}
         What ties depend on in addition to judges and `groups`. With "item", the tie rate varies by
         item. With "strength", it varies by item and with the strength of both items.
@@ -137,8 +141,9 @@ def leaderboard_model(
     Returns
     -------
     pm.Model
-        With the variables of the table above and the observed ``y``, whose matches
-        `bayesrank.set_observed` replaces. The dim "category" above has the name of the group.
+        With the variables of the table in `bayesrank.leaderboard`, and the observed ``y``, whose
+        matches `bayesrank.set_observed` replaces. The dim "category" of the table has the name of
+        the group.
 
     Raises
     ------

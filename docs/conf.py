@@ -24,6 +24,7 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.parsers import RSTParser
+from sphinx.util.inspect import stringify_signature
 from sphinx.writers.html5 import HTML5Translator
 
 HERE = Path(__file__).parent
@@ -167,7 +168,7 @@ def public_names() -> dict[str, list[str]]:
             public = [k for k in module.__all__ if callable(getattr(module, k))]
             public = [name for name in public if f"bayesrank.{name}" not in names]
             names += [f"bayesrank.{room}.{name}" for name in public]
-        names.sort(key=str.lower)
+        names.sort(key=lambda name: name.rpartition(".")[2].lower())
     return table
 
 
@@ -183,6 +184,32 @@ def undocumented(name: str) -> list[str]:
     return [k for k, v in parts.items() if callable(v) and not inspect.getdoc(v)]
 
 
+INTERNAL = {  # members that only the package or PyMC uses
+    "AXES", "ROW", "astep", "check_triples", "competence", "few_nodes", "from_pairs",
+    "from_rating_arrays", "from_sorted_pairs", "in_order", "layout", "net_entries", "observations",
+    "stages", "stats_dtypes_shapes",
+}  # fmt: skip
+
+
+def _is_internal(
+    app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out internal members, and fields of named tuples, which the docstring describes."""
+    return True if name in INTERNAL or type(thing).__name__ == "_tuplegetter" else None
+
+
+def _signature(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, arguments: str | None, _: Any
+) -> tuple[str, None] | None:
+    """Show the arguments of ``__init__`` of a step method, and none that are private."""
+    if what == "class" and arguments == "(*args, **kwargs)":
+        shown = stringify_signature(inspect.signature(thing), show_annotation=False)
+        return re.sub(r" -> .*", "", shown), None
+    if what == "class" and arguments and re.search(r"[( ]_\w", arguments):
+        return "", None
+    return None
+
+
 def write_reference() -> None:
     """Write a page for each room, from which autosummary makes one for each name."""
     table = public_names()
@@ -192,12 +219,17 @@ def write_reference() -> None:
     folder.mkdir(exist_ok=True)
     rows = []
     for room, names in table.items():
-        about = (inspect.getdoc(import_module(f"bayesrank.{room}")) or "").split("\n\n")[0]
+        module = import_module(f"bayesrank.{room}")
+        about, _, chapter = (inspect.getdoc(module) or "").partition("\n\n")
         title = ROOMS[room]
         if about.startswith(f"{title}: "):  # the title of the page says it
             about = about.removeprefix(f"{title}: ")
             about = about[0].upper() + about[1:]
         page = [title, "=" * len(title), "", about, ""]
+        if room == "leaderboard":
+            page += [".. py:module:: bayesrank.leaderboard", ""]
+        if not hasattr(module, "__path__"):  # docstrings of packages go on with notes on the code
+            page += [chapter, ""]
         page += [".. autosummary::", "   :toctree: names", "   :signatures: short", ""]
         page += [f"   ~{name}" for name in names]
         _write(folder / f"{room}.rst", "\n".join(page) + "\n")
@@ -390,6 +422,8 @@ def setup(app: Sphinx) -> None:
     """Take formulas, Python files and pictures as they are wanted here."""
     app.add_html_math_renderer("mathml", (_inline, None), (_displayed, None))
     app.add_source_parser(PythonParser)
+    app.connect("autodoc-skip-member", _is_internal)
+    app.connect("autodoc-process-signature", _signature)
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
     app.connect("missing-reference", _short_names)

@@ -51,7 +51,7 @@ class UninformativeUserWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions(Frozen):
-    """The items of each user.
+    """Interactions of users with items, such as purchases or clicks: the items of each user.
 
     Use `from_frame`, `from_ratings` or `from_rankings`, which check their input. The constructor
     itself checks nothing. ``have[3]`` is the dict of one interaction, and ``have[:3]`` or
@@ -310,13 +310,25 @@ class Interactions(Frozen):
         return replace(new, start=start, item=item)
 
     def items_of(self, user: Hashable) -> pd.Index:
-        """Return the labels of one user's items; raise a ValueError if the user is unknown."""
+        """Return the labels of one user's items.
+
+        Raises
+        ------
+        ValueError
+            If the user is unknown.
+        """
         wanted = pd.Index([user], tupleize_cols=False)
         u = int(locate(wanted, self.users, "user")[0])
         return self.items.take(self.item[self.start[u] : self.start[u + 1]])
 
     def to_matrix(self) -> NDArray[np.bool_]:
-        """Return a Boolean matrix of users and items, with up to 20 million cells."""
+        """Return a Boolean matrix, (n_users, n_items): True where the user has the item.
+
+        Raises
+        ------
+        ValueError
+            If it has more than 20 million cells.
+        """
         self._check_small(self.n_users * self.n_items, "cells of users times items")
         cells = np.zeros((self.n_users, self.n_items), dtype=bool)
         cells[self.user_idx, self.item] = True
@@ -331,6 +343,11 @@ class Interactions(Frozen):
         -------
         array of int32, (n_triples, 3)
             Positions of the user, of one of the user's items, and of another item.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 20 million triples.
 
         Examples
         --------

@@ -356,6 +356,11 @@ class PairCounts(Frozen):
         """Return C_n of one ranker, (n_items, n_items): how much rows are preferred to columns.
 
         With many problems, select one first: ``counts.subset(problems=["q7"]).dense("Ann")``.
+
+        Raises
+        ------
+        ValueError
+            If the ranker is unknown.
         """
         n = locate(pd.Index([ranker], tupleize_cols=False), self.rankers, "ranker")[0]
         mine = slice(*np.searchsorted(self.ranker_idx, [n, n + 1]))
@@ -388,7 +393,7 @@ class PairCounts(Frozen):
     # Derived counts: with groups and weights, for fewer rankers and problems
 
     def grouped(self, groups: Mapping[str, Labels | Mapping[Hashable, Hashable]]) -> Self:
-        """Add groups of the rankers (region, age), like `Rankings.grouped` for rankings.
+        """Add groups of the rankers (region, age), as `Rankings.grouped` adds groups of rankings.
 
         Examples
         --------
@@ -520,7 +525,7 @@ class PairCounts(Frozen):
     # Sums of the unweighted counts
 
     def net(self) -> NDArray[np.float64]:
-        """Return net counts, sum_j C_n(i, j) - C_n(j, i), shape (n_rankers, n_items)."""
+        """Return net counts, the sums over j of C_n(i, j) - C_n(j, i), (n_rankers, n_items)."""
         net = np.zeros((len(self.rankers), len(self.items)))
         ranker, item, value = self.net_entries()
         net[ranker, item] = value
@@ -571,7 +576,8 @@ class PairCounts(Frozen):
 
         .. math:: \log M_n - \sum_p T_{pn} \log n_p (n_p - 1)
 
-        Every ordered pair of the :math:`n_p` items of a problem has the same probability.
+        where :math:`\log M_n` is the result of `log_multinomial`. Every ordered pair of the
+        :math:`n_p` items of a problem has the same probability.
 
         Examples
         --------
@@ -585,6 +591,13 @@ class PairCounts(Frozen):
 
     def compared(self) -> ComparedPairs:
         """Count how often each ranker compared two items, and how often the first one won.
+
+        Returns
+        -------
+        ComparedPairs
+            A named tuple of arrays with one entry per ranker and pair. The positions are
+            ``ranker_idx``, ``first`` and ``second``. The number of wins of the first item is
+            ``won``, and the number of comparisons is ``compared``.
 
         Examples
         --------

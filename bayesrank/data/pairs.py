@@ -106,6 +106,7 @@ class Pairs(Frozen):
         Covariates of the matches: how far the first is ahead of the second in length of an answer,
         use of markdown, or days of rest.
     feature_names : pandas.Index or None
+        Names of the features.
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -409,11 +410,23 @@ class Pairs(Frozen):
     # Judges and groups
 
     def group_labels(self, name: str) -> pd.Index:
-        """Return the labels of "judge" or of a group; raise a ValueError for an unknown group."""
+        """Return the labels of "judge" or of a group.
+
+        Raises
+        ------
+        ValueError
+            If the group does not exist.
+        """
         return self._group(name).labels
 
     def group_idx(self, name: str) -> NDArray[np.int32]:
-        """Return the position of each pair on the axis of "judge" or of a group, (n_pairs,)."""
+        """Return the position of each pair on the axis of "judge" or of a group, (n_pairs,).
+
+        Raises
+        ------
+        ValueError
+            If the group does not exist.
+        """
         return self._group(name).idx
 
     def _group(self, name: str) -> Group:
@@ -431,8 +444,9 @@ class Pairs(Frozen):
         Returns
         -------
         Seen
-            Labels, such as "prompt 7: a", sorted by group and item. Also the positions of the
-            first and second item of each pair among the labels. A model with a dim
+            A named tuple. ``labels`` are such as "prompt 7: a", sorted by group and item, and
+            ``item`` are their positions on the item axis. ``first`` and ``second`` are the
+            positions of the two items of each pair among the labels. A model with a dim
             ``"{name}_item"`` has one deviation per label.
 
         Raises
@@ -496,9 +510,8 @@ class Pairs(Frozen):
         Returns
         -------
         Connectivity
-            Weak and strong components, the items that never win or never lose, and an explanation.
-            A tie (judged equal) counts as a win of each item, because it also keeps their
-            utilities at a finite distance.
+            As from `Rankings.connectivity`. A tie (judged equal) counts as a win of each item,
+            because it also keeps their utilities at a finite distance.
 
         Examples
         --------

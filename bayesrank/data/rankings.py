@@ -61,11 +61,12 @@ __all__ = ["Rankings"]
 
 
 class Rankings(Frozen):
-    """An immutable, validated, ragged collection of weak orders.
+    """Rankings of items by rankers: weak orders, which may have ties and different lengths.
 
-    Most data are read by ``from_ratings``, ``from_long_ranks``, ``from_orderings``,
-    ``from_ranks``, ``from_best_worst``, ``from_choices`` or ``from_preflib``. The constructor
-    itself accepts padded arrays, with slots in any order, and sorts the slots best first.
+    The object is immutable, and its data are checked. Most data are read by `from_ratings`,
+    `from_long_ranks`, `from_orderings`, `from_ranks`, `from_best_worst`, `from_choices` or
+    `from_preflib`. The constructor itself accepts padded arrays, with slots in any order, and sorts
+    the slots best first.
 
     ``rankings[3]`` is an ordering: a list of items, best first, with blocks as sets.
     ``rankings[:3]`` and ``rankings[mask]`` are rankings. Positions count from 0; `subset` selects
@@ -78,7 +79,7 @@ class Rankings(Frozen):
     ranks : array of int, shape (n_rankings, n_slots)
         Dense ranks, 1 = best, equal ranks form a block, 0 = empty slot.
     items, rankers : sequence of labels
-        The axes; by default every ranking has a separate ranker.
+        The axes. `rankers` is optional; by default every ranking has a separate ranker.
     ranker_idx : array of int, shape (n_rankings,), optional
         Position on `rankers` of each ranking's ranker; optional with one ranking per ranker.
     weight : array, shape (n_rankings,), or Series, optional
@@ -102,6 +103,8 @@ class Rankings(Frozen):
         Sizes of the blocks, 0 after the last.
     attributes : Attributes or None
         How ``attributes=`` of `from_choices` or `from_best_worst` were coded as features.
+        ``print(rankings.attributes)`` describes each column, ``units`` holds the means and standard
+        deviations of columns of numbers, and ``code(table)`` codes other profiles.
     groups : mapping of str to Group
         Groups of the rankings (season, region). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankings,).
@@ -926,8 +929,10 @@ class Rankings(Frozen):
         Returns
         -------
         Connectivity
-            Weak and strong components, the items that never win or never lose, and an explanation.
-            The order inside a block is unknown, so ties do not connect items.
+            ``weak`` and ``strong`` hold the component of each item. Items of one weak component are
+            linked by comparisons, and those of one strong component by wins in both directions.
+            ``never_wins``, ``never_loses`` and ``uncompared`` list items, and printing the object
+            explains the result. The order inside a block is unknown, so ties do not connect items.
         """
         return connectivity(self.items, self.item, self.ranks)
 
@@ -937,8 +942,8 @@ class Rankings(Frozen):
         Returns
         -------
         Design
-            Tables of items and of pairs, and a message that names what cannot be compared.
-            Rankings count with their weights.
+            ``items`` and ``pairs`` are tables of counts, in which rankings count with their
+            weights. ``message`` describes the balance and names items that cannot be compared.
 
         Examples
         --------
@@ -965,6 +970,11 @@ class Rankings(Frozen):
         Pairs
             The first item is in the higher block, and the judges are the rankers. Each pair is one
             match, with the weight of its ranking.
+
+        Raises
+        ------
+        ValueError
+            If `ties` is neither "keep" nor "drop".
 
         Examples
         --------

@@ -84,13 +84,17 @@ class BPR(Discrete):
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})
 
-    A *composite* likelihood: every pair counts as if it were independent. LOO is undefined:
+    where :math:`x_{ui}` is the utility of item i for user u, :math:`I_u^+` the set of items that
+    the user has, and :math:`\sigma` the logistic function. A user, an item of the user and another
+    item are a *triple*.
+
+    It is a *composite* likelihood: every triple counts as if it were independent. LOO is undefined:
     `pm.compute_log_likelihood` and `bayesrank.compare` refuse it. A draw is one Bernoulli variable
-    per pair. Posteriors from all pairs are far too narrow. Use `weight`, or `total_size` with
-    minibatches, to set how much evidence the pairs carry. One comparison per interaction is a
+    per triple. Posteriors from all triples are far too narrow. Use `weight`, or `total_size` with
+    minibatches, to set how much evidence the triples carry. One comparison per interaction is a
     modest choice.
 
-    There is one value per pair or triple: 0 if the item that the user has is preferred, else 1.
+    There is one value per triple: 0 if the item that the user has is preferred, 1 otherwise.
 
     Parameters
     ----------
@@ -104,15 +108,15 @@ class BPR(Discrete):
         With `Interactions`, dims of a utility without named dims, such as ``("user", "item")``.
     weight : tensor_like of float, (...), optional
         Evidence weight of each triple, >= 0, which multiplies its log-probability; 1 by default.
-        With interactions, one number for all pairs.
+        With `Interactions`, give one number for all triples.
     observed : Interactions or array_like of int, optional
-        Use interactions for small data, because all pairs are stored, in ``{name}_data``. An array
-        holds one zero per triple. Rankings of two blocks are interactions if they hold all items
-        (`Interactions.from_rankings`). For others use `PlackettLuce`.
+        Use `Interactions` for small data, because all triples are stored, in ``{name}_data``. An
+        array holds one zero per triple. Rankings of two blocks are interactions if they hold all
+        items (`Interactions.from_rankings`). For other rankings use `PlackettLuce`.
     dims : str, optional
-        Name of the axis of pairs, "triple" by default.
+        Name of the axis of triples, "triple" by default.
     total_size : float, optional
-        Number of pairs that the data represent; by default the number of pairs.
+        Number of triples that the data represent; by default the number of triples.
 
     Returns
     -------
@@ -122,7 +126,7 @@ class BPR(Discrete):
     ------
     ValueError
         If the shape of `utility` does not fit, or an array holds other numbers than 0 and 1. Also
-        if there are no pairs, or more than 20 million.
+        if there are no triples, or more than 20 million.
 
     References
     ----------
@@ -130,7 +134,7 @@ class BPR(Discrete):
 
     Examples
     --------
-    All pairs of small data:
+    All triples of small data:
 
     >>> import bayesrank as br, pymc as pm
     >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, {"c", "d"}], ["b", {"a", "c", "d"}]])

@@ -48,10 +48,11 @@ class GeneralizedMallows(Discrete):
               \frac{\exp(-\frac{\alpha_j}{n} V_j(\pi, \rho))}
                    {\sum_{v=0}^{n-j} \exp(-\frac{\alpha_j}{n} v)}
 
-    where :math:`V_j` counts the items that are left at stage j and precede the chosen one in the
-    consensus :math:`\rho`. The sum of the :math:`V_j` is Kendall's distance, so that equal
-    concentrations give `Mallows`. If `consensus` is omitted, it is marginalised: all orders of the
-    items are equally likely a priori.
+    where :math:`\pi` is a ranking of n items and :math:`\rho` the consensus. The item of place j is
+    chosen at stage j, with the concentration :math:`\alpha_j`. The number :math:`V_j` counts the
+    items that are left at this stage and precede the chosen one in the consensus. The sum of the
+    :math:`V_j` is Kendall's distance, so that equal concentrations give `Mallows`. If `consensus`
+    is omitted, it is marginalised: all orders of the items are equally likely a priori.
 
     Values are full rankings, or top-k lists given k, on the last axis. The leading axes are
     rankings.
@@ -76,6 +77,8 @@ class GeneralizedMallows(Discrete):
         array holds ranks aligned with `consensus`.
     sizes : array_like of int, optional
         Block sizes for an array of top-k lists: ones, then the number of unranked items.
+    **kwargs
+        As in `PlackettLuce`.
 
     Returns
     -------

@@ -44,8 +44,9 @@ class Mallows(Discrete):
     .. math:: P(\pi \mid \rho, \alpha) =
               \frac{\exp(-\frac{\alpha}{n} d(\pi, \rho))}{Z_n(\alpha)}
 
-    where :math:`\rho` is the consensus of the n items and the normaliser is exact. If `consensus`
-    is omitted, it is marginalised, with all orders of the items equally likely a priori:
+    where :math:`\pi` is a ranking of n items, :math:`\rho` the consensus, :math:`\alpha` the
+    concentration and d a distance. The normaliser :math:`Z_n(\alpha)` is exact. If `consensus` is
+    omitted, it is marginalised, with all orders of the items equally likely a priori:
 
     .. math:: P(\pi_1, \dots, \pi_N \mid \alpha) =
               \frac{1}{n!} \sum_\rho \prod_m P(\pi_m \mid \rho, \alpha_m)
@@ -99,6 +100,8 @@ class Mallows(Discrete):
     where, sizes : array_like, optional
         For an array: the slots in use, and block sizes, best first, as in `PlackettLuce`. The
         consensus also has the ranks of slots not in use.
+    **kwargs
+        As in `PlackettLuce`.
 
     Returns
     -------

@@ -84,10 +84,11 @@ class MaxDiff(WeakOrders):
               \frac{e^{-u_w}}{\sum_{j \in C \setminus b} e^{-u_j}}, \qquad
               P_\text{marley}(b, w) = \frac{e^{u_b - u_w}}{\sum_{i \ne j} e^{u_i - u_j}}
 
-    where b is the best and w the worst item of the set C. Both sum to one over the K (K - 1)
+    where b is the best and w the worst item of the set C, and :math:`u_i` the utility of item i.
+    Both probabilities sum to one over the K (K - 1)
     ordered pairs of K items. A third likelihood of the same data is the *rank-ordered logit with
     ties*, which is `PlackettLuce` with the same `Rankings`. The person then orders all items, and
-    reports only the first and the last. `compare` tells which one predicts best.
+    reports only the first and the last. `bayesrank.compare` shows which one predicts best.
 
     Values are weak orders {best} > {others} > {worst} of the slots in use, on the last axis. Sets
     of two items have two blocks. The leading axes are rankings.
@@ -103,7 +104,7 @@ class MaxDiff(WeakOrders):
         Sequential: the person chooses the best item, and then the worst one from the rest. For the
         worst item first, negate the utilities and reverse the rankings. Marley: the person compares
         all pairs at once.
-    where, utility_dims, observed
+    where, utility_dims, observed, **kwargs
         As in `PlackettLuce`.
 
     Returns

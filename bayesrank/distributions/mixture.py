@@ -66,8 +66,9 @@ class Mixture:
 
     .. math:: \log P(y_u) = \log \sum_g \pi_{ug} \prod_{r \in u} P_g(y_r)
 
-    where :math:`\pi_{ug}` is the weight of component g for unit u, and :math:`P_g` is the
-    distribution of rankings in component g.
+    where the unit u is a ranker or a ranking, and :math:`y_u` are its rankings. The weight of
+    component g for unit u is :math:`\pi_{ug}`, and :math:`P_g` is the distribution of rankings in
+    component g.
 
     Values are rankings, as in the components.
 
@@ -93,12 +94,15 @@ class Mixture:
         A sequence may mix families, and each entry may have one component or several. Components
         are numbered in this order.
     unit : {"ranking", "ranker"}
-        Unit that belongs to one component. With "ranker", all rankings of a ranker share a
-        component, also in draws, and `logp` returns one number per ranker. The variable then has
-        the dims ranker, turn (the rankings of each ranker, in their order) and slot.
+        Unit that belongs to one component, by default the ranking. With "ranker", all rankings of a
+        ranker share a component, also in draws, and `logp` returns one number per ranker. The
+        variable then has the dims ranker, turn (the rankings of each ranker, in their order) and
+        slot.
     observed : Rankings or array_like of int, optional
         A `Rankings` registers its data as `PlackettLuce` does. Anything else gives a `pymc.Mixture`
         of the components, with one utility per slot.
+    **kwargs
+        As in `PlackettLuce`.
 
     Returns
     -------

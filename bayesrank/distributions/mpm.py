@@ -170,6 +170,9 @@ class MPM(Discrete):
         one count. Observed data contain their total.
     observed : PairCounts or array_like of int, optional
         Counts; an array has the axes of the value.
+    **kwargs
+        Options of PyMC variables. With a `PairCounts`, only ``dims`` and ``total_size``; with an
+        array, also ``shape``, ``initval``, ``transform`` and ``rng``.
 
     Returns
     -------

@@ -43,26 +43,28 @@ def contents_of(model: pm.Model, name: str) -> dict[str, Any] | None:
 
 
 def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
-    """Write the outcome space of a mixture of our distributions into a model, for `compare`.
+    """Record the outcome space of a `pm.Mixture` of bayesrank's distributions, for comparisons.
 
-    Only `pm.Mixture` and `pm.CustomDist` need it, because results do not name their components.
+    `bayesrank.compare` compares models of the same outcomes. Only `pm.Mixture` and `pm.CustomDist`
+    need this call, because their results do not name the components.
 
     Parameters
     ----------
     name : str
         The observed variable.
     model : pm.Model, optional
-        By default the model in context. Label it before sampling.
+        By default the model in context. Call this function before sampling.
 
     Returns
     -------
     str
-        The label.
+        Name of the outcome space.
 
     Raises
     ------
     ValueError
-        If the variable is not observed, or not a mixture of our distributions of the same outcomes.
+        If the variable is not observed, or is not a mixture of bayesrank distributions with the
+        same outcomes.
 
     Examples
     --------

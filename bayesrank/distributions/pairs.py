@@ -146,9 +146,9 @@ class BradleyTerry(_PairOutcomes):
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
               d = a (w_1 - w_2) + \delta, \qquad \phi = e^w
 
-    where w are the utilities of the items, :math:`\delta` the order effect, and a the adherence, by
-    default 1. The outcomes of a pair that met n times are binomial, so that counts give the same
-    posterior as single matches.
+    where w are the utilities of the items, :math:`\delta` is the order effect, a the adherence, by
+    default 1, and :math:`\sigma` the logistic function. The outcomes of a pair that met n times are
+    binomial, so that counts give the same posterior as single matches.
 
     The support is counts >= 0 of (first wins, second wins) with the given total.
 
@@ -167,7 +167,8 @@ class BradleyTerry(_PairOutcomes):
         With `Pairs`, a variable of the model may have the dims of any of their groups, in any
         order, such as ``"judge"``.
     order_effect : tensor_like of float, as `adherence`, optional
-        Advantage of the first item, such as the home team, white, or the left side; default 0. A
+        Advantage of the first item, such as the home team, white in chess, or the answer on the
+        left; default 0. A
         default prior is ``pm.Normal("order_effect", 0, 0.5)``.
     slope : tensor_like of float, (n_features,), optional
         Coefficients of the features of `Pairs`:
@@ -184,6 +185,9 @@ class BradleyTerry(_PairOutcomes):
     observed : Pairs or array_like of int, (..., 2), optional
         Counts. A `Pairs` registers its data, judges and groups as one table, ``{name}_data``. The
         dims are (pair, result), or `dims`.
+    **kwargs
+        Options of PyMC variables. With a `Pairs`, only ``dims`` and ``total_size``; with an array,
+        also ``shape``, ``initval``, ``transform`` and ``rng``.
 
     Returns
     -------
@@ -220,9 +224,10 @@ class Thurstone(_PairOutcomes):
 
     .. math:: P(\text{first wins}) = \Phi(d), \qquad d = a (w_1 - w_2) + \delta
 
-    The first item wins if :math:`d` plus standard normal noise is positive. Noise of variance one
-    on each *item* (Thurstone's case V with unit variances) is the same model with utilities divided
-    by :math:`\sqrt 2`. One unit is about 1.7 units of `BradleyTerry`.
+    where :math:`\Phi` is the standard normal distribution function, and the other symbols are as in
+    `BradleyTerry`. The first item wins if :math:`d` plus standard normal noise is positive. Noise
+    of variance one on each *item* (Thurstone's case V with unit variances) is the same model with
+    utilities divided by :math:`\sqrt 2`. One unit is about 1.7 units of `BradleyTerry`.
 
     Parameters
     ----------
@@ -232,7 +237,7 @@ class Thurstone(_PairOutcomes):
         Utilities, in standard deviations of the noise on a difference. Only differences matter. A
         default prior is ``pm.Normal("utility", 0, sd, dims="item")`` with ``sd =
         pm.HalfNormal("sd", 0.6)``.
-    adherence, order_effect, slope, deviation, total, observed
+    adherence, order_effect, slope, deviation, total, observed, **kwargs
         As in `BradleyTerry`. A default prior of the order effect is ``pm.Normal("order_effect", 0,
         0.3)``.
 
@@ -240,6 +245,11 @@ class Thurstone(_PairOutcomes):
     -------
     TensorVariable of int, (..., 2)
         The counts; one log-probability per pair.
+
+    Raises
+    ------
+    ValueError
+        For the reasons of `BradleyTerry`.
 
     References
     ----------
@@ -263,9 +273,9 @@ class Davidson(_PairOutcomes):
               P(\text{tie}) = \frac{\nu \sqrt{\phi_1 \phi_2}}{Z}, \qquad
               Z = \phi_1 + \phi_2 + \nu \sqrt{\phi_1 \phi_2}
 
-    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. Given that there
-    is no tie, it is Bradley-Terry. A tie is one outcome, *judged equal*; it is not half a win for
-    each item.
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`, and w, a and
+    :math:`\delta` as in `BradleyTerry`. Given that there is no tie, the model is Bradley-Terry. A
+    tie is one outcome, *judged equal*; it is not half a win for each item.
 
     Parameters
     ----------
@@ -289,8 +299,8 @@ class Davidson(_PairOutcomes):
         As in `BradleyTerry`. Davidson & Beaver (1977) multiply the worth of the second item by
         :math:`\gamma = e^{-\delta}` and leave the tie term unchanged. It is the same model, and
         their prevalence is :math:`\nu\sqrt\gamma`.
-    total, observed
-        As in `BradleyTerry`. Counts have three columns.
+    total, observed, **kwargs
+        As in `BradleyTerry`. Counts have three columns: first wins, second wins, ties.
 
     Returns
     -------
@@ -331,9 +341,9 @@ class RaoKupper(_PairOutcomes):
               P(\text{tie}) = \frac{(\theta^2 - 1)\, \phi_1 \phi_2}
                                    {(\phi_1 + \theta \phi_2)(\theta \phi_1 + \phi_2)}
 
-    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`. The items tie if
-    the difference of their utilities, with logistic noise, is smaller than :math:`\log\theta`: the
-    judge does not notice it.
+    with worths :math:`\phi_1 = e^{a w_1 + \delta}` and :math:`\phi_2 = e^{a w_2}`, and w, a and
+    :math:`\delta` as in `BradleyTerry`. The items tie if the difference of their utilities, with
+    logistic noise, is smaller than :math:`\log\theta`: the judge does not notice it.
 
     Parameters
     ----------
@@ -346,10 +356,10 @@ class RaoKupper(_PairOutcomes):
         Bradley-Terry. A default prior is ``pm.math.exp(pm.HalfNormal("log_theta", 1))``. Under it,
         equal items tie with a median probability of 0.32 (95 % quantile 0.75).
     tie_effect : variable or sequence of variables, optional
-        As in `Davidson`. The threshold is :math:`1 + (\theta - 1) e^s`, so the odds of a tie of
-        equal items change by :math:`e^s`.
-    adherence, order_effect, slope, deviation, total, observed
-        As in `BradleyTerry`. Counts have three columns.
+        As in `Davidson`. The threshold is :math:`1 + (\theta - 1) e^s`. The odds of a tie of equal
+        items therefore change by :math:`e^s`.
+    adherence, order_effect, slope, deviation, total, observed, **kwargs
+        As in `BradleyTerry`. Counts have three columns: first wins, second wins, ties.
 
     Returns
     -------

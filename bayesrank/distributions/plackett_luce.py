@@ -137,10 +137,11 @@ class PlackettLuce(WeakOrders):
               \left(1 - u^{a_i}\right) du, \qquad
               a_i = \frac{e^{w_i}}{\sum_{j \in S_{m+1} \cup \dots \cup S_M} e^{w_j}}
 
-    where the order inside each block :math:`S_1, S_2, \dots` is unknown. It is the sum of the
+    where :math:`w_i` is the utility of item i. The blocks :math:`S_1, S_2, \dots` are ordered, best
+    first, and the order inside each block is unknown. The probability is the sum of the
     Plackett-Luce probabilities of all orderings consistent with the blocks, exact to 1e-11. With
     blocks of one item, it is the usual product of choices
-    :math:`e^{w_i} / \sum_{j \in R} e^{w_j}`.
+    :math:`e^{w_i} / \sum_{j \in R} e^{w_j}` from the remaining items R.
 
     Values are weak orders of the slots in use, on the last axis. The leading axes are rankings.
 
@@ -173,6 +174,9 @@ class PlackettLuce(WeakOrders):
         A `Rankings` registers its data as one table, ``{name}_data``. Utilities by item are
         gathered into slots. The dims are (ranking, slot), or `dims`. An array holds ranks aligned
         with `utility`.
+    **kwargs
+        Options of PyMC variables. With a `Rankings`, only ``dims`` and ``total_size``; with an
+        array, also ``shape``, ``initval``, ``transform`` and ``rng``.
 
     Returns
     -------

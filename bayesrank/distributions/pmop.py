@@ -115,7 +115,9 @@ class PMOP(WeakOrders):
     .. math:: P(S_1 > \dots > S_M) = \prod_m \frac{\delta_{|S_m|} \Phi(S_m)}{\sum_{S \subseteq
               R_m} \delta_{|S|} \Phi(S)}, \qquad R_m = S_m \cup \dots \cup S_M
 
-    where :math:`\Phi(S)` is a mean of the worths :math:`e^{w_i}` of the items of a block. The sum
+    where :math:`S_1, \dots, S_M` are the blocks, best first, and :math:`w_i` is the utility of item
+    i. The worth of a block, :math:`\Phi(S)`, is a mean of the worths :math:`e^{w_i}` of its items.
+    Blocks of k items have the weight :math:`\delta_k`, with :math:`\delta_1 = 1`. The sum
     is over all non-empty subsets of the remaining items; with given sizes, over subsets of the size
     of the block. For all five means it is exact to about 1e-12, in closed form, by elementary
     symmetric polynomials or by quadrature.
@@ -129,8 +131,8 @@ class PMOP(WeakOrders):
     utility : tensor_like of float, (..., n_slots) or, with a `Rankings`, (n_items,)
         Log worth. Only differences matter.
     aggregate : {"mean", "max", "min", "geometric", "harmonic"}
-        The mean. The cost of a stage with n remaining items is linear for "mean" and "harmonic".
-        It is n log n for "max" and "min", and about :math:`n^{3/2}` for "geometric".
+        The mean of the worths. The cost of a stage with n remaining items is linear for "mean" and
+        "harmonic". It is n log n for "max" and "min", and about :math:`n^{3/2}` for "geometric".
     tie_prevalence : tensor_like of float, (D - 1,) or scalar, optional
         Weights :math:`\delta_2, \dots, \delta_D` of blocks of 2 to D items, positive, relative to a
         single item. Larger blocks are impossible. With the geometric mean this is the generalised
@@ -146,7 +148,7 @@ class PMOP(WeakOrders):
     sizes : tensor_like of int, (..., n_blocks), optional
         Sizes of the blocks, best first, 0 after the last, for draws with ``given_sizes=True``. By
         default, such draws are full rankings. Not for a `Rankings`, which knows its sizes.
-    utility_dims, observed
+    utility_dims, observed, **kwargs
         As in `PlackettLuce`.
 
     Returns

@@ -234,7 +234,7 @@ class LogDensity:
         return jax.device_put(x, sharding)
 
     def start(self) -> dict[str, Any]:
-        """Return PyMC's initial values."""
+        """Return PyMC's initial values, in the space of the sampler."""
         point = self.model.initial_point()
         return {name: jnp.asarray(point[name]) for name in self.names}
 

@@ -22,13 +22,27 @@ EVERY = 20  # iterations between checkpoints
 
 
 class JaxMode(NamedTuple):
-    """Result of a search for the mode."""
+    """Result of a search for the mode, which `find_map` returns.
 
-    values: dict[str, Any]  # in the space of the sampler, for other functions of the density
-    point: dict[str, Any]  # free variables and deterministics, on the original scale
+    Attributes
+    ----------
+    values : dict
+        Values in the space of the sampler, for the methods of `LogDensity`.
+    point : dict
+        Free variables and deterministics, on the original scale.
+    log_density : float
+        Log density at the end of the search.
+    missing : float
+        How much higher the mode may be: half of the gain that the last Newton step predicts.
+    n_iterations : int
+        Number of iterations of L-BFGS.
+    """
+
+    values: dict[str, Any]
+    point: dict[str, Any]
     log_density: float
-    missing: float  # how much higher the mode may be: half of the last Newton step's predicted gain
-    n_iterations: int  # iterations of L-BFGS
+    missing: float
+    n_iterations: int
 
 
 class _State(NamedTuple):
@@ -48,11 +62,10 @@ def find_map(
     tolerance: float = 1e-6,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> JaxMode:
-    r"""Find the maximum of the log density.
+    r"""Find the maximum of the log density, the posterior mode.
 
-    Optax's L-BFGS runs in one program. Newton's method follows, as in `climb`, because
-    L-BFGS ends far from the mode if variables have different scales. Every process runs the same
-    steps.
+    Optax's L-BFGS runs in one program. Newton's method follows, because L-BFGS ends far from the
+    mode if variables have different scales. Every process runs the same steps.
 
     Parameters
     ----------

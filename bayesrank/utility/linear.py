@@ -41,10 +41,11 @@ def part_worths(
         With features, for example from ``attributes=`` of `Rankings.from_choices`.
     var_name : str
         Name of the part-worths.
-    by_ranker, correlated : bool
-        Whether each ranker has separate part-worths, which are pooled towards their mean. Whether
-        those of a ranker are correlated, with an LKJ prior (eta = 2). The model then gets
-        ``{var_name}_correlation``.
+    by_ranker : bool
+        Whether each ranker has separate part-worths, which are pooled towards their mean.
+    correlated : bool
+        Whether the part-worths of a ranker are correlated, with an LKJ prior (eta = 2). The model
+        then gets ``{var_name}_correlation``. Needs `by_ranker`.
     scale, spread : float, positive
         Prior standard deviations of the mean part-worths (normal) and of their spread (half-normal)
         for a level or a standard deviation of a number.
@@ -55,6 +56,12 @@ def part_worths(
     -------
     XTensorVariable, (ranking, slot)
         With named dims, so that distributions need no ``utility_dims``.
+
+    Raises
+    ------
+    ValueError
+        If the rankings have no features, or `correlated` is given without `by_ranker` or with one
+        feature. Also if the coords of the model have other labels than the rankings.
 
     Examples
     --------

@@ -81,8 +81,9 @@ def fit_inla(
     ----------
     scales : sequence of str, optional
         Free variables, such as scales, on which the spread of others depends. They may hold up to
-        twelve numbers, and nodes integrate over them. By default, the variables that
-        `learned_scales` finds. An empty sequence gives a plain Laplace approximation around the
+        twelve numbers, and the posterior is averaged over nodes, which are values of them. By
+        default, all positive and other bounded variables that are a parameter of another free
+        variable, or multiply one. An empty sequence gives a plain Laplace approximation around the
         joint mode.
     draws : int
         Largest number of draws per chain.
@@ -127,10 +128,22 @@ def fit_inla(
     skewed, because data are few or an item nearly always wins, or if judges are nearly
     deterministic.
 
-    See Also
+    References
+    ----------
+    Rue, Martino & Chopin, Approximate Bayesian inference for latent Gaussian models by using
+    integrated nested Laplace approximations, Journal of the Royal Statistical Society B 2009.
+
+    Examples
     --------
-    bayesrank.inference.approximation.laplace_draws : Draw from a normal around the joint mode.
-    bayesrank.inference.approximation.inner_gaussian : References.
+    >>> import bayesrank as br
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
+    >>> with pm.Model(coords=rankings.coords) as model:
+    ...     scale = pm.HalfNormal("scale", 1)
+    ...     utility = pm.Normal("utility", 0, scale, dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    >>> fit = br.fit_inla(draws=100, random_seed=1, model=model)
+    >>> fit["posterior"]["utility"].sizes["item"]
+    3
     """
     model = pm.modelcontext(model)
     names = learned_scales(model) if scales is None else list(scales)

@@ -114,14 +114,18 @@ def fit_dynamic(
     time : str
         The group whose labels are dates or numbers. Numbers are used as times.
     dynamics : str
-        How utilities change: one of `bayesrank.utility.dynamics.PARTS`, or a sum such as "constant
-        + matern32".
+        How utilities change: "constant", "random_walk", "trend", "matern12", "matern32",
+        "matern52", or a sum such as "constant + matern32". A trend is a random walk whose slope is
+        a random walk. The last three are Matérn processes.
     likelihood : str, optional
         For pairs, "davidson", "rao_kupper" or "bradley_terry"; by default, "davidson" if there are
         ties and "bradley_terry" otherwise. For rankings, "plackett_luce".
     hyperparameters : mapping of str to float, or DataFrame, optional
-        Fixed values of hyperparameters of the dynamics, positive. Others are learned. The table
-        `nodes` of an earlier fit repeats that fit without learning.
+        Fixed values of hyperparameters of the dynamics, positive. Others are learned. The names
+        are scale (the standard deviation of utilities, in walks at the start), drift, slope,
+        slope_drift and length. In a sum they begin with the name of the part, such as
+        "matern32_length". The table `DynamicFit.nodes` of an earlier fit repeats that fit without
+        learning.
     unit : str
         Unit of time for dates: "year", "week", "day", "hour" or "second". Lengths are in this unit,
         and drifts are per square root of the unit.
@@ -133,8 +137,8 @@ def fit_dynamic(
         ``order_effect=False`` the covariate ``order_effect`` of pairs has the prior of the order
         effect: 0 for matches on neutral ground, 1 for others.
     watch : callable, optional
-        Called with the number of fits for values of the hyperparameters: so far, and expected at
-        most.
+        A function that reports progress. It is called with two numbers of evaluations of the
+        hyperparameters: those so far, and the largest number expected.
     random_seed : int, optional
         Seed of the random numbers that estimate the evidence.
 
@@ -420,15 +424,17 @@ def _repeated(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DynamicFit:
-    """The posterior of utilities that change with time, from `fit_dynamic`.
+    """The posterior of utilities that change with time, which `fit_dynamic` returns.
 
     Attributes
     ----------
     dynamics : Dynamics
+        The model of change, `bayesrank.utility.Dynamics`.
     hyperparameters : dict
         Hyperparameters of the dynamics: their mode, or the fixed values.
     mode : Mode
         Mode of the utilities at all times at which items are observed, given these hyperparameters.
+        Use `draws` for utilities by item and time.
     """
 
     _problem: Problem
@@ -464,8 +470,9 @@ class DynamicFit:
 
     @property
     def nodes(self) -> pd.DataFrame:
-        """Hyperparameters that draws and predictions average over, and their weights.
+        """Table of values of the hyperparameters (nodes) and their weights.
 
+        Draws and predictions average over the nodes.
         There is only one row if all hyperparameters are fixed or well determined.
         """
         table = pd.DataFrame([node.values for node in self._nodes], columns=self.dynamics.names)
@@ -505,11 +512,11 @@ class DynamicFit:
         random_seed : int, optional
             Seed of the draws.
         log_likelihood : bool
-            Whether to add the log-likelihood of every pair or ranking, for `br.compare`. This keeps
-            all utilities in memory: 8 bytes for each draw of every item at every time at which it
-            is observed.
+            Whether to add the log-likelihood of every pair or ranking, for `bayesrank.compare`.
+            This keeps all utilities in memory: 8 bytes for each draw of every item at every time at
+            which it is observed.
         predictions : bool
-            Whether to simulate every pair or ranking at its time, for `br.ranking_checks`
+            Whether to simulate every pair or ranking at its time, for `bayesrank.ranking_checks`
             and `bayesrank.results.match_checks`. This also keeps all utilities in memory.
 
         Returns

@@ -41,7 +41,7 @@ OUTCOMES = ("first", "second", "tie")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForwardValidation:
-    """Predictions of later data from earlier data, from `forward_validation`.
+    """Predictions of later data from earlier data, which `forward_validation` returns.
 
     Attributes
     ----------
@@ -88,9 +88,9 @@ class ForwardValidation:
         Returns
         -------
         DataFrame
-            One row per bin. ``predicted`` is the mean probability, and ``came`` is the observed
-            share. ``error`` is the standard error of this share if the probabilities are right.
-            ``n`` is the number of predictions: every possible outcome of every match is one.
+            One row per bin. ``predicted`` is the mean predicted probability, and ``came`` is the
+            observed share. ``error`` is the standard error of this share if the probabilities are
+            right. ``n`` is the number of predictions: every possible outcome of every match is one.
         """
         probability, came = self._match_probabilities()
         n_outcomes = probability.shape[1]
@@ -140,12 +140,12 @@ def forward_validation(
     watch: Callable[[int, int], None] | None = None,
     random_seed: int | None = None,
 ) -> ForwardValidation:
-    """Predict matches or rankings day after day, from all earlier data.
+    """Predict matches or rankings period by period, each from all earlier data.
 
     Parameters
     ----------
     data, time, dynamics, likelihood, hyperparameters, unit
-        See `fit_dynamic`. Hyperparameters are learned from the data before `start`. Predictions
+        As in `fit_dynamic`. Hyperparameters are learned from the data before `start`. Predictions
         average over two values of each hyperparameter.
     start : float below 1, or date
         Share of the matches or rankings in the first part, or the first time to predict.
@@ -153,7 +153,7 @@ def forward_validation(
         Length of the predicted periods, in units of time; by default, each label of `time` is one
         period.
     order_effect, covariates, watch, random_seed
-        See `fit_dynamic`. After the fit, `watch` counts predicted rows.
+        As in `fit_dynamic`. After the fit, `watch` counts predicted rows.
 
     Returns
     -------

@@ -145,7 +145,11 @@ def fit_mixture(
     -------
     MixtureFit
         The best mode: the maximum of the posterior density on the original scale of the variables,
-        not in the space of the sampler. The order of the components is arbitrary.
+        not in the space of the sampler. The order of the components is arbitrary. ``mode`` is a
+        DataTree with one draw, and ``initvals`` are starting values for `pm.sample`. ``share``
+        holds the expected shares of the units by component. ``n_reached`` counts the starts that
+        ended at this mode, and ``log_posterior`` has one value per start, best first.
+        ``log_likelihood``, ``n_parameters`` and ``n_units`` are the terms of the BIC.
 
     Raises
     ------
@@ -249,6 +253,11 @@ def component_probabilities(
         Its dims are the dim of the units (ranker or ranking) and the dim of the components; every
         row sums to one. With `predicted`, a Dataset with the variables ``observed`` and
         ``predicted``, which also have the dims chain and draw.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such mixture, or the posterior lacks a variable of the model.
 
     Examples
     --------

@@ -24,7 +24,7 @@ MODE = "FAST_COMPILE"
 
 
 class LeapAndShift(ArrayStepShared):
-    r"""Metropolis steps for a full ranking: an item leaps, the items between shift.
+    r"""Metropolis step for a full ranking: an item leaps, and the items between shift.
 
     Each of the n items in turn proposes a leap of 1 to `leap` places, up or down with equal
     probability. It then proposes an exchange with another item. Leaps beyond the first or the last
@@ -43,6 +43,12 @@ class LeapAndShift(ArrayStepShared):
         By default, the model in context.
     initial_point, compile_kwargs, blocked, rng
         Parameters of PyMC's step methods.
+
+    Raises
+    ------
+    ValueError
+        If there are several variables, the variable does not start as a full ranking, or `leap` is
+        below 1.
 
     Notes
     -----

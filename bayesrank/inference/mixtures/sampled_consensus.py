@@ -169,7 +169,7 @@ def sample_consensus(
     model: pm.Model | None = None,
     random_seed: Any = None,
 ) -> xr.Dataset:
-    r"""Draw the consensus that a Mallows model has marginalised, exactly, for each posterior draw.
+    r"""Draw the consensus that a Mallows model marginalises, exactly, for each posterior draw.
 
     .. math:: P(\rho \mid \alpha, \pi_1, \dots, \pi_N) \propto
               \exp\Bigl(-\sum_m \frac{\alpha_m}{n} d(\pi_m, \rho)\Bigr)
@@ -184,7 +184,7 @@ def sample_consensus(
         The variable that observes the rankings, a `Mallows` without a consensus.
     model : pm.Model, optional
         By default, the model in context.
-    random_seed : optional
+    random_seed : int or numpy.random.Generator, optional
         Seed of the draws.
 
     Returns
@@ -198,6 +198,12 @@ def sample_consensus(
         place_probability (item, place)
             Exact probabilities given the draw's concentration. The mean over the draws is the
             posterior probability.
+
+    Raises
+    ------
+    ValueError
+        If the variable is not a `Mallows` that observes a `Rankings` and marginalises its
+        consensus. Also if the posterior lacks a variable on which the concentration depends.
 
     Examples
     --------
@@ -263,6 +269,11 @@ def consensus_log_likelihood(
     -------
     DataTree
         The data with `var_name` in the group ``log_likelihood``, (chain, draw, ranking).
+
+    Raises
+    ------
+    ValueError
+        For the reasons of `sample_consensus`.
 
     Notes
     -----

@@ -52,10 +52,14 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
         The observed variable.
     done : Dataset, optional
         Result of an earlier call. Problems that it fitted are not fitted again.
-    n_jobs
-        See `on_workers`.
-    max_iterations, tolerance
-        See `climb`.
+    n_jobs : int, optional
+        Number of processes: 1 for only this process, -1 for one per core. The default is the
+        setting of `joblib.parallel_config`, or else 1.
+    max_iterations : int
+        Largest number of iterations of each of two methods, L-BFGS and then Newton's method.
+    tolerance : float
+        Largest accepted gap in log density between the end of the search and the mode, positive.
+        The default is a thousandth of a standard deviation.
     progressbar : bool
         Whether to show a progress bar, on a terminal only.
     model : pm.Model, optional

@@ -96,9 +96,9 @@ def kfold(
         all chains find the same mode.
     nuts : dict, optional
         Passed to nutpie, such as ``{"adaptation": "low_rank", "target_accept": 0.95}``.
-    n_jobs
-        See `find_MAP_many`; it does not change results. By default, folds run in one process, with
-        the chains of a fold in parallel.
+    n_jobs : int, optional
+        Number of processes, as in `find_MAP_many`; it does not change results. By default, folds
+        run in one process, with the chains of a fold in parallel.
     progressbar : bool
         Whether to show the progress of the sampler or, with several processes, of the folds.
     model : pm.Model, optional

@@ -130,6 +130,11 @@ def willingness_to_pay(
         low and high. A level such as ``brand[A]`` is compared with the reference of the
         coding: the reference level, or the average of all levels.
 
+    Raises
+    ------
+    ValueError
+        If `price` is not a feature or is the only one, or `ci_prob` is out of range.
+
     Warns
     -----
     PriceWarning

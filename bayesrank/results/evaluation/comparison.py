@@ -94,7 +94,10 @@ def compare(
 
     Examples
     --------
-    >>> table = compare({"ties by chance": one, "ties judged": other})  # doctest: +SKIP
+    Here ``ties_by_chance`` and ``ties_judged`` are results of `pm.sample` with a log-likelihood:
+
+    >>> models = {"by chance": ties_by_chance, "judged": ties_judged}  # doctest: +SKIP
+    >>> table = br.compare(models)  # doctest: +SKIP
     """
     models = _checked(models, baseline is not False)
     vars_ = _variables(var_name, [*models, RANDOM])

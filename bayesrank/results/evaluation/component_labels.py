@@ -202,7 +202,15 @@ def compare_components(
 
     Examples
     --------
-    >>> compare_components({"1": one, "2": two}, modes={"1": mode, "2": modes})  # doctest: +SKIP
+    Here ``build`` is a function that returns the mixture with this number of components:
+
+    >>> results, modes = {}, {}
+    >>> for n in (2, 3):  # doctest: +SKIP
+    ...     modes[str(n)] = br.fit_mixture(model=build(n))
+    ...     with build(n):
+    ...         results[str(n)] = pm.sample(initvals=modes[str(n)].initvals)
+    ...         pm.compute_log_likelihood(results[str(n)])
+    >>> br.compare_components(results, modes=modes)  # doctest: +SKIP
     """
     columns: dict[str, pd.DataFrame] = {}
     for suffix, results in (("", loo), ("_kfold", kfold)):

@@ -102,9 +102,9 @@ def rank_summary(
     prior_sd : float, optional
         Prior standard deviation of the utilities, positive. It adds the column known.
     compared : PairWins, optional
-        From `bayesrank.results.comparisons`. Items that only a few comparisons link with the leader
-        are then tied with it and not known. The exception is items whose data alone show who is
-        better.
+        Comparisons of each two items, from ``bayesrank.results.comparisons(data)``. Items that only
+        a few comparisons link with the leader are then tied with it and not known. The exception is
+        items for which the data alone show who is better.
 
     Returns
     -------
@@ -118,8 +118,10 @@ def rank_summary(
 
         ``known``, if `prior_sd` is given, is the share of the prior variance that the data removed:
         1 - v / v0, at least 0. Here v is the posterior variance of an item's utility minus the mean
-        of all items, and v0 is its variance under independent normal priors. With `compared` it is
-        not larger than the share in `link_shares`.
+        of all items, and v0 is its variance under independent normal priors. With `compared`,
+        ``known`` of an item that only a few comparisons link with the leader is at most R0 / R.
+        Here R is the variance that the comparisons leave in its difference from the leader. R0 is
+        this variance if all items met each other.
 
     Raises
     ------
