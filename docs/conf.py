@@ -373,6 +373,9 @@ def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 for part in re.findall(r".*?[._]+(?=\w)|.+$", text, flags=re.DOTALL):
                     parts += [nodes.Text(part), nodes.raw("", "<wbr>", format="html")]
                 text.parent.replace(text, parts[:-1])
+    for code in doctree.findall(nodes.literal):
+        if re.search(r"(^|\s)--\w", code.astext()):
+            code["classes"].append("option")
 
 
 def _wide_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
