@@ -365,12 +365,12 @@ def _short_names(app: Sphinx, env: Any, node: nodes.Element, text: nodes.Node) -
 
 
 def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Let long names in titles break behind dots and underscores, as phones are narrow."""
+    """Let long names in titles break at dots, underscores and capitals, as phones are narrow."""
     for title in doctree.findall(nodes.title):
         for text in [*title.findall(nodes.Text)]:
-            if re.search(r"[._]\w", text):
+            if re.search(r"[._]\w|[a-z][A-Z]", text):
                 parts: list[nodes.Node] = []
-                for part in re.findall(r".*?[._]+(?=\w)|.+$", text, flags=re.DOTALL):
+                for part in re.split(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])", text):
                     parts += [nodes.Text(part), nodes.raw("", "<wbr>", format="html")]
                 text.parent.replace(text, parts[:-1])
     for code in doctree.findall(nodes.literal):
