@@ -92,7 +92,7 @@ def deep_sets_utility(
     x = pt.switch(used[..., None], x, 0.0)  # nothing of an empty slot reaches the gradient
     w = {name: pt.cast(pt.as_tensor_variable(v), dtype or "float64") for name, v in weights.items()}
 
-    # One row for each slot. Lengths are those of the input: the length of a layer would be an
+    # One row for each slot. Lengths come from the input: the length of a layer would be an
     # expression of all layers before it, which PyTensor simplifies for minutes.
     n_slots = x.shape[-2]
     n_sets = pt.prod(x.shape[:-2], dtype="int64")

@@ -262,7 +262,7 @@ def metrics(utility: ArrayLike, ranks: ArrayLike) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "RA", one less the share of discordant pairs; "ACC", the share of sets that are ranked
+        "RA", one minus the share of discordant pairs; "ACC", the share of sets that are ranked
         without a mistake; "Spearman", the mean correlation of ranks.
 
     Examples

@@ -53,7 +53,7 @@ def build(
     rankings : Rankings
         With features, all of one length.
     specs : dict of str to WeightSpec
-        From `fate_weights`; their scales are those of the prior.
+        Weights from `fate_weights`, with the scales of the prior.
     batch_size : int, optional
         Rankings in a batch; by default all at once.
 
@@ -177,21 +177,21 @@ def held_out(
 def compare(
     n: int, *, n_test: int = 5_000, advi_seeds: Sequence[int] = (1, 2, 3)
 ) -> dict[str, str]:
-    """Mean log density of sets held out, its standard error and CPU seconds, for each posterior.
+    """Compute the mean log density of held-out sets, its error and CPU seconds, by posterior.
 
     Parameters
     ----------
     n : int
-        Sets to learn from.
+        Number of training sets.
     n_test : int
-        Sets to be judged by.
+        Number of held-out sets.
     advi_seeds : sequence of int
-        Of the batches and the noise of ADVI, which ends elsewhere with each.
+        Random seeds of the batches and the noise of ADVI; each gives another result.
 
     Returns
     -------
     dict of str to str
-        By what is known of the weights.
+        One cell for each approximation of the posterior of the weights.
     """
     test, training = simulate_medoid(n_test, seed=99), simulate_medoid(n, seed=1)
     specs = fate_weights(2, WIDTHS, WIDTHS)

@@ -13,7 +13,7 @@ first, as in all `Rankings`, so a model must not use the order of the slots.
 References
 ----------
 Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent ranking
-functions, arXiv:1803.05796, 2018; the details of both problems are those of the authors' program,
+functions, arXiv:1803.05796, 2018. The details of both problems follow the authors' program,
 cs-ranking.
 """
 

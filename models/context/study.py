@@ -71,14 +71,14 @@ PROBLEMS = {
 
 
 def linear_network() -> Network:
-    """Make a linear utility, of features relative to those of the set.
+    """Make a linear utility of features, relative to their mean in the set.
 
     Losses of differences do not change. `expected_rank_loss` needs utilities that sum to zero.
     """
     network = dense_network(2)
 
     def utility(features: Any, weights: Mapping[str, Any], **options: Any) -> Any:
-        centre = pt.mean(features, axis=-2, keepdims=True)  # in sets of one size
+        centre = pt.mean(features, axis=-2, keepdims=True)  # all sets have one size
         return network.utility(features - centre, weights, **options)
 
     return network._replace(utility=utility)
@@ -95,7 +95,7 @@ def bounded_network(*, worth: bool) -> Network:
     )
 
 
-# What is trained, and with which settings if not those of all
+# Models to train, with the settings that differ from the common ones
 BOUNDED = {"learning_rate": 5e-3, "prior_scale": 100.0}
 BLIND = {"augment": None, "epochs": 20}  # symmetries do not help if the context is not used
 LINEAR = {"augment": None, "epochs": 10, "learning_rate": 0.1}

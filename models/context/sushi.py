@@ -200,8 +200,8 @@ def table(judged: Mapping[str, pd.DataFrame], baseline: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Mean log density of a ranking; by how much it is above that of the baseline, and the
-        standard error of this difference, paired by ranking; mean rank correlation.
+        Mean log density of a ranking; its gain over the baseline, with a standard error paired by
+        ranking; mean rank correlation.
     """
     lines = {}
     for name, found in judged.items():

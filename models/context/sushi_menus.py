@@ -107,9 +107,9 @@ def planted(
     effect : float
         What each other item of the same group takes off.
     like : sequence of str
-        The features, zero or one, that say of which group an item is.
+        The features, zero or one, that give the group of an item.
     seed : int
-        Of the draws.
+        Random seed of the draws.
 
     Returns
     -------
@@ -139,11 +139,11 @@ def crowding(
     rankings : Rankings
         With features.
     like : sequence of str
-        The features, zero or one, that say of which group an item is.
+        The features, zero or one, that give the group of an item.
     draws : int
         How many, of the normal approximation of the posterior.
     seed : int
-        Of the draws.
+        Random seed of the draws.
 
     Returns
     -------

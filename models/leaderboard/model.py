@@ -166,7 +166,7 @@ def to_pairs(table: pd.DataFrame) -> br.Pairs:
 
 
 def fit(pairs: br.Pairs, **sampling: Any) -> xr.DataTree:
-    """Sample the posterior by NUTS; `sampling` is that of `bayesrank.inference.sample`."""
+    """Sample the posterior by NUTS; `sampling` goes to `bayesrank.inference.sample`."""
     options = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(pairs, category="category" if "category" in pairs.groups else None) as model:
         return sample(nuts=nuts_settings(model), **options)

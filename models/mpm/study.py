@@ -116,7 +116,7 @@ def _steps(model: pm.Model, rate: float) -> dict[str, NDArray[np.float64]]:
     return {"score": ascend(model, [rate])[0]}
 
 
-# All users adhere alike here, so that what counts pairs needs only the sums of their counts
+# All users have the same adherence here, so models of pairs need only the sums of their counts
 MODELS: dict[str, Callable[[br.PairCounts, br.Rankings], dict[str, NDArray[np.float64]]]] = {
     "MPM": lambda counts, _: _mode(mpm.build(counts)),
     "MPM, variances": lambda counts, _: _mode(
@@ -180,8 +180,8 @@ def best_and_worst(
 ) -> pd.DataFrame:
     """List the first and last movies of each model, with users, and contests won and lost.
 
-    Equal scores give no order: a movie that ties with others says with how many, "= 3 others", and
-    those of one score stand in the order of their numbers, however sums are rounded.
+    Equal scores give no order. The row of a movie states the number of movies that tie with it,
+    "= 3 others". Tied movies are in the order of their numbers, whatever the rounding of sums.
     """
     places = [*range(1, n + 1), *range(len(found) - n + 1, len(found) + 1)]
     lists = {}

@@ -64,7 +64,8 @@ def cofi_rank_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:
     float
         At least zero.
     array, (n,)
-        A subgradient by the utilities: where several orders are the largest, that of one of them.
+        A subgradient with respect to the utilities. If several orders attain the maximum, it
+        belongs to one of them.
     """
     right = np.lexsort((-utility, -stars))
     f, gain = utility[right], 2.0 ** stars[right] - 1

@@ -43,7 +43,7 @@ def draw_lots(ratings: pd.DataFrame, items: pd.Index) -> br.Rankings:
     return to_rankings(ratings.assign(rating=ratings["rating"] + ratings["lot"] / 2), items)
 
 
-# Name: what is fitted, to which rankings, and what is asked of it
+# Name: fitted likelihood, conversion of the rankings, and likelihood of the test
 SCORES: dict[str, tuple[str, Rank, str]] = {
     "PMOP mean": ("pmop", to_rankings, "pmop"),
     "Plackett-Luce, ties sorted": ("plackett_luce", sort_ties, "plackett_luce"),
@@ -51,7 +51,7 @@ SCORES: dict[str, tuple[str, Rank, str]] = {
     "PMOP mean, given sizes": ("pmop_given_sizes", to_rankings, "pmop_given_sizes"),
     "Plackett-Luce, given sizes": ("plackett_luce", to_rankings, "plackett_luce"),
 }
-PAPER = ("PMOP mean", "Plackett-Luce, ties sorted")  # what it compares
+PAPER = ("PMOP mean", "Plackett-Luce, ties sorted")  # compared in the paper
 GAPS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.2, 0.5))
 OUTCOMES: dict[str, Callable[..., TensorVariable]] = {
     "pmop": pmop_logp,

@@ -158,8 +158,8 @@ def build(
     item_bias_scale : float, optional
         Standard deviation of the item biases; None leaves them out.
     level_scale : float, optional
-        Standard deviation of the rankers' levels around the mean rating; with None the ratings
-        are predicted by the utilities alone, as in the paper.
+        Standard deviation of the rankers' levels around the mean rating. With None, only the
+        utilities predict the ratings, as in the paper.
     hierarchical : bool
         Give the scales half-normal priors with these scales, instead of fixing them. For
         samplers: a mode with free scales is where they vanish, so `fit_map` refuses.
@@ -252,7 +252,7 @@ def fit_map(
     model : pm.Model
         From `build`.
     scales : list of dict
-        Values for `ranker_scale` and its like, in turn; by default those of the model.
+        Values of `ranker_scale` and the other scales, in turn; by default the values of the model.
     seed : int
         Of the start: small factors at random.
     max_iterations : int

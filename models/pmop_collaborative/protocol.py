@@ -42,9 +42,9 @@ def movielens(
     folder : path
         With ``u.data``.
     min_ratings : int
-        Movies with fewer ratings are left out.
+        Movies with fewer ratings are omitted.
     min_entropy : float
-        Movies are left out of which the stars have less entropy (in nats, at most log 5 = 1.61).
+        Movies whose stars have less entropy are omitted (in nats, at most log 5 = 1.61).
     """
     names = ["user", "movie", "rating", "time"]
     ratings = pd.read_csv(Path(folder) / "u.data", sep="\t", names=names)

@@ -65,7 +65,7 @@ def by_scales(method: Callable[..., Point]) -> Fit:
 
 
 STARS = grid(item_bias_scale=(0.15, 0.3), ranker_scale=(0.07, 0.1, 0.14))
-# A margin of NDCG is at most one, and that of neighbouring places a fraction of it.
+# A margin of NDCG is at most one, and the margin of neighbouring places is a fraction of it.
 MARGINS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.3))
 # Blocks chosen whole say little about their items: utilities must differ more before it shows.
 SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
@@ -129,9 +129,9 @@ def compare(
     """Metrics of each method, trained on `n_train` ratings of each user, tested on the rest.
 
     The scales are chosen across users: for each fifth of them, by the test ratings of the others.
-    With several seeds each user is tested on several splits, and counts once: `se` is the standard
-    error, over users, of the mean of how far NDCG@5 is from that of `reference`. `once` may keep
-    what a method finds on a split, by its name.
+    With several seeds, each user is tested on several splits but counts once. `se` is the standard
+    error over users of the mean difference of NDCG@5 from `reference`. `once` may keep the result
+    of a method on a split, by its name.
     """
     items = pd.Index(np.unique(ratings["movie"]))
     tested: dict[str, list[pd.DataFrame]] = {method: [] for method in methods}

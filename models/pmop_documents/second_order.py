@@ -115,7 +115,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : list of str, optional
-            Names of the features; by default those of the table it was fitted on, or x0, x1, ...
+            Names of the features; by default the names of the fitted table, or x0, x1, ...
 
         Returns
         -------

@@ -91,8 +91,8 @@ def cd_gradient(
     Parameters
     ----------
     log_phi : callable or SetFunction
-        The set function. A `SetFunction` brings its gradient; that of any other is taken by
-        central differences.
+        The set function. A `SetFunction` contains its gradient; for other functions, central
+        differences approximate it.
     utility : array, (..., n_items)
         Log worths.
     member : array of bool, (..., n_items)
