@@ -207,6 +207,8 @@ def _signature(
         return re.sub(r" -> .*", "", shown), None
     if what == "class" and arguments and re.search(r"[( ]_\w", arguments):
         return "", None
+    if arguments and "=<factory>" in arguments:
+        return arguments.replace("=<factory>", "={}"), None
     return None
 
 

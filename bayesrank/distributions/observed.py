@@ -307,8 +307,8 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         Name of the distribution that observes the data.
     data : Rankings, Pairs, PairCounts or Interactions
         The new data, of the type that the variable observes. Labels in another order are put in the
-        order of the model. The number of rows may change, unless something has one entry per row by
-        its shape.
+        order of the model. The number of rows may change, unless a variable of the model has a
+        fixed shape with one entry per row.
 
         *Rankings* need the same items if utilities are by item, and the same rankers if they are by
         ranker. *Pairs* need the same items and groups; the labels of a group may change if nothing

@@ -234,6 +234,9 @@ def component_probabilities(
               \frac{\pi_g^{(s)} P_g(y_u \mid \theta^{(s)})}
                    {\sum_h \pi_h^{(s)} P_h(y_u \mid \theta^{(s)})}
 
+    where s runs over the S posterior draws. The weight of component g is :math:`\pi_g`, and
+    :math:`P_g` is its distribution of rankings with the parameters :math:`\theta`.
+
     Parameters
     ----------
     data : DataTree

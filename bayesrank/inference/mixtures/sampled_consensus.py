@@ -174,7 +174,8 @@ def sample_consensus(
     .. math:: P(\rho \mid \alpha, \pi_1, \dots, \pi_N) \propto
               \exp\Bigl(-\sum_m \frac{\alpha_m}{n} d(\pi_m, \rho)\Bigr)
 
-    With 20 items, a draw takes 0.1 s. Thin the posterior if it has many draws.
+    The symbols are those of `Mallows`. With 20 items, a draw takes 0.1 s. Thin the posterior if it
+    has many draws.
 
     Parameters
     ----------
@@ -256,9 +257,9 @@ def consensus_log_likelihood(
                         {\sum_\rho e^{-\sum_{l \ne m} t_l d(\pi_l, \rho)}} - \log Z_n(t_m),
               \qquad t_m = \alpha_m / n
 
-    Without a consensus, rankings depend on each other, and `pymc.compute_log_likelihood` computes
-    one number for all. This function adds the predictive probabilities that `arviz.loo` and
-    `compare` need.
+    The symbols are those of `Mallows`. Without a consensus, rankings depend on each other, and
+    `pymc.compute_log_likelihood` computes one number for all. This function adds the predictive
+    probabilities that `arviz.loo` and `compare` need.
 
     Parameters
     ----------

@@ -107,9 +107,9 @@ def willingness_to_pay(
 
     .. math:: W_k = -\beta_k / \beta_{\text{price}}
 
-    in every draw. The mean of this ratio does not exist if the density of the price's coefficient
-    is positive at zero, as under a normal prior. The median and the ends of an interval of equal
-    tails always exist.
+    where :math:`\beta_k` is the part-worth of feature k in a draw. The mean of this ratio does not
+    exist if the density of the price's coefficient is positive at zero, as under a normal prior.
+    The median and the ends of an interval of equal tails always exist.
 
     Parameters
     ----------

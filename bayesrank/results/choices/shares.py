@@ -34,8 +34,9 @@ def share_of_preference(
     .. math:: P_r(i \mid S) = \frac{e^{u_{ri}}}{\sum_{j \in S} e^{u_{rj}}}, \qquad
               P(i \mid S) = \frac{1}{R} \sum_r P_r(i \mid S)
 
-    for ranker r of R and a set S on offer. With one utility per ranker, this is the average of the
-    shares of the rankers. The share at the average utility describes a ranker who may not exist.
+    where :math:`u_{ri}` is the utility of item i for ranker r of R, and S a set on offer. With one
+    utility per ranker, this is the average of the shares of the rankers. The share at the average
+    utility describes a ranker who may not exist.
 
     Parameters
     ----------

@@ -44,7 +44,10 @@ def relabel_components(
     In each draw, all variables with the dim of the components are permuted. Linear assignment finds
     the permutation :math:`\sigma` that is nearest to the reference:
 
-    .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2 .
+    .. math:: \min_\sigma \sum_g \lVert x_{\sigma(g)} - x^*_g \rVert^2
+
+    where :math:`x_g` are the values of `var_name` in component g, and :math:`x^*_g` those of the
+    reference.
 
     Parameters
     ----------
