@@ -93,9 +93,8 @@ def fit_inla(
     random_seed : int, optional
         Seed of the draws.
     enough : callable, optional
-        Takes the posterior so far and returns whether it suffices, as in
-        `bayesrank.inference.sample`. It is called when every chain has 250 draws, 500, 1,000 and so
-        on.
+        Takes the posterior so far, a Dataset, and returns whether it suffices. It is called when
+        every chain has 250 draws, 500, 1,000 and so on.
     model : pm.Model, optional
         A model whose free variables are all continuous. By default, the model of the context.
 

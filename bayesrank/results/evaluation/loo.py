@@ -39,7 +39,7 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
     Parameters
     ----------
     data : DataTree
-        What `pm.sample` returned, with the group log_likelihood (`pm.compute_log_likelihood`).
+        Results of `pm.sample`, with the group log_likelihood (`pm.compute_log_likelihood`).
     var_name : str
         The observed variable.
     group : str

@@ -101,7 +101,7 @@ def ndcg(
 ) -> float:
     r"""Compute the normalised discounted cumulative gain, with the gain :math:`2^g - 1`.
 
-    .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{d_r}, \qquad d_r = \log_2(1 + r), \qquad
+    .. math:: DCG@k = \sum_{r=1}^k \frac{2^{g_r} - 1}{d_r}, \qquad d_r = \log_2(1 + r) \\
               NDCG@k = \frac{DCG@k}{\text{the highest possible } DCG@k}
 
     Parameters

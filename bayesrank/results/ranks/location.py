@@ -39,7 +39,7 @@ def resample_location(
     Parameters
     ----------
     data : DataTree
-        What `pm.sample` returned.
+        Results of `pm.sample`.
     var_name, dim : str
         The utilities, and the dim of the items.
     sigma, mu : float, or DataArray

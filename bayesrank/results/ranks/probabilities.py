@@ -63,7 +63,7 @@ def win_probability(data: Any, var_name: str = "utility", *, dim: str = "item") 
     Returns
     -------
     DataArray, (..., dim, dim + "_other")
-        Row is better than column; one half on the diagonal.
+        The probability that the row's item is better than the column's; one half on the diagonal.
 
     Raises
     ------
