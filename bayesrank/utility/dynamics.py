@@ -108,12 +108,13 @@ HALF_NORMAL_MEDIAN = 0.67449  # for scale 1
 
 
 class Dynamics:
-    """A model of changing utilities: a sum of `PARTS`.
+    """A model of changing utilities: a sum of parts.
 
     Parameters
     ----------
     text : str
-        Names of parts joined by plus signs, such as "random_walk" or "constant + matern32".
+        Names of parts, joined by plus signs: "constant", "random_walk", "trend", "matern12",
+        "matern32" or "matern52". An example is "constant + matern32".
 
     Attributes
     ----------
