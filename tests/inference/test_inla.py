@@ -15,6 +15,7 @@ from scipy import stats
 
 import bayesrank as br
 from bayesrank.inference import fit_inla, fit_pairs, learned_scales, sample
+from bayesrank.inference.approximation import nested
 from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.modes import objective
@@ -230,6 +231,18 @@ def test_second_derivatives_follow_an_input_that_depends_on_another():
     steps = 1e-5 * np.eye(3)
     change = [(density(x + step)[1] - density(x - step)[1]) / 2e-5 for step in steps]
     np.testing.assert_allclose(products(x)(np.eye(3)), change, atol=1e-6)
+
+
+def test_variables_that_all_meet_are_not_one_block(monkeypatch):
+    """A block of everything costs twice the products, and averages over draws, for nothing."""
+    monkeypatch.setattr(nested, "SMALL", 1)
+    with pm.Model(coords={"item": list("ABC")}) as model:
+        scale = pm.HalfNormal("scale", 1.0)
+        utility = pm.Normal("utility", 0, scale, dims="item")
+        rankings = br.Rankings.from_orderings([["A", "B", "C"]], items=list("ABC"))
+        br.PlackettLuce("y", utility, observed=rankings)
+    joint = nested._joint(model, *objective(model), ["scale"], [])
+    assert joint.blocks is None
 
 
 def test_a_discrete_variable_is_refused():

@@ -80,6 +80,8 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
         slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal, diagonal=True)
         step = slope / np.maximum(abs(np.diag(curvature)), FLAT)
         if slope @ step < 2 * CLOSE:
+            if hyper.size == 1:  # the diagonal is the whole Hessian
+                return _last_step(hyper, slope, curvature), given, curvature
             break
         step *= min(1.0, LONGEST / abs(step).max())
         for length in 0.5 ** np.arange(6):
@@ -95,8 +97,12 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
             break
         hyper, given = hyper + length * step, candidate
     slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal)
+    return _last_step(hyper, slope, curvature), given, curvature
+
+
+def _last_step(hyper: Floats, slope: Floats, curvature: Floats) -> Floats:
     step = _positive_inverse(curvature) @ slope
-    return hyper + step * min(1.0, LONGEST / abs(step).max()), given, curvature
+    return hyper + step * min(1.0, LONGEST / abs(step).max())
 
 
 def _positive_inverse(curvature: Floats) -> Floats:

@@ -209,6 +209,8 @@ def _apart(
     if 2 * found.size < x.size:
         return []
     n, labels = block_of(found)
+    if n == 1 and not blocks:  # one block of everything has no structure to use
+        return []
     size = np.bincount(labels, minlength=n)
     order = np.argsort(labels, kind="stable")
     found, size_of = found[order], size[labels[order]]

@@ -220,20 +220,68 @@ def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-de
         From `hessian_workspace`, for at least n items; overwritten.
     """
     n = w.size
-    m = -(-n // CHUNK) * CHUNK
-    a = work[:m]
+    m = n if n <= FEW else -(-n // CHUNK) * CHUNK
+    a, rest = work[:m], work[m:]
     _ratios(a, w)
     if np.isnan(w).any():
         gamma[:] = math.nan
         hessian[:] = math.nan
+    elif n <= FEW:
+        _over_subsets_twice(a, gamma, hessian, rest)
     else:
-        _integral_twice(a, gamma, hessian, work[m:])
+        _integral_twice(a, gamma, hessian, rest)
 
 
 @_as_written
 def hessian_workspace(largest):  # type: ignore[no-untyped-def]
     """Allocate the workspace of `block_hessian_kernel` for blocks of at most `largest` items."""
-    return np.empty(5 * (largest + CHUNK))
+    return np.empty(max(5 * (largest + CHUNK), FEW + 2**FEW * (1 + FEW + FEW**2)))
+
+
+@_as_written
+def _over_subsets_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
+    """First and second derivatives of `_over_subsets`: its recursion, differentiated twice."""
+    n, n_subsets = a.size, 1 << a.size
+    # for every subset T: P(T > R), and its derivatives by one and by two of the items
+    chance = work[:n_subsets]
+    slope = work[n_subsets : n_subsets * (1 + n)].reshape(n_subsets, n)
+    curve = work[n_subsets * (1 + n) : n_subsets * (1 + n + n * n)].reshape(n_subsets, n, n)
+    chance[0], slope[0], curve[0] = 1.0, 0.0, 0.0
+    for subset in range(1, n_subsets):
+        worth, total = 1.0, 0.0
+        for i in range(n):
+            if subset >> i & 1:
+                worth += a[i]
+                total += a[i] * chance[subset ^ (1 << i)]
+        chance[subset] = total / worth
+        for j in range(n):
+            total = 0.0
+            if subset >> j & 1:
+                total = a[j] * (chance[subset ^ (1 << j)] - chance[subset])
+                for i in range(n):
+                    if i != j and subset >> i & 1:
+                        total += a[i] * slope[subset ^ (1 << i), j]
+            slope[subset, j] = total / worth
+        for j in range(n):
+            for k in range(j + 1):
+                total = 0.0
+                if subset >> j & 1 and subset >> k & 1:
+                    if j == k:
+                        gap = chance[subset ^ (1 << j)] - chance[subset]
+                        total = a[j] * (gap - 2.0 * slope[subset, j])
+                    else:
+                        total = a[j] * (slope[subset ^ (1 << j), k] - slope[subset, k])
+                        total += a[k] * (slope[subset ^ (1 << k), j] - slope[subset, j])
+                    for i in range(n):
+                        if i != j and i != k and subset >> i & 1:
+                            total += a[i] * curve[subset ^ (1 << i), j, k]
+                curve[subset, j, k] = total / worth
+    last = n_subsets - 1
+    for j in range(n):
+        gamma[j] = slope[last, j] / chance[last]
+        for k in range(j + 1):
+            both = curve[last, j, k] / chance[last] - gamma[j] * gamma[k]
+            hessian[j, k] = hessian[k, j] = both
 
 
 @_as_written
