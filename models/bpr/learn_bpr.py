@@ -225,8 +225,8 @@ def prior_penalties(
     """
     interactions.check_triples()
     n, n_items = interactions.n_items_of_user, interactions.n_items
-    # item i is the better item in n_items - n[u] triples of each user u who has it, and the other
-    # item in n[u] triples of each user who does not have it
+    # Item i wins n_items - n[u] triples of every user u who chose it, and loses n[u] triples of
+    # every other user.
     more = (n_items - 2 * n)[interactions.user_idx]
     times_item = n.sum() + np.bincount(interactions.item, weights=more, minlength=n_items)
     times_user = n * (n_items - n)
