@@ -5,8 +5,11 @@
 ...     a, b = pm.Normal("a", 0, 1), pm.Normal("b", 0, 1)
 ...     _ = pm.Normal("y", a + b, 1, observed=3.0)
 >>> rest = given(model, {"b": 2.0})
->>> rest.free_RVs, round(float(rest.compile_logp(vars=rest.observed_RVs)({"a": 0.0})), 3)
-([a], -1.419)
+>>> rest.free_RVs
+[a]
+>>> logp = rest.compile_logp(vars=rest.observed_RVs)
+>>> round(float(logp({"a": 0.0})), 3)
+-1.419
 """
 
 from collections.abc import Mapping
@@ -26,12 +29,12 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
     Parameters
     ----------
     model : pm.Model
-        It is not changed.
+        Model, which is not changed.
     values : dict or DataTree
         Values of variables, not transformed: by name, or a posterior of one draw, such as the mode
         that `fit_minibatch` and `pymc.find_MAP` return.
     free : sequence of str
-        Variables to leave free although they have values.
+        Variables that stay free although they have values.
 
     Returns
     -------
@@ -42,8 +45,8 @@ def given(model: pm.Model, values: Mapping[str, Any] | xr.DataTree, *, free: Any
     Raises
     ------
     ValueError
-        If a name is unknown, a posterior has several draws, a value has another shape, or nothing
-        is left free.
+        If a name is unknown, a posterior has several draws, a value has the wrong shape, or no
+        variable is left free.
 
     Examples
     --------

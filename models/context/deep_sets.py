@@ -33,7 +33,7 @@ def deep_sets_weights(
 ) -> dict[str, WeightSpec]:
     """List the weights: an embedding, residual layers, and an output.
 
-    A layer adds the n_layers-th part of the variance, so that depth does not change the spread.
+    Each layer adds 1 / n_layers of the variance, so that depth does not change the spread.
     """
     gain = ACTIVATIONS[activation].gain
     scale = gain / (2 * width * n_layers) ** 0.5
@@ -79,7 +79,7 @@ def deep_sets_utility(
 
     Examples
     --------
-    The utility of an item is how far it lies above the mean, or zero:
+    Here the utility of an item is its distance above the mean, or zero if it lies below:
 
     >>> weights = {"embed_W": [[1.0]], "embed_b": [0.0], "out_W": [1.0]}
     >>> weights |= {"layer_0_A": [[0.0]], "layer_0_B": [[-1.0]], "layer_0_b": [0.0]}
@@ -89,7 +89,7 @@ def deep_sets_utility(
     function = ACTIVATIONS[activation].function
     x = pt.as_tensor_variable(features)
     used = pt.ones(x.shape[:-1], dtype="bool") if mask is None else pt.cast(mask, "bool")
-    x = pt.switch(used[..., None], x, 0.0)  # nothing of an empty slot reaches the gradient
+    x = pt.switch(used[..., None], x, 0.0)  # empty slots do not reach the gradient
     w = {name: pt.cast(pt.as_tensor_variable(v), dtype or "float64") for name, v in weights.items()}
 
     # One row for each slot. Lengths come from the input: the length of a layer would be an

@@ -4,9 +4,9 @@ Story: which of five points is nearest to their medoid? The features of one poin
 (first aggregate then evaluate) embeds each item, averages the embeddings of the set, and scores
 each item together with that mean. Sets can have any size, including sizes not seen in training.
 
-    embed(x) = layers of dense units of the features of an item             set_0, set_1, ...
+    embed(x) = layers of dense units of the features of an item    (set_0, ...)
     context  = mean of embed(x) over the items of the set
-    utility  = layers of dense units of (x, context), one number            score_0, ..., score_out
+    utility  = layers of dense units of (x, context), one number   (score_0, ..., score_out)
     weights  ~ Normal(0, prior_scale x scale)
     y        ~ Plackett-Luce(utility)
 
@@ -20,10 +20,10 @@ score, context      ``score_0_V``        (width of the embedding, width)
 last layer          ``score_out_W``      (width,)
 ==================  ===================  ===============================================
 
-Differs from the paper in: Plackett-Luce instead of the hinge loss (any likelihood of the package or
-loss of `models.shared.losses` can replace it), a prior that is part of the model instead of a
-penalty, Adam with a decreasing learning rate instead of SGD with momentum, ReLU instead of SELU
-with batch normalisation, and symmetries of the problem as augmentation.
+The model differs from the paper in five ways. Plackett-Luce replaces the hinge loss; any likelihood
+of the package or loss of `models.shared.losses` can replace it in turn. A prior replaces the
+penalty. Adam with a decreasing learning rate replaces SGD with momentum. ReLU replaces SELU with
+batch normalisation. Symmetries of the problem augment the data.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
@@ -49,7 +49,7 @@ from models.context.simulate import simulate_medoid
 
 __all__ = ["PRIOR_SCALE", "build", "demonstrate", "fate_network", "fit", "predict"]
 
-PRIOR_SCALE = 10.0  # wide: chosen among 1, 3 and 10 on a seed of its own
+PRIOR_SCALE = 10.0  # wide: chosen among 1, 3 and 10 with a separate seed
 
 
 def fate_network(

@@ -4,9 +4,9 @@ Story: a phone sells well until a better version of it appears. FETA (first eval
 compares an item with every other item of the set and averages the results. It can also add a
 utility that depends on the item only. Its cost grows with the square of the size of the set.
 
-    item(x)    = layers of dense units of the features of an item          item_0, ..., item_out
-    pair(x, z) = layers of dense units of (x, z), bounded by 0 and 1 or not
-                                                                           pair_0, ..., pair_out
+    item(x)    = layers of dense units of the features of an item   (item_0, ...)
+    pair(x, z) = layers of dense units of (x, z)                    (pair_0, ...)
+                 bounded by 0 and 1, or not bounded
     utility    = item(x) + mean of pair(x, z) over the other items z of the set
     weights    ~ Normal(0, prior_scale x scale)
     y          ~ Plackett-Luce(utility)
@@ -21,9 +21,9 @@ Symbol              Variable            Shape
 bias of the bound   ``pair_out_b``      (), only if bounded
 ==================  ==================  ===============================================
 
-Differs from the paper in: one network reads the ordered pair, whereas theirs also reads the
-reversed pair (``mirrored``); there is an unbounded form; and likelihood, prior and training are
-those of `models.context.fate`.
+The model differs from the paper in three ways. The paper's network also reads the reversed pair
+(``mirrored``). Here, comparisons can be unbounded. Likelihood, prior and training are the same as
+in `models.context.fate`.
 
 Reference: Pfannschmidt, Gupta & Hüllermeier, Deep architectures for learning context-dependent
 ranking functions, arXiv:1803.05796, 2018.
@@ -58,13 +58,13 @@ def feta_network(
     n_features : int
         Number of features of an item.
     item_widths : sequence of int, or None
-        Units of the layers of what an item is worth by itself; None leaves it out.
+        Units of the layers of the utility of the item alone; None omits it.
     pair_widths : sequence of int
         Units of the layers of the comparison.
     bounded : bool
         Whether a comparison lies between 0 and 1, as in the paper.
     mirrored : bool
-        Whether a comparison sees the two from both sides, as in the paper's program.
+        Whether a comparison reads the pair in both orders, as in the paper's program.
     activation : str
         One of `bayesrank.utility.ACTIVATIONS`.
 

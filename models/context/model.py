@@ -3,14 +3,15 @@ r"""Networks whose utilities depend on the set: build, train, predict and evalua
 `models.context.fate`, `models.context.feta` and `models.context.study` share this code. A `Network`
 is a list of weights, and a graph that computes utilities from features and weights. Its model is
 
-    weight  ~ Normal(0, prior_scale x its scale)           for every weight of every layer
-    utility = network(features of the set; weights)        (n_rankings, n_slots)
-              + worth of the item, if asked for
-    y       ~ Plackett-Luce(utility)                       one ranking of each set
+    weight  ~ Normal(0, prior_scale x its scale)      every weight of every layer
+    utility = network(features of the set; weights)   (n_rankings, n_slots)
+              + worth of the item, if requested
+    y       ~ Plackett-Luce(utility)                  one ranking of each set
 
 >>> from models.context.fate import fate_network
 >>> from models.context.simulate import simulate_medoid
->>> model = build(simulate_medoid(20, seed=1), fate_network(2, set_widths=(4,), score_widths=(4,)))
+>>> network = fate_network(2, set_widths=(4,), score_widths=(4,))
+>>> model = build(simulate_medoid(20, seed=1), network)
 >>> [rv.name for rv in model.free_RVs]
 ['set_0_W', 'set_0_b', 'score_0_V', 'score_0_W', 'score_0_b', 'score_out_W']
 """
@@ -82,7 +83,7 @@ def dense_network(n_features: int, *widths: int) -> Network:
     def utility(
         features: Any, weights: Mapping[str, Any], *, mask: Any = None, dtype: Any = None
     ) -> Any:
-        return dense_utility(features, weights, dtype=dtype)  # what is empty counts nowhere
+        return dense_utility(features, weights, dtype=dtype)  # empty slots have no effect
 
     return Network(dense_weights(n_features, widths), utility)
 
@@ -101,20 +102,20 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        With features, (n_rankings, n_slots, n_features).
+        Rankings with features, (n_rankings, n_slots, n_features).
     network : Network
-        As `models.context.fate.fate_network` or `models.context.feta.feta_network` makes it.
+        Result of `models.context.fate.fate_network` or `models.context.feta.feta_network`.
     prior_scale : float
         Standard deviation of all weights, times the scale of each; positive.
     item_scale : float, optional
-        Standard deviation, positive, of a worth that each item has of its own, in all company and
-        whatever its features: ``worth``, which is added to what the network says. Without it
-        items of equal features are equal.
+        Standard deviation, positive, of ``worth``, a worth of each item that does not depend on
+        its features or on the set. It is added to the utility of the network. Without it, items
+        with equal features have equal utilities.
     dtype : str, optional
         "float32" for training at half the time; the default is for sampling.
     loss : callable, optional
-        Of ``(utility, ranks)``, as in `models.shared.losses`: stands in the place of
-        the likelihood, and gives no posterior that could be relied on.
+        Function of ``(utility, ranks)``, as in `models.shared.losses`. It replaces the
+        likelihood, and the posterior is then not reliable.
 
     Returns
     -------
@@ -123,8 +124,8 @@ def build(
     Raises
     ------
     ValueError
-        If there are no features, or of another number than the network was made for, or a scale is
-        not positive.
+        If there are no features, their number differs from that of the network, or a scale is not
+        positive.
     """
     check_scales(prior_scale=prior_scale)
     check_features(features_of(rankings), network.n_features, mask=rankings.mask)
@@ -153,9 +154,9 @@ def build(
 
 
 def features_of(rankings: br.Rankings) -> Floats:
-    """Return the features, (n_rankings, n_slots, n_features), which there must be."""
+    """Return the features, (n_rankings, n_slots, n_features), or raise an error."""
     if rankings.features is None:
-        raise ValueError("The rankings have no features: what their items are worth is unknown.")
+        raise ValueError("The rankings have no features, so the network cannot compute utilities.")
     return rankings.features
 
 
@@ -177,14 +178,15 @@ def fit(
     rankings, network, prior_scale, item_scale, dtype, loss
         As in `build`, but in single precision.
     seed : int
-        Of the starting values and of the batches.
+        Random seed of the starting values and of the batches.
     **training
-        Of `bayesrank.fit_minibatch`: epochs, learning_rate, batch_size, validation, augment, ...
+        Options of `bayesrank.fit_minibatch`: epochs, learning_rate, batch_size, validation,
+        augment, ...
 
     Returns
     -------
     DataTree
-        For `predict`.
+        Fitted model, for `predict`.
     """
     model = build(
         rankings,
@@ -208,7 +210,7 @@ def predict(
     Parameters
     ----------
     fitted : DataTree
-        What `fit`, or sampling the model, returns.
+        Result of `fit`, or of sampling the model.
     network : Network
         The one that was fitted.
     features : array, shape (..., n_slots, n_features)
@@ -219,12 +221,12 @@ def predict(
     Returns
     -------
     array, shape (..., n_slots)
-        Zero in empty slots. Only differences inside a set mean anything.
+        Zero in empty slots. Only differences within a set are meaningful.
 
     Raises
     ------
     ValueError
-        If there is another number of features, a set is empty, or a feature is not finite.
+        If the number of features is wrong, a set is empty, or a feature is not finite.
     """
     names = list(network.weights)
     x = check_features(features, network.n_features, mask=mask)
@@ -262,8 +264,8 @@ def metrics(utility: ArrayLike, ranks: ArrayLike) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        "RA", one minus the share of discordant pairs; "ACC", the share of sets that are ranked
-        without a mistake; "Spearman", the mean correlation of ranks.
+        "RA", one minus the share of discordant pairs; "ACC", the share of sets ranked without a
+        mistake; "Spearman", the mean correlation of ranks.
 
     Examples
     --------
@@ -285,14 +287,14 @@ def metrics(utility: ArrayLike, ranks: ArrayLike) -> dict[str, float]:
 
 
 def square_symmetries(rng: np.random.Generator, batch: Mapping[str, Any]) -> dict[str, Floats]:
-    """Turn and mirror each set in the unit cube, which keeps all distances: augments the medoid."""
+    """Rotate and mirror each set in the unit cube, which keeps all distances."""
     x = batch["features"]
     mirrored = np.where(rng.integers(2, size=(len(x), 1, x.shape[-1])), 1 - x, x)
     return swaps(rng, {"features": mirrored})
 
 
 def swaps(rng: np.random.Generator, batch: Mapping[str, Any]) -> dict[str, Floats]:
-    """Permute the features of each set: objectives that may be exchanged."""
+    """Permute the features of each set, for objectives that may be exchanged."""
     x = batch["features"]
     order = rng.permuted(np.tile(np.arange(x.shape[-1]), (len(x), 1)), axis=1)
     return {"features": np.take_along_axis(x, order[:, None], axis=-1)}

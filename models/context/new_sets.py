@@ -26,7 +26,7 @@ def check_features(
     n_features : int
         Number of features that the weights expect.
     mask : array of bool, shape (..., n_slots), optional
-        Slots in use; what stands in the others is not looked at. All by default.
+        Slots in use; other slots are ignored. All by default.
     items : array of labels, shape (..., n_slots), optional
         Names of the items, for messages.
     feature_names : sequence of labels, optional
@@ -40,7 +40,7 @@ def check_features(
     Raises
     ------
     ValueError
-        If there is another number of features, a set is empty, or a feature is not finite.
+        If the number of features is wrong, a set is empty, or a feature is not finite.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def check_features(
     used = np.ones(x.shape[:-1], dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
     if used.shape != x.shape[:-1]:
         raise ValueError(
-            f"`mask` must have shape {x.shape[:-1]}, that of `features` without its last axis; got "
+            f"`mask` must have shape {x.shape[:-1]}, as `features` without its last axis; got "
             f"{used.shape}."
         )
     empty = np.argwhere(~used.any(axis=-1))

@@ -36,7 +36,7 @@ from models.context.simulate import simulate_medoid
 __all__ = ["build", "compare", "fit_advi", "fit_last_layer", "held_out"]
 
 WIDTHS = (64, 64)
-MOST_SAMPLED = 1_000  # sets for NUTS: of 10,000 it takes nine minutes, and says what Laplace does
+MOST_SAMPLED = 1_000  # with 10,000 sets, NUTS takes nine minutes and agrees with Laplace
 LAST = "score_out_W"
 
 
@@ -46,16 +46,16 @@ def build(
     *,
     batch_size: int | None = None,
 ) -> pm.Model:
-    """Build FATE with normal weights; with `batch_size` of random batches, for ADVI.
+    """Build FATE with normal weights. With `batch_size`, it uses random batches, for ADVI.
 
     Parameters
     ----------
     rankings : Rankings
-        With features, all of one length.
+        Rankings of one length, with features.
     specs : dict of str to WeightSpec
         Weights from `fate_weights`, with the scales of the prior.
     batch_size : int, optional
-        Rankings in a batch; by default all at once.
+        Number of rankings in a batch. By default, there are no batches.
 
     Returns
     -------
@@ -89,20 +89,20 @@ def fit_last_layer(
     mode : DataTree
         From `bayesrank.fit_minibatch`.
     method : {"laplace", "nuts"}
-        How.
+        Laplace's approximation or NUTS.
     draws : int
-        How many, in all.
+        Number of draws, over all chains.
     seed : int
-        Of the draws.
+        Random seed.
 
     Returns
     -------
     DataTree
-        With the posterior of the last layer.
+        Posterior of the last layer.
     """
     last = given(model, mode, free=[LAST])
     if method == "laplace":
-        return laplace(last, draws=draws, random_seed=seed)  # whose mode is the only one
+        return laplace(last, draws=draws, random_seed=seed)  # it has one mode
     with last:
         return pm.sample(
             draws // 2, tune=500, chains=2, random_seed=seed, progressbar=False, quiet=True
@@ -133,7 +133,7 @@ def fit_advi(
             method=pm.ADVI(
                 start=start,
                 start_sigma={n: np.full(x.size, 0.01) for n, x in start.items()},
-                random_seed=seed,  # which `fit` gives to methods by name only
+                random_seed=seed,  # `pm.fit` passes it on only if the method is a name
             ),
             obj_optimizer=pm.adam(learning_rate=1e-3),
             progressbar=False,
@@ -149,11 +149,11 @@ def held_out(
     Parameters
     ----------
     rankings : Rankings
-        Not used in training.
+        Rankings that were not used in training.
     mode : DataTree
-        The weights that `draws` does not have.
+        Mode of all weights. It supplies those that `draws` does not contain.
     draws : DataTree, optional
-        Draws of some or all weights; without them the density is that at the mode.
+        Draws of some or all weights. Without them, the density is computed at the mode.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def compare(
     n_test : int
         Number of held-out sets.
     advi_seeds : sequence of int
-        Random seeds of the batches and the noise of ADVI; each gives another result.
+        Random seeds of the batches and the noise of ADVI; results differ between seeds.
 
     Returns
     -------

@@ -47,8 +47,8 @@ def simulate_medoid(
     n_rankings : int
         Number of sets.
     n_items : int
-        Number of points of each, at least 2. Of two points either is a medoid; the one drawn first
-        counts.
+        Number of points of each set, at least 2. With two points, the first one drawn is the
+        medoid.
     n_features : int
         Dimension of the cube.
     seed : int or numpy.random.Generator
@@ -87,8 +87,8 @@ def medoid_distances(points: ArrayLike) -> Floats:
     Returns
     -------
     array, shape (..., n_points)
-        Zero for the medoid: :math:`\arg\min_i \sum_j \lVert x_i - x_j \rVert`, the first of
-        several.
+        Zero for the medoid, :math:`\arg\min_i \sum_j \lVert x_i - x_j \rVert`. If several points
+        qualify, the first is the medoid.
 
     Examples
     --------
@@ -107,16 +107,16 @@ def simulate_hypervolume(
     r"""Draw points on a quarter of a circle, ranked by their contribution to the hypervolume.
 
     The points are normal, scaled to the unit circle and folded into the quadrant of two negative
-    numbers. They are objectives to be minimised: each dominates all that is between it and the
-    reference point (0, 0), and what it adds to the area dominated by the set is what no other
-    point dominates. The largest contribution is first.
+    numbers. They are objectives to be minimised. Each point dominates the rectangle between itself
+    and the reference point (0, 0). Its contribution is the area that no other point of the set
+    dominates. The largest contribution is first.
 
     Parameters
     ----------
     n_rankings : int
         Number of sets.
     n_items : int
-        Number of points of each, at least 2.
+        Number of points of each set, at least 2.
     seed : int or numpy.random.Generator
         Equal seeds give equal sets.
 
@@ -143,10 +143,10 @@ def simulate_hypervolume(
 
 
 def hypervolume_contributions(points: ArrayLike) -> Floats:
-    r"""Area that each point of a front adds to what the set dominates, up to (0, 0).
+    r"""Area that only this point of a front dominates, up to (0, 0).
 
-    With the points sorted by the size of their first number a, from large to small, so that the
-    sizes of the second b rise, each adds a rectangle between its neighbours,
+    Let a and b be the absolute values of the two numbers, and sort the points by a, from large to
+    small, so that b increases. Each point adds a rectangle between its neighbours,
 
     .. math:: (a_i - a_{i+1}) (b_i - b_{i-1}), \qquad a_{n+1} = b_0 = 0.
 
@@ -162,7 +162,7 @@ def hypervolume_contributions(points: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        If there are not two numbers to a point, one is positive, or a point is dominated.
+        If points do not have two numbers, a number is positive, or a point is dominated.
 
     Examples
     --------
@@ -179,8 +179,8 @@ def hypervolume_contributions(points: ArrayLike) -> Floats:
     width, height = -np.diff(a, axis=-1, append=0.0), np.diff(b, axis=-1, prepend=0.0)
     if (height < 0).any():
         raise ValueError(
-            "No point may be dominated by another, which is smaller in both numbers: only of a "
-            "front are the contributions rectangles."
+            "No point may be dominated by another point, smaller in both numbers: contributions "
+            "are rectangles only on a front."
         )
     out = np.empty_like(width)
     np.put_along_axis(out, order, width * height, axis=-1)
@@ -207,4 +207,4 @@ def _axes(n: int) -> list[str]:
 def _check_counts(**counts: tuple[Any, int]) -> None:
     for name, (count, least) in counts.items():
         if not isinstance(count, int | np.integer) or count < least:
-            raise ValueError(f"`{name}` must be a whole number from {least} on; got {count!r}.")
+            raise ValueError(f"`{name}` must be a whole number of at least {least}; got {count!r}.")

@@ -2,9 +2,9 @@
 
 ``python -m models.context.study`` writes its tables into ``RESULTS.md`` and draws the figure. Each
 fit learns from 10,000 simulated sets and is tested on 90,000 others. Settings were chosen on sets
-of another seed. All tables take 28 CPU minutes. ``--keep FOLDER`` saves what is
-finished, and ``--row FATE`` computes only that row. The paper learns the hypervolume from 100,000
-sets, as the table ``many`` does, with as many steps as the others (a tenth of the epochs).
+of another seed. All tables take 28 CPU minutes. ``--keep FOLDER`` saves finished parts, and
+``--row FATE`` computes only that row. The paper learns the hypervolume from 100,000 sets. The table
+``many`` does the same, with as many steps as the others (a tenth of the epochs).
 
 References
 ----------
@@ -132,7 +132,7 @@ ROWS: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
     "FATE": (lambda: fate_network(2), {}),
     "DeepSets": (lambda: deep_sets_network(2, 64, 6), DEEP),
 }
-# What was not taken, on the medoid
+# Other settings, on the medoid
 TRIED: dict[str, tuple[Callable[[], Network], dict[str, Any]]] = {
     "FATE, prior scale 1": (lambda: fate_network(2), {"prior_scale": 1.0}),
     "FATE, prior scale 3": (lambda: fate_network(2), {"prior_scale": 3.0}),
@@ -227,7 +227,7 @@ NETWORKS = ("FETA, bounded", "FETA, mirrored", "FETA", "FATE", "DeepSets")
 LEARNERS = ("linear, expected rank", "linear, hinge", "RankNet", "ListNet")
 ON_PAGE = (*LEARNERS, *NETWORKS)
 QUICK = ("linear", "ListNet", "FATE")
-REDUCED = {"n_train": 500, "n_test": 2_000, "epochs": 20}  # in a reduced size
+REDUCED = {"n_train": 500, "n_test": 2_000, "epochs": 20}  # for a run of reduced size
 # Pfannschmidt, Gupta & Hüllermeier (2018), Table 1: the linear methods are ERR and RankSVM
 PUBLISHED = {
     "medoid": pd.DataFrame(
@@ -252,7 +252,7 @@ PUBLISHED = {
         },
         index=FIGURES,
     ).T,
-    "depth": pd.DataFrame(  # Table 2, regions of images: the data are not at hand
+    "depth": pd.DataFrame(  # Table 2, regions of images: the data are not available
         {
             "ERR": ["0.792", "0.659"],
             "RankSVM": ["0.778", "0.656"],
@@ -324,7 +324,7 @@ def linear_table(how: Run) -> Table:
 
 
 def tried_table(how: Run) -> Table:
-    """Evaluate settings that were not chosen, with one seed, and baselines without learning."""
+    """Evaluate settings that were tried, with one seed, and baselines without learning."""
     options: dict[str, Any] = REDUCED if how.quick else {}
     rows: dict[str, dict[str, float]] = {}
     for name in how.chosen(["FATE, prior scale 1"] if how.quick else TRIED):

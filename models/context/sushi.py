@@ -5,13 +5,14 @@ utility of an item? The menus look random: an item is offered as often as shops 
 correlation of .997, and pairs of items meet as often as by chance.
 
     worth[i]    ~ Normal(0, 1)                                       the item alone
-    part[n, s]  = FATE(features of the item, of the whole menu)      effect of the other items
+    part[n, s]  = FATE(features of the item, of the whole menu)      effect of the others
     utility     = worth[item] + part
     y           ~ Plackett-Luce(utility)
 
 Other rows omit one of the two parts. The context is the whole menu at every stage of Plackett-Luce.
 Features are oiliness, how often an item is eaten, its price, how often it is sold, whether it is a
-roll, and its group of twelve. "items" has a worth for each item, and neither features nor context.
+roll, and its group, one of twelve. "items" has a worth for each item, and neither features nor
+context.
 All models without context are nested in it. "mixture of people" has four components with separate
 worths, and no context.
 
@@ -52,7 +53,7 @@ __all__ = ["ROWS", "compare", "cross_validate", "judge", "table"]
 
 Floats = NDArray[np.float64]
 EFFECT = 0.2  # planted: subtracted for each other item of the same group
-SCALES, RATES = (0.3, 1.0), (3e-3, 1e-2)  # that held-back rankings choose from
+SCALES, RATES = (0.3, 1.0), (3e-3, 1e-2)  # candidates; held-out rankings decide
 N_COMPONENTS = 4
 TRAINING: dict[str, Any] = {"epochs": 40, "patience": 8, "batch_size": 128, "progressbar": False}
 
@@ -60,9 +61,9 @@ TRAINING: dict[str, Any] = {"epochs": 40, "patience": 8, "batch_size": 128, "pro
 class Row(NamedTuple):
     """Parts of the utility: a network of features, and a worth for each item."""
 
-    network: Any  # from the number of features; or the number of components
+    network: Any  # a function of the number of features, or the number of components
     own_worth: bool = False
-    scales: Sequence[float] = SCALES  # of the prior, to choose from
+    scales: Sequence[float] = SCALES  # candidates for the scale of the prior
 
 
 def _dense(n: int) -> Network:
@@ -155,7 +156,7 @@ def cross_validate(
     Returns
     -------
     DataFrame
-        A line for each ranking that was judged: its log density, and scale, rate and fold.
+        A row for each test ranking: log density, rank correlation, fold, scale and rate.
     """
     lines = []
     for number, (train, test) in enumerate(rankings.split(n_folds, random_seed=1)):
@@ -193,7 +194,7 @@ def table(judged: Mapping[str, pd.DataFrame], baseline: str) -> pd.DataFrame:
     Parameters
     ----------
     judged : mapping of str to DataFrame
-        What `cross_validate` gives, by row.
+        Results of `cross_validate`, by row.
     baseline : str
         The row that the others are compared with.
 

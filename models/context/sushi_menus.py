@@ -1,6 +1,7 @@
 """Read menus of sushi that people ranked, and simulate people who avoid similar items.
 
->>> rankings = br.Rankings.from_orderings([["tea", "ale"], ["ale", "gin", "tea"]], rest=())
+>>> orderings = [["tea", "ale"], ["ale", "gin", "tea"]]
+>>> rankings = br.Rankings.from_orderings(orderings, rest=())
 >>> table = pd.DataFrame({"hot": [1, 0, 0]}, index=["tea", "ale", "gin"])
 >>> with_features(rankings, table).features[..., 0].tolist()
 [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -45,13 +46,14 @@ def menus(folder: str | Path) -> br.Rankings:
     Parameters
     ----------
     folder : path
-        With ``sushi3b.5000.10.order`` and ``sushi3.idata``.
+        Folder that contains ``sushi3b.5000.10.order`` and ``sushi3.idata``.
 
     Returns
     -------
     Rankings
-        Of 5,000 people, ten of 100 items each. Features: four numbers, standardised over the
-        items; whether it is a roll; a column for each minor group, which tell the major ones.
+        Rankings by 5,000 people, with ten of 100 items each. The features are four numbers,
+        standardised over the items, whether an item is a roll, and a column for each minor group.
+        The minor groups determine the major groups.
     """
     rankings = br.load_sushi("b", folder)
     items = pd.read_csv(Path(folder) / "sushi3.idata", sep="\t", comment="#", header=None)
@@ -103,9 +105,9 @@ def planted(
     rankings : Rankings
         Menus, all of one length, with features.
     worth : array, (n_items,)
-        Utility of an item in a menu without any that is like it.
+        Utility of an item in a menu without other items of its group.
     effect : float
-        What each other item of the same group takes off.
+        Amount that each other item of the same group subtracts from the utility.
     like : sequence of str
         The features, zero or one, that give the group of an item.
     seed : int
@@ -137,11 +139,11 @@ def crowding(
     Parameters
     ----------
     rankings : Rankings
-        With features.
+        Rankings with features.
     like : sequence of str
         The features, zero or one, that give the group of an item.
     draws : int
-        How many, of the normal approximation of the posterior.
+        Number of draws from the normal approximation of the posterior.
     seed : int
         Random seed of the draws.
 
@@ -173,7 +175,7 @@ def build_mixture(
     rankings : Rankings
         Full rankings of one length.
     n_components : int
-        How many components; one is Plackett-Luce.
+        Number of components. One component is Plackett-Luce.
     item_scale : float
         Standard deviation of the worths, positive.
 

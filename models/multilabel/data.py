@@ -4,7 +4,8 @@ A sample is a ranking of the labels in two blocks: its own labels (the *positive
 others. Features and labels are sparse matrices, one row per sample:
 
 >>> from scipy.sparse import csr_array
->>> data = Multilabel(csr_array([[0.5, 0.0], [0.0, 2.0]]), csr_array([[0, 1, 0], [1, 0, 1]]))
+>>> features = csr_array([[0.5, 0.0], [0.0, 2.0]])
+>>> data = Multilabel(features, csr_array([[0, 1, 0], [1, 0, 1]]))
 >>> data
 Multilabel: 2 samples with 2 features, 1 to 2 of 3 labels each
 >>> data.ranks()

@@ -195,7 +195,7 @@ def _matrix(labels: Any, name: str) -> csr_array:
     matrix = csr_array(labels)
     bad = matrix.data[(matrix.data != 0) & (matrix.data != 1)]
     if bad.size:
-        raise ValueError(f"`{name}` holds {bad[0]}; it says who has which label, by 0 and 1.")
+        raise ValueError(f"`{name}` must contain only 0 and 1; got {bad[0]}.")
     return matrix
 
 

@@ -26,8 +26,8 @@ last two use all pairs of a label of the sample and another label. `models.multi
 
 References
 ----------
-Ma, Yi, Wan, Zhou & Mei, Learning-to-rank with partitioned preference: fast estimation for the
-Plackett-Luce model, AISTATS 2021.
+Ma, Yi, Tang, Zhao, Hong, Chi & Mei, Learning-to-rank with partitioned preference: fast estimation
+for the Plackett-Luce model, AISTATS 2021.
 """
 
 import math
@@ -194,7 +194,7 @@ def fit(
     mode: str | None = "NUMBA",
     **settings: Any,
 ) -> xr.DataTree:
-    """Climb to a posterior mode by Adam on batches of samples.
+    """Find a posterior mode by Adam on batches of samples.
 
     Parameters
     ----------
@@ -202,8 +202,8 @@ def fit(
         As in `build`.
     learning_rate, batch_size, epochs, patience, seed, mode, **settings
         As in `bayesrank.fit_minibatch`. Numba is the default because it chooses the nodes of the
-        integral by need. On Delicious, a step takes a thirtieth of its time in JAX. RankNet does
-        not run in JAX.
+        integral by need. On Delicious, a step is thirty times as fast as in JAX. RankNet does not
+        run in JAX.
 
     Returns
     -------

@@ -7,7 +7,7 @@ computes the results of one data set only.
 Every tenth training sample is held out. These samples decide when a fit stops, by its objective.
 They also choose the learning rate and the width of the priors for each objective and data set, by
 the precision of the first five labels. Using them twice makes their precision slightly optimistic,
-equally for all settings, but no reported figure uses them. Reported figures come from the test
+equally for all settings, but no reported metric uses them. Reported metrics come from the test
 part, with other seeds. The choice takes half an hour, so its table is computed only on request
 (``--table choices``), and `CHOSEN` stores the result.
 """
