@@ -9,7 +9,8 @@ the difference of the utilities plus the advantage of the first position.
     coefficient[f] ~ Normal(0, coefficient_scale)
     utility[i]     = sum_f features[i, f] coefficient[f] + item_effect[i]
     order_effect   ~ Normal(0, order_scale), if asked for
-    first wins     ~ Bernoulli(logistic(utility[first] - utility[second] + order_effect))
+    log odds       = utility[first] - utility[second] + order_effect
+    first wins     ~ Bernoulli(logistic(log odds))
 
 ======================  =========================  ===============
 symbol                  variable                   dims
@@ -23,12 +24,12 @@ outcomes                ``y``                      pair, result
 ======================  =========================  ===============
 
 For an item that was never compared, the features predict the utility, with the standard deviation
-``prior_scale``. Put it on the item axis of the pairs, or call `with_new_items` afterwards.
+``prior_scale``. Put the item on the item axis of the pairs, or call `with_new_items` afterwards.
 
-Differs from the papers: it has a posterior, also of the scale. So the spread of the observed items
-determines the width of predictions for new items.
+Unlike the papers' models, this one has a posterior, also of the scale. So the spread of the
+observed items determines the width of predictions for new items.
 
-``python -m models.bradley_terry.study`` fits it to baseball, and ``models.bradley_terry.sushi`` to
+`models.bradley_terry.study` fits the model to baseball, and `models.bradley_terry.sushi` fits it to
 sushi. Both write ``RESULTS.md``.
 
 References
@@ -65,17 +66,17 @@ def build(
     Parameters
     ----------
     pairs : Pairs
-        What was observed, without ties. Items that were never compared may be on the axis.
+        The observed matches, without ties. The axis may have items that were never compared.
     features : DataFrame, optional
-        One row per item (the index are the items; rows of other items are not used), one column
-        per feature, best standardised.
+        One row per item (the index is the items; rows of other items are not used), one column
+        per feature. Standardise the features.
     prior_scale : float, optional
         Standard deviation of the item effects, positive; by default it is learned.
     coefficient_scale : float
         Standard deviation of the coefficients, positive.
     order_effect : bool
-        Whether it may matter who is the first: at home, with white, on the left. False where
-        the order means nothing, as in the pairs of a matrix.
+        Whether the first position may have an advantage: at home, with white, on the left. Use
+        False if the order does not mean anything, as in the pairs of a matrix.
     order_scale : float
         Standard deviation of the order effect, positive.
 
@@ -140,8 +141,8 @@ def with_new_items(
     Returns
     -------
     Dataset
-        ``utility`` (chain, draw, item) of the old items and the new, for `bayesrank.rank_summary`
-        and its like, and the other scalars of the posterior.
+        ``utility`` (chain, draw, item) of the old and the new items, for `bayesrank.rank_summary`
+        and similar functions, and the other scalars of the posterior.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""Baseball and the home advantage.
+"""Estimate the home advantage in baseball.
 
-Run ``python -m models.bradley_terry.study``. `models.bradley_terry.sushi` needs external data.
+Run ``python -m models.bradley_terry.study``. It needs only data of the package, and writes its
+table into ``RESULTS.md``.
 """
 
 from typing import Any

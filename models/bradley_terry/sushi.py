@@ -1,7 +1,7 @@
 """Predict matches of new kinds of sushi from their features.
 
-Run ``python -m models.bradley_terry.sushi [FOLDER]``, with the folder of the sushi data, by default
-``sushi3`` in ``BAYESRANK_DATA``.
+Run ``python -m models.bradley_terry.sushi [FOLDER]`` with the folder of the sushi data, by default
+``sushi3`` in ``BAYESRANK_DATA``. It writes its table into ``RESULTS.md``.
 """
 
 from pathlib import Path
@@ -29,9 +29,9 @@ def sushi_features(folder: str | Path, items: pd.Index) -> pd.DataFrame:
 def sushi_matches(rankings: br.Rankings, *, seed: int = 1) -> br.Pairs:
     """Cut each ranking of ten into five matches of two, at random.
 
-    Under Plackett-Luce every item has separate noise, so that matches without a common item
-    are independent given the utilities, and each is one of Bradley-Terry. All 45 pairs of a
-    ranking would be a composite likelihood, which treats one person's order as 45 opinions.
+    Under Plackett-Luce, every item has separate noise. So matches without a common item are
+    independent given the utilities, and Bradley-Terry describes each. All 45 pairs of a ranking
+    would be a composite likelihood, which treats one person's order as 45 opinions.
 
     Parameters
     ----------

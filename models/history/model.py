@@ -5,7 +5,7 @@ a match depends on the strengths on that day, on which club plays at home, and o
 clubs draw.
 
     scale, drift    ~ HalfNormal(1)
-    utility[t1, i]  ~ Normal(0, scale)               t1: first date of i
+    utility[t1, i]  ~ Normal(0, scale), t1: first date of i
     utility[t', i]  ~ Normal(utility[t, i], drift sqrt(t' - t))
     outcome         ~ Davidson(
                         utility[t, first] - utility[t, second] + order_effect, nu)
@@ -20,8 +20,8 @@ outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
 This model has a utility for every date and item, and NUTS can sample several hundred of them.
-`br.fit_dynamic` fits the same model by Laplace's approximation, with utilities only at the times
-when an item plays, and handles hundreds of thousands; see `models.history.study` and
+`br.fit_dynamic` fits the same model by Laplace's approximation. It has utilities only at the times
+when an item plays, and handles hundreds of thousands of them. See `models.history.study` and
 ``RESULTS.md``.
 
 References

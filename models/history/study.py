@@ -4,25 +4,28 @@ Story: matches are predicted day by day, each from all matches before its day. H
 (scales, drifts, step sizes) are chosen on the first part of the matches only. The log loss is
 computed on the rest.
 
-    utility[i](t)  a random walk, or another dynamics of bayesrank.utility
-    outcome        ~ Davidson(utility[first](t) - utility[second](t) + order_effect, nu)
+    utility[i](t) ~ random walk, or another dynamics of bayesrank.utility
+    outcome       ~ Davidson(
+                        utility[first](t) - utility[second](t) + order_effect, nu)
 
 ================  ==================================================================================
 model             description, and the settings chosen on the first part
 ================  ==================================================================================
-constant          `br.forward_validation` with one utility for all times; its scale, by the evidence
-random_walk, ...  the same with dynamics; the hyperparameters, by the evidence
-Elo               one number per item, moved by k times the unexpected part of the result; k, the
-                  order effect and the ties, by the log loss
-Glicko-style      a mean and a variance per item, treated as independent (Glickman 1999), and
-                  updated by one Newton step; scale, drift, order effect and ties, by the log loss
-kickscore         expectation propagation (Maystre, Kristof & Grossglauser 2019), with the
-                  hyperparameters that the random walk of Rao and Kupper's model learned; if
-                  installed
+constant          `br.forward_validation` uses one utility for all times. The evidence determines
+                  its scale.
+random_walk, ...  The same function uses dynamics. The evidence determines the hyperparameters.
+Elo               Each item has one number, which moves by k times the unexpected part of the
+                  result. The log loss determines k, the order effect and the ties.
+Glicko-style      Each item has a mean and a variance, treated as independent (Glickman 1999) and
+                  updated by one Newton step. The log loss determines scale, drift, order effect
+                  and ties.
+kickscore         It uses expectation propagation (Maystre, Kristof & Grossglauser 2019). The random
+                  walk of Rao and Kupper's model determines its hyperparameters. The row is omitted
+                  if kickscore is not installed.
 ================  ==================================================================================
 
-All models use Davidson's probabilities, or Bradley-Terry's if the data have no ties. Only kickscore
-uses Rao and Kupper's ties. CPU seconds count this process only.
+All models except kickscore use Davidson's probabilities, or Bradley-Terry's if the data have no
+ties. kickscore uses Rao and Kupper's ties. CPU seconds count this process only.
 
 Run ``python -m models.history.study [FOLDER]`` with the folder of ``england.csv``, by default
 ``football`` in ``BAYESRANK_DATA``. The file has one row per match with date, home, away,
@@ -79,7 +82,7 @@ def read(
 
 
 class Matches:
-    """Matches as arrays in the order of time; days are numbers from 0."""
+    """Matches as arrays in the order of time; `days` has the positions of each day's matches."""
 
     def __init__(self, pairs: br.Pairs, start: float) -> None:
         group = pairs.groups["date"]

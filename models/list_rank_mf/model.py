@@ -11,11 +11,14 @@ it needs no level per user. Unlike losses on pairs, its cost is linear in the nu
     y                   = -sum_u cross-entropy of the shares of u,
                           from exp(rating) and exp(g(utility))
 
-The mode is the minimum of the paper's
+with the logistic function g and the ratings divided by the highest one. The mode is the minimum of
+the paper's
 
-.. math:: L = -\sum_u \sum_{i \in I_u} \frac{e^{R_{ui}}}{\sum_k e^{R_{uk}}}
-              \log \frac{e^{g(U_u^T V_i)}}{\sum_k e^{g(U_u^T V_k)}}
-              + \frac\lambda2 (\|U\|^2 + \|V\|^2).
+.. math:: L = -\sum_u \sum_{i \in I_u} p_{ui} \log q_{ui}
+              + \frac\lambda2 (\|U\|^2 + \|V\|^2),
+
+with :math:`p_{ui} \propto e^{R_{ui}}` and :math:`q_{ui} \propto e^{g(U_u^T V_i)}`. Both sum to one
+over the items :math:`I_u` that user u rated.
 
 ======================  =========================  ===============
 symbol                  variable                   dims
@@ -25,11 +28,11 @@ symbol                  variable                   dims
 :math:`\lambda`         ``ridge``
 ======================  =========================  ===============
 
-The loss is not a likelihood: draws from this "posterior" show how flat the objective is, not how
+The loss is not a likelihood. Draws from this "posterior" show how flat the objective is, not how
 uncertain the utilities are, and LOO is not defined. Users who give all items the same rating also
 have shares, and contribute to the loss.
 
-`models.bpr.study` compares it with other methods on MovieLens 100K.
+`models.bpr.study` compares the model with other methods on MovieLens 100K.
 
 References
 ----------

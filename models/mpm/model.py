@@ -5,13 +5,13 @@ or in ranks) and divides it among ordered pairs. Pairs whose scores differ more 
 and more of it in the direction of the consensus. Rankers follow the consensus more or less closely,
 and they disagree more about some items than about others.
 
-    z[i]            ~ Normal(0, 1), summing to zero
-    score[i]        = scale * z[i]
-    variance[i]     ~ LogNormal(log 1/2, log_variance_scale)     or 1/2 for all
-    adherence[n]    ~ HalfNormal(1)   and scale = 1 / rms(z)             "free"
-                    ~ Beta(2, 2)      and scale ~ HalfNormal(score_scale)  "unit"
-                    = 1 for all       and scale = score_scale              None
-    counts of n     ~ MPM(score, variance, adherence[n])
+    z[i]         ~ Normal(0, 1), summing to zero
+    score[i]     = scale * z[i]
+    variance[i]  ~ LogNormal(log 1/2, log_variance_scale), or 1/2 for all
+    adherence[n] ~ HalfNormal(1), scale = 1 / rms(z)              if "free"
+    adherence[n] ~ Beta(2, 2), scale ~ HalfNormal(score_scale)    if "unit"
+    adherence[n] = 1, scale = score_scale                         if None
+    counts of n  ~ MPM(score, variance, adherence[n])
 
 ======================  =========================  ===============
 symbol                  variable                   dims
@@ -22,12 +22,12 @@ symbol                  variable                   dims
 :math:`C_n`             ``y`` (net counts)         ranker, item
 ======================  =========================  ===============
 
-Differs from the paper in priors, multinomial constants and posteriors. The variances need priors,
-because the likelihood alone lets some of them vanish. Priors also fix the scale that scores,
-variances and adherences share. With the constants, LOO can compare models. The data determine only
-ratios of adherences. With "free", adherences are unbounded and scores have unit size; this samples
-well. With "unit", adherences are in [0, 1], as in the paper. Then the posterior has a ridge, on
-which samplers are slow for large data.
+The model differs from the paper's in priors, multinomial constants and posteriors. The variances
+need priors, because the likelihood alone lets some of them vanish. Priors also fix the scale that
+scores, variances and adherences share. With the constants, LOO can compare models. The data
+determine only ratios of adherences. With "free", adherences are unbounded and scores have unit
+size; this samples well. With "unit", adherences are in [0, 1], as in the paper. Then the posterior
+has a ridge, on which samplers are slow for large data.
 
 Run ``python -m models.mpm.model`` to find the judges, among twelve simulated ones, who do not
 follow the consensus.
@@ -60,7 +60,7 @@ def build(
     Parameters
     ----------
     counts : PairCounts
-        What was observed.
+        The observed counts.
     adherence : {"free", "unit"}, optional
         Whether adherences are learned, and which prior they have; with None they are 1.
     score_scale : float
@@ -77,7 +77,7 @@ def build(
     Raises
     ------
     ValueError
-        If a scale is not positive, or `adherence` is none of these.
+        If a scale is not positive, or `adherence` is another value.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 r"""Compare the consensus of MovieLens 100K by MPM, Bradley-Terry and Plackett-Luce.
 
-The count of a preference is the difference of the two ratings in stars. 943 users give 7 million
-ordered pairs of 1,682 movies, and 11 million counts.
+The count of a preference is the difference of the two ratings in stars. The ratings of 1,682 movies
+by 943 users give 7 million ordered pairs, and 11 million counts.
 
 Run ``python -m models.mpm.study [FOLDER]`` with the folder of MovieLens 100K, by default
-``ml-100k`` in ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and the figures.
+``ml-100k`` in ``BAYESRANK_DATA``. It writes the tables into ``RESULTS.md``, and draws the figures.
 
 References
 ----------
@@ -37,13 +37,13 @@ from models.shared.pairs_of_counts import pairs_of_counts
 from models.shared.rating_factors import als
 from models.shared.results import Run, Table, run
 
-# Priors of the variances: the likelihood has eleven million counts to say that movies with few
-# ratings have none, so that these have to be tight (a penalty of 50 on scales of 1 and 0.1).
+# Priors of the variances: eleven million counts favour large variances of movies with few ratings,
+# so the priors have to be tight (a penalty of 50 on scales of 1 and 0.1).
 SCORE_SCALE, LOG_VARIANCE_SCALE = 0.14, 0.014
 DEPTHS = (1, 5, 10)  # of NDCG
 DRAWN_DEPTHS = (1, 2, 3, 5, 7, 10, 15, 20)  # in the figure
 IMPUTED = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)  # stars of movies that a user has not rated
-OFTEN = {  # rated so often at most
+OFTEN = {  # largest number of ratings in each class
     "1": 1, "2 to 10": 10, "11 to 30": 30, "31 to 100": 100, "101 to 300": 300,
     "more than 300": np.inf,
 }  # fmt: skip
@@ -472,13 +472,13 @@ def posterior(how: Run) -> Table:
         rows[name] = {
             "R-hat, at most": f"{quality['r_hat'].max():.3f}",
             "bulk ESS, at least": f"{quality['ess_bulk'].min():.0f}",
-            "smallest mean": low, "first quarter": quarter, "median": half,
-            "third quarter": three, "largest mean": high,
+            "smallest mean": low, "first quartile": quarter, "median": half,
+            "third quartile": three, "largest mean": high,
         }  # fmt: skip
         if name == "adherence":
             half = value.median("ranker") / 2
             surely = (value < half).mean(("chain", "draw")) >= SURE
-            rows[name]["surely below half the median"] = f"{int(surely.sum())} users"
+            rows[name]["below half the median"] = f"{int(surely.sum())} users"
     return Table(pd.DataFrame(rows).T, corner="variable")
 
 

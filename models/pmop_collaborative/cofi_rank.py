@@ -1,20 +1,24 @@
 r"""CoFiRank's loss: a margin between the observed order of a user's movies and other orders.
 
-With the movies of a user in the right order, :math:`y_1 \ge y_2 \ge \dots` their stars and
-:math:`f` their utilities, the loss of the user is
+Sort the movies of a user by their stars, :math:`y_1 \ge y_2 \ge \dots`. With their utilities
+:math:`f`, the loss of the user is
 
-.. math:: \max_\pi \; 1 - \mathrm{NDCG}(\pi, y) + \sum_k c_k (f_{\pi(k)} - f_k),
-          \qquad c_k = k^{-1/4},
+.. math:: \max_\pi \; 1 - \mathrm{NDCG}(\pi, y) + \sum_k c_k (f_{\pi(k)} - f_k)
 
-over all orders :math:`\pi`. For the order of the utilities, the sum is at least zero. So the loss
-is at least one minus the NDCG of this order. The maximising :math:`\pi` is the solution of an
-assignment of movies to places.
+over all orders :math:`\pi`, with :math:`c_k = k^{-1/4}`. For the order of the utilities, the sum is
+at least zero. So the loss is at least one minus the NDCG of this order. An assignment of movies to
+places finds the maximising :math:`\pi`.
+
+With equal utilities, the loss is one minus the NDCG of the wrong order, which is
+:math:`(1 + 31 / \log_2 3) / (31 + 1 / \log_2 3)` here. If the order is right by a margin, the loss
+is zero:
 
 >>> import numpy as np
->>> loss, slope = cofi_rank_loss(np.zeros(2), np.array([5.0, 1.0]))  # nothing is known
->>> round(loss, 3)  # 1 - NDCG of the wrong order, which is (1 + 31 / log2(3)) / (31 + 1 / log2(3))
+>>> stars = np.array([5.0, 1.0])
+>>> loss, slope = cofi_rank_loss(np.zeros(2), stars)
+>>> round(loss, 3)
 0.35
->>> loss, slope = cofi_rank_loss(np.array([4.0, 1.0]), np.array([5.0, 1.0]))  # right, by a margin
+>>> loss, slope = cofi_rank_loss(np.array([4.0, 1.0]), stars)
 >>> float(loss), slope.tolist()
 (0.0, [0.0, 0.0])
 
@@ -23,9 +27,9 @@ utilities and the centred stars, :math:`\frac12 \sum_i (f_i - y_i + \bar y)^2` (
 The ordinal loss is a margin for each pair of movies with different stars, the mean of
 :math:`\max(0, 1 - f_i + f_j)` over pairs with :math:`y_i > y_j` (`ordinal_loss`).
 
-Differs from the paper and its program in the order of movies with equal stars: here the order of
-the utilities, there the order of the file. It also has biases of the movies, and minimises over all
-factors together by Adam, not in turn by bundles.
+The module differs from the paper and the paper's program in the order of movies with equal stars.
+It uses the order of the utilities, not the order of the file. It also has biases of the movies.
+Adam minimises over all factors together, and the paper's bundle methods over each set in turn.
 
 References
 ----------
@@ -48,7 +52,7 @@ __all__ = ["cofi_rank_loss", "fit_cofi_rank", "ordinal_loss", "regression_loss"]
 
 Floats = NDArray[np.float64]
 FALL = -0.25  # exponent of the weights of places, as in the paper
-JITTER = 0.1  # of the start, for without factors the objective has a saddle
+JITTER = 0.1  # of the start: where all factors are 0, the objective has a saddle
 
 
 def cofi_rank_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:

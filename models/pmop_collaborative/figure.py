@@ -1,14 +1,14 @@
 """Repeat the paper's Figure 2: the probability of the order of unseen movies.
 
 Models learn from the stars of n movies per user and give a probability to the order of n others.
-The paper compares PMOP with Plackett-Luce after sorting breaks the ties. These outcomes differ: one
-of n! full orders, or a weak order of a few large blocks. The weak order is probable under PMOP even
-with equal utilities, because PMOP then chooses uniformly among all subsets. We add two models that
-are comparable, because both are given the sizes of the blocks. One is the exact Plackett-Luce
-likelihood, which the paper did not have. We also add Plackett-Luce with ties broken at random, and,
-for every model, the baseline with equal utilities.
+The paper compares PMOP with Plackett-Luce after sorting breaks the ties. These outcomes differ.
+Plackett-Luce predicts one of n! full orders, and PMOP a weak order of a few large blocks. The weak
+order is probable under PMOP even with equal utilities, because PMOP then chooses uniformly among
+all subsets. We add two models that are comparable, because both are given the sizes of the blocks.
+One is the exact Plackett-Luce likelihood, which the paper did not have. We also add Plackett-Luce
+with ties broken at random and, for every model, the baseline with equal utilities.
 
-`models.pmop_collaborative.study` draws it; ``RESULTS.md`` contains the table and its meaning.
+`models.pmop_collaborative.study` draws the figure. ``RESULTS.md`` contains and explains the table.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,9 +82,10 @@ def figure_table(
 ) -> pd.DataFrame:
     """Held-out log-likelihood per user, trained on n movies of each user, tested on n others.
 
-    The users are the same throughout, those with twice the largest size. One in five chooses the
-    scales, by the same test. Beside each column stands what equal utilities give: outcome spaces
-    differ, so only columns of one space may be compared, and each with its own zero.
+    All sizes use the same users, who have at least twice the largest number of movies. One user in
+    five determines the scales, by the same test. A second column for each model contains the values
+    of equal utilities. Outcome spaces differ, so compare only columns of the same space, and each
+    column with its values at equal utilities.
     """
     items = pd.Index(np.unique(ratings["movie"]))
     ratings = ratings.assign(lot=np.random.default_rng(seed).random(len(ratings)))

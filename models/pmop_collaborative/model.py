@@ -6,16 +6,18 @@ penalty also uses the stars themselves as data, in addition to the order.
 
     ranker_factor[u, k] ~ Normal(0, ranker_scale)
     item_factor[i, k]   ~ Normal(0, item_scale)
-    item_bias[i]        ~ Normal(0, item_bias_scale)               unless the scale is None
-    ranker_level[u]     ~ Normal(mean rating, level_scale)         unless the scale is None
+    item_bias[i]        ~ Normal(0, item_bias_scale), unless the scale is None
+    ranker_level[u]     ~ Normal(mean rating, level_scale), unless the scale is None
     utility[r, s]       = item_bias[i] + sum_k ranker_factor[u, k] item_factor[i, k]
-    blocks of ranking r ~ PMOP(utility[r, :])^beta                 or another of `LIKELIHOODS`
+    blocks of ranking r ~ PMOP(utility[r, :])^beta, or another of `LIKELIHOODS`
     rating[r, s]        ~ Normal(ranker_level[u] + utility[r, s], 1)^(1 - beta)
 
 with the ranker u of ranking r and the item i in its slot s. The mode is the maximum of eq. 25,
 
-.. math:: \beta \sum_r \log P(S^r) - \frac{1 - \beta}{2} \sum_{ui} (r_{ui} - w_{ui})^2
-          - \text{ridge terms} .
+.. math:: \beta \sum_r \log P(S_r) - \frac{1 - \beta}{2} \sum_{u,i} (x_{ui} - w_{ui})^2 - R
+
+with the weak order :math:`S_r` of ranking r, the ratings x less the levels, the utilities w, and
+the ridge terms R of the priors.
 
 ======================  =========================  ===============
 symbol                  variable                   dims
@@ -23,14 +25,14 @@ symbol                  variable                   dims
 :math:`W`               ``ranker_factor``          ranker, factor
 :math:`H`               ``item_factor``            item, factor
 :math:`b`               ``item_bias``              item
-level of :math:`r`      ``ranker_level``           ranker
-weak order              ``y``                      ranking, slot
+level                   ``ranker_level``           ranker
+order                   ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the paper in item biases and ranker levels, in the constants of the likelihood, in the
-sign of the squared errors (the paper prints them as a reward), and in the comparison with the exact
-Plackett-Luce likelihood of weak orders. Order and stars use the same data twice, so eq. 25 is an
-objective and not a likelihood, unless beta is one, and LOO is not defined.
+The model differs from the paper's in item biases and ranker levels, and in the constants of the
+likelihood. The squared errors have the other sign, because the paper prints them as a reward. The
+comparison includes the exact Plackett-Luce likelihood of weak orders. Order and stars use the same
+data twice. So eq. 25 is not a likelihood unless beta is one, and LOO is not defined.
 
 `models.pmop_collaborative.study` compares the likelihoods on MovieLens, and writes ``RESULTS.md``.
 
@@ -67,7 +69,7 @@ from models.shared.pairs_of_rankings import pairs_logp
 from models.shared.rating_factors import ratings_of
 
 Scales = Mapping[str, float]
-JITTER = 0.1  # of the start, for without factors the objective has a saddle
+JITTER = 0.1  # of the start: where all factors are 0, the objective has a saddle
 
 
 # ---------------------------------------------------------------------------------------------
@@ -154,15 +156,15 @@ def build(
     beta : float
         Weight of the order against the ratings, from 0 to 1.
     ranker_scale, item_scale : float
-        Standard deviations of the factors, positive. Only their product is seen in the utilities.
+        Standard deviations of the factors, positive. The utilities depend only on their product.
     item_bias_scale : float, optional
         Standard deviation of the item biases; None leaves them out.
     level_scale : float, optional
         Standard deviation of the rankers' levels around the mean rating. With None, only the
         utilities predict the ratings, as in the paper.
     hierarchical : bool
-        Give the scales half-normal priors with these scales, instead of fixing them. For
-        samplers: a mode with free scales is where they vanish, so `fit_map` refuses.
+        Give the scales half-normal priors with these scales, instead of fixing them. Use it with
+        samplers. At the mode, free scales vanish, so `fit_map` refuses them.
 
     Returns
     -------
@@ -285,13 +287,13 @@ def fit_adam(
     Parameters
     ----------
     model : pm.Model
-        From `build`, of a likelihood that is a distribution. Holds all rankings again afterwards.
+        From `build`, of a likelihood that is a distribution. It contains all rankings afterwards.
     rankings : Rankings
-        Those it was built with.
+        The rankings that the model was built with.
     batch_size : int
-        Rankings in a step; their terms count as many times as makes them stand for all.
+        Rankings in a step; their terms are scaled up to the number of all rankings.
     n_epochs : int
-        How often every ranking is seen.
+        Number of passes over the rankings.
     learning_rate : float
         Of the first step; see `adam`.
     rating : str

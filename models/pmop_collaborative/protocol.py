@@ -1,7 +1,8 @@
 """Split MovieLens as in the paper, and fit the models of its tables and its figure.
 
-The protocol is the paper's, scaled down: movies with at least 10 ratings, whose stars have an
-entropy of at least 1 nat (1,123 movies, 96,073 ratings); n training ratings of each user.
+The protocol is the paper's, scaled down. It keeps movies with at least 10 ratings, whose stars have
+an entropy of at least 1 nat. These are 1,123 movies with 96,073 ratings. The training part contains
+n ratings of each user.
 """
 
 from collections.abc import Sequence

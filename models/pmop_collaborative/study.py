@@ -65,9 +65,9 @@ def by_scales(method: Callable[..., Point]) -> Fit:
 
 
 STARS = grid(item_bias_scale=(0.15, 0.3), ranker_scale=(0.07, 0.1, 0.14))
-# A margin of NDCG is at most one, and the margin of neighbouring places is a fraction of it.
+# A margin of NDCG is at most one, and a margin between neighbouring places is a fraction of it.
 MARGINS = grid(item_bias_scale=(0.3, 1.0), ranker_scale=(0.1, 0.3))
-# Blocks chosen whole say little about their items: utilities must differ more before it shows.
+# Blocks chosen as a whole say little about their items, so utilities must differ more.
 SETS = grid(item_bias_scale=(0.25, 0.5, 1.0), ranker_scale=(0.35, 0.7))
 
 METHODS: dict[str, tuple[Fit, list[Scales]]] = {
@@ -171,7 +171,7 @@ def _row(queries: pd.DataFrame, reference: pd.DataFrame) -> dict[str, float]:
 # Starts
 # ---------------------------------------------------------------------------------------------
 
-# The objectives have many modes: models, and how they are fitted from a start
+# The objectives have many modes: models, and their options
 STARTED: dict[str, dict[str, Any]] = {
     "PMOP, beta 0.01": {"beta": 0.01},
     "Plackett-Luce": {"likelihood": "plackett_luce"},
@@ -181,7 +181,7 @@ BY_ADAM = ("Plackett-Luce",)
 EPOCHS = (100, 400)
 N_STARTS = 4
 ITEM_BIAS_SCALE = 0.3
-RANKER_SCALES = (0.1, 0.14)  # of those to choose from
+RANKER_SCALES = (0.1, 0.14)  # two of the candidates
 
 
 def starts(

@@ -5,9 +5,9 @@ each of them (0, 1 or 2 in LETOR). Documents of one grade form a block: they are
 document's utility is linear in its features, which may include products of two features. The
 methods differ in the likelihood of the graded list.
 
-    coefficient[f]  ~ Normal(0, coefficient_scale)
-    utility[q, s]   = sum_f features[q, s, f] coefficient[f]
-    blocks of query q ~ PMOP(utility[q, :])        or any other row of `METHODS`
+    coefficient[f]    ~ Normal(0, coefficient_scale)
+    utility[q, s]     = sum_f features[q, s, f] coefficient[f]
+    blocks of query q ~ PMOP(utility[q, :]), or another of `METHODS`
 
 ======================  =========================  ===============
 symbol                  variable                   dims
@@ -16,14 +16,15 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the paper in a Normal prior whose scale is chosen on the validation part, in the
-constants of the likelihood, and in the comparisons. They include the exact Plackett-Luce likelihood
-of weak orders, and ListMLE, which breaks ties at random or in the order of the file. The paper fits
-the geometric and the harmonic mean by contrastive divergence, because it has no normaliser;
-`contrastive_path` does the same, to show the loss in accuracy. The paper's rank regression is the
-squared loss of differences in pairs; we also include regression on the grades.
+The model differs from the paper's in its normal prior, whose scale is chosen on the validation
+part. It also differs in the constants of the likelihood, and in the comparisons. They include the
+exact Plackett-Luce likelihood of weak orders, and ListMLE, which breaks ties at random or in the
+order of the file. The paper fits the geometric and the harmonic mean by contrastive divergence,
+because it does not know their normalisers. `contrastive_path` does the same, to show the loss in
+accuracy. The paper's rank regression is the squared loss of differences in pairs. We also include
+regression on the grades.
 
-`models.pmop_documents.study` compares them on MQ2008, and writes ``RESULTS.md``.
+`models.pmop_documents.study` compares the methods on MQ2008, and writes ``RESULTS.md``.
 
 References
 ----------
@@ -151,8 +152,8 @@ def backwards(utility: TensorVariable, part: Part) -> None:
 def grade_weights(part: Part) -> NDArray[np.float64]:
     r"""Weights :math:`1 + \log r` of the blocks, r being the grade counted from one.
 
-    Of grades 2, 1 and 0 that is r = 3, 2 and 1: weights fall from the first block to the last.
-    The shape is (n_rankings, n_blocks), for a query need not have all grades.
+    Grades 2, 1 and 0 have r = 3, 2 and 1, so weights fall from the first block to the last. The
+    shape is (n_rankings, n_blocks), because a query need not have all grades.
     """
     row, slot = part.rankings.mask.nonzero()
     weights = np.zeros(part.rankings.block_sizes.shape)
@@ -245,7 +246,7 @@ def contrastive_path(
     ]  # fmt: skip
 
 
-# The paper's estimators of what has no normaliser there
+# The paper's estimators of set functions with unknown normalisers
 CONTRASTIVE: dict[str, Callable[..., list[NDArray[np.float64]]]] = {
     "PMOP geometric, CD-Gibbs": partial(contrastive_path, aggregate="geometric", kernel="gibbs"),
     "PMOP geometric, CD-MH": partial(contrastive_path, aggregate="geometric", kernel="metropolis"),

@@ -1,9 +1,12 @@
 r"""Choose products of features that correlate with the grades, for a linear utility.
 
+The example has two features. It keeps all three products: the two squares and the mixed product.
+
 >>> from sklearn.pipeline import make_pipeline
 >>> from sklearn.preprocessing import StandardScaler
 >>> prepare = make_pipeline(SecondOrderFeatures(threshold=0.5), StandardScaler())
->>> prepare.fit_transform([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]], [0, 0, 1, 0]).shape
+>>> features = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+>>> prepare.fit_transform(features, [0, 0, 1, 0]).shape
 (4, 5)
 """
 
@@ -70,7 +73,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         Returns
         -------
         SecondOrderFeatures
-            Itself.
+            The fitted transformer.
 
         Raises
         ------
@@ -84,7 +87,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
             )
         x, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         pairs, correlations = [], []
-        # One feature's products at a time: all of them together would be F/2 times the data.
+        # Products of one feature at a time: all together would be F/2 times the data.
         for a in range(x.shape[1]):
             r = r_regression(x[:, [a]] * x[:, a:], target)
             kept = np.flatnonzero(np.abs(r) > self.threshold)
@@ -110,7 +113,7 @@ class SecondOrderFeatures(TransformerMixin, BaseEstimator):
         return np.hstack([x, x[:, self.pairs_[:, 0]] * x[:, self.pairs_[:, 1]]])
 
     def get_feature_names_out(self, input_features: Iterable[str] | None = None) -> NDArray[Any]:
-        """Name the features: a product is called by its factors, with a blank between.
+        """Name the features: the name of a product has its factors, separated by a blank.
 
         Parameters
         ----------

@@ -1,10 +1,10 @@
 """Compare likelihoods for document ranking on MQ2008 by cross-validation.
 
-Features and prior scale are chosen on the validation part of every turn, for each method
+The validation part of every fold determines the features and the prior scale, for each method
 separately. ``RESULTS.md`` contains the results. The paper's Table 2 uses the Yahoo! Learning to
 Rank Challenge, whose data are not available, so only the order of rows is comparable.
 
-Run ``python -m models.pmop_documents.study FOLDER`` with the folder of MQ2008 (S1.txt to S5.txt),
+Run ``python -m models.pmop_documents.study [FOLDER]`` with the folder of MQ2008 (S1.txt to S5.txt),
 by default ``MQ2008`` in ``BAYESRANK_DATA``.
 """
 
@@ -25,9 +25,9 @@ from models.pmop_documents.second_order import SecondOrderFeatures
 from models.shared.letor import Part, folds, read_parts
 from models.shared.results import Run, Table, run
 
-# Scales of the coefficients (of standardised features) that the validation part chooses from
+# Candidate scales of the coefficients of standardised features, for the validation part
 SCALES = (0.003, 0.006, 0.01, 0.02, 0.03, 0.06, 0.1, 0.2, 0.3, 0.6)
-FEW_SCALES = (0.03, 0.1, 0.3)  # of contrastive divergence, whose noise tells no more apart
+FEW_SCALES = (0.03, 0.1, 0.3)  # of contrastive divergence: its noise hides finer differences
 THRESHOLDS = (0.25, 0.2, 0.15)  # of the correlation of a product of features with the grade
 MAX_GRADE = 2  # of MQ2008
 DEPTHS = (1, 5)  # of NDCG
@@ -58,8 +58,8 @@ def compare(
 ) -> pd.DataFrame:
     """Metrics of every test query under a method.
 
-    The features (one of `prepare`) and the prior scale are chosen on the validation part. With
-    `sampled`, the method has its posterior mean where it otherwise has its mode.
+    The validation part determines the features (one of `prepare`) and the prior scale. With
+    `sampled`, the coefficients are the posterior mean instead of the mode.
     """
     tested: list[pd.DataFrame] = []
     turns = zip(*(folds(documents, transformer) for transformer in prepare), strict=True)

@@ -1,8 +1,8 @@
 r"""Steps of Markov chains over the non-empty sets.
 
 A kernel moves any number of chains at once, each over the subsets of the given items. It leaves the
-distribution :math:`\propto \Phi(S)^\beta` invariant. Leading axes are chains, the last axis is the
-items.
+distribution with probabilities proportional to :math:`\Phi(S)^\beta` invariant. Leading axes are
+chains, and the last axis is items.
 
 The empty set is not a state. Gibbs sampling rejects a flip to it, and the proposals of
 Metropolis-Hastings have at least one item.
@@ -61,16 +61,16 @@ class Kernel(Protocol):
 
 
 def uniform_sets(size: npt.NDArray[Any], mask: Bools, rng: np.random.Generator) -> Bools:
-    """Draw sets of given sizes, all of one size equally likely.
+    """Draw sets of given sizes; all sets of one size are equally likely.
 
     Parameters
     ----------
     size : array of int, (...)
-        Sizes, at most the number of items at hand.
+        Sizes, at most the number of available items.
     mask : array of bool, (..., n_items)
-        Items at hand.
+        Available items.
     rng : Generator
-        Where the randomness comes from.
+        Random number generator.
 
     Returns
     -------
@@ -115,9 +115,9 @@ def gibbs_sweep(
     sets : Sets
         Present states: no set is empty, log Φ is finite.
     rng : Generator
-        Where the randomness comes from.
+        Random number generator.
     where : array of bool, (..., n_items), optional
-        Items at hand; the others stay out. All by default.
+        Available items; the others stay out. All by default.
     power : float
         The exponent β.
 
@@ -177,15 +177,15 @@ def metropolis_step(
     sets : Sets
         Present states: no set is empty, log Φ is finite.
     rng : Generator
-        Where the randomness comes from.
+        Random number generator.
     where : array of bool, (..., n_items), optional
-        Items at hand; the others stay out. All by default.
+        Available items; the others stay out. All by default.
     power : float
         The exponent β.
     size : int, optional
-        Propose this size only: sets of given size, if the present ones have it.
+        Propose only sets of this size. The present sets must have it.
     as_printed : bool
-        Leave the binomials out, as the paper does. The chain is then at rest at
+        Omit the binomials, as the paper does. The chain then converges to
         :math:`\Phi(S)^\beta / \binom N{|S|}`.
 
     Returns
@@ -215,7 +215,7 @@ def metropolis_step(
     return Sets(np.where(accept[..., None], other, member), np.where(accept, other_value, value))
 
 
-# What moves the chains, by name
+# The kernels by name
 KERNELS: dict[str, Kernel] = {"gibbs": gibbs_sweep, "metropolis": metropolis_step}
 
 
@@ -234,7 +234,7 @@ def kernel_named(name: str) -> Kernel:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If no kernel has that name.
 
     Examples
     --------

@@ -1,23 +1,24 @@
 r"""Contrastive divergence: gradients for set functions with unknown normalising constants.
 
-A weak order :math:`S_1 > \dots > S_M` is a product of choices, each block :math:`S_m` out of the
-remainder :math:`R_m = S_m \cup \dots \cup S_M` with probability :math:`\Phi(S_m) / Z(R_m)`. In the
-utilities,
+A weak order :math:`S_1 > \dots > S_M` is a product of choices. The model chooses each block
+:math:`S_m` from the remainder :math:`R_m = S_m \cup \dots \cup S_M`, with probability
+:math:`\Phi(S_m) / Z(R_m)`. The gradient in the utilities is
 
-.. math:: \frac{\partial \log P(S \mid R)}{\partial w}
-          = \frac{\partial \log \Phi(S)}{\partial w}
-          - \sum_{S' \subseteq R} P(S' \mid R) \frac{\partial \log \Phi(S')}{\partial w},
+.. math:: \nabla \log P(S \mid R) = \nabla \log \Phi(S)
+          - \sum_{T \subseteq R} P(T \mid R) \nabla \log \Phi(T) .
 
-and CD-k replaces the sum by one set, k steps of a chain away from the observed block. If the model
-is right, the result has no bias, because chains that start at draws of the model remain draws of
-it. Otherwise it is biased, and more steps reduce the bias. With enough steps, the chain forgets its
+CD-k replaces the sum by one set, k steps of a chain away from the observed block. If the model is
+right, the result has no bias, because chains that start at draws of the model remain draws of it.
+Otherwise it is biased, and more steps reduce the bias. With enough steps, the chain forgets its
 start, and CD-k is maximum likelihood by stochastic gradients. ``RESULTS.md`` shows the bias.
 
 >>> import numpy as np
 >>> from bayesrank.data import Rankings
 >>> from models.pmop_sampling.model import SET_FUNCTIONS
->>> rankings = Rankings.from_orderings([["a", {"b", "c"}], [{"a", "b"}, "c"], ["b", "a", "c"]])
->>> fit = fit_cd(SET_FUNCTIONS["geometric"], rankings, epochs=200, ridge=1.0, rng=1)
+>>> orderings = [["a", {"b", "c"}], [{"a", "b"}, "c"], ["b", "a", "c"]]
+>>> rankings = Rankings.from_orderings(orderings)
+>>> geometric = SET_FUNCTIONS["geometric"]
+>>> fit = fit_cd(geometric, rankings, epochs=200, ridge=1.0, rng=1)
 >>> rankings.items[int(fit.coefficient.argmin())]
 'c'
 """
@@ -47,7 +48,8 @@ class CDFit(NamedTuple):
 def choices(ranks: npt.NDArray[np.integer]) -> tuple[Ints, Bools, Bools]:
     """Write weak orders as choices of a block from the remaining items.
 
-    The last block is a choice too (part of it could have been chosen), unless one item is left.
+    The last block is also a choice, because part of it could have been chosen, unless one item is
+    left.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def cd_gradient(
     steps : int
         Steps k of the chain: sweeps over all items for "gibbs".
     kernel : "gibbs" or "metropolis"
-        What moves the chain.
+        The kernel that moves the chain.
     rng : Generator, int or None
         Generator or seed.
 
@@ -177,7 +179,7 @@ def fit_cd(
     rankings : Rankings
         Weak orders; ties are judged equal.
     by : "item" or "feature"
-        What has a coefficient: every item (its utility), or every feature of
+        Whether each item has a coefficient (its utility), or each feature of
         ``rankings.features`` (the utility of a slot is the weighted sum of its features).
     steps, kernel : int, "gibbs" or "metropolis"
         The chain of `cd_gradient`.
@@ -195,9 +197,9 @@ def fit_cd(
     Returns
     -------
     CDFit
-        The coefficients, averaged over the second half of the epochs, and their path: read the
-        result only where the path has levelled off. Only differences of utilities matter for a
-        set function that adds a constant when all utilities do.
+        The coefficients, averaged over the second half of the epochs, and their path. Use the
+        result only if the path has levelled off. If a constant in all utilities adds a constant
+        to log Φ, only differences of utilities matter.
 
     Raises
     ------
@@ -260,7 +262,7 @@ class Design(NamedTuple):
 
 
 def _features(rankings: Rankings) -> Floats:
-    assert rankings.features is not None  # fit_cd has looked
+    assert rankings.features is not None  # fit_cd checks it
     return rankings.features
 
 

@@ -1,22 +1,24 @@
 r"""Set functions: compute the worth of a set from the worths of its members.
 
 A probabilistic model over ordered partitions chooses a block :math:`S` from the remainder :math:`R`
-with probability :math:`\Phi(S) / Z(R)`, :math:`Z(R) = \sum_{\emptyset \ne S \subseteq R} \Phi(S)`.
-A set function computes :math:`\log \Phi`. It is a callable ``log_phi(utility, member)`` of two
-arrays of shape (..., n_items): the log worths, and the members of the set. It returns one number
-per set, shape (...). It is never called with an empty set.
+with probability :math:`\Phi(S) / Z(R)`. The constant :math:`Z(R)` is the sum of :math:`\Phi` over
+all non-empty subsets of :math:`R`. A set function computes :math:`\log \Phi`. It is a callable
+``log_phi(utility, member)`` of two arrays of shape (..., n_items): the log worths, and the members
+of the set. It returns one number per set, shape (...). It is never called with an empty set.
 
 >>> import numpy as np
 >>> def total(utility, member):  # the product of the worths
 ...     return np.where(member, utility, 0.0).sum(axis=-1)
->>> total(np.array([1.0, 2.0, 4.0]), np.array([[True, False, True], [False, True, False]]))
+>>> utility = np.array([1.0, 2.0, 4.0])
+>>> member = np.array([[True, False, True], [False, True, False]])
+>>> total(utility, member)
 array([5., 2.])
 
-If NumPy has no masked form of a function, write it for one set, and wrap it. It then needs a Python
-loop:
+If NumPy does not have a masked form of a function, write it for one set, and wrap it. A Python loop
+then evaluates it:
 
 >>> median = each_set(np.median)
->>> median(np.array([1.0, 2.0, 4.0]), np.array([[True, False, True], [False, True, False]]))
+>>> median(utility, member)
 array([2.5, 2. ])
 
 `SET_FUNCTIONS` contains the five functions of the paper, with their gradients:
@@ -158,7 +160,7 @@ def set_gradient(log_phi: LogPhi, utility: Floats, member: Bools) -> Floats:
     Parameters
     ----------
     log_phi : callable or SetFunction
-        The set function; a `SetFunction` brings its gradient, any other callable is evaluated
+        The set function. A `SetFunction` contains its gradient; any other callable is evaluated
         twice per item.
     utility, member : array, (..., n_items)
         Log worths, and the sets.
@@ -204,7 +206,7 @@ def set_gradient(log_phi: LogPhi, utility: Floats, member: Bools) -> Floats:
     return np.where(member, gradient, 0.0)
 
 
-# The five of the paper. The smallest and the harmonic mean are the largest and the mean of 1/worth.
+# The paper's five. The smallest and the harmonic mean use the largest and the mean of 1 / worth.
 
 
 def _worths(utility: Floats, member: Bools) -> tuple[Floats, Floats]:

@@ -4,23 +4,24 @@ A non-empty set :math:`S` of :math:`N` items has probability :math:`\Phi(S) / Z`
 :math:`Z = \sum_S \Phi(S)` over :math:`2^N - 1` sets. The paper that introduced the model has these
 estimators, which need only :math:`\Phi`:
 
-=================  ===============================================================================
-Gibbs              every item in turn is put in or out with its conditional probability; the empty
-                   set is not a state, so the last member stays
-Metropolis-        a size :math:`m` uniform in :math:`1..N`, then a uniform set of that size.
-Hastings           The proposal is not uniform over sets: the acceptance ratio is
-                   :math:`\Phi(S') \binom N{m'} / \Phi(S) \binom Nm`
-AIS                annealed importance sampling along :math:`\Phi^\beta` from the uniform
-                   distribution, :math:`Z(0) = 2^N - 1`
-=================  ===============================================================================
+===================  =============================================================================
+Gibbs                It puts every item in turn in or out, with its conditional probability. The
+                     empty set is not a state, so the last member stays.
+Metropolis-Hastings  It proposes a uniform size from 1 to :math:`N`, and then a uniform set
+                     :math:`T` of that size. This proposal is not uniform over sets, so the ratio of
+                     acceptance is :math:`\Phi(T) \binom N{|T|} / \Phi(S) \binom N{|S|}`.
+AIS                  Annealed importance sampling follows :math:`\Phi^\beta` from the uniform
+                     distribution, where :math:`Z = 2^N - 1`.
+===================  =============================================================================
 
-The paper's Algorithm 2 prints the acceptance ratio without the binomials. Such chains converge to
-:math:`\Phi(S) / \binom Nm` instead: with the mean of 10 items, they choose all ten once in 10 draws
-instead of once in 1,023. ``as_printed=True`` shows this.
+The paper's Algorithm 2 prints the ratio without the binomials. Such chains converge to
+:math:`\Phi(S) / \binom N{|S|}` instead. With the mean of 10 items, they choose all ten items once
+in 10 draws instead of once in 1,023 draws. ``as_printed=True`` shows this.
 
-The package has exact constants and draws for the mean, the largest, the smallest, the geometric and
-the harmonic mean. Use these estimators for your own function, such as the product of the worths,
-and as a check:
+The package computes exact constants and exact draws for the largest worth, the smallest worth, and
+the arithmetic, geometric and harmonic means. Use the estimators for other functions, such as the
+product of the worths, and as a check. For the product below, the constant is
+:math:`\prod_i (1 + e^{w_i}) - 1 = 9.1723`.
 
 >>> import numpy as np
 >>> def product(utility, member):
@@ -29,9 +30,11 @@ and as a check:
 >>> sets = gibbs_sets(product, w, draws=500, chains=8, rng=1)
 >>> sets.shape, bool(sets.any(axis=-1).all())
 ((8, 500, 3), True)
->>> estimate = ais_log_normaliser(product, w, rng=1)  # ∏(1 + e^w) - 1 = 9.1723
->>> round(float(np.exp(estimate.log_normaliser)), 1), estimate.standard_error < 0.01
-(9.2, True)
+>>> estimate = ais_log_normaliser(product, w, rng=1)
+>>> round(float(np.exp(estimate.log_normaliser)), 1)
+9.2
+>>> estimate.standard_error < 0.01
+True
 """
 
 from collections.abc import Callable
@@ -93,7 +96,7 @@ def gibbs_sets(
     Returns
     -------
     array of bool, (chains, draws, n_items)
-        Who is in each set; no set is empty.
+        The members of each set; no set is empty.
 
     Raises
     ------
@@ -128,8 +131,8 @@ def metropolis_sets(
 ) -> Bools:
     r"""Draw sets with probability :math:`\Phi(S) / Z` by Metropolis-Hastings over whole sets.
 
-    A draw costs one evaluation of Φ, whatever the number of items, but proposals know nothing of
-    Φ: with many items, or utilities far apart, most are refused.
+    A draw costs one evaluation of Φ for any number of items. But proposals do not depend on Φ, so
+    chains reject most of them if there are many items, or utilities far apart.
 
     Parameters
     ----------
@@ -144,15 +147,15 @@ def metropolis_sets(
     size : int, optional
         Draw sets of this size only, with probability proportional to Φ.
     as_printed : bool
-        Leave out the proposal's binomials, as the paper's Algorithm 2 does: draws then follow
-        :math:`\Phi(S) / \binom N{|S|}`. For showing the bias, not for use.
+        Omit the proposal's binomials, as the paper's Algorithm 2 does. Draws then follow
+        :math:`\Phi(S) / \binom N{|S|}`. Use it only to show the bias.
     rng : Generator, int or None
         Generator or seed.
 
     Returns
     -------
     array of bool, (chains, draws, n_items)
-        Who is in each set; no set is empty.
+        The members of each set; no set is empty.
 
     Raises
     ------
@@ -194,9 +197,9 @@ def ais_log_normaliser(
     .. math:: \hat Z = (2^N - 1) \frac1K \sum_k \exp \sum_{t=1}^{T}
               (\beta_t - \beta_{t-1}) \log \Phi(S_{k,t-1}), \qquad \beta_t = t / T
 
-    where :math:`S_{k,0}` is uniform and :math:`S_{k,t}` one step on from :math:`S_{k,t-1}` that
-    leaves :math:`\Phi^{\beta_t}` as it is. :math:`\hat Z` has no bias; its logarithm is low by
-    about half the squared standard error.
+    where :math:`S_{k,0}` is uniform, and :math:`S_{k,t}` is one step away from :math:`S_{k,t-1}`,
+    by a kernel that leaves :math:`\Phi^{\beta_t}` invariant. :math:`\hat Z` has no bias. Its
+    logarithm is low by about half the squared standard error.
 
     Parameters
     ----------
@@ -209,7 +212,7 @@ def ais_log_normaliser(
     runs : int
         Number K of independent runs, at least 2.
     kernel : "gibbs" or "metropolis"
-        What moves the sets between temperatures.
+        The kernel that moves the sets between temperatures.
     rng : Generator, int or None
         Generator or seed.
 

@@ -18,18 +18,18 @@ symbol                   variable                   dims
 :math:`\sigma`           ``prior_scale``
 :math:`\nu`              ``nu``
 :math:`\log\theta`       ``log_theta``
-P(tie) of equal items    ``equal_tie``
+tie if equal             ``equal_tie``
 outcomes                 ``y``                      pair, result
 =======================  =========================  ===============
 
-:math:`\nu` and :math:`\theta` cannot be compared, but ``equal_tie`` can: :math:`\nu / (2 + \nu)`
-and :math:`(\theta - 1)/(\theta + 1)`. The models differ in how fast ties become rarer as items
-differ. At a lead of d log odds, Davidson's ties decrease as :math:`e^{-d/2}`, and Rao and Kupper's
-as :math:`e^{-d}`.
+:math:`\nu` and :math:`\theta` cannot be compared, but ``equal_tie`` can. It is the probability that
+two equal items tie: :math:`\nu / (2 + \nu)` and :math:`(\theta - 1)/(\theta + 1)`. The models
+differ in how fast ties become rarer as items differ. At a lead of d log odds, Davidson's ties
+decrease as :math:`e^{-d/2}`, and Rao and Kupper's as :math:`e^{-d}`.
 
-Unlike the models of the papers, it has priors and learns the spread of the utilities.
+Unlike the papers' models, this one has priors and learns the spread of the utilities.
 
-Ties in rankings of many items are in `models.ties.rankings`.
+`models.ties.rankings` treats ties in rankings of many items.
 
 Run ``python -m models.ties.model`` for the puddings. It writes the tables into ``RESULTS.md``.
 

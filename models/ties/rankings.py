@@ -10,23 +10,26 @@ its blocks. So their predictive densities can be compared.
     ranking[r]  ~ PlackettLuce(utility[item[r]]), cut into the observed blocks, or
                   PMOP(utility[item[r]], aggregate), given the sizes of its blocks
 
-========================  ================
-symbol                    variable
-========================  ================
-w_i, log worth            utility
-ranking r                 y
-========================  ================
+========================  =============  ===============
+symbol                    variable       dims
+========================  =============  ===============
+:math:`w_i`, log worth    ``utility``    item
+weak orders               ``y``          ranking, slot
+========================  =============  ===============
 
-Differs from the paper, which compares PMOP with Plackett-Luce after breaking ties by sorting. Here
-Plackett-Luce is exact for partitions, and both condition on the sizes.
+The paper compares PMOP with Plackett-Luce after sorting breaks the ties. Here Plackett-Luce is
+exact for weak orders, and both models condition on the sizes.
 
-Ties in pairs are in `models.ties.model`.
-
-References: Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions, SDM 2011; Ma et
-al., Learning-to-rank with partitioned preference, AISTATS 2021.
+`models.ties.model` treats ties in pairs.
 
 Run ``python -m models.ties.rankings [FOLDER]`` with the folder of MovieLens 100K, by default
 ``ml-100k`` in ``BAYESRANK_DATA``. It uses ten movies and writes its table into ``RESULTS.md``.
+
+References
+----------
+Truyen, Phung & Venkatesh, Probabilistic models over ordered partitions, SDM 2011.
+
+Ma et al., Learning-to-rank with partitioned preference, AISTATS 2021.
 """
 
 from collections.abc import Callable
