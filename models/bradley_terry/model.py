@@ -130,13 +130,13 @@ def with_new_items(
     Parameters
     ----------
     posterior : DataTree
-        Of a model with features.
+        The posterior of a model with features.
     features : DataFrame
-        One row per new item, with the columns of the model; more are not used.
+        One row per new item, with the columns of the model; other columns are not used.
     prior_scale : float, optional
         The scale of the item effects if it was given to the model.
     seed : int
-        Of the draws.
+        Random seed of the draws.
 
     Returns
     -------

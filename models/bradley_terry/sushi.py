@@ -36,9 +36,9 @@ def sushi_matches(rankings: br.Rankings, *, seed: int = 1) -> br.Pairs:
     Parameters
     ----------
     rankings : Rankings
-        Full, of an even number of items.
+        Full rankings of an even number of items.
     seed : int
-        Of the choice.
+        Random seed of the matches.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def unmet_table(how: Run, n_new: int = 20) -> Table:
 
 
 def _log_score(pairs: br.Pairs, rows: np.ndarray, utility: Any) -> float:
-    """Mean log probability of the outcomes of some matches, under draws of utilities."""
+    """Compute the mean log-probability of the outcomes of some matches over draws."""
     w = utility.sel(item=list(pairs.items)).transpose("chain", "draw", "item").values
     w = w.reshape(-1, pairs.n_items)
     lead = w[:, pairs.first[rows]] - w[:, pairs.second[rows]]

@@ -140,7 +140,7 @@ def fit_map(
     Parameters
     ----------
     model : pm.Model
-        From `build`.
+        The model from `build`.
     ridges : list of float
         Values of lambda.
     seed : int

@@ -114,7 +114,10 @@ def build(
 
 
 def _start(counts: br.PairCounts) -> NDArray[np.float64]:
-    """Net counts of all rankers, with root mean square one: z = 0 has no direction to scale."""
+    """Return the net counts of all rankers, scaled to a root mean square of one.
+
+    The start z = 0 would not work, because it cannot be scaled.
+    """
     net = counts.net().sum(axis=0)
     if not net.any():
         net = np.linspace(1.0, -1.0, len(net))

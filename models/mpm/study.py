@@ -54,7 +54,7 @@ QUICK_MOVIES = 150  # those rated most, in a reduced size
 
 
 def read(folder: str | Path) -> tuple[pd.DataFrame, pd.Series]:
-    """Ratings (user, movie, rating), and the titles of the movies."""
+    """Read the ratings (user, movie, rating), and the titles of the movies."""
     names = ["user", "movie", "rating", "time"]
     ratings = pd.read_csv(Path(folder) / "u.data", sep="\t", names=names)
     items = pd.read_csv(
@@ -250,9 +250,10 @@ def suits(
 def halved(
     score: NDArray[np.float64], stars: NDArray[np.float64], k: int = 10
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean NDCG at 1 to k of one order, and with all places but the first halved in its sum.
+    """Compute the mean NDCG at 1 to k of one order, in full and with later places halved.
 
-    The ideal order counts all places in full in both.
+    Later places are all places except the first. Their terms count half in the sum. The ideal order
+    counts all places in full in both.
 
     >>> [x.round(3).tolist() for x in halved(np.array([1.0, 2]), np.array([[2, 1]]), 2)]
     [[0.333, 0.797], [0.333, 0.536]]
@@ -417,7 +418,7 @@ def filled_in(how: Run) -> Table:
 
 
 def table_2(how: Run) -> Table:
-    """Table 2: NDCG by its equations, and with all places but the first halved."""
+    """Compute NDCG by the equations of Table 2, and with all places but the first halved."""
     found = _scores(how)
     stars = how.once("chosen scales", lambda: with_factors(_read(how)[0], found.index, **CHOSEN))
     rows = {name: halved(found[name].to_numpy(), stars) for name in TABLE_2.index}

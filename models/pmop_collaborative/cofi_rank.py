@@ -56,12 +56,12 @@ JITTER = 0.1  # of the start: where all factors are 0, the objective has a saddl
 
 
 def cofi_rank_loss(utility: Floats, stars: Floats) -> tuple[float, Floats]:
-    """Loss of one user, and its slope.
+    """Return the loss of one user, and its slope.
 
     Parameters
     ----------
     utility, stars : array, (n,)
-        Of the user's movies; some stars above zero.
+        Utilities and stars of the user's movies; some stars are above zero.
 
     Returns
     -------
@@ -114,15 +114,17 @@ def fit_cofi_rank(
     Parameters
     ----------
     rankings : Rankings
-        One of each user, with the feature rating.
+        One ranking of each user, with the feature rating.
     loss : callable
-        From the utilities and stars of a user to the loss and its slope.
+        Function of the utilities and stars of a user, which returns the loss and its slope.
     n_factors : int
         Number of factors.
     ranker_scale, item_scale, item_bias_scale : float
-        As in `models.pmop_collaborative.model.build`, positive.
-    n_steps, learning_rate, seed : int, float, int
-        Of Adam, and of the start.
+        Prior scales as in `models.pmop_collaborative.model.build`, positive.
+    n_steps, learning_rate : int, float
+        Settings of Adam.
+    seed : int
+        Random seed of the start.
 
     Returns
     -------

@@ -61,7 +61,7 @@ OUTCOMES: dict[str, Callable[..., TensorVariable]] = {
 
 
 def log_likelihood(point: Point, rankings: br.Rankings, outcome: str) -> NDArray[np.float64]:
-    """Log-probability of each ranking, (n_rankings,)."""
+    """Compute the log-probability of each ranking, (n_rankings,)."""
     utility = predict(point, rankings.ranker_idx[:, None], rankings.item)
     ranks = rankings.ranks.astype("int64")
     return _compiled(outcome)(np.where(rankings.mask, utility, 0.0), ranks)
@@ -80,7 +80,7 @@ def figure_table(
     scales: Sequence[Scales] = GAPS,
     seed: int = 1,
 ) -> pd.DataFrame:
-    """Held-out log-likelihood per user, trained on n movies of each user, tested on n others.
+    """Compute the held-out log-likelihood per user, of n movies after training on n others.
 
     All sizes use the same users, who have at least twice the largest number of movies. One user in
     five determines the scales, by the same test. A second column for each model contains the values

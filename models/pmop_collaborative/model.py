@@ -78,7 +78,7 @@ JITTER = 0.1  # of the start: where all factors are 0, the objective has a saddl
 
 
 def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **more: Any) -> None:
-    """Observe the rankings; their weights carry beta, which minibatches then keep."""
+    """Observe the rankings; their weights include beta, also for minibatches."""
     kind = more.pop("kind")
     more["utility_dims"] = ("ranking", "slot")
     pm.Data("y_weight", rankings.weight, dims="ranking")  # takes the place of the weights of y
@@ -87,13 +87,13 @@ def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **mo
 
 
 def pairs(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
-    """BPR: all pairs of different stars, each as a separate comparison."""
+    """Use all pairs of different stars, each as a separate comparison (BPR)."""
     listed = weak_order_pairs(rankings.ranks, ties="drop")
     pm.Potential("y", beta * pt.sum(pairs_logp(utility, listed, bradley_terry_log_probabilities)))
 
 
 def tied_denominators(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
-    """Bound Plackett-Luce: every item of a block is chosen from the whole remainder."""
+    """Bound Plackett-Luce by choosing every item of a block from the whole remainder."""
     slot, row = np.arange(rankings.n_slots), np.arange(rankings.n_rankings)[:, None]
     opens = np.diff(rankings.ranks, axis=1, prepend=-1) != 0
     opening = np.maximum.accumulate(np.where(opens, slot, 0), axis=1)
@@ -112,7 +112,7 @@ LIKELIHOODS: dict[str, Callable[[TensorVariable, br.Rankings, Any], None]] = {
 
 
 def break_ties(rankings: br.Rankings) -> br.Rankings:
-    """Order the items of a block as they stand on the item axis: ties broken by sort."""
+    """Break ties by sorting: order the items of a block as on the item axis."""
     return br.Rankings(
         rankings.item,
         np.where(rankings.mask, np.arange(1, rankings.n_slots + 1), 0),
@@ -144,7 +144,7 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        What was observed.
+        The observed rankings.
     likelihood : str
         One of `LIKELIHOODS`.
     rating : str
@@ -252,13 +252,13 @@ def fit_map(
     Parameters
     ----------
     model : pm.Model
-        From `build`.
+        The model from `build`.
     scales : list of dict
         Values of `ranker_scale` and the other scales, in turn; by default the values of the model.
     seed : int
-        Of the start: small factors at random.
+        Random seed of the start, which has small factors.
     max_iterations : int
-        Of each fit.
+        Maximum number of iterations of each fit.
 
     Returns
     -------
@@ -287,7 +287,8 @@ def fit_adam(
     Parameters
     ----------
     model : pm.Model
-        From `build`, of a likelihood that is a distribution. It contains all rankings afterwards.
+        The model from `build`, whose likelihood is a distribution. Afterwards it contains all
+        rankings.
     rankings : Rankings
         The rankings that the model was built with.
     batch_size : int
@@ -295,11 +296,11 @@ def fit_adam(
     n_epochs : int
         Number of passes over the rankings.
     learning_rate : float
-        Of the first step; see `adam`.
+        Learning rate of the first step; see `adam`.
     rating : str
         The feature that holds the ratings.
     seed : int
-        Of the start and the minibatches.
+        Random seed of the start and the minibatches.
 
     Returns
     -------

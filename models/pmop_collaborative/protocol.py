@@ -29,19 +29,19 @@ def modes(
 
 
 def grid(**scales: Sequence[float]) -> list[Scales]:
-    """All combinations of scales."""
+    """Return all combinations of scales."""
     return [dict(zip(scales, values, strict=True)) for values in product(*scales.values())]
 
 
 def movielens(
     folder: str | Path, *, min_ratings: int = 10, min_entropy: float = 1.0
 ) -> pd.DataFrame:
-    """Ratings (user, movie, rating) of the movies about which users differ.
+    """Read the ratings (user, movie, rating) of the movies about which users differ.
 
     Parameters
     ----------
     folder : path
-        With ``u.data``.
+        Folder that contains ``u.data``.
     min_ratings : int
         Movies with fewer ratings are omitted.
     min_entropy : float

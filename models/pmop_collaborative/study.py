@@ -105,7 +105,7 @@ METHODS: dict[str, tuple[Fit, list[Scales]]] = {
 
 
 def evaluate(point: Point, rankings: br.Rankings) -> pd.DataFrame:
-    """ERR and NDCG of each user."""
+    """Compute ERR and NDCG of each user."""
     score = predict(point, rankings.ranker_idx[:, None], rankings.item)
     return query_metrics(
         ratings_of(rankings),
@@ -126,7 +126,7 @@ def compare(
     reference: str = REFERENCE,
     once: Callable[[str, Callable[[], pd.DataFrame]], pd.DataFrame] = lambda _, compute: compute(),
 ) -> pd.DataFrame:
-    """Metrics of each method, trained on `n_train` ratings of each user, tested on the rest.
+    """Train each method on `n_train` ratings of each user, and compute metrics on the rest.
 
     The scales are chosen across users: for each fifth of them, by the test ratings of the others.
     With several seeds, each user is tested on several splits but counts once. `se` is the standard
@@ -192,7 +192,7 @@ def starts(
     *,
     n_starts: int = N_STARTS,
 ) -> pd.DataFrame:
-    """Log posterior and metrics of a model fitted from several starts: a row for each fit."""
+    """Fit a model from several starts; return its log posterior and metrics, a row per fit."""
     model = build(train, **STARTED[name])
     scales = {"item_bias_scale": ITEM_BIAS_SCALE, "ranker_scale": scale}
     pm.set_data(scales, model=model)
@@ -247,7 +247,7 @@ def _table(how: Run, n_train: int, *, on_page: bool = False) -> Table:
 def starts_table(how: Run) -> Table:
     """Compute the range of results over several starts, for one split.
 
-    "short" is by how much their mean log posterior is below the best of any start.
+    "short" is the best log posterior of all starts minus the mean over the starts.
     """
     ratings = _ratings(how.folder)
     items = pd.Index(np.unique(ratings["movie"]))
@@ -292,7 +292,7 @@ def orders(how: Run) -> Table:
 
 
 def simulated(n_users: int, n_movies: int, n_each: int, *, seed: int = 1) -> br.Rankings:
-    """Stars 1 to 5 of as many movies by each user, from five factors with noise."""
+    """Simulate 1 to 5 stars by each user for `n_each` movies, from five factors with noise."""
     rng = np.random.default_rng(seed)
     # distinct movies: steps of a length that has no divisor in common with their number
     steps = np.flatnonzero(np.gcd(np.arange(n_movies), n_movies) == 1)

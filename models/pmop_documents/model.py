@@ -96,19 +96,19 @@ def pair_loss(loss: Callable[..., TensorVariable]) -> Likelihood:
 
 
 def davidson(utility: TensorVariable, part: Part) -> None:
-    """Pairs with ties, whose prevalence is fitted as well."""
+    """Use pairs with ties, and fit their prevalence."""
     nu = pt.exp(pm.Normal("log_nu", 0, 3))
     composite(partial(davidson_log_probabilities, nu=nu), ties="keep")(utility, part)
 
 
 def rao_kupper(utility: TensorVariable, part: Part) -> None:
-    """Pairs with ties, whose threshold is fitted as well."""
+    """Use pairs with ties, and fit their threshold."""
     theta = 1 + pt.exp(pm.Normal("log_excess", 0, 3))
     composite(partial(rao_kupper_log_probabilities, theta=theta), ties="keep")(utility, part)
 
 
 def list_mle(utility: TensorVariable, part: Part, *, seed: int | None) -> None:
-    """Plackett-Luce after breaking ties at random, or by the order of the file without a seed."""
+    """Use Plackett-Luce after breaking ties: at random, or as in the file without a seed."""
     ranks, mask = part.rankings.ranks, part.rankings.mask
     order = np.arange(ranks.size).reshape(ranks.shape)
     if seed is not None:
@@ -120,19 +120,19 @@ def list_mle(utility: TensorVariable, part: Part, *, seed: int | None) -> None:
 
 
 def grade_regression(utility: TensorVariable, part: Part) -> None:
-    """Grades as numbers with normal noise, document by document."""
+    """Treat grades as numbers with normal noise, document by document."""
     grades = part.grades[part.rankings.mask]
     used = utility[part.rankings.mask.nonzero()]
     pm.Normal("y", grades.mean() + used, 1.0, observed=grades)
 
 
 def plackett_luce(utility: TensorVariable, part: Part) -> None:
-    """Plackett-Luce, the order inside a block unknown."""
+    """Use Plackett-Luce; the order inside a block is unknown."""
     br.PlackettLuce("y", utility, utility_dims=("ranking", "slot"), observed=part.rankings)
 
 
 def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool = False) -> None:
-    """Ordered partitions; weighted, high grades count more (a pseudo-likelihood)."""
+    """Use ordered partitions; with weights, high grades count more (a pseudo-likelihood)."""
     if weighted:
         ranks, weights = part.rankings.ranks, grade_weights(part)
         logp = pmop_logp(utility, ranks, aggregate=aggregate, stage_weight=weights)
@@ -143,14 +143,14 @@ def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool 
 
 
 def backwards(utility: TensorVariable, part: Part) -> None:
-    """Ordered partitions from the worst block to the best, by elimination."""
+    """Use ordered partitions from the worst block to the best, by elimination."""
     ranks = part.rankings.ranks
     turned = np.where(ranks > 0, ranks.max(axis=1, keepdims=True) + 1 - ranks, 0)
     br.PMOP("y", -utility, where=part.rankings.mask, observed=turned)
 
 
 def grade_weights(part: Part) -> NDArray[np.float64]:
-    r"""Weights :math:`1 + \log r` of the blocks, r being the grade counted from one.
+    r"""Compute the weights :math:`1 + \log r` of the blocks; r is the grade plus one.
 
     Grades 2, 1 and 0 have r = 3, 2 and 1, so weights fall from the first block to the last. The
     shape is (n_rankings, n_blocks), because a query need not have all grades.
@@ -220,7 +220,7 @@ def build(part: Part, method: str = "PMOP mean", *, coefficient_scale: float = 0
 
 
 def map_path(model: pm.Model, scales: Iterable[float]) -> list[NDArray[np.float64]]:
-    """Coefficients at the posterior mode for each prior scale, each starting from the last."""
+    """Find the modes of the coefficients for each prior scale, each starting from the last."""
     # the maximum of a set and the hinge have kinks, where no slope is zero
     settings = [{"coefficient_scale": scale} for scale in scales]
     modes = posterior_modes(model, settings, tolerance=np.inf, random_seed=1)
@@ -236,7 +236,7 @@ def contrastive_path(
     epochs: int = 40,
     seed: int = 1,
 ) -> list[NDArray[np.float64]]:
-    """Coefficients by contrastive divergence with one step of a chain, for each prior scale."""
+    """Fit by contrastive divergence with one step of a chain, for each prior scale."""
     return [
         fit_cd(
             SET_FUNCTIONS[aggregate], part.rankings, by="feature", kernel=kernel, epochs=epochs,
@@ -255,17 +255,17 @@ CONTRASTIVE: dict[str, Callable[..., list[NDArray[np.float64]]]] = {
 
 
 def path_of(method: str, part: Part, scales: Sequence[float]) -> list[NDArray[np.float64]]:
-    """Coefficients of a method for each prior scale: modes, or by contrastive divergence."""
+    """Fit a method for each prior scale, to its mode or by contrastive divergence."""
     if method in CONTRASTIVE:
         return CONTRASTIVE[method](part, scales)
     return map_path(build(part, method), scales)
 
 
 def posterior_mean(model: pm.Model, scale: float, **sampling: Any) -> NDArray[np.float64]:
-    """Coefficients averaged over the posterior at one prior scale, by NUTS.
+    """Average the coefficients over the posterior at one prior scale, by NUTS.
 
-    Utilities are linear in them: they are the coefficients of the posterior mean utilities too.
-    `sampling` goes to `bayesrank.inference.sample`.
+    Utilities are linear in the coefficients, so the result also gives the posterior mean utilities.
+    `bayesrank.inference.sample` accepts `sampling`.
     """
     model.set_data("coefficient_scale", scale)
     options = {"draws": 300, "tune": 300, "chains": 2, "random_seed": 1} | sampling

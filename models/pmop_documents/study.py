@@ -35,7 +35,7 @@ REFERENCE = "PMOP mean"
 
 
 def evaluate(part: Part, coefficient: NDArray[np.float64]) -> pd.DataFrame:
-    """ERR and NDCG of each query under linear utilities."""
+    """Compute ERR and NDCG of each query under linear utilities."""
     score = np.zeros(part.grades.shape)
     score[part.rankings.mask] = part.features @ coefficient
     return query_metrics(
@@ -56,7 +56,7 @@ def compare(
     scales: Sequence[float] = SCALES,
     sampled: bool = False,
 ) -> pd.DataFrame:
-    """Metrics of every test query under a method.
+    """Compute the metrics of every test query under a method.
 
     The validation part determines the features (one of `prepare`) and the prior scale. With
     `sampled`, the coefficients are the posterior mean instead of the mode.

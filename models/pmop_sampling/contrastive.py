@@ -85,7 +85,7 @@ def cd_gradient(
     kernel: Literal["gibbs", "metropolis"] = "gibbs",
     rng: Seed = None,
 ) -> Floats:
-    r"""Stochastic gradient of :math:`\log P(S \mid R)` by contrastive divergence.
+    r"""Compute a stochastic gradient of :math:`\log P(S \mid R)` by contrastive divergence.
 
     .. math:: \frac{\partial \log \Phi(S)}{\partial w} - \frac{\partial \log \Phi(S_k)}{\partial w},
               \qquad S_k \text{ k steps of a chain from } S_0 = S
@@ -164,8 +164,8 @@ def fit_cd(
 ) -> CDFit:
     r"""Fit utilities, or weights of features, by contrastive divergence.
 
-    Stochastic gradient ascent on the log-likelihood of the rankings (block sizes included) less
-    a ridge penalty, per unit of weight:
+    Stochastic gradient ascent maximises the log-likelihood of the rankings (block sizes included)
+    less a ridge penalty, per unit of weight:
 
     .. math:: \frac1{\sum_n v_n} \Bigl(\sum_n v_n \log P(\text{ranking } n)
               - \frac\lambda2 \sum_j c_j^2\Bigr)

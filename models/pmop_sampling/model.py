@@ -155,7 +155,7 @@ def evaluate(log_phi: LogPhi, utility: Floats, member: Bools) -> Floats:
 
 
 def set_gradient(log_phi: LogPhi, utility: Floats, member: Bools) -> Floats:
-    r"""Gradient :math:`\partial \log\Phi(S) / \partial w_i`, by central differences if need be.
+    r"""Compute :math:`\partial \log\Phi(S) / \partial w_i`, by central differences if needed.
 
     Parameters
     ----------
