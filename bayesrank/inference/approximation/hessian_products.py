@@ -32,9 +32,10 @@ from scipy.sparse import block_diag, csr_array
 
 from bayesrank.inference.approximation.modes import gradient_change, join_inputs
 
-__all__ = ["Links", "likelihoods_of", "many_products"]
+__all__ = ["Links", "Products", "likelihoods_of", "many_products"]
 
 Floats = NDArray[np.float64]
+Products = Callable[..., Callable[[Floats], Floats]]
 Links = Callable[[Floats, NDArray[np.int64]], csr_array | None]
 _IGNORED: Any = {"disconnected_inputs": "ignore"}
 
@@ -50,7 +51,7 @@ AT_ONCE = 32  # directions per call, which bounds memory
 
 def many_products(
     model: pm.Model, density: Callable[[Floats], tuple[Any, Floats]]
-) -> tuple[Callable[[Floats], Callable[[Floats], Floats]], Links | None]:
+) -> tuple[Products, Links | None]:
     """Compile products with the Hessian of the log posterior.
 
     Parameters
@@ -63,16 +64,18 @@ def many_products(
     -------
     (callable, callable or None)
         From the ravelled free variables, (n,), to a function from directions, (n_directions, n), to
-        the Hessian times each, (n_directions, n). Then a function that finds linked variables, or
-        None without compiled likelihoods. From the variables, and positions of some, (m,), it
-        returns a matrix, (m, m). An entry means that a term of the likelihood links two of them.
-        It returns None if an input of a likelihood depends on several of them.
+        the Hessian times each, (n_directions, n). With a second argument, (n,) or None, compiled
+        likelihoods take their second derivatives there; the last ones are kept. Then a function
+        that finds linked variables, or None without compiled likelihoods. From the variables, and
+        positions of some, (m,), it returns a matrix, (m, m). An entry means that a term of the
+        likelihood links two of them. It returns None if an input of a likelihood depends on several
+        of them.
     """
     logp = rewrite_pregrad(model.logp())
     nodes = likelihoods_of(logp)
     if not nodes:
 
-        def by_differences(x: Floats) -> Callable[[Floats], Floats]:
+        def by_differences(x: Floats, _: Floats | None = None) -> Callable[[Floats], Floats]:
             return lambda directions: np.stack(
                 [gradient_change(lambda x: density(x)[1], x, v) for v in directions]
             )
@@ -118,19 +121,24 @@ def many_products(
     forward = compile_pytensor([at, many[0], *slopes], forwards, **options)
     backward = compile_pytensor([at, *many[1:]], backwards, **options)
 
-    def known_at(x: Floats) -> tuple[list[Floats], list[Any]]:
-        """Return the slopes by the inputs, and the second derivatives."""
-        values = values_at(x)
-        slopes_at_x, hessians = [], []
-        for node in nodes:
-            mine, values = values[: len(node.inputs)], values[len(node.inputs) :]
-            mine = [np.array(value, order="C") for value in mine]
-            slopes_at_x += node.op.call(*mine)[1:]
-            hessians.append(node.op.hessian(*mine))
-        return slopes_at_x, hessians
+    last: list[tuple[Floats, list[Any]]] = []
+
+    def inputs_at(x: Floats) -> list[list[Floats]]:
+        values = iter(values_at(x))
+        return [[np.array(next(values), order="C") for _ in node.inputs] for node in nodes]
+
+    def slopes_at(x: Floats) -> list[Floats]:
+        found = zip(nodes, inputs_at(x), strict=True)
+        return [slope for node, mine in found for slope in node.op.call(*mine)[1:]]
+
+    def hessians_at(x: Floats) -> list[Any]:
+        if not last or not np.array_equal(last[0][0], x):
+            found = zip(nodes, inputs_at(x), strict=True)
+            last[:] = [(x.copy(), [node.op.hessian(*mine) for node, mine in found])]
+        return last[0][1]
 
     def links(x: Floats, places: NDArray[np.int64]) -> csr_array | None:
-        slopes_at_x, hessians = known_at(x)
+        slopes_at_x, hessians = slopes_at(x), hessians_at(x)
         number = np.arange(1.0, places.size + 1)
         directions = np.zeros((3, x.size))
         directions[:, places] = number ** np.arange(3)[:, None]
@@ -155,8 +163,8 @@ def many_products(
         )
         return csr_array(to_inputs.T @ together @ to_inputs)
 
-    def at_point(x: Floats) -> Callable[[Floats], Floats]:
-        slopes_at_x, hessians = known_at(x)
+    def at_point(x: Floats, curved_at: Floats | None = None) -> Callable[[Floats], Floats]:
+        slopes_at_x, hessians = slopes_at(x), hessians_at(x if curved_at is None else curved_at)
 
         def products(directions: Floats) -> Floats:
             out = np.empty(directions.shape)

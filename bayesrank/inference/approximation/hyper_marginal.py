@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,21 +68,20 @@ def hyper_mode(joint: Joint, names: Sequence[str]) -> tuple[Floats, Floats, Inne
 def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, Floats]:
     """Climb to the mode of the log marginal, and return minus the Hessian there.
 
-    Newton steps use the diagonal of the Hessian, by differences. The last step uses the whole
-    Hessian.
+    Newton steps use the diagonal of the Hessian, by differences of rough log marginals. The last
+    step uses the whole Hessian of the log marginal.
     """
     hyper = joint.start[joint.hyper]
     given = joint.gaussian(hyper)
 
-    def log_marginal(hyper: Floats) -> float:
-        return joint.gaussian(hyper, given).log_marginal
+    def log_marginal(hyper: Floats, *, roughly: bool = False) -> float:
+        return joint.gaussian(hyper, given, roughly=roughly).log_marginal
 
+    rough = partial(log_marginal, roughly=True)
     for _ in range(MOST_STEPS):
-        slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal, diagonal=True)
+        slope, curvature = curvature_of(rough, hyper, given.log_marginal, diagonal=True)
         step = slope / np.maximum(abs(np.diag(curvature)), FLAT)
         if slope @ step < 2 * CLOSE:
-            if hyper.size == 1:  # the diagonal is the whole Hessian
-                return _last_step(hyper, slope, curvature), given, curvature
             break
         step *= min(1.0, LONGEST / abs(step).max())
         for length in 0.5 ** np.arange(6):

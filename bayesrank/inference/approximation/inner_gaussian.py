@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
+from bayesrank.inference.approximation.hessian_products import Products
 from bayesrank.inference.approximation.modes import climb
 
 __all__ = ["Blocks", "BlocksMeetError", "InnerGaussian", "Joint"]
@@ -85,7 +86,7 @@ class Joint:
     def __init__(
         self,
         logp: Callable[[Floats], tuple[Any, Floats]],
-        products: Callable[[Floats], Callable[[Floats], Floats]],
+        products: Products,
         start: Floats,
         hyper: NDArray[np.int64],
         blocks: Blocks | None = None,
@@ -121,10 +122,17 @@ class Joint:
         x[self.latent] += near.shift @ (hyper - near.x[self.hyper])
         return near._replace(x=x)
 
-    def gaussian(self, hyper: Floats, near: InnerGaussian | None = None) -> InnerGaussian:
-        """Find the inner mode and the precision there; the search starts from `near`."""
+    def gaussian(
+        self, hyper: Floats, near: InnerGaussian | None = None, *, roughly: bool = False
+    ) -> InnerGaussian:
+        """Find the inner mode and the precision there; the search starts from `near`.
+
+        With `roughly`, the likelihood has the second derivatives of `near`, which saves most of the
+        time with much data.
+        """
         x, value = self._inner_mode(hyper, near)
-        precision, cross = self._precision(x)
+        curved_at = near.x if near is not None and roughly else None
+        precision, cross = self._precision(x, curved_at=curved_at)
         if self.is_averaged:
             value = self._average(x, self._noise(precision))[0]
         log_marginal = value - precision.log_det / 2
@@ -232,17 +240,20 @@ class Joint:
         found = climb(density, x[self.latent], tolerance=np.inf, **options)
         return self._stepped(x, found - x[self.latent])
 
-    def _precision(self, *points: Floats) -> tuple[Dense | Arrow, Floats]:
+    def _precision(
+        self, *points: Floats, curved_at: Floats | None = None
+    ) -> tuple[Dense | Arrow, Floats]:
         """Compute minus the Hessian: latent by latent, and latent by hyperparameters.
 
-        With several points, return the mean.
+        With several points, return the mean. With `curved_at`, (n,), the likelihood has the second
+        derivatives of another point.
         """
         directions = self.directions
         if self.blocks is not None and self.is_checked:
             directions = directions[: -self.largest]
-        found = self.products(points[0])(directions)
+        found = self.products(points[0], curved_at)(directions)
         for x in points[1:]:
-            found += self.products(x)(directions)
+            found += self.products(x, curved_at)(directions)
         found *= -1 / len(points)
         if self.blocks is None:
             precision = Dense(found[np.ix_(self.latent, self.latent)])

@@ -49,7 +49,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
     if 2 * width > n_items:
         since[:], width = 0, n_items
     # each pair is written once, in one of its two cells, because random access takes most time
-    half = np.zeros((n_items, width))
+    half, row_of = np.zeros(n_items * width), width * np.arange(n_items) - since
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, table)
     share_weight, product_weight = node_weight.copy(), -node_weight
@@ -75,32 +75,30 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
                 h[i] += among[i, j]
             slopes += gamma[i]
             curved += h[i]
-            row, at = half[b_item[first + i]], since[b_item[first + i]]
-            row[b_item[first + i] - at] += 0.5 * weight * among[i, i]
+            row = row_of[b_item[first + i]]
+            half[row + b_item[first + i]] += 0.5 * weight * among[i, i]
             for j in range(i):
-                row[b_item[first + j] - at] += weight * among[i, j]
+                half[row + b_item[first + j]] += weight * among[i, j]
         share_weight[below] -= weight * slopes
         product_weight[below] += weight * (slopes + curved)
         n_inside = _shares(inside, share, below, utility, log_total, table)
         for i in range(size):
-            row, by = half[b_item[first + i]], weight * h[i]
-            at = since[b_item[first + i]]
+            row, by = row_of[b_item[first + i]], weight * h[i]
             for k in range(n_inside):
-                row[inside[k] - at] -= by * share[k]
+                half[row + inside[k]] -= by * share[k]
 
     for n in range(n_nodes - 1, -1, -1):
         n_inside = _shares(inside, share, n, utility, log_total, table)
         for e in range(start[n + 1] - start[n]):  # items outside smaller remainders come first
-            row, by = half[inside[e]], product_weight[n] * share[e]
-            at = since[inside[e]]
-            row[inside[e] - at] += 0.5 * share[e] * (by + share_weight[n])
+            row, by = row_of[inside[e]], product_weight[n] * share[e]
+            half[row + inside[e]] += 0.5 * share[e] * (by + share_weight[n])
             for k in range(e + 1, n_inside):
-                row[inside[k] - at] += by * share[k]
+                half[row + inside[k]] += by * share[k]
         if child[n] >= 0:
             below = math.exp(log_total[child[n]] - log_total[n])
             share_weight[child[n]] += share_weight[n] * below
             product_weight[child[n]] += product_weight[n] * below * below
-    return half, since
+    return half.reshape(n_items, width), since
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -78,7 +78,8 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table):  # typ
     else:
         log_total = np.empty(n_nodes)
         log_worths(log_total, utility, table)
-    value += node_weight @ log_total
+    for n in range(n_nodes):  # `@` would start threads of BLAS
+        value += node_weight[n] * log_total[n]
 
     block_logp = np.empty(below.size)
     value += _blocks(gradient, node_bar, block_logp, utility, log_total, block_weight, table)
