@@ -205,21 +205,24 @@ class Joint:
         else:
             x, precision = self.moved(near, hyper).x, near.precision
         value, slope = self._density(x)
-        last_gain = np.inf
+        last_gain, stretch = np.inf, 1.0
         for _ in range(MOST_STEPS):
             is_new = precision is None
             if precision is None:
                 try:
-                    precision, last_gain = self._precision(x)[0], np.inf
+                    precision, last_gain, stretch = self._precision(x)[0], np.inf, 1.0
                 except ValueError:  # not positive definite far from the mode
                     break
-            step = precision.solve(slope[self.latent])
+            step = stretch * precision.solve(slope[self.latent])
             gain = float(slope[self.latent] @ step) / 2
             if gain < ENOUGH:
                 return x, value
             candidate = self._stepped(x, step)
             reached, new_slope = self._density(candidate)
             if reached > value + gain / 10 and gain < last_gain / 2:
+                # the precision along the step corrects the length of the next one
+                bend = float((slope - new_slope)[self.latent] @ step)
+                stretch *= np.clip(2 * gain / bend, 0.5, 2.0) if bend > 0 else 1.0
                 x, value, slope, last_gain = candidate, reached, new_slope, gain
             elif is_new:
                 break

@@ -200,15 +200,14 @@ def _apart(
     free = [rv for rv in model.free_RVs if rv.name not in (*names, *blocks) and _plain(model, rv)]
     more = {rv.name: _places(start, [rv.name]) for rv in free}
     number = {name: block_of(places)[0] for name, places in more.items()}
-    least = block_of(found)[0] if blocks else 2
+    n, labels = block_of(found) if blocks else (2, found)
     for name in sorted(more, key=lambda name: -number[name]):
         joined = np.concatenate([found, more[name]])
-        n, _ = block_of(joined)
-        if 2 * n >= least:
-            found, least = joined, n
+        n_joined, labels_joined = block_of(joined)
+        if 2 * n_joined >= n:
+            found, n, labels = joined, n_joined, labels_joined
     if 2 * found.size < x.size:
         return []
-    n, labels = block_of(found)
     if n == 1 and not blocks:  # one block of everything has no structure to use
         return []
     size = np.bincount(labels, minlength=n)
