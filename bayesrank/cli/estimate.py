@@ -94,8 +94,8 @@ def seconds_of(size: Size) -> float:
     if n > SMALL and 2 * size.blocks >= n:
         steps = n * (rest + size.block) ** 2
     else:
-        steps = n**3 / 3 + n * n * 20
-    return FITS * (steps / FLOPS + 1e-6 * size.entries)
+        steps = (n**3 / 3 + n * n * 20) / 10  # one large matrix is ten times as fast
+    return FITS * (steps / FLOPS + 1e-7 * size.entries)
 
 
 def free_memory() -> float | None:

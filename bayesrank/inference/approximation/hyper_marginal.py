@@ -22,7 +22,7 @@ __all__ = ["HyperNodes", "hyper_mode", "hyper_nodes"]
 Floats = NDArray[np.float64]
 
 FAR = 30.0  # log scale beyond which the search has diverged
-LONGEST = 2.0  # largest change of a logarithm in one step of the search
+LONGEST = 1.0  # largest change of a logarithm in one step of the search
 CLOSE = 3e-2  # the search ends when a step gains fewer nats
 FLAT = 1e-2  # a direction of less curvature is treated as flat
 MOST_STEPS = 40  # steps of the search
