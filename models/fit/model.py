@@ -9,9 +9,10 @@ not independent. It is the model of ``bayesrank rank`` for rankers with several 
     deviation[r, i]  ~ Normal(0, spread)
     ballot of r      ~ PlackettLuce(utility + deviation[r])
 
-`fit` is a nested Laplace approximation on a grid of the two scales. It is independent of
-`bayesrank.fit_inla`, compiles nothing, and fits a table in a fraction of a second, so that a study
-can fit hundreds. ``study.py`` uses it, and ``RESULTS.md`` contains the tables.
+`fit` is a nested Laplace approximation on a grid of the scale, without opinions.
+`sample_opinions` draws from the exact posterior of many tables at once. Both are independent of
+`bayesrank` and compile nothing, so that a study can fit hundreds of tables. ``study.py`` uses them,
+and ``RESULTS.md`` contains the tables.
 
 Run ``python -m models.fit.model`` for an example: one table, with and without opinions.
 """
@@ -22,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-__all__ = ["Ballots", "Draws", "draw_orders", "fit", "log_likelihood"]
+__all__ = ["Ballots", "draw_orders", "fit", "log_likelihood", "sample_opinions"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SCALES = np.exp(np.linspace(np.log(0.15), np.log(6), 10))
-SPREADS = np.exp(np.linspace(np.log(0.03), np.log(3), 10))
-STEPS = 60
+STEPS = 60  # of Newton's method, at most
+SHRINKS = 60  # of a slice, at most
 
 
 class Ballots(NamedTuple):
@@ -38,14 +39,6 @@ class Ballots(NamedTuple):
     item: Ints  # (n_ballots, n_places), best first
     ranker: Ints  # (n_ballots,)
     n_items: int
-
-
-class Draws(NamedTuple):
-    """Draws from the posterior."""
-
-    utility: Floats  # (n_draws, n_items)
-    deviation: Floats  # (n_draws, n_rankers, n_items); without opinions one ranker with zeros
-    spread: Floats  # (n_draws,)
 
 
 def draw_orders(utility: Floats, shown: Ints, rng: np.random.Generator) -> Ints:
@@ -75,73 +68,31 @@ def log_likelihood(v: Floats, ballots: Ballots) -> tuple[float, Floats, Floats]:
     return value, gradient, hessian
 
 
-def fit(
-    ballots: Ballots,
-    *,
-    opinions: bool,
-    n_draws: int,
-    rng: np.random.Generator,
-    known: tuple[float, float] | None = None,
-) -> Draws:
-    """Draw from the posterior, with or without opinions; scale and spread may be known."""
-    scales, spreads = SCALES, SPREADS if opinions else np.zeros(1)
-    if known is not None:
-        scales, spreads = np.array(known)[:, None]
-    if not opinions:
-        ballots = ballots._replace(ranker=np.zeros_like(ballots.ranker))
-    n_rankers, n_items = int(ballots.ranker.max()) + 1, ballots.n_items
-    nodes, logs, x = [], [], np.zeros(n_items * (1 + n_rankers * opinions))
-    for scale in scales:
-        start = x
-        for spread in spreads:
-            start, precision, log_joint = _mode(start, ballots, scale, spread, n_rankers)
-            if spread == spreads[0]:
-                x = start
-            # half-normal priors, by the logarithms of the scales
-            log_prior = np.log(scale) - scale**2 / 18
-            if opinions:
-                width = scale / 2
-                log_prior += np.log(spread / width) - (spread / width) ** 2 / 2
-            root = np.linalg.cholesky(precision)
-            logs.append(log_joint + log_prior - np.log(np.diag(root)).sum())
-            nodes.append((start, root, spread))
+def fit(ballots: Ballots, *, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw utilities (n_draws, n_items) from the posterior without opinions."""
+    ballots = ballots._replace(ranker=np.zeros_like(ballots.ranker))
+    nodes, logs, x = [], [], np.zeros(ballots.n_items)
+    for scale in SCALES:
+        x, precision, log_joint = _mode(x, ballots, scale)
+        root = np.linalg.cholesky(precision)
+        # the half-normal prior, by the logarithm of the scale
+        logs.append(log_joint + np.log(scale) - scale**2 / 18 - np.log(np.diag(root)).sum())
+        nodes.append((x, root))
     weight = np.exp(np.array(logs) - logsumexp(logs))
-    draws, spread_of = [], []
-    for (mode, root, spread), n in zip(nodes, rng.multinomial(n_draws, weight), strict=True):
-        if n:
-            noise = np.linalg.solve(root.T, rng.normal(size=(len(mode), n))).T
-            draws.append(mode + noise)
-            spread_of += [spread] * n
-    order = rng.permutation(n_draws)
-    found = np.concatenate(draws)[order].reshape(n_draws, -1, n_items)
-    deviation = found[:, 1:] if opinions else np.zeros((n_draws, 1, n_items))
-    return Draws(found[:, 0], deviation, np.array(spread_of)[order])
+    draws = [
+        mode + np.linalg.solve(root.T, rng.normal(size=(len(mode), n))).T
+        for (mode, root), n in zip(nodes, rng.multinomial(n_draws, weight), strict=True)
+    ]
+    return np.concatenate(draws)[rng.permutation(n_draws)]
 
 
-def _mode(
-    x: Floats, ballots: Ballots, scale: float, spread: float, n_rankers: int
-) -> tuple[Floats, Floats, float]:
+def _mode(x: Floats, ballots: Ballots, scale: float) -> tuple[Floats, Floats, float]:
     """Find the mode by Newton's method; return it, the precision there, the log joint density."""
-    n_items = ballots.n_items
-    sd = np.full(len(x), scale)
-    sd[n_items:] = spread
 
     def at(x: Floats) -> tuple[float, Floats, Floats]:
-        by_ranker = x.reshape(-1, n_items)
-        v = by_ranker[0] + by_ranker[1:] if spread else by_ranker
-        value, gradient, blocks = log_likelihood(np.broadcast_to(v, (n_rankers, n_items)), ballots)
-        value -= float(((x / sd) ** 2).sum() / 2 + np.log(sd).sum())
-        slope, curve = -x / sd**2, np.diag(1 / sd**2)
-        slope[:n_items] += gradient.sum(axis=0)
-        curve[:n_items, :n_items] += blocks.sum(axis=0)
-        if spread:
-            slope[n_items:] += gradient.ravel()
-            for r, block in enumerate(blocks):
-                at_r = slice((r + 1) * n_items, (r + 2) * n_items)
-                curve[at_r, at_r] += block
-                curve[:n_items, at_r] += block
-                curve[at_r, :n_items] += block
-        return value, slope, curve
+        value, gradient, blocks = log_likelihood(x[None], ballots)
+        value -= float(((x / scale) ** 2).sum() / 2 + len(x) * np.log(scale))
+        return value, gradient[0] - x / scale**2, blocks[0] + np.eye(len(x)) / scale**2
 
     value, slope, curve = at(x)
     for _ in range(STEPS):
@@ -159,6 +110,133 @@ def _mode(
     return x, curve, value
 
 
+def sample_opinions(
+    orders: Ints,
+    *,
+    n_draws: int,
+    rng: np.random.Generator,
+    known: tuple[float, float] | None = None,
+) -> Floats:
+    """Draw utilities (n_draws, n_tables, n_items) from the posteriors with opinions.
+
+    ``orders`` (n_tables, n_rankers, n_ballots, n_items) contains the items of every ballot, best
+    first. ``known`` fixes scale and spread. A quarter as many draws are discarded first.
+
+    A sweep has four steps. Elliptical slices update the utilities of each ranker [1]_. The common
+    utilities are drawn from their normal conditional. A random walk updates scale and spread,
+    without the common utilities. Another one moves all utilities with their scales.
+
+    .. [1] Murray, Adams and MacKay (2010), Elliptical slice sampling, AISTATS.
+    """
+    n_tables, n_rankers, _, n_items = orders.shape
+    rows = orders.reshape(n_tables * n_rankers, -1, n_items)
+
+    def of_rankers(v: Floats, where: Any = slice(None)) -> Floats:
+        """Return the log-likelihood of the utilities (n, n_items) of the rankers ``where``."""
+        worth = np.exp(v - v.max(axis=1, keepdims=True))[:, None]
+        worth = np.take_along_axis(worth, rows[where], axis=2)
+        rest = worth[..., ::-1].cumsum(axis=2)[..., ::-1]
+        return np.log(worth / rest).sum(axis=(1, 2))
+
+    def by_table(x: Floats) -> Floats:
+        return x.reshape(n_tables, n_rankers, *x.shape[1:])
+
+    u, v = np.zeros((n_tables, n_items)), np.zeros((n_tables, n_rankers, n_items))
+    a, b = (np.full(n_tables, np.log(x)) for x in (known or (1.0, 0.5)))
+    value, kept = of_rankers(v.reshape(-1, n_items)), []
+    for sweep in range(-(n_draws // 4), n_draws):
+        for _ in range(3):
+            mean = np.repeat(u, n_rankers, axis=0)
+            apart = v.reshape(-1, n_items) - mean
+            other = np.repeat(np.exp(b), n_rankers)[:, None] * rng.normal(size=apart.shape)
+            value = _slice(apart, other, mean, value, of_rankers, rng)
+            v = by_table(mean + apart)
+            u = _common(v, a, b, rng)
+        if known is None:
+            a, b = _scales(v, a, b, rng)
+            u = _common(v, a, b, rng)
+            for _ in range(2):
+                up, wider = rng.normal(0, 0.3, n_tables), rng.normal(0, 0.5, n_tables)
+                new_u = np.exp(up)[:, None] * u
+                new = new_u[:, None] + np.exp(wider)[:, None, None] * (v - u[:, None])
+                found = of_rankers(new.reshape(-1, n_items))
+                gain = by_table(found - value).sum(axis=1)
+                gain += _log_prior(a + up, b + wider) - _log_prior(a, b)
+                ok = np.log(rng.random(n_tables)) < gain
+                a, b = np.where(ok, a + up, a), np.where(ok, b + wider, b)
+                u, v = np.where(ok[:, None], new_u, u), np.where(ok[:, None, None], new, v)
+                value = np.where(np.repeat(ok, n_rankers), found, value)
+        if sweep >= 0:
+            kept.append(u)
+    return np.array(kept)
+
+
+def _log_prior(a: Floats, b: Floats) -> Floats:
+    """Return the log density of the logarithms of scale and spread."""
+    return b - np.exp(2 * a) / 18 - 2 * np.exp(2 * (b - a))
+
+
+def _slice(
+    apart: Floats,
+    other: Floats,
+    mean: Floats,
+    value: Floats,
+    log_density: Any,
+    rng: np.random.Generator,
+) -> Floats:
+    """Update deviations from the mean in place by elliptical slices; return the log density."""
+    level = value + np.log(rng.random(len(value)))
+    angle = rng.uniform(0, 2 * np.pi, len(value))
+    low, high = angle - 2 * np.pi, angle.copy()
+    value, active, start = value.copy(), np.arange(len(value)), apart.copy()
+    for _ in range(SHRINKS):
+        turn = angle[active, None]
+        turned = start[active] * np.cos(turn) + other[active] * np.sin(turn)
+        new = log_density(mean[active] + turned, active)
+        ok = new > level[active]
+        apart[active[ok]], value[active[ok]] = turned[ok], new[ok]
+        active = active[~ok]
+        if not len(active):
+            break
+        tried = angle[active]
+        low[active] = np.where(tried < 0, tried, low[active])
+        high[active] = np.where(tried > 0, tried, high[active])
+        angle[active] = rng.uniform(low[active], high[active])
+    return value
+
+
+def _common(v: Floats, a: Floats, b: Floats, rng: np.random.Generator) -> Floats:
+    """Draw the common utilities, given those of the rankers."""
+    weight = np.exp(-2 * b)
+    precision = v.shape[1] * weight + np.exp(-2 * a)
+    noise = rng.normal(size=(len(v), v.shape[2]))
+    return (v.sum(axis=1) * weight[:, None] + noise * np.sqrt(precision)[:, None]) / precision[
+        :, None
+    ]
+
+
+def _scales(v: Floats, a: Floats, b: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Update the scales, given the utilities of the rankers; the common ones are integrated out."""
+    n_rankers, n_items = v.shape[1:]
+    mean = v.mean(axis=1)
+    within = ((v - mean[:, None]) ** 2).sum(axis=(1, 2))
+    between = n_rankers * (mean**2).sum(axis=1)
+
+    def log_density(a: Floats, b: Floats) -> Floats:
+        narrow, wide = np.exp(2 * b), np.exp(2 * b) + n_rankers * np.exp(2 * a)
+        logs = (n_rankers - 1) * np.log(narrow) + np.log(wide)
+        return _log_prior(a, b) - (within / narrow + between / wide + n_items * logs) / 2
+
+    value = log_density(a, b)
+    for _ in range(10):
+        step = rng.choice([0.1, 0.3, 1.0]) * rng.normal(size=(2, len(a)))
+        found = log_density(a + step[0], b + step[1])
+        ok = np.log(rng.random(len(a))) < found - value
+        a, b = np.where(ok, a + step[0], a), np.where(ok, b + step[1], b)
+        value = np.where(ok, found, value)
+    return a, b
+
+
 def main() -> dict[str, Any]:
     """Fit one table with and without opinions, and print the probability that each item is best."""
     rng = np.random.default_rng(1)
@@ -167,10 +245,13 @@ def main() -> dict[str, Any]:
     ranker = np.repeat(np.arange(8), 5)
     shown = np.broadcast_to(np.arange(5), (40, 5))
     ballots = Ballots(draw_orders(opinion[ranker], shown, rng), ranker, 5)
-    best = {}
-    for opinions in (False, True):
-        draws = fit(ballots, opinions=opinions, n_draws=2000, rng=rng)
-        best[f"opinions={opinions}"] = np.bincount(draws.utility.argmax(axis=1), minlength=5) / 2000
+    draws = {
+        "without opinions": fit(ballots, n_draws=2000, rng=rng),
+        "with opinions": sample_opinions(ballots.item.reshape(1, 8, 5, 5), n_draws=2000, rng=rng)[
+            :, 0
+        ],
+    }
+    best = {way: np.bincount(x.argmax(axis=1), minlength=5) / 2000 for way, x in draws.items()}
     print("truth", utility.round(2))
     for name, p in best.items():
         print(name, p)

@@ -16,6 +16,7 @@ Run ``python -m models.fit.study``. It writes the tables into ``RESULTS.md``.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.special import expit
 
 import bayesrank as br
 from bayesrank.results import match_checks, worst_checks
-from models.fit.model import Ballots, draw_orders, fit
+from models.fit.model import Ballots, draw_orders, fit, sample_opinions
 from models.shared.results import Run, Table, run
 
 N_DRAWS = 300
@@ -39,10 +40,10 @@ Rng = np.random.Generator
 
 def checked_ballots(ballots: Ballots, rng: Rng) -> Any:
     """Fit Plackett-Luce without opinions, predict, and return the verdict."""
-    draws = fit(ballots, opinions=False, n_draws=N_DRAWS, rng=rng)
+    utility = fit(ballots, n_draws=N_DRAWS, rng=rng)
     shown = np.sort(ballots.item, axis=1)
     predicted = draw_orders(
-        np.broadcast_to(draws.utility[:, None], (N_DRAWS, len(shown), ballots.n_items)),
+        np.broadcast_to(utility[:, None], (N_DRAWS, len(shown), ballots.n_items)),
         np.broadcast_to(shown, (N_DRAWS, *shown.shape)),
         rng,
     )
@@ -59,10 +60,9 @@ def checked_ballots(ballots: Ballots, rng: Rng) -> Any:
     # slots hold the items in the order of their numbers
     order = (("ranking", "slot"), 1 + np.argsort(ballots.item, axis=1))
     places = 1 + np.argsort(predicted, axis=2)
-    utility = (("chain", "draw", "item"), draws.utility[None])
     data = xr.DataTree.from_dict(
         {
-            "posterior": xr.Dataset({"utility": utility}),
+            "posterior": xr.Dataset({"utility": (("chain", "draw", "item"), utility[None])}),
             "posterior_predictive": xr.Dataset(
                 {"y": (("chain", "draw", "ranking", "slot"), places[None])}
             ),
@@ -290,30 +290,32 @@ def power(how: Run) -> Table:
 
 def ballots(how: Run) -> Table:
     """Measure coverage and P(best) of the leader, with and without opinions."""
-    n = 3 if how.quick else 250
+    n = 6 if how.quick else 250
     rows = {}
     for sd in (1.0, 0.5, 0.0):
-        ways: dict[str, dict[str, Any]] = {
-            "without opinions": {"opinions": False},
-            "with opinions": {"opinions": True},
+        ways: dict[str, Any] = {
+            "without opinions": independent,
+            "with opinions": sample_opinions,
         }
         if sd:
-            ways["with opinions, scales known"] = {"opinions": True, "known": (1.0, sd)}
-        found: dict[str, list[Any]] = {way: [] for way in ways}
-        for k in range(n):
-            rng = np.random.default_rng([how.seed, k, int(10 * sd)])
-            n_items = 5 + k % 2
-            utility = rng.normal(size=n_items)
-            opinion = utility + sd * rng.normal(size=(8, n_items))
-            data = ballots_of(opinion, n_items, n_items, 8, 5, rng)
-            for way, one in found.items():
-                one.append(_covered(data, utility, rng, **ways[way]))
-        narrow = np.mean([x[3] for x in found["without opinions"]])
-        for way, one in found.items():
-            covers, stated, best, width = np.mean(one, axis=0)
+            ways["with opinions, scales known"] = partial(sample_opinions, known=(1.0, sd))
+        found: dict[str, list[Floats]] = {way: [] for way in ways}
+        for n_items in (5, 6):
+            rng = np.random.default_rng([how.seed, n_items, int(10 * sd)])
+            utility = rng.normal(size=(n // 2, n_items))
+            opinion = utility[:, None] + sd * rng.normal(size=(n // 2, 8, n_items))
+            noise = rng.gumbel(size=(n // 2, 8, 5, n_items))
+            orders = np.argsort(-(opinion[:, :, None] + noise), axis=-1)
+            for way, draw in ways.items():
+                draws = draw(orders, n_draws=100 if how.quick else 1000, rng=rng)
+                found[way].append(_covered(draws, utility))
+        every = {way: np.concatenate(parts, axis=1) for way, parts in found.items()}
+        narrow = every["without opinions"][3].mean()
+        for way, one in every.items():
+            covers, stated, best, width = one.mean(axis=1)
             rows[f"{sd:g}, {way}"] = {
                 "0.9 intervals contain": covers,
-                "±": np.std([x[0] for x in one]) / np.sqrt(n),
+                "±": one[0].std() / np.sqrt(n),
                 "stated P(leader is best)": stated,
                 "leader is best": best,
                 "width of intervals": width / narrow,
@@ -322,16 +324,25 @@ def ballots(how: Run) -> Table:
     return Table(pd.DataFrame(rows).T, digits=digits, corner="rankers differ by")
 
 
-def _covered(data: Ballots, truth: Floats, rng: Rng, **how: Any) -> list[float]:
-    """Fit a table; return coverage, stated and actual success of the leader, and mean width."""
-    draws = fit(data, n_draws=1000, rng=rng, **how)
-    apart = draws.utility - draws.utility.mean(axis=1, keepdims=True)
+def independent(orders: Floats, *, n_draws: int, rng: Rng) -> Floats:
+    """Draw utilities (n_draws, n_tables, n_items) from the posteriors without opinions."""
+    n_items = orders.shape[-1]
+    tables = [
+        Ballots(x.reshape(-1, n_items), np.zeros(x[..., 0].size, int), n_items) for x in orders
+    ]
+    return np.stack([fit(table, n_draws=n_draws, rng=rng) for table in tables], axis=1)
+
+
+def _covered(draws: Floats, truth: Floats) -> Floats:
+    """Return coverage, stated and actual success of the leader, and mean width, by table."""
+    apart = draws - draws.mean(axis=2, keepdims=True)
     low, high = np.quantile(apart, [0.05, 0.95], axis=0)
-    centred = truth - truth.mean()
-    leader = apart.mean(axis=0).argmax()
-    stated = float((apart.argmax(axis=1) == leader).mean())
-    covers = float(((low <= centred) & (centred <= high)).mean())
-    return [covers, stated, float(leader == truth.argmax()), float((high - low).mean())]
+    centred = truth - truth.mean(axis=1, keepdims=True)
+    leader = apart.mean(axis=0).argmax(axis=1)
+    stated = (apart.argmax(axis=2) == leader).mean(axis=0)
+    covers = ((low <= centred) & (centred <= high)).mean(axis=1)
+    right = leader == truth.argmax(axis=1)
+    return np.array([covers, stated, right, (high - low).mean(axis=1)])
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {
