@@ -7,7 +7,7 @@ first place of a Plackett-Luce ranking of the catalogue (the exact softmax):
     utility[u, i]   = item_bias[i] + sum_k user_factor[u, k] item_factor[i, k]
     P(u takes i)    = exp(utility[u, i]) / sum_j exp(utility[u, j])
 
-The priors and the names of the variables are those of `models.bpr.model`, whose `recommend`,
+The priors and the names of the variables are the same as in `models.bpr.model`, so its `recommend`,
 `fold_in` and `fit_advi` also work here. The likelihood sums to one over the catalogue. So it needs
 no weight, and LOO is available. The model allows a user to choose the same item again.
 
@@ -17,7 +17,10 @@ interaction.
 
 >>> clicks = br.Rankings.from_orderings([[{"a", "b"}, "c"], ["b", {"a", "c"}]])
 >>> have = br.Interactions.from_rankings(clicks)
->>> rankings = choices(have)  # the first user chooses a and b, the second user chooses b
+
+The first user chooses a and b, and the second user chooses b:
+
+>>> rankings = choices(have)
 >>> rankings.ranks.tolist(), rankings.item[:, 0].tolist()
 ([[1, 2, 2], [1, 2, 2], [1, 2, 2]], [0, 1, 1])
 """
@@ -68,7 +71,7 @@ def build(
     Returns
     -------
     pm.Model
-        With the variables of `models.bpr.model`.
+        Model with the variables of `models.bpr.model`.
     """
     with _checked(interactions, priors).model(interactions) as (model, W, H, b):
         if batch_size is None:

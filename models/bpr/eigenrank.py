@@ -16,7 +16,9 @@ EigenRank uses their preferences between two items. It has three steps for a use
 3. *Order* of the items that u has not rated: greedy, or by a random walk that tends to move to
    better items. The walk orders items by the share of time that it spends at each.
 
->>> psi = np.array([[0.0, 2, -1], [-2, 0, 1], [1, -1, 0]])  # a cycle of different strengths
+In this example, the preferences form a cycle with different strengths:
+
+>>> psi = np.array([[0.0, 2, -1], [-2, 0, 1], [1, -1, 0]])
 >>> greedy_scores(psi)
 array([ 0., -1., -2.])
 >>> stationary_scores(psi, epsilon=0.85).round(3)
@@ -65,8 +67,8 @@ def eigenrank(
     n_neighbours : int
         Number of neighbours, 1 or more. They are the most similar users with positive similarity.
     significance : int
-        Similarities on n common items, fewer than this number, are multiplied by n / significance.
-        With 1 they are unchanged.
+        A similarity on fewer common items n is multiplied by n / significance. With 1, similarities
+        are unchanged.
     epsilon : float
         Probability that the walk follows the preferences, between 0 and 1.
 
@@ -84,7 +86,7 @@ def eigenrank(
 
     Notes
     -----
-    Two choices go beyond the formulas. First, similarities are shrunken (Herlocker et al., SIGIR
+    Two choices go beyond the formulas. First, similarities are shrunk (Herlocker et al., SIGIR
     1999), because users with two common items often agree on them entirely. Second, equal
     potentials of the greedy order are ties, so that the order of the items does not matter.
 
@@ -124,7 +126,7 @@ def eigenrank(
 
 
 def kendall_similarity(ratings: Any, user: int) -> Similarity:
-    r"""Compute Kendall's correlation of a user's ratings with other users' on common items.
+    r"""Compute Kendall's correlation of a user's ratings with the ratings of other users.
 
     .. math:: s_{uv} = 1 - \frac{4}{n (n - 1)}
               \#\{i < j : (r_{ui} - r_{uj}) (r_{vi} - r_{vj}) < 0\}
@@ -214,12 +216,12 @@ def greedy_scores(psi: ArrayLike) -> NDArray[np.float64]:
     .. math:: \pi(i) = \sum_j \Psi(i, j) - \sum_j \Psi(j, i),
 
     where the sums are over the remaining items. The order agrees with at least half the weight of
-    all preferences. To find the order with the largest agreement is NP-hard.
+    all preferences. Finding the order with the largest agreement is NP-hard.
 
     Parameters
     ----------
     psi : array, (n, n)
-        By how much each item is preferred to each.
+        Strength of the preference of item i to item j, in row i and column j.
 
     Returns
     -------
@@ -259,7 +261,7 @@ def stationary_scores(
     Parameters
     ----------
     psi : array, (n, n)
-        By how much each item is preferred to each.
+        Strength of the preference of item i to item j, in row i and column j.
     epsilon : float
         Between 0 (all items alike) and 1 (no jumps).
     copies : array of int, (n,), optional

@@ -9,7 +9,9 @@ mean deviation of the neighbours' ratings from their means,
 The sum is over the user's neighbours v who rated i, and :math:`s_{uv}` is the Pearson correlation
 on the items that both rated. `models.bpr.eigenrank` uses the orders of the neighbours instead.
 
->>> ratings = csr_array([[5.0, 1, 0], [4, 2, 5], [1, 5, 2]])  # zeros are not stored: not rated
+The first user has not rated the third item, because zeros are not stored:
+
+>>> ratings = csr_array([[5.0, 1, 0], [4, 2, 5], [1, 5, 2]])
 >>> pearson_similarity(ratings, 0).similarity.round(3)
 array([ 0.,  1., -1.])
 >>> predict_ratings(ratings, 0, significance=1).round(3)
@@ -93,8 +95,8 @@ def predict_ratings(
     n_neighbours : int
         Number of neighbours, 1 or more. They are the most similar users with positive similarity.
     significance : int
-        Similarities on n common items, fewer than this number, are multiplied by n / significance.
-        With 1 they are unchanged.
+        A similarity on fewer common items n is multiplied by n / significance. With 1, similarities
+        are unchanged.
 
     Returns
     -------

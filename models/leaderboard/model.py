@@ -34,11 +34,12 @@ means. The geometric mean of the adherences is one, and the geometric mean of ``
 ``nu``. `bayesrank.leaderboard` builds the model with its priors and scales, and `bayesrank matches`
 fits it to any table.
 
-Differs from the public leaderboards: it has a posterior of ranks instead of bootstrap intervals of
-scores, ties are separate outcomes instead of half wins, and judges may differ. It also estimates
-how many more matches would separate two systems. Differs from Davidson and Beaver in the order
-effect, which shifts the lead and does not change the tie term. With one order effect this is the
-same model, with a different nu.
+The model differs from public leaderboards in three ways. It has a posterior of ranks instead of
+bootstrap intervals of scores. Ties are separate outcomes instead of half wins. Judges may differ.
+The report also estimates how many more matches would separate two systems.
+
+The model differs from Davidson and Beaver (1977) in the order effect, which shifts the lead and
+does not change the tie term. With one order effect this is the same model, with a different nu.
 
 Run ``python -m models.leaderboard.model`` for simulated systems. For your own table, run
 ``python -m models.leaderboard.model FILE.csv``. Its columns are first, second, outcome, judge and
@@ -71,7 +72,7 @@ from bayesrank.results import outcome_probability
 
 __all__ = ["Truth", "build", "fit", "report", "simulate", "to_pairs"]
 
-JUDGES = {  # adherence, what being first gains, and by how much ties are more frequent
+JUDGES = {  # adherence, order effect, and factor of nu
     "ann": (1.0, 0.0, 1.0),
     "bob": (1.0, 0.1, 2.0),
     "careless": (0.1, 0.0, 1.0),
@@ -86,7 +87,7 @@ class Truth(NamedTuple):
     """True values of simulated matches, in the units of the model."""
 
     utility: pd.DataFrame  # category by item; rows and columns are centred
-    adherence: pd.Series  # by judge, of geometric mean one
+    adherence: pd.Series  # by judge, with geometric mean one
     order_effect: pd.Series  # by judge
     nu: pd.Series  # by judge
 
@@ -97,18 +98,18 @@ def simulate(n_matches: int = 4000, *, nu: float = 0.6, seed: int = 1) -> tuple[
     Parameters
     ----------
     n_matches : int
-        How many; categories, judges and systems are drawn at random.
+        Number of matches. Categories, judges and systems are drawn at random.
     nu : float
-        Tie parameter of a typical judge, >= 0: of matches of equal systems, nu / (2 + nu) are ties.
+        Tie parameter of a typical judge, >= 0. Equal systems tie with probability nu / (2 + nu).
     seed : int
-        Of all draws.
+        Random seed.
 
     Returns
     -------
     pairs : Pairs
         The matches.
     truth : Truth
-        What they were drawn from.
+        True values of the parameters.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def simulate(n_matches: int = 4000, *, nu: float = 0.6, seed: int = 1) -> tuple[
 
 
 def to_pairs(table: pd.DataFrame) -> br.Pairs:
-    """Read a table with the columns first, second, outcome, and perhaps judge and category."""
+    """Read a table with the columns first, second, outcome, and optionally judge and category."""
     return br.Pairs.from_frame(
         table,
         first="first",
@@ -166,7 +167,7 @@ def to_pairs(table: pd.DataFrame) -> br.Pairs:
 
 
 def fit(pairs: br.Pairs, **sampling: Any) -> xr.DataTree:
-    """Sample the posterior by NUTS; `sampling` goes to `bayesrank.inference.sample`."""
+    """Sample the posterior by NUTS; `sampling` contains options of `bayesrank.inference.sample`."""
     options = {"draws": 1000, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(pairs, category="category" if "category" in pairs.groups else None) as model:
         return sample(nuts=nuts_settings(model), **options)
@@ -185,9 +186,9 @@ def report(posterior: xr.DataTree) -> str:
     parts: dict[str, Any] = {
         "Ranks": summary[["mean_rank", "rank_low", "rank_high", "p_best", "p_top3"]],
         "Tied with the leader": ", ".join(tied),
-        "P(better), row than column": better,
+        "P(row is better than column)": better,
         f"Next match of {first} and {second}": pd.DataFrame([chance]),
-        "How many more matches": str(br.matches_needed(few, between=(first, second))),
+        "Number of further matches": str(br.matches_needed(few, between=(first, second))),
     }
     if "adherence" in draws:
         judges = br.adherence_summary(draws, dim="judge")[["mean", "low", "high", "outlier"]]
@@ -207,8 +208,8 @@ def report(posterior: xr.DataTree) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Which system is best, and how sure is that?")
-    parser.add_argument("file", nargs="?", help="first, second, outcome, and judge and category")
+    parser = argparse.ArgumentParser(description="Rank systems, with uncertainty.")
+    parser.add_argument("file", nargs="?", help="with first, second, outcome, judge, category")
     file = parser.parse_args().file
     matches = to_pairs(read_table(file)) if file else simulate(1000)[0]
     print(matches)

@@ -27,7 +27,9 @@ documents, so their order is drawn once, and stages whose remaining documents al
 left out. An unlisted document gets the mean place of an engine's ranking ("missing"), or is tied
 with the other unlisted ones at its end ("last").
 
->>> places = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])  # 3 documents, 2 engines
+Two engines give places to three documents:
+
+>>> places = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])
 >>> consensus(places, np.array([1.0, 0.5]), "kendall").tolist()
 [-1.0, -2.0, -3.0]
 

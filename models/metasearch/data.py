@@ -12,10 +12,11 @@ an engine does not list a document, you choose what this means:
 >>> table = pd.DataFrame(
 ...     {"query": [7, 7, 7], "document": [0, 1, 2], "label": [0, 1, 0], "engine1": [3, 1, np.nan]}
 ... )
->>> metasearch_counts(table, unlisted="missing").to_frame()[["first", "second", "count"]]
+>>> columns = ["first", "second", "count"]
+>>> metasearch_counts(table, unlisted="missing").to_frame()[columns]
    first  second  count
 0      1       0    2.0
->>> metasearch_counts(table, unlisted="last").to_frame()[["first", "second", "count"]]
+>>> metasearch_counts(table, unlisted="last").to_frame()[columns]
    first  second  count
 0      0       2    1.0
 1      1       0    2.0
@@ -157,7 +158,7 @@ def read_aggregation_parts(folder: str | Path) -> pd.DataFrame:
     if len(set(widths)) > 1:
         raise ValueError(
             f"The parts in {folder} have {', '.join(str(n - 3) for n in widths)} engines; they "
-            "must be those of one collection."
+            "must belong to one collection."
         )
     for number, table in enumerate(tables):
         table.insert(0, "part", number)

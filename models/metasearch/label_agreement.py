@@ -10,7 +10,8 @@ where i and j are items of p, and K is the Kendall distance. It is normalised by
 that n orders and whose labels :math:`\ell` differ. The supervised adherence is the mean over the
 problems with such a pair. It is 1 for a ranker that is always right, and 1/2 for a random ranker.
 
->>> c = PairCounts.from_matrix([[0, 0, 2], [1, 0, 5], [0, 0, 0]], items=["a", "b", "c"])
+>>> matrix = [[0, 0, 2], [1, 0, 5], [0, 0, 0]]
+>>> c = PairCounts.from_matrix(matrix, items=["a", "b", "c"])
 >>> supervised_adherence(c, {"a": 2, "b": 1, "c": 0}).round(3).to_dict()
 {'all': 0.667}
 """
@@ -40,7 +41,7 @@ def label_agreement(counts: PairCounts, labels: Labels) -> pd.DataFrame:
         Preferences. A ranker prefers i to j if its count for this order is the higher one. The size
         of the difference and evidence weights do not matter.
     labels : Series or mapping from items, or array of shape (n_items,) in the order of the items
-        How good each item is: high is good. Items that `counts` lacks are ignored.
+        Quality of each item; high is good. Items that `counts` lacks are ignored.
 
     Returns
     -------

@@ -7,7 +7,8 @@ approximation of rank two is close to it. Its part along e contains the scores.
 
 >>> s = np.array([3.0, 1.0, 0.0])
 >>> Y = np.subtract.outer(s, s)
->>> svd_scores(PairCounts.from_matrix(np.maximum(Y, 0), items=["a", "b", "c"])).round(4)
+>>> counts = PairCounts.from_matrix(np.maximum(Y, 0), items=["a", "b", "c"])
+>>> svd_scores(counts).round(4)
 a    1.6667
 b   -0.3333
 c   -1.3333

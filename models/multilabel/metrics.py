@@ -4,16 +4,18 @@ Let y = 1 for the labels of a sample, and sort labels by score, highest first. T
 :math:`p_l` of label l is the probability that a sample to which it applies was given this label.
 Then
 
-.. math:: P@k = \frac1{nk} \sum_{s=1}^n \sum_{r \le k} y_{s(r)}, \qquad
-          PSP@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}}
+.. math:: P@k = \frac1{nk} \sum_{s=1}^n \sum_{r \le k} y_{s(r)},
+
+.. math:: PSP@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}}
                        {\max \sum_s \sum_{r \le k} y_{s(r)} / p_{(r)}},
 
 where the maximum is over all orders. A rare label, which is easily forgotten, has a higher weight.
 With :math:`d_r = 1 / \log_2(1 + r)` for place r, and :math:`n_s` labels of sample s,
 
 .. math:: nDCG@k = \frac1n \sum_s \frac{\sum_{r \le k} y_{s(r)} d_r}{\sum_{r \le \min(k, n_s)} d_r},
-          \qquad PSnDCG@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}}
-                                {\max \sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}} .
+
+.. math:: PSnDCG@k = \frac{\sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}}
+                          {\max \sum_s \sum_{r \le k} y_{s(r)} d_r / p_{(r)}} .
 
 Samples without labels count as misses. **Equal scores** give no order. Each metric is then its
 exact expected value over random orders of the tied labels.

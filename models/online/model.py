@@ -100,7 +100,7 @@ def on_axis(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
     place = items.get_indexer(pairs.items).astype(np.int32)
     if (place < 0).any():
         raise ValueError(
-            f"The state does not have the items {list(pairs.items[place < 0])[:5]}: add them by "
+            f"The state does not have the items {list(pairs.items[place < 0])[:5]}. Add them with "
             "with_items."
         )
     return replace(pairs, items=items, first=place[pairs.first], second=place[pairs.second])
@@ -112,14 +112,14 @@ def build(state: State, pairs: br.Pairs) -> pm.Model:
     Parameters
     ----------
     state : State
-        The prior.
+        Prior of the day.
     pairs : Pairs
         The matches of the day, between items of the state.
 
     Returns
     -------
     pm.Model
-        With the variables of the table above.
+        Model with the variables of the table above.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def along_figure(table: pd.DataFrame, along: str, across: str) -> Figure:
             )
         _logarithmic(ax, sorted(table[along].unique()))
         ax.set(xlabel=f"number of {WORDS[along]}", title=f"{panel:,} {WORDS[across]}")
-    relative = "squared error / that of equal shares"
+    relative = "squared error, relative to equal shares"
     axes[0, 0].set_ylabel(relative if along == "n_items" else "mean squared error of the shares")
     handles, names = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside right center", fontsize="small", frameon=False)
@@ -154,7 +154,7 @@ def cost_figure(table: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A figure with logarithmic axes.
+        Figure with logarithmic axes.
     """
     fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
     for name, milliseconds in table.iterrows():

@@ -1,7 +1,7 @@
 r"""Weak orders in a few blocks: the exact likelihood and other objectives.
 
 Story: every item has a utility. A ranking orders all items by utility plus Gumbel noise, but shows
-only blocks: the first few items, the next few, and so on, and all the rest.
+only blocks: the first few items, the next few, and so on. The last block contains all other items.
 
     utility[i]  ~ Normal(0, prior_scale), or flat
     ranking[n]  = order of utility + Gumbel, cut into blocks
@@ -70,7 +70,7 @@ def build(
     rankings : Rankings
         Observed rankings. PL-TopK needs the order inside the upper blocks.
     objective : {"exact", "PL-LB", "AttRank", "RankNet", "RankSVM"}
-        What to maximise: the log-probability, or a potential instead.
+        Function to maximise: the log-probability, or a potential that replaces it.
     prior_scale : float, optional
         Standard deviation of the utilities, positive. With None their prior is flat, and only
         their differences are identified.
@@ -78,7 +78,7 @@ def build(
     Returns
     -------
     pm.Model
-        With the variables of the table above.
+        Model with the variables of the table above.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def simulate_partitions(
     for name, number in given.items():
         if not isinstance(number, int | np.integer) or number < least[name]:
             raise ValueError(
-                f"`{name}` must be a whole number from {least[name]} on; got {number!r}."
+                f"`{name}` must be a whole number of at least {least[name]}; got {number!r}."
             )
     rng = np.random.default_rng(seed)
     v = rng.uniform(0, np.log(n_items), size=n_items)

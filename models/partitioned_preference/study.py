@@ -7,8 +7,8 @@ seed; the other cells have five.
 References
 ----------
 Ma et al., Learning-to-rank with partitioned preference: fast estimation for the Plackett-Luce
-model, AISTATS 2021, Figures 1 and 2. The paper does not print their values, so our tables have no
-published values.
+model, AISTATS 2021, Figures 1 and 2. The paper does not print the values of its figures, so our
+tables have no published values.
 """
 
 import time
@@ -32,7 +32,7 @@ from models.partitioned_preference.simulate import SimulatedPartitions, simulate
 from models.shared.results import Run, Table, run
 
 ITEMS, RANKINGS, SEEDS = (100, 1000, 10_000), (10, 100, 1000), (1, 2, 3, 4, 5)
-QUICK_ITEMS, QUICK_RANKINGS, QUICK_SEEDS = (30,), (10, 100), (1, 2)  # in a reduced size
+QUICK_ITEMS, QUICK_RANKINGS, QUICK_SEEDS = (30,), (10, 100), (1, 2)  # for a run of reduced size
 LARGEST_SEEDS = (1,)  # for the largest cell
 MAX_ITERATIONS = 1000  # without a prior some maxima are at infinity
 # Relative gain of the last step. The errors converge long before. With 1e-13, fits take up to twice

@@ -4,7 +4,7 @@ Story: every item has a utility, which its features explain in part. A ranker or
 items by utility plus Gumbel noise. If the table contains ties, the order inside a tie is unknown.
 
     coefficient[f] ~ Normal(0, coefficient_scale)
-    item_effect[i] ~ Normal(0, prior_scale), summing to zero if asked
+    item_effect[i] ~ Normal(0, prior_scale), optionally summing to zero
     utility[i]     = sum_f features[i, f] coefficient[f] + item_effect[i]
     ranking[r]     = order of utility[item[r]] + Gumbel, cut into blocks
 
@@ -17,8 +17,8 @@ symbol                  variable                   dims
 weak order              ``y``                      ranking, slot
 ======================  =========================  ===============
 
-Differs from the papers in priors, so that items that never lose have finite utilities, and in the
-exact treatment of ties.
+The model differs from the papers in two ways. It has priors, so that items that never lose have
+finite utilities, and it treats ties exactly.
 
 Run ``python -m models.plackett_luce.model`` for the ten best drivers of the NASCAR 2002 season.
 
@@ -53,13 +53,13 @@ def build(
     Parameters
     ----------
     rankings : Rankings
-        What was observed.
+        Observed rankings.
     features : DataFrame, optional
-        One row per item (the index are the items; rows of other items are not used), one column
-        per feature, best standardised.
+        One row per item, with the items as index, and one column per feature. Standardise the
+        features. Rows of other items are ignored.
     prior : {"normal", "zero-sum"}
-        Of the item effects. "normal", the default, suits sparse data; "zero-sum", many long
-        rankings: it takes out the sum, about which rankings say nothing.
+        Prior of the item effects. "normal", the default, suits sparse data. "zero-sum" suits many
+        long rankings. It removes the sum of the effects, which rankings do not determine.
     prior_scale : float
         Standard deviation of the item effects, positive.
     coefficient_scale : float
@@ -68,13 +68,13 @@ def build(
     Returns
     -------
     pm.Model
-        With the variables of the table above.
+        Model with the variables of the table above.
 
     Raises
     ------
     ValueError
         If an item has no features or several rows of them, a feature is not finite, a scale is
-        not positive, or the prior is none of those.
+        not positive, or the prior is unknown.
 
     Examples
     --------
