@@ -13,6 +13,7 @@ from bayesrank.inference.approximation.inner_gaussian import InnerGaussian, Join
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
     MOST_TIMES,
+    STEP,
     curvature_of,
     weighted_nodes,
 )
@@ -77,10 +78,14 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
     def log_marginal(hyper: Floats, *, roughly: bool = False) -> float:
         return joint.gaussian(hyper, given, roughly=roughly).log_marginal
 
-    rough = partial(log_marginal, roughly=True)
+    rough, reach = partial(log_marginal, roughly=True), None
     for _ in range(MOST_STEPS):
-        slope, curvature = curvature_of(rough, hyper, given.log_marginal, diagonal=True)
-        step = slope / np.maximum(abs(np.diag(curvature)), FLAT)
+        slope, curvature = curvature_of(
+            rough, hyper, given.log_marginal, length=reach, diagonal=True
+        )
+        bend = np.maximum(abs(np.diag(curvature)), FLAT)
+        # differences reach at most one standard deviation
+        step, reach = slope / bend, np.minimum(STEP, bend**-0.5)
         if slope @ step < 2 * CLOSE:
             break
         step *= min(1.0, LONGEST / abs(step).max())
@@ -96,7 +101,7 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
         else:
             break
         hyper, given = hyper + length * step, candidate
-    slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal)
+    slope, curvature = curvature_of(log_marginal, hyper, given.log_marginal, length=reach)
     return _last_step(hyper, slope, curvature), given, curvature
 
 

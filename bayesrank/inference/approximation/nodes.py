@@ -34,7 +34,7 @@ ASIDE = 0.3  # add nodes if the mean is further than this (in sd) from their cen
 SPREAD = 1.4  # add nodes if the ratio of the sd and the nodes' sd is larger
 MOST_TIMES = 6  # largest number of rounds of nodes
 LEAST = 1e-3  # weight below which a node is dropped
-STEP = 0.2  # step of differences of log scales, far above the noise of log densities
+STEP = 0.2  # largest step of differences of log scales
 KNOWN = 0.06  # if every log scale has a smaller sd, one node at the mode is enough
 
 
@@ -149,17 +149,24 @@ def node_of_draws(log_weight: Floats, total: int, rng: np.random.Generator) -> N
 
 
 def curvature_of(
-    log_density: Callable[[Floats], float], x: Floats, top: float, *, diagonal: bool = False
+    log_density: Callable[[Floats], float],
+    x: Floats,
+    top: float,
+    *,
+    length: Floats | None = None,
+    diagonal: bool = False,
 ) -> tuple[Floats, Floats]:
     """Compute the gradient and minus the Hessian by differences; `top` is the log density at x.
 
-    With `diagonal`, only the diagonal of the Hessian is computed.
+    `length`, (n,), is the length of the differences, `STEP` by default. With `diagonal`, only the
+    diagonal of the Hessian is computed.
     """
-    steps = STEP * np.eye(x.size)
+    length = np.full(x.size, STEP) if length is None else length
+    steps = np.diag(length)
     ahead = np.array([log_density(x + step) for step in steps])
     behind = np.array([log_density(x - step) for step in steps])
     curvature = np.diag(2 * top - ahead - behind)
     for i, j in itertools.combinations(range(0 if diagonal else x.size), 2):
         both = log_density(x + steps[i] + steps[j])
         curvature[i, j] = curvature[j, i] = ahead[i] + ahead[j] - both - top
-    return (ahead - behind) / (2 * STEP), curvature / STEP**2
+    return (ahead - behind) / (2 * length), curvature / np.outer(length, length)
