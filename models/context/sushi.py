@@ -4,8 +4,8 @@ Story: each person ranks a menu of ten items, and menus differ. Do the other ite
 utility of an item? The menus look random: an item is offered as often as shops sell it, with a
 correlation of .997, and pairs of items meet as often as by chance.
 
-    worth[i]    ~ Normal(0, 1)                                       the item alone
-    part[n, s]  = FATE(features of the item, of the whole menu)      effect of the others
+    worth[i]    ~ Normal(0, 1)                                    the item alone
+    part[n, s]  = FATE(features of the item, of the whole menu)   effect of the others
     utility     = worth[item] + part
     y           ~ Plackett-Luce(utility)
 

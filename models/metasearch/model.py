@@ -209,7 +209,7 @@ def modes(model: pm.Model, adherences: Iterable[ArrayLike] = ()) -> list[Scores]
 
 
 def posterior(counts: br.PairCounts, **sampling: Any) -> xr.DataTree:
-    """Sample scores and adherences without grades; `sampling` contains options of `inference.sample`."""
+    """Sample scores and adherences without grades; `sampling`: options of `inference.sample`."""
     options = {"draws": 500, "tune": 500, "chains": 2, "random_seed": 1} | sampling
     with build(counts, "learned"):
         return br.inference.sample(**options)

@@ -20,7 +20,8 @@ With :math:`d_r = 1 / \log_2(1 + r)` for place r, and :math:`n_s` labels of samp
 Samples without labels count as misses. **Equal scores** give no order. Each metric is then its
 exact expected value over random orders of the tied labels.
 
->>> multilabel_metrics([[0.9, 0.1, 0.5]], [[1, 0, 0]], k=[1, 2]).round(3).to_dict()
+>>> means = multilabel_metrics([[0.9, 0.1, 0.5]], [[1, 0, 0]], k=[1, 2])
+>>> means.round(3).to_dict()
 {'precision@1': 1.0, 'precision@2': 0.5, 'ndcg@1': 1.0, 'ndcg@2': 1.0}
 """
 
