@@ -265,8 +265,13 @@ class Look:
         return Choice("rank", options, sentence("omitted"))
 
     def _ranker(self) -> list[str]:
-        """Find the column that names the ranker of each row."""
-        ranker = only(c for c in self.once if c.called("ranker") and c.names_rows)
+        """Find the column that names the ranker of each row; a ranker may have several rows."""
+        labels = [c for c in self.once if c.called("ranker") and c.is_label]
+        # a name such as "user score" is not that of a ranker
+        ranker = only(
+            c for c in labels
+            if c.names_rows or not (c.n_empty or {*c.words} - {"id"} - WORDS["ranker"])
+        )  # fmt: skip
         return [] if ranker is None else ["--ranker", ranker.name]
 
     def _weight(self, option: str) -> list[str]:
