@@ -151,7 +151,8 @@ class RankReader(Reader[RankColumns]):
             sum(len(block) if isinstance(block, frozenset) else 1 for block in order)
             for order in orders.orderings
         ]
-        self._require_choice(pd.Series(named, [f"order {n}" for n in range(1, len(named) + 1)]))
+        names = [f"order {n}" for n in range(1, len(named) + 1)]
+        self._require_choice(pd.Series(named, names), len(orders.alternatives))
         rest = "items" if self.columns.missing == "last" else ()
         return Rankings.from_orderings(
             orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
@@ -295,7 +296,7 @@ class RankReader(Reader[RankColumns]):
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
             # Places from a longer list may have gaps; then their number means nothing.
             if (named.max().fillna(1) <= named.size()).all():
-                self._require_choice(named.size())
+                self._require_choice(named.size(), long["item"].nunique())
         # Dense places replace the numbers, which may have more digits than a float.
         long = long.assign(cost=long["cost"].rank(method="dense"))
         if columns.last_block:
@@ -329,9 +330,13 @@ class RankReader(Reader[RankColumns]):
             self.note(f"Rankings without other entries are left out: {gone:,} of {before:,}.")
         return long
 
-    def _require_choice(self, named: pd.Series) -> None:
+    def _require_choice(self, named: pd.Series, n_items: int) -> None:
         """Refuse rankings of different lengths, unless --missing says what that means."""
-        if self.columns.missing in ("drop", "last") or named.nunique() < 2:
+        if self.columns.missing in ("drop", "last"):
+            return
+        if named.nunique() < 2:
+            if named.max() < n_items and self.columns.wide != "ranks":
+                self.note(sentence("of_one_length", n=named.iloc[0], n_items=n_items))
             return
         one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
         names = {"one": one, "n": named.iloc[0], "other": other, "n_other": named[other]}

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.options import RankColumns
+from bayesrank.cli.options import RankColumns, has_orders
 from bayesrank.cli.parts import Part
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
@@ -44,7 +44,11 @@ def readings(file: Path, columns: RankColumns, rankings: Rankings) -> dict[str, 
         other[f"{codes} last"] = replace(columns, last_block=columns.empty, empty=())
     if columns.missing == "last":
         other["omitted items dropped"] = replace(columns, missing="drop")
-    elif columns.missing == "drop":
+    elif columns.missing == "drop" or (
+        columns.missing is None
+        and rankings.item.shape[1] < rankings.n_items
+        and (columns.ballot or columns.wide in ("places", "ranks") or has_orders(file))
+    ):
         other["omitted items last"] = replace(columns, missing="last")
     out = {}
     for label, choice in other.items():
