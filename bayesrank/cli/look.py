@@ -267,7 +267,7 @@ class Look:
     def _ranker(self) -> list[str]:
         """Find the column that names the ranker of each row; a ranker may have several rows."""
         labels = [c for c in self.once if c.called("ranker") and c.is_label]
-        # a name such as "user score" is not that of a ranker
+        # a column of scores may be called "user score"
         ranker = only(
             c for c in labels
             if c.names_rows or not (c.n_empty or {*c.words} - {"id"} - WORDS["ranker"])
