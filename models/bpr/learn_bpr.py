@@ -1,4 +1,4 @@
-r"""LearnBPR: stochastic gradient ascent on triples, as in Rendle et al.
+r"""LearnBPR: stochastic gradient ascent on triples (Rendle et al. 2009).
 
 A step draws a triple: a user u, an item i that u has, and an item j that u does not have. It draws
 uniformly and with replacement. Then it moves by the learning rate along the gradient of

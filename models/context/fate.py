@@ -4,9 +4,9 @@ Story: which of five points is nearest to their medoid? The features of one poin
 (first aggregate then evaluate) embeds each item, averages the embeddings of the set, and scores
 each item together with that mean. Sets can have any size, including sizes not seen in training.
 
-    embed(x) = layers of dense units of the features of an item  (set_0, ...)
+    embed(x) = layers of dense units of an item's features   (set_0, ...)
     context  = mean of embed(x) over the items of the set
-    utility  = layers of dense units of (x, context)             (score_0, ..., score_out)
+    utility  = layers of dense units of (x, context)         (score_0, ..., score_out)
     weights  ~ Normal(0, prior_scale x scale)
     y        ~ Plackett-Luce(utility)
 

@@ -10,7 +10,7 @@ an engine does not list a document, you choose what this means:
   with all other unlisted ones.
 
 >>> table = pd.DataFrame(
-...     {"query": [7, 7, 7], "document": [0, 1, 2], "label": [0, 1, 0], "engine1": [3, 1, np.nan]}
+...     {"query": 7, "document": [0, 1, 2], "label": [0, 1, 0], "engine1": [3, 1, np.nan]}
 ... )
 >>> columns = ["first", "second", "count"]
 >>> metasearch_counts(table, unlisted="missing").to_frame()[columns]
