@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from scipy.special import logsumexp
 
 import bayesrank as br
 import models.online
+from models.online import study
 from models.online.model import drifted, follow, forecast, from_draws, simulate, start
+from models.shared.results import Run
 
 
 def at_once(days):
@@ -100,25 +101,6 @@ def test_the_file_runs(capsys):
     assert len(lines) == 5 + 3 + 6
 
 
-def on_a_grid(days, drift):
-    """Mean and standard deviation of the lead of item 0 on the last day."""
-    lead, order, log_nu = np.ogrid[-8:8:201j, -2:2:17j, -3:3:19j]
-    p = np.exp(-(lead**2) / 4 - order**2 / 0.5 - log_nu**2 / 2)
-    step = np.exp(-((lead[:, 0] - lead[:, 0].T) ** 2) / (4 * drift**2))
-    step /= step.sum(axis=0)
-    for number, day in enumerate(days):
-        p = np.tensordot(step, p, 1) if number else p
-        log_p = np.log(p)
-        for first, counts in zip(day.items[day.first], day.counts, strict=True):
-            z = lead * (1 if first == "item 0" else -1) + order
-            weights = np.broadcast_arrays(z / 2, -z / 2, log_nu)
-            log_p = log_p + np.tensordot(counts, weights - logsumexp(weights, axis=0), 1)
-        p = np.exp(log_p - log_p.max())
-        p /= p.sum()
-    mean = (p * lead).sum()
-    return mean, np.sqrt((p * lead**2).sum() - mean**2)
-
-
 @pytest.mark.slow
 def test_with_drift_a_changing_item_is_followed():
     days, utility = simulate(8, 40, 60, drift=0.2, seed=2)
@@ -142,20 +124,14 @@ def test_with_drift_a_changing_item_is_followed():
 @pytest.mark.slow
 def test_filter_and_smoother_agree_on_the_last_day_and_with_what_is_exact():
     days, _ = simulate(2, 20, 8, drift=0.2, seed=1)
-    mean, sd = on_a_grid(days, 0.2)
-    state = last(follow(days, drift=0.2))
-    contrast = np.append(np.where(state.items == "item 0", 1.0, -1.0), [0, 0])
-    found, spread = contrast @ state.mean, np.sqrt(contrast @ state.covariance @ contrast)
-    assert abs(found - mean) < 0.3 * sd
-    assert spread == pytest.approx(sd, rel=0.06)
-    # the smoother is a mode as well, but takes no normal in place of the days before
-    table = pd.concat([day.to_frame().assign(day=float(k)) for k, day in enumerate(days)])
-    pairs = br.Pairs.from_frame(
-        table, first="first", second="second", outcome="outcome", count="count", by="day"
-    )
-    fit = br.fit_dynamic(
-        pairs, time="day", likelihood="davidson", hyperparameters={"scale": 1.0, "drift": 0.2},
-        random_seed=1,
-    )  # fmt: skip
-    smoothed = fit.predict(["item 0"], ["item 1"]).iloc[0]["lead"] - float(fit.mode.x[-2])
-    assert abs(found - smoothed) < 0.1 * sd
+    mean, sd = study.exact_lead(days, 0.2)
+    daily, spread = study.filtered(days, 0.2)
+    assert abs(daily[0] - daily[1] - mean) < 0.3 * sd
+    assert 2 * spread[0] == pytest.approx(sd, rel=0.06)
+    assert abs(daily - study.smoothed(days, 0.2)).max() < 0.1 * sd
+
+
+@pytest.mark.slow
+def test_the_study_in_its_reduced_size(tmp_path):
+    rows = study.agreement(Run(tmp_path, quick=True, seed=1)).rows
+    assert (rows[study.HEADS[0]].astype(float) < 0.5).all()
