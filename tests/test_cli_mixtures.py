@@ -167,4 +167,4 @@ def test_simulated_components_are_found(folder):
     # one order for all of them does not fit, and says what may
     alone = data_of(command("rank", folder / "t.csv", *TWO[:-2], *settings))
     assert not alone["fits"]
-    assert "have them found with --components 2" in alone["warnings"][0]
+    assert "find them with --components 2" in alone["warnings"][0]
