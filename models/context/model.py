@@ -124,7 +124,7 @@ def build(
     Raises
     ------
     ValueError
-        If there are no features, their number differs from that of the network, or a scale is not
+        If there are no features, if their number differs from the network's, or a scale is not
         positive.
     """
     check_scales(prior_scale=prior_scale)
