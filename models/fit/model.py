@@ -1,7 +1,7 @@
 r"""Ballots of several rankers: Plackett-Luce with opinions, fitted in NumPy for studies.
 
 Story: each ranker gives several ballots. Rankers agree only in part, so ballots of one ranker are
-not independent. It is the model of ``bayesrank rank`` for rankers with several rankings:
+not independent. ``bayesrank rank`` uses the same model for rankers with several rankings:
 
     scale            ~ HalfNormal(3)
     spread           ~ HalfNormal(scale / 2)          no opinions: spread = 0
@@ -9,8 +9,8 @@ not independent. It is the model of ``bayesrank rank`` for rankers with several 
     deviation[r, i]  ~ Normal(0, spread)
     ballot of r      ~ PlackettLuce(utility + deviation[r])
 
-`fit` is a nested Laplace approximation on a grid of the scale, without opinions.
-`sample_opinions` draws from the exact posterior of many tables at once. Both are independent of
+`fit` computes a nested Laplace approximation on a grid of the scale, without opinions.
+`sample_opinions` draws from the exact posteriors of many tables at once. Both are independent of
 `bayesrank` and compile nothing, so that a study can fit hundreds of tables. ``study.py`` uses them,
 and ``RESULTS.md`` contains the tables.
 
@@ -210,9 +210,8 @@ def _common(v: Floats, a: Floats, b: Floats, rng: np.random.Generator) -> Floats
     weight = np.exp(-2 * b)
     precision = v.shape[1] * weight + np.exp(-2 * a)
     noise = rng.normal(size=(len(v), v.shape[2]))
-    return (v.sum(axis=1) * weight[:, None] + noise * np.sqrt(precision)[:, None]) / precision[
-        :, None
-    ]
+    total = v.sum(axis=1) * weight[:, None] + noise * np.sqrt(precision)[:, None]
+    return total / precision[:, None]
 
 
 def _scales(v: Floats, a: Floats, b: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -245,11 +244,10 @@ def main() -> dict[str, Any]:
     ranker = np.repeat(np.arange(8), 5)
     shown = np.broadcast_to(np.arange(5), (40, 5))
     ballots = Ballots(draw_orders(opinion[ranker], shown, rng), ranker, 5)
+    orders = ballots.item.reshape(1, 8, 5, 5)
     draws = {
         "without opinions": fit(ballots, n_draws=2000, rng=rng),
-        "with opinions": sample_opinions(ballots.item.reshape(1, 8, 5, 5), n_draws=2000, rng=rng)[
-            :, 0
-        ],
+        "with opinions": sample_opinions(orders, n_draws=2000, rng=rng)[:, 0],
     }
     best = {way: np.bincount(x.argmax(axis=1), minlength=5) / 2000 for way, x in draws.items()}
     print("truth", utility.round(2))

@@ -1,16 +1,16 @@
 r"""Can the verdict be trusted? False alarms and power of the checks, and coverage with opinions.
 
 Story: tables are simulated from a model, or from a process that the model does not describe. The
-model is fitted and predicts rankings or matches, and `bayesrank.worst_checks` gives the verdict, as
-in the commands.
+model is fitted and predicts rankings or matches. `bayesrank.results.worst_checks` then gives the
+verdict, as in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
 * ``power``: ten misfits, and how often each is detected.
 * ``ballots``: 8 rankers give 5 ballots each. Intervals must cover, and stated probabilities must
-  hold, where rankers differ. Where they agree, opinions may widen intervals by a tenth at most.
+  hold, if rankers differ. If they agree, opinions may widen intervals by at most a tenth.
 
-Rankings are fitted by ``models/fit/model.py``, matches by `bayesrank.fit_pairs`. The strengths come
-from the prior of the model.
+``models/fit/model.py`` fits rankings, and `bayesrank.fit_pairs` fits matches. In tables drawn from
+the model, strengths are standard normal.
 
 Run ``python -m models.fit.study``. It writes the tables into ``RESULTS.md``.
 """
@@ -84,7 +84,7 @@ def ballots_of(
 
 
 def plain_ballots(n_items: int, places: int, n_rankers: int, reps: int = 1) -> Callable[[Rng], Any]:
-    """Return a test of ballots drawn from the model."""
+    """Return a function that draws ballots from the model and gives the verdict."""
 
     def verdict(rng: Rng) -> Any:
         utility = rng.normal(size=n_items)

@@ -2,7 +2,7 @@ r"""Daily updates compared with one fit of all days, and with the exact posterio
 
 Story: a normal distribution replaces the posterior every night, and the errors of these
 replacements may add up. `br.fit_dynamic` uses all days at once and has the same prior. For two
-items, the exact posterior is known on a grid.
+items, a grid gives the exact posterior.
 
 Run ``python -m models.online.study``. It writes the table into ``RESULTS.md``.
 """
@@ -34,7 +34,7 @@ HEADS = ("daily updates and one fit", "daily updates and exact", "one fit and ex
 def filtered(days: Sequence[br.Pairs], drift: float) -> tuple[Floats, Floats]:
     """Compute means and standard deviations of the last day's utilities, by daily updates.
 
-    Both are those of utilities minus their mean, (n_items,), in the order of the names.
+    Both (n_items,) refer to utilities minus their mean, in the order of the names.
     """
     names = sorted({str(item) for day in days for item in day.items})
     *_, state = follow(days, start(names), drift=drift)
