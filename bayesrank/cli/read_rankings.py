@@ -331,12 +331,17 @@ class RankReader(Reader[RankColumns]):
         return long
 
     def _require_choice(self, named: pd.Series, n_items: int) -> None:
-        """Refuse rankings of different lengths, unless --missing says what that means."""
+        """Refuse rankings that omit items, unless they do so alike or --missing says what it means."""
         if self.columns.missing in ("drop", "last"):
             return
         if named.nunique() < 2:
             if named.max() < n_items and self.columns.wide != "ranks":
-                self.note(sentence("of_one_length", n=named.iloc[0], n_items=n_items))
+                refuse = self.columns.missing == "refuse"
+                words = {"n": named.iloc[0], "n_items": n_items, "refuse": refuse}
+                message = sentence("of_one_length", **words)
+                if refuse:
+                    raise ValueError(message)
+                self.note(message)
             return
         one, other = named.index[0], named.index[int((named != named.iloc[0]).to_numpy().argmax())]
         names = {"one": one, "n": named.iloc[0], "other": other, "n_other": named[other]}
