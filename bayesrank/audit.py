@@ -420,7 +420,7 @@ def _answers(board: _Board) -> _Found:
 
 
 def _clusters(board: _Board) -> _Found:
-    """Say whether votes of one prompt, user or day on the same two items go together."""
+    """Say whether votes of one prompt, user or day on the same two items agree."""
     groups = {k: v for k, v in board.groupings().items() if len(v[0]) >= MANY}
     if not groups:
         return _Found(f"No group has {MANY} labels or more, such as prompts or users.")

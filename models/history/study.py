@@ -303,7 +303,72 @@ def evidence(how: Run) -> Table:
     return Table(pd.DataFrame(rows).T, digits=digits, corner="dynamics")
 
 
-TABLES: dict[str, Callable[[Run], Table]] = {"forecasts": forecasts, "evidence": evidence}
+# ---------------------------------------------------------------------------------------------
+# Coverage in simulated tables
+# ---------------------------------------------------------------------------------------------
+
+# items, matches, days and the standard deviation of the strengths on the first day
+SIZES = {
+    "5 items, 120 matches": (5, 120, 10, 1.0), "12 items, 600 matches": (12, 600, 20, 1.0),
+    "5 items, 120 matches, scale 3": (5, 120, 10, 3.0),
+}  # fmt: skip
+WHEN = ("halfway", "last day", "half a span later")
+DRIFT, PROB = 0.5, 0.9
+
+
+def season(
+    n_items: int, n_matches: int, n_days: int, scale: float, rng: np.random.Generator
+) -> tuple[br.Pairs, NDArray[np.float64], NDArray[np.float64]]:
+    """Simulate matches on evenly spaced days from 0 to 1, one of them or more on the last day.
+
+    Also return the three times of `WHEN`, and the utilities (3, n_items) at them minus their mean.
+    """
+    days = np.append(np.linspace(0, 1, n_days), 1.5)
+    sd = np.append(scale, DRIFT * np.sqrt(np.diff(days)))
+    u = (rng.normal(size=(len(days), n_items)) * sd[:, None]).cumsum(axis=0)
+    first = rng.integers(n_items, size=n_matches)
+    second = (first + rng.integers(1, n_items, size=n_matches)) % n_items
+    day = np.append(rng.integers(n_days, size=n_matches - 1), n_days - 1)
+    wins = rng.random(n_matches) < 1 / (1 + np.exp(u[day, second] - u[day, first]))
+    table = pd.DataFrame({"x": first, "y": second, "day": days[day]})
+    table["won"] = np.where(wins, "first", "second")
+    options: dict[str, Any] = {"outcome": "won", "by": "day", "items": range(n_items)}
+    pairs = br.Pairs.from_frame(table, first="x", second="y", **options)
+    when = np.array([n_days // 2, n_days - 1, n_days])
+    return pairs, days[when], u[when] - u[when].mean(axis=1, keepdims=True)
+
+
+def covered(size: tuple[int, int, int, float], n_tables: int, seed: int) -> NDArray[np.float64]:
+    """Return the share of the items in their intervals (n_tables, 3), in simulated tables.
+
+    Scale and drift are learned.
+    """
+    rng, found = np.random.default_rng(seed), np.empty((n_tables, len(WHEN)))
+    for k in range(n_tables):
+        pairs, when, truth = season(*size, rng)
+        fit = br.fit_dynamic(pairs, time="day", order_effect=False, random_seed=1)
+        u = fit.draws(at=when.tolist(), random_seed=1)["posterior"]["utility"]
+        low, high = u.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ["chain", "draw"]).to_numpy()
+        found[k] = ((low < truth) & (truth < high)).mean(axis=1)
+    return found
+
+
+def intervals(how: Run) -> Table:
+    """Count how often intervals contain the truth."""
+    n = 10 if how.quick else 200
+
+    def row(name: str) -> list[str]:
+        found = covered(SIZES[name], n, how.seed)
+        error = found.std(axis=0) / np.sqrt(n)
+        return [f"{m:.3f} ({e:.3f})" for m, e in zip(found.mean(axis=0), error, strict=True)]
+
+    rows = {name: how.once(f"intervals {name}", partial(row, name)) for name in SIZES}
+    return Table(pd.DataFrame(rows, index=[*WHEN]).T, corner="simulated tables")
+
+
+TABLES: dict[str, Callable[[Run], Table]] = {
+    "forecasts": forecasts, "evidence": evidence, "intervals": intervals,
+}  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:

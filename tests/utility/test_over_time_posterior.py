@@ -147,38 +147,3 @@ def test_posteriors_of_histories_are_calibrated_as_far_as_a_normal_can_be(family
     # leads one and a half times as large are not those of the data
     wrong = truth._replace(utility=1.5 * truth.utility)
     assert uniformity(ranks_by_history(wrong, data)).min() < FALSE_ALARM
-
-
-def seen_in(days, u, fit, prob):
-    """Share of the items that are in their intervals, halfway and at the last time."""
-    when = [len(days) // 2, len(days) - 1]
-    found = fit.draws(at=days[when].tolist(), random_seed=1)["posterior"]["utility"]
-    present = np.isfinite(found.isel(chain=0, draw=0).to_numpy())
-    truth = np.where(present, u[when][:, found["item"].to_numpy()], np.nan)
-    truth = truth - np.nanmean(truth, axis=1, keepdims=True)
-    low, high = found.quantile([(1 - prob) / 2, (1 + prob) / 2], ["chain", "draw"]).to_numpy()
-    return ((low < truth) & (truth < high))[present].mean()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_items", "n_matches", "n_days"), [(5, 120, 10), (12, 600, 20)])
-def test_intervals_contain_the_truth_as_often_as_they_say(n_items, n_matches, n_days):
-    rng, n_tables, prob = np.random.default_rng(31), 150, 0.9
-    scale, drift = 1.0, 0.5
-    days = np.linspace(0, 1, n_days)
-    found = np.empty(n_tables)
-    for k in range(n_tables):
-        steps = rng.normal(size=(n_days, n_items)) * drift * np.sqrt(days[1])
-        steps[0] = rng.normal(size=n_items) * scale
-        u = steps.cumsum(axis=0)
-        first = rng.integers(n_items, size=n_matches)
-        second = (first + rng.integers(1, n_items, size=n_matches)) % n_items
-        day = np.append(rng.integers(n_days, size=n_matches - 1), n_days - 1)
-        p = 1 / (1 + np.exp(u[day, second] - u[day, first]))
-        options = {"items": range(n_items)}
-        pairs = matches(first, second, outcomes(rng, p), options=options, day=days[day])
-        found[k] = seen_in(
-            days, u, br.fit_dynamic(pairs, time="day", order_effect=False, random_seed=1), prob
-        )
-    error = found.std() / np.sqrt(n_tables)
-    assert abs(found.mean() - prob) < 2 * error

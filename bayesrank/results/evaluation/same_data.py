@@ -1,8 +1,8 @@
 """Check that two models were fitted to the same data, in any order.
 
 A model observes *units*: rankings, pairs, rankers, or groups that are left out together. Units are
-matched by label. If labels are automatic numbers, or differ, units are matched by content. This is
-the items, the blocks, the weights and the groups. Groups whose labels are automatic or differ are
+matched by label. If labels are automatic numbers, or differ, units are matched by content: the
+items, the blocks, the weights and the groups. Groups whose labels are automatic or differ are
 compared by their units. Arrays are matched row by row.
 """
 
