@@ -21,6 +21,7 @@ from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from matplotlib.image import imread
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.parsers import RSTParser
@@ -355,6 +356,16 @@ def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
             image["alt"] = f"What {code.astext().strip().splitlines()[-1].strip()} draws"
 
 
+def _wide_figures(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark figures with several panels, which scroll on a phone instead of shrinking."""
+    for image in doctree.findall(nodes.image):
+        path = Path(app.srcdir) / image["uri"]
+        if path.suffix == ".png":
+            height, width, *_ = imread(path).shape
+            if width > 900 and width > 2 * height:
+                image["classes"].append("wide")
+
+
 def _short_names(app: Sphinx, env: Any, node: nodes.Element, text: nodes.Node) -> Any:
     """Link names as programs write them, such as ``br.compare`` or ``Rankings.reindex``."""
     target = node.get("reftarget", "")
@@ -431,6 +442,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", _signature)
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
+    app.connect("doctree-read", _wide_figures)
     app.connect("missing-reference", _short_names)
     app.connect("doctree-resolved", _breaks)
     app.connect("doctree-resolved", _wide_tables)

@@ -331,7 +331,7 @@ class RankReader(Reader[RankColumns]):
         return long
 
     def _require_choice(self, named: pd.Series, n_items: int) -> None:
-        """Refuse rankings that omit items, unless they do so alike or --missing says what it means."""
+        """Refuse rankings that omit items, unless all omit equally many or --missing is given."""
         if self.columns.missing in ("drop", "last"):
             return
         if named.nunique() < 2:

@@ -90,15 +90,15 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
     Figure
         Three panels; the first shows the first seed and the middle number of rankings.
     """
-    fig, (beside, errors, held) = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
+    fig, (shares, errors, coverage) = plt.subplots(1, 3, figsize=(12, 3.9), layout="constrained")
     numbers = sorted(items["n_rankings"].unique())
     one = items[(items["seed"] == items["seed"].min())]
     one = one[one["n_rankings"] == numbers[len(numbers) // 2]]
-    beside.vlines(one["truth"], one["low"], one["high"], color="#8a8a8a", linewidth=1)
-    beside.plot(one["truth"], one["mean"], "o", color="#0072B2", markersize=3.5)
+    shares.vlines(one["truth"], one["low"], one["high"], color="#8a8a8a", linewidth=1)
+    shares.plot(one["truth"], one["mean"], "o", color="#0072B2", markersize=3.5)
     span = [one["truth"].min(), one["truth"].max()]
-    beside.plot(span, span, color="black", linewidth=0.8, linestyle=":")
-    beside.set(
+    shares.plot(span, span, color="black", linewidth=0.8, linestyle=":")
+    shares.set(
         xscale="log",
         yscale="log",
         xlabel="true share",
@@ -122,7 +122,7 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
         for what, line in (("utility", "-"), ("share", ":")):
             off = (items.loc[items["n_rankings"] == n, f"place of {what}"] - 0.5).abs().to_numpy()
             inside = 100 * (off[:, None] <= percents / 200).mean(axis=0)
-            held.plot(
+            coverage.plot(
                 percents,
                 inside,
                 color=colour,
@@ -131,15 +131,15 @@ def posterior_figure(items: pd.DataFrame) -> Figure:
                 markersize=4,
                 label=f"{what}, {n:,} rankings",
             )
-    held.plot([0, 100], [0, 100], color="#8a8a8a", linewidth=0.8)
-    held.set(
+    coverage.plot([0, 100], [0, 100], color="#8a8a8a", linewidth=0.8)
+    coverage.set(
         xlabel="central interval, %",
-        ylabel="intervals that hold the truth, %",
+        ylabel="intervals that contain the truth, %",
         title="Calibration",
         xlim=(0, 100),
         ylim=(0, 100),
     )
-    held.legend(frameon=False, fontsize="small")
+    coverage.legend(frameon=False, fontsize="small")
     return fig
 
 

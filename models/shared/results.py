@@ -263,11 +263,7 @@ def _made_of(run: Run, files: Sequence[Path], seconds: float) -> str:
         digest = hashlib.sha256()
         for file in files:
             digest.update(file.read_bytes())
-        newest = datetime.fromtimestamp(max(f.stat().st_mtime for f in files), UTC)
-        parts.append(
-            f"{', '.join(f.name for f in files)} of {newest:%Y-%m-%d} (sha256 "
-            f"{digest.hexdigest()[:8]})"
-        )
+        parts.append(f"{', '.join(f.name for f in files)} (sha256 {digest.hexdigest()[:8]})")
     parts += [f"{seconds:.0f} CPU s", f"computed on {datetime.now(UTC):%Y-%m-%d}"]
     return f"*{'; '.join(parts)}.*"
 
@@ -309,26 +305,25 @@ def run(
     Parameters
     ----------
     paper : str
-        The folder of the study in the gallery, whose ``RESULTS.md`` has the markers.
+        Folder of the study in ``models``. Its ``RESULTS.md`` contains the markers.
     tables : mapping of functions
-        The tables by name, each from how it is to be computed.
+        For each table, the function that computes it.
     on_demand : mapping of functions, optional
-        More of them, which are computed only if they are named.
+        Tables that are computed only with ``--table NAME``.
     published : mapping of DataFrame, optional
-        By the name of a table what is published of it, as `Table` has it.
+        Published values of each table, as in `Table`.
     module : str
-        The file in the folder that is run.
+        Name of the Python file that runs the study.
     data : str, optional
-        The folder in ``BAYESRANK_DATA`` that is used if none is named; None if the study makes
-        its data up.
+        Default folder of the data in ``BAYESRANK_DATA``; None if the study simulates its data.
     files : str
-        Pattern of the files in it that the tables are made of.
+        Pattern of the names of the data files.
     seed : int
-        Of all that is random.
+        Random seed.
     arguments : list of str, optional
-        Those of the command line.
+        Arguments of the command line, by default those of the process.
     root : Path
-        Where the repository is.
+        Folder of the repository.
 
     Returns
     -------
@@ -339,13 +334,19 @@ def run(
     every = {**tables, **(on_demand or {})}
     if data is not None:
         default = Path(os.environ.get("BAYESRANK_DATA", ".")) / data
-        parser.add_argument("folder", nargs="?", type=Path, default=default, help="of the data")
-    help_of_table = "which; all without" + (f", but {', '.join(on_demand)}" if on_demand else "")
+        parser.add_argument(
+            "folder", nargs="?", type=Path, default=default, help="folder with the data"
+        )
+    help_of_table = "compute only this table; repeatable"
+    if on_demand:
+        help_of_table += f"; {', '.join(on_demand)} only if named"
     parser.add_argument("--table", action="append", choices=list(every), help=help_of_table)
-    parser.add_argument("--quick", action="store_true", help="a reduced size, nothing is written")
-    parser.add_argument("--row", action="append", default=[], help="of tables by method")
-    parser.add_argument("--keep", type=Path, help="folder for what took long, of an earlier run")
-    help_of_published = "write published values beside figures that stand; nothing is computed"
+    parser.add_argument("--quick", action="store_true", help="compute small tables; write nothing")
+    parser.add_argument(
+        "--row", action="append", default=[], help="compute only this row; repeatable"
+    )
+    parser.add_argument("--keep", type=Path, help="folder of finished parts, to continue later")
+    help_of_published = "update the published values; compute nothing"
     parser.add_argument("--published", action="store_true", help=help_of_published)
     given = parser.parse_args(arguments)
     results, page = root / "models" / paper / "RESULTS.md", root / "docs/papers.md"
