@@ -64,6 +64,7 @@ MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an it
 MOST_ROWS = 60  # columns shown
 NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted")  # no item on a ballot
 FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
+ORDINALS = frozenset(("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"))
 FIT = 0.8  # share of rankings whose ranks must be 1, 2, ...
 
 
@@ -408,6 +409,9 @@ class Look:
         numbers = [c for c in rest if c.type in ("whole numbers", "numbers")]
         judged = [c for c in numbers if c.called("ranker")]
         texts = [c for c in rest if c.type == "text" and any(map(str.isdigit, c.words))]
+        ordinal = [c for c in rest if c.type == "text" and not ORDINALS.isdisjoint(c.words)]
+        if len(ordinal) > 2:  # two columns may be the items of matches
+            texts = texts or ordinal
         named = [c for c in self.once if c.type == "text" and c.names_rows]
         entries, found = "", numbers
         if len(texts) > 1 and {*texts[0].labels} & {*texts[1].labels}:

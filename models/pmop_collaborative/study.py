@@ -327,8 +327,10 @@ def size_table(how: Run) -> Table:
     table = pd.DataFrame(rows).T
     steps = table[["ratings", "CPU s"]].map(math.log).diff()
     table["exponent"] = steps["CPU s"] / steps["ratings"]
-    digits = {"ratings": 0, "CPU s": 1, "peak MB": 0}
-    return Table(table, digits=digits, corner="simulated")
+    shown = table.astype(object)
+    for name in ("ratings", "peak MB"):
+        shown[name] = table[name].map("{:,.0f}".format)
+    return Table(shown, digits={"CPU s": 1}, corner="simulated")
 
 
 # Table 3 of the paper, of MovieLens 10M, with 100 factors

@@ -142,7 +142,7 @@ def _cell(value: Any, known: Any, digits: int) -> str:
 
 
 def _number(value: Any, digits: int) -> str:
-    return value if isinstance(value, str) else f"{value:.{digits}f}"
+    return value if isinstance(value, str) else f"{value:z.{digits}f}"
 
 
 # ---------------------------------------------------------------------------------------------

@@ -62,6 +62,8 @@ def test_new_items_stand_beside_the_old_as_wide_as_the_scale_says():
 # As a program
 
 
+# With few draws, Pareto k of a pair is near its limit; its side depends on the processor.
+@pytest.mark.filterwarnings("ignore::bayesrank.results.ParetoKWarning")
 @pytest.mark.slow
 def test_the_studies_in_their_reduced_size(data_dir):
     home = study.main(["--quick"])["home"].rows["1987"]
