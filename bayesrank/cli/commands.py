@@ -198,11 +198,13 @@ def _chosen(
     command = COMMANDS[type(columns)]
     if columns.form or not local.exists():
         raise MissingOption(f"{error.message} {listed(local, columns)}".rstrip()) from None
-    choices = look_at(local, columns).choices
+    look = look_at(local, columns)
+    choices = look.choices
     fitting = [choice for choice in choices if choice.command == command]
     if len(fitting) != 1:
         others = [written(choice, file, []) for choice in choices]
         words = {"file": local.name, "others": others, "columns": listed(local, columns)}
+        words["sides"] = look.two_sides
         raise MissingOption(sentence("no_only_choice", **words)) from None
     group = click.get_current_context().find_object(Given)
     typed = group.args[1:] if group is not None else [str(file)]

@@ -64,6 +64,7 @@ MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an it
 MOST_ROWS = 60  # columns shown
 NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted")  # no item on a ballot
 FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
+PLACES = WORDS["rank"] | {"choice", "preference", "pick"}  # names of columns with the items
 ORDINALS = frozenset(("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"))
 FIT = 0.8  # share of rankings whose ranks must be 1, 2, ...
 
@@ -173,8 +174,19 @@ class Look:
         if tasks is not None:
             return [tasks]
         found = [choice for choice in (self._ballots(), self._matches()) if choice is not None]
-        more = None if found else self._entries() or self._wide()
+        more = None if found or self.two_sides else self._entries() or self._wide()
         return found if more is None else [more]
+
+    @cached_property
+    def two_sides(self) -> bool:
+        """Whether the names of two columns suggest the items of matches.
+
+        Names such as rank1 and rank2, or a third column with a number, suggest places instead.
+        """
+        sides = self._sides(SIDES)
+        return sides is not None and not (
+            PLACES.intersection(sides[0].words) or len(self._places()) > 2
+        )
 
     @property
     def without_header(self) -> bool:
@@ -402,16 +414,19 @@ class Look:
             options += ["--by", column.name] if column.called("by") else []
         return Choice("rank", options)
 
+    def _places(self) -> list[Column]:
+        """Find columns of text that are named by a number, such as choice 1, or first choice."""
+        texts = [c for c in self.columns if c.type == "text"]
+        numbered = [c for c in texts if any(map(str.isdigit, c.words))]
+        return numbered or [c for c in texts if not ORDINALS.isdisjoint(c.words)]
+
     def _wide(self) -> Choice | None:
         """Find the columns of a table with one row per ranking."""
         known = [*self._ranker(), *self._weight("--weight")]
         rest = [c for c in self.columns if c.name not in known and c.words[-1:] != ("id",)]
         numbers = [c for c in rest if c.type in ("whole numbers", "numbers")]
         judged = [c for c in numbers if c.called("ranker")]
-        texts = [c for c in rest if c.type == "text" and any(map(str.isdigit, c.words))]
-        ordinal = [c for c in rest if c.type == "text" and not ORDINALS.isdisjoint(c.words)]
-        if len(ordinal) > 2:  # two columns may be the items of matches
-            texts = texts or ordinal
+        texts = [c for c in self._places() if c in rest]
         named = [c for c in self.once if c.type == "text" and c.names_rows]
         entries, found = "", numbers
         if len(texts) > 1 and {*texts[0].labels} & {*texts[1].labels}:
@@ -488,6 +503,7 @@ def described(file: Path, name: Path, look: Look, settings: list[str]) -> str:
         lines += [choice.open] if choice.open else []
     if not look.choices:
         words = {"file": shlex.quote(str(name)), "data": look.without_header}
+        words["sides"] = look.two_sides
         lines += ["", *paragraphs("no_choice", **words)]
     return "\n".join(lines)
 
