@@ -203,8 +203,8 @@ def _chosen(
     fitting = [choice for choice in choices if choice.command == command]
     if len(fitting) != 1:
         others = [written(choice, file, []) for choice in choices]
-        words = {"file": local.name, "others": others, "columns": listed(local, columns)}
-        words["sides"] = look.two_sides
+        words: dict[str, Any] = {"file": local.name, "others": others}
+        words |= {"columns": listed(local, columns), "sides": look.two_sides}
         raise MissingOption(sentence("no_only_choice", **words)) from None
     group = click.get_current_context().find_object(Given)
     typed = group.args[1:] if group is not None else [str(file)]

@@ -18,6 +18,7 @@ from bayesrank.inference import fit_inla, fit_pairs, learned_scales, sample
 from bayesrank.inference.approximation import nested
 from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
+from bayesrank.inference.approximation.inner_gaussian import Joint
 from bayesrank.inference.approximation.modes import objective
 from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.leaderboard import leaderboard_model, nuts_settings
@@ -78,6 +79,22 @@ def test_a_spread_that_is_all_but_known_needs_one_node(monkeypatch):
     y = np.random.default_rng(3).normal(0, 1.7, size=40)
     out = fit_inla(draws=500, random_seed=1, model=groups_model(y, centred=False))
     assert not out["sample_stats"]["node"].any()
+    check_groups(out["posterior"], y)
+
+
+def test_where_rough_derivatives_are_no_precision_the_search_takes_exact_ones(monkeypatch):
+    gaussian, refused = Joint.gaussian, []
+
+    def exact(self, hyper, near=None, *, roughly=False):
+        if roughly:
+            refused.append(hyper)
+            raise ValueError("not positive definite")
+        return gaussian(self, hyper, near)
+
+    monkeypatch.setattr(Joint, "gaussian", exact)
+    y = np.random.default_rng(2).normal(0, 1.7, size=30)
+    out = fit_inla(draws=500, random_seed=1, model=groups_model(y, centred=False))
+    assert refused
     check_groups(out["posterior"], y)
 
 

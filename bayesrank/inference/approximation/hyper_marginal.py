@@ -80,9 +80,11 @@ def _climb(joint: Joint, names: Sequence[str]) -> tuple[Floats, InnerGaussian, F
 
     rough, reach = partial(log_marginal, roughly=True), None
     for _ in range(MOST_STEPS):
-        slope, curvature = curvature_of(
-            rough, hyper, given.log_marginal, length=reach, diagonal=True
-        )
+        differences = partial(curvature_of, x=hyper, top=given.log_marginal, length=reach)
+        try:
+            slope, curvature = differences(rough, diagonal=True)
+        except ValueError:  # the second derivatives of `given` may be too far from those nearby
+            slope, curvature = differences(log_marginal, diagonal=True)
         bend = np.maximum(abs(np.diag(curvature)), FLAT)
         # differences reach at most one standard deviation
         step, reach = slope / bend, np.minimum(STEP, bend**-0.5)
