@@ -135,9 +135,8 @@ def hyper_nodes(joint: Joint, names: Sequence[str]) -> HyperNodes:
 
     def inner_at(hyper: Floats, nearest: InnerGaussian | None) -> InnerGaussian:
         nearest = nearest or top
-        if joint.blocks is None or joint.is_averaged:
+        if joint.blocks is None:
             return joint.averaged(joint.moved(nearest, hyper))
-        # the data determine each block well, and averages over all blocks would be slow
         return joint.gaussian(hyper, nearest)
 
     hyper, log_weight, inner, rest = weighted_nodes(

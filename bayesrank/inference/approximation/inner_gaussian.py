@@ -12,8 +12,8 @@ moves the normal towards the one with the smallest Kullback-Leibler divergence f
 Over this normal, the gradient averages to zero, and minus the Hessian averages to the precision.
 Its bound on the evidence replaces Laplace's approximation.
 
-In blocks with few data each, such as the deviations at a prompt, Laplace's approximation
-underestimates the scales. The bound also replaces it there, at the inner mode.
+In blocks with few data each, such as the deviations at a prompt, the mode is far from the mean and
+Laplace's approximation misjudges the scales. There the nearest normal replaces it everywhere.
 
 References
 ----------
@@ -43,7 +43,7 @@ ENOUGH = 1e-5  # nats gained by the last step to the inner mode, far below Monte
 N_PAIRS = 32  # antithetic pairs of draws in averages, enough for a tenth of a nat
 N_ENTRIES = 300  # entries in averaged Hessian diagonals; with many variables, one pair is enough
 MOST_ROUNDS = 16  # rounds of `averaged`, each with a new precision and a step of the mean
-FEW_ROUNDS, FEW_PAIRS = 3, 8  # with blocks: a sum over many of them is an average already
+FEW_PAIRS = 8  # antithetic pairs with blocks: a sum over many of them is an average already
 SETTLED = 0.05  # `averaged` ends when a step of the mean gains fewer nats
 
 
@@ -128,15 +128,21 @@ class Joint:
         """Find the inner mode and the precision there; the search starts from `near`.
 
         With `roughly`, the likelihood has the second derivatives of `near`, which saves most of the
-        time with much data.
+        time with much data. Blocks with few data each have the nearest normal instead, by
+        `averaged`, or roughly the precision of `near`: the slope of the bound is the same.
         """
+        if near is not None and self.is_averaged:
+            moved = self.moved(near, hyper)
+            if not roughly:
+                return self.averaged(moved)
+            value, _ = self._average(moved.x, self._noise(near.precision))
+            return moved._replace(log_marginal=value - near.precision.log_det / 2)
         x, value = self._inner_mode(hyper, near)
         curved_at = near.x if near is not None and roughly else None
         precision, cross = self._precision(x, curved_at=curved_at)
-        if self.is_averaged:
-            value = self._average(x, self._noise(precision))[0]
         log_marginal = value - precision.log_det / 2
-        return InnerGaussian(x, precision, log_marginal, -precision.solve(cross))
+        found = InnerGaussian(x, precision, log_marginal, -precision.solve(cross))
+        return self.averaged(found) if self.is_averaged else found
 
     def averaged(self, given: InnerGaussian) -> InnerGaussian:
         """Move a normal towards the one nearest to the posterior, given the hyperparameters.
@@ -145,7 +151,7 @@ class Joint:
         """
         n_hessians = min(max(1, N_ENTRIES // self.latent.size), N_PAIRS)
         x, precision, shift = given.x, given.precision, given.shift
-        for _ in range(MOST_ROUNDS if self.blocks is None else FEW_ROUNDS):
+        for _ in range(MOST_ROUNDS):
             noise = self._noise(precision)
             with contextlib.suppress(ValueError):  # too far from normal
                 precision, cross = self._precision(*_pairs(x, noise[:n_hessians]))
