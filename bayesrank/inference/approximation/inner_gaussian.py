@@ -12,8 +12,8 @@ moves the normal towards the one with the smallest Kullback-Leibler divergence f
 Over this normal, the gradient averages to zero, and minus the Hessian averages to the precision.
 Its bound on the evidence replaces Laplace's approximation.
 
-In blocks with few data each, such as the deviations at a prompt, the mode is far from the mean and
-Laplace's approximation misjudges the scales. There the nearest normal replaces it everywhere.
+In blocks with few data each, such as the deviations at a prompt, the mode is far from the mean.
+Laplace's approximation then misjudges the scales, so the nearest normal replaces it.
 
 References
 ----------
@@ -128,8 +128,8 @@ class Joint:
         """Find the inner mode and the precision there; the search starts from `near`.
 
         With `roughly`, the likelihood has the second derivatives of `near`, which saves most of the
-        time with much data. Blocks with few data each have the nearest normal instead, by
-        `averaged`, or roughly the precision of `near`: the slope of the bound is the same.
+        time with much data. Blocks with few data each have the nearest normal, from `averaged`.
+        Roughly, it has the precision of `near`, and the slope of the bound is the same.
         """
         if near is not None and self.is_averaged:
             moved = self.moved(near, hyper)
