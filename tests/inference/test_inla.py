@@ -448,6 +448,23 @@ def votes_by_prompt_and_judge(seed, n_votes):
     return matches(one, other, won, judge=judge, options=options, prompt=prompt, length=length)
 
 
+def test_many_small_blocks_have_the_nearest_normal_instead_of_that_at_their_mode():
+    model = leaderboard_model(votes_by_prompt_and_judge(12, 300), groups=["prompt"])
+    names = learned_scales(model)
+    model, blocks = nested._by_blocks(model, names)
+    joint = nested._joint(model, *objective(model), names, blocks)
+    hyper = np.full(len(names), -1.5)
+    near = joint.gaussian(hyper)
+    for log_spread in (-1.2, -0.8):
+        hyper[names.index("adherence_spread")] = log_spread
+        near = joint.gaussian(hyper, near)
+    # the bound on the log marginal is tighter by nats than with the normal at the inner mode
+    x, _ = joint._inner_mode(hyper, near)
+    precision, _ = joint._precision(x)
+    at_mode = joint._average(x, joint._noise(precision))[0] - precision.log_det / 2
+    assert near.log_marginal > at_mode + 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "n_votes"), [(11, 1600), (12, 800)])
 def test_a_board_of_eight_scales_has_the_utilities_of_nuts(seed, n_votes):

@@ -129,7 +129,7 @@ class Joint:
 
         With `roughly`, the likelihood has the second derivatives of `near`, which saves most of the
         time with much data. Blocks with few data each have the nearest normal, from `averaged`.
-        Roughly, it has the precision of `near`, and the slope of the bound is the same.
+        Roughly, it has the precision of `near`: the slope of the bound is nearly the same.
         """
         if near is not None and self.is_averaged:
             moved = self.moved(near, hyper)
