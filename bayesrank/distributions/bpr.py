@@ -115,7 +115,7 @@ class BPR(Discrete):
         items (`Interactions.from_rankings`). For other rankings use `PlackettLuce`.
     dims : str, optional
         Name of the axis of triples, "triple" by default.
-    total_size : float, optional
+    total_size : int, optional
         Number of triples that the data represent; by default the number of triples.
 
     Returns

@@ -170,7 +170,8 @@ def build(
             user, *both = pm.Minibatch(*triples.T, batch_size=batch_size)
             pair = pt.stack(both, axis=-1)
             utility = pt.sum(W[user][:, None, :] * H[pair], axis=-1) + b[pair]
-            br.BPR("y", utility, observed=np.zeros(batch_size, dtype=int), total_size=total)
+            zeros = np.zeros(batch_size, dtype=int)
+            br.BPR("y", utility, observed=zeros, weight=total / batch_size)
     return model
 
 

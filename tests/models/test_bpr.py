@@ -124,6 +124,15 @@ def test_a_batch_of_choices_counts_as_much_as_all_of_them(rng):
     assert values[0] == pytest.approx(values[1], rel=1e-10)
 
 
+def test_a_batch_of_triples_counts_as_much_as_all_of_them(rng):
+    table = pd.DataFrame({"user": ["Ann"], "page": ["b"]})
+    one = br.Interactions.from_frame(table, user="user", item="page", items=[*"ab"])
+    models = [build(one, n_factors=1, batch_size=size, evidence=2.5) for size in (None, 4)]
+    point = {rv.name: rng.normal(size=rv.shape.eval()) for rv in models[0].free_RVs}
+    values = [float(model.compile_logp(mode=QUICK)(point)) for model in models]
+    assert values[0] == pytest.approx(values[1], rel=1e-10)
+
+
 def test_a_new_users_factors_are_the_mode_of_their_choices():
     fit = choice.fit_map(tastes(), n_factors=2, user_scale=0.8)
     w = fold_in(fit, ["p0", "p4"])[0]
