@@ -9,7 +9,15 @@ import numba
 import numpy as np
 import pytest
 
-from bayesrank.likelihoods.plackett_luce.block_kernel import block_kernel, workspace
+from bayesrank.likelihoods.plackett_luce.block_kernel import (
+    CHUNK,
+    _integral_twice,
+    _ratios,
+    block_hessian_kernel,
+    block_kernel,
+    hessian_workspace,
+    workspace,
+)
 from tests.benchmarks.book import Book, plain
 from tests.benchmarks.peers import paper_rule
 from tests.oracles import dense_trapezoid
@@ -46,6 +54,33 @@ def test_a_block_of_twenty_is_a_hundred_times_faster_than_by_the_papers_rule(boo
     one = {name: t.per(len(blocks)) for name, t in times.items()}
     what, rule = f"value and gradient of a block of {n}", "paper's rule in logs, value only"
     book.ratio(what, one["ours"], one["rule"], rule, at_least=DEMANDED[n])
+
+
+@numba.njit
+def hessian_kernel(w, gradient, hessian, by_integral):
+    """Second derivatives of all rows, as in the package or by the integral for any length."""
+    n = w.shape[1]
+    work, m = hessian_workspace(n), -(-n // CHUNK) * CHUNK
+    for k in range(len(w)):
+        if by_integral:
+            _ratios(work[:m], w[k])
+            _integral_twice(work[:m], gradient[k], hessian[k], work[m:])
+        else:
+            block_hessian_kernel(w[k], gradient[k], hessian[k], work)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_sums_over_subsets_are_faster_than_the_integral_for_second_derivatives(book: Book, n: int):
+    blocks = settings(n)
+    gradient, hessians = np.empty_like(blocks), np.empty((2, *blocks.shape, n))
+    times = book.race(
+        lambda: hessian_kernel(blocks, gradient, hessians[0], False),
+        integral=lambda: hessian_kernel(blocks, gradient, hessians[1], True),
+    )
+    np.testing.assert_allclose(hessians[0], hessians[1], atol=1e-9)
+    one = {name: t.per(len(blocks)) for name, t in times.items()}
+    what = f"second derivatives of a block of {n}"
+    book.ratio(what, one["ours"], one["integral"], "our integral", at_least=2)
 
 
 @pytest.mark.parametrize("n", LENGTHS)
