@@ -71,9 +71,9 @@ def arrays_of(size: Size, fit: "Fit", *, quick: bool) -> dict[str, Sequence[floa
     if quick:
         rest = n - size.blocks
         apart = n > SMALL and 2 * size.blocks >= n
-        # second derivatives, directions with their products, and the precisions at the nodes
+        # second derivatives at two points, directions with their products, precisions at the nodes
         bends = min(n, max(DENSE, PER_ENTRY * size.entries) / n)
-        width = bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
+        width = 2 * bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
         arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
     return arrays
 
