@@ -78,6 +78,7 @@ SLOW_EXAMPLES = {
     "bayesrank.jax.log_density.compile",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.validation.kfold.kfold",
+    "bayesrank.inference.mixtures.sampled_consensus.consensus_log_likelihood",
     "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",
     "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }

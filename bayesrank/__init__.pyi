@@ -55,6 +55,7 @@ from .plots import (
     plot_dynamic as plot_dynamic,
     plot_components as plot_components,
     plot_places as plot_places,
+    plot_match_checks as plot_match_checks,
     plot_ranking_checks as plot_ranking_checks,
     plot_ranks as plot_ranks,
     plot_wins as plot_wins,
@@ -71,6 +72,7 @@ from .results import (
     expected_kendall as expected_kendall,
     component_checks as component_checks,
     loo_by_ranker as loo_by_ranker,
+    match_checks as match_checks,
     match_probability as match_probability,
     matches_needed as matches_needed,
     ndcg as ndcg,
@@ -90,6 +92,7 @@ from .results import (
     tiers as tiers,
     willingness_to_pay as willingness_to_pay,
     win_probability as win_probability,
+    worst_checks as worst_checks,
 )
 from .utility import (
     part_worths as part_worths,

@@ -118,7 +118,18 @@ def plot_ranking_checks(
 
     Examples
     --------
-    >>> pc = plot_ranking_checks(idata)  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
+    >>> with pm.Model(coords=rankings.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.sample_posterior_predictive(idata, extend_inferencedata=True,
+    ...                                        progressbar=False)
+    >>> pc = br.plot_ranking_checks(idata)
+    >>> pc.viz["plot"]["statistic"].values.tolist()
+    ['Kendall distance', 'top item', 'pair order']
     >>> pc.savefig("checks.png")  # doctest: +SKIP
     """
     models = models_of(data)
@@ -152,7 +163,18 @@ def plot_match_checks(
 
     Examples
     --------
-    >>> pc = plot_match_checks(idata)  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> pairs = br.Pairs.from_matrix([[0, 3, 4], [1, 0, 2], [0, 2, 0]], items=["a", "b", "c"])
+    >>> with pm.Model(coords=pairs.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.BradleyTerry("y", utility, observed=pairs)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.sample_posterior_predictive(idata, extend_inferencedata=True,
+    ...                                        progressbar=False)
+    >>> pc = br.plot_match_checks(idata)
+    >>> pc.viz["plot"]["statistic"].values.tolist()
+    ['outcome', 'points', 'pair']
     """
     models = models_of(data)
     tables = {name: _table(match_checks, x, options) for name, x in models.items()}

@@ -1,7 +1,7 @@
 r"""Can the verdict be trusted? False alarms and power of the checks, and coverage with opinions.
 
 Story: tables are simulated from a model, or from a process that the model does not describe. The
-model is fitted and predicts rankings or matches. `bayesrank.results.worst_checks` then gives the
+model is fitted and predicts rankings or matches. `bayesrank.worst_checks` then gives the
 verdict, as in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import bayesrank as br
-from bayesrank.results import match_checks, worst_checks
 from models.fit.model import Ballots, draw_orders, fit, sample_opinions
 from models.shared.results import Run, Table, run
 
@@ -70,7 +69,7 @@ def checked_ballots(ballots: Ballots, rng: Rng) -> Any:
             "constant_data": xr.Dataset(constant, outcome),
         }
     )
-    return worst_checks(br.ranking_checks(data, draws=None))
+    return br.worst_checks(br.ranking_checks(data, draws=None))
 
 
 def ballots_of(
@@ -175,7 +174,7 @@ def checked_matches(first: Any, second: Any, outcome: Any, judge: Any, rng: Rng)
         }
     )
     by = ["judge"] if len(judges) > 1 else []
-    return worst_checks(match_checks(data, draws=None, by=by))
+    return br.worst_checks(br.match_checks(data, draws=None, by=by))
 
 
 class World(NamedTuple):

@@ -180,7 +180,15 @@ def fit_mixture(
 
     Examples
     --------
-    >>> found = br.fit_mixture(model=model)  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
+    >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:
+    ...     share = pm.Dirichlet("share", [2, 2], dims="component")
+    ...     utility = pm.ZeroSumNormal("utility", 2, dims=("component", "item"))
+    ...     y = br.Mixture("y", share, br.PlackettLuce.dist(utility), observed=rankings)
+    >>> found = br.fit_mixture(n_starts=3, random_seed=1, model=model)
+    >>> found.share.round(1).values.tolist()
+    [0.7, 0.3]
     >>> with model:  # doctest: +SKIP
     ...     posterior = br.relabel_components(pm.sample(initvals=found.initvals), found.mode)
     """
@@ -264,7 +272,20 @@ def component_probabilities(
 
     Examples
     --------
-    >>> br.component_probabilities(posterior, model=model).idxmax("component")  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
+    >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:
+    ...     share = pm.Dirichlet("share", [2, 2], dims="component")
+    ...     utility = pm.ZeroSumNormal("utility", 2, dims=("component", "item"))
+    ...     y = br.Mixture("y", share, br.PlackettLuce.dist(utility), observed=rankings)
+    >>> draws = xr.Dataset({
+    ...     "share": (("chain", "draw", "component"), [[[0.7, 0.3]]]),
+    ...     "utility": (("chain", "draw", "component", "item"), [[[[3, 0, -3], [-3, 0, 3]]]]),
+    ... }, coords={"component": ["x", "y"], "item": ["a", "b", "c"]})
+    >>> idata = xr.DataTree.from_dict({"posterior": draws})
+    >>> probability = br.component_probabilities(idata, model=model)
+    >>> "".join(probability.idxmax("component").values)
+    'xxxxxxxyyy'
     """
     model = pm.modelcontext(model)
     mixture = _mixture(model, var_name)

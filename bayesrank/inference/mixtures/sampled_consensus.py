@@ -289,8 +289,15 @@ def consensus_log_likelihood(
 
     Examples
     --------
-    >>> idata = br.consensus_log_likelihood(idata, model=model)  # doctest: +SKIP
-    >>> az.loo(idata)  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> with pm.Model(coords=rankings.coords) as model:
+    ...     y = br.Mallows("y", alpha=pm.Exponential("alpha", 1.0), observed=rankings)
+    >>> alpha = xr.Dataset({"alpha": (("chain", "draw"), [[0.0, 1.0, 2.0]])})
+    >>> idata = xr.DataTree.from_dict({"posterior": alpha})
+    >>> idata = br.consensus_log_likelihood(idata, model=model)
+    >>> idata.log_likelihood["y"].sel(draw=0).round(2).values
+    array([[-1.79, -1.79, -1.79]])
     """
     consensus = _Marginalised(data, var_name, model)
     if consensus.alpha.shape[1] == 1:

@@ -96,8 +96,31 @@ def component_checks(
 
     Examples
     --------
-    >>> table = component_checks(posterior, probabilities)  # doctest: +SKIP
-    >>> table[table["surprising"]]  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
+    >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:
+    ...     share = pm.Dirichlet("share", [2, 2], dims="component")
+    ...     utility = pm.ZeroSumNormal("utility", 2, dims=("component", "item"))
+    ...     y = br.Mixture("y", share, br.PlackettLuce.dist(utility), observed=rankings)
+    >>> draws = xr.Dataset({
+    ...     "share": (("chain", "draw", "component"), [[[0.7, 0.3]]]),
+    ...     "utility": (("chain", "draw", "component", "item"), [[[[3, 0, -3], [-3, 0, 3]]]]),
+    ... }, coords={"component": ["x", "y"], "item": ["a", "b", "c"]})
+    >>> idata = xr.DataTree.from_dict({"posterior": draws})
+    >>> with model:
+    ...     _ = pm.sample_posterior_predictive(idata, extend_inferencedata=True,
+    ...                                        progressbar=False)
+    ...     probabilities = br.component_probabilities(idata, predicted=True)
+    >>> table = br.component_checks(idata, probabilities)
+    >>> table.loc["top item", "observed"].round(2)
+    label  component
+    a      x            1.0
+           y            0.0
+    b      x            0.0
+           y            0.0
+    c      x            0.0
+           y            1.0
+    Name: observed, dtype: float64
     """
     check_probability("ci_prob", ci_prob, 0.0)
     check_whole(max_pairs=max_pairs)

@@ -163,8 +163,24 @@ def ranking_checks(
 
     Examples
     --------
-    >>> table = ranking_checks(idata)  # doctest: +SKIP
-    >>> table[table["surprising"]]  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
+    >>> with pm.Model(coords=rankings.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.sample_posterior_predictive(idata, extend_inferencedata=True,
+    ...                                        progressbar=False)
+    >>> table = br.ranking_checks(idata)
+    >>> table.loc["top item", "observed"]
+    label  n_items
+    a      all        0.7
+    b      all        0.0
+    c      all        0.3
+    Name: observed, dtype: float64
+    >>> table[table["surprising"]].empty
+    True
     """
     check_probability("ci_prob", ci_prob, 0.0)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
@@ -339,10 +355,27 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     table : DataFrame
         From `ranking_checks` or `match_checks`.
 
+    Returns
+    -------
+    Fits
+        The named tuple ``(n, failed, by_chance, worst, families, ok, weak)``. Its field ``ok`` is
+        false if a family fails. ``families`` has one row per family, and ``worst`` lists the
+        checks that fail.
+
     Examples
     --------
-    >>> worst_checks(ranking_checks(idata)).failed  # doctest: +SKIP
-    3
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
+    >>> with pm.Model(coords=rankings.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.sample_posterior_predictive(idata, extend_inferencedata=True,
+    ...                                        progressbar=False)
+    >>> verdict = br.worst_checks(br.ranking_checks(idata))
+    >>> verdict.ok, verdict.failed
+    (True, 0)
     """
     families = verdicts(table)
     table, ci_prob = table[table["note"] != OMNIBUS], float(table.attrs["ci_prob"])

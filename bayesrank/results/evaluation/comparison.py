@@ -94,10 +94,16 @@ def compare(
 
     Examples
     --------
-    Here ``ties_by_chance`` and ``ties_judged`` are results of `pm.sample` with a log-likelihood:
-
-    >>> models = {"by chance": ties_by_chance, "judged": ties_judged}  # doctest: +SKIP
-    >>> table = br.compare(models)  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
+    >>> with pm.Model(coords=rankings.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.compute_log_likelihood(idata, progressbar=False)
+    >>> br.compare({"Plackett-Luce": idata}).index.tolist()
+    ['Plackett-Luce', 'random ranking']
     """
     models = _checked(models, baseline is not False)
     vars_ = _variables(var_name, [*models, RANDOM])

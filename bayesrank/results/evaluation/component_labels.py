@@ -90,8 +90,16 @@ def relabel_components(
 
     Examples
     --------
-    >>> mode = br.fit_mixture(model=model).mode  # doctest: +SKIP
-    >>> posterior = br.relabel_components(posterior, mode)  # doctest: +SKIP
+    The labels are exchanged in the second draw:
+
+    >>> utility = [[[[1.0, -1.0], [-1.0, 1.0]], [[-0.9, 0.9], [1.1, -1.1]]]]
+    >>> posterior = xr.DataTree.from_dict({"posterior": xr.Dataset(
+    ...     {"utility": (("chain", "draw", "component", "item"), utility)},
+    ...     coords={"component": ["x", "y"], "item": ["a", "b"]})})
+    >>> found = relabel_components(posterior)
+    >>> found.posterior["utility"].sel(item="a").values
+    array([[[ 1. , -1. ],
+            [ 1.1, -0.9]]])
     """
     draws = _component_draws(data, var_name, dim)
     posterior = data["posterior"].dataset

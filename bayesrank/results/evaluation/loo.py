@@ -81,7 +81,16 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
 
     Examples
     --------
-    >>> worst = loo_by_ranker(posterior).head()  # doctest: +SKIP
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
+    >>> with pm.Model(coords=rankings.coords):
+    ...     utility = pm.ZeroSumNormal("utility", dims="item")
+    ...     y = br.PlackettLuce("y", utility, observed=rankings)
+    ...     idata = pm.sample(draws=100, tune=100, chains=2, cores=1, random_seed=1,
+    ...                       progressbar=False)
+    ...     _ = pm.compute_log_likelihood(idata, progressbar=False)
+    >>> br.loo_by_ranker(idata).head(3).index.tolist()  # the rankers predicted worst
+    [7, 8, 9]
     """
     random = baseline_elpd(data, var_name)
     n = _count(data, var_name, random)
