@@ -47,13 +47,13 @@ def weak_order_bound(utility: Any, ranks: Any) -> TensorVariable:
     highest = stop_gradient(pt.max(pt.switch(used, utility, -1e30), axis=-1, keepdims=True))
     lead = pt.switch(used, utility - highest, 0.0)
 
-    # worth of each rank, and of the remainder from it on
+    # worth of each block, and of the remainder from it on
     row = pt.zeros_like(ranks) + pt.arange(ranks.shape[0])[:, None]
-    block, shape = (row, pt.maximum(ranks - 1, 0)), tuple(ranks.shape)
+    block, shape = (row, pt.maximum(ranks - 1, 0)), (ranks.shape[0], pt.max(ranks))
     worth = segment_sum(pt.switch(used, pt.exp(lead), 0.0), block, shape)
     remainder = pt.cumsum(worth[:, ::-1], axis=1)[:, ::-1]
 
     staged = used & pt.lt(ranks, pt.max(ranks, axis=-1, keepdims=True))
     size = segment_sum(pt.cast(staged, "float64"), block, shape)
     terms = pt.switch(staged, lead - pt.log(remainder[block]), 0.0)
-    return pt.sum(terms + pt.gammaln(size + 1.0), axis=1)
+    return pt.sum(terms, axis=1) + pt.sum(pt.gammaln(size + 1.0), axis=1)
