@@ -377,13 +377,17 @@ def _short_names(app: Sphinx, env: Any, node: nodes.Element, text: nodes.Node) -
     return env.domains["py"].resolve_xref(env, where, app.builder, "obj", name, node, text)
 
 
+BREAKS = r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])"  # where a long name in a title may break
+
+
 def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Let long names in titles break at dots, underscores and capitals, as phones are narrow."""
     for title in doctree.findall(nodes.title):
         for text in [*title.findall(nodes.Text)]:
-            if re.search(r"[._]\w|[a-z][A-Z]", text):
+            marked = re.sub(r"\S{16,}", lambda long: re.sub(BREAKS, "\0", long[0]), text)
+            if "\0" in marked:
                 parts: list[nodes.Node] = []
-                for part in re.split(r"(?<=[._])(?=\w)|(?<=[a-z])(?=[A-Z])", text):
+                for part in marked.split("\0"):
                     parts += [nodes.Text(part), nodes.raw("", "<wbr>", format="html")]
                 text.parent.replace(text, parts[:-1])
     for code in doctree.findall(nodes.literal):
