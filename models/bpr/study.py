@@ -56,6 +56,7 @@ MF = {  # by the metric that chose them
 KNN = NeighbourPenalties(positive=0.01, negative=0.01, bias=0.001)
 EASE_RIDGE = 500.0  # the best of four on the test part itself
 MOVIES, TEXTS = "MovieLens 100K", "Delicious"
+FILES = "ua.*"  # of the movies
 # Settings that `defaults` tries; `learn_bpr` has the best by the geometric mean of both data sets
 BPR_TRIED: dict[str, dict[str, Any]] = {
     f"factors {p:g}, biases {b:g}": {"penalties": Penalties(p, p, p, b)}
@@ -349,6 +350,13 @@ def _data(how: Run, name: str) -> Split:
     return Split(train, test, name)
 
 
+def _files(how: Run, *names: str) -> list[Path]:
+    """List the files of the data."""
+    texts = how.folder.parent / "delicious" / "delicious-train.txt"
+    of = {MOVIES: sorted(how.folder.glob(FILES)), TEXTS: [texts]}
+    return [file for name in names for file in of[name]]
+
+
 @lru_cache
 def _judged(how: Run, name: str, seed: int) -> dict[str, Any]:
     """Evaluate once for both tables."""
@@ -420,7 +428,7 @@ def defaults(how: Run) -> Table:
                 rows.setdefault(row, {})[name] = float(found["NDCG@10"].mean())
     table = pd.DataFrame(rows).T
     table["geometric mean"] = np.exp(np.log(table).mean(axis=1))
-    return Table(table, digits=4, corner="setting")
+    return Table(table, digits=4, corner="setting", files=_files(how, MOVIES, TEXTS))
 
 
 def catalogue(how: Run, data: str) -> Table:
@@ -444,7 +452,7 @@ def catalogue(how: Run, data: str) -> Table:
             metric: f"{mean:.3f} ± {half[metric]:.3f}" for metric, mean in found.mean().items()
         }
     table = pd.DataFrame(rows).T
-    return Table(table, corner=data, shown=table)
+    return Table(table, corner=data, shown=table, files=_files(how, data))
 
 
 def _metrics_by_user(
@@ -485,7 +493,7 @@ TABLES: dict[str, Callable[[Run], Table]] = {
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
     """Compute the tables and write them into ``RESULTS.md``."""
-    return run("bpr", TABLES, data="ml-100k", files="ua.*", arguments=arguments)
+    return run("bpr", TABLES, data="ml-100k", files=FILES, arguments=arguments)
 
 
 if __name__ == "__main__":

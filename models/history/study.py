@@ -363,7 +363,7 @@ def intervals(how: Run) -> Table:
         return [f"{m:.3f} ({e:.3f})" for m, e in zip(found.mean(axis=0), error, strict=True)]
 
     rows = {name: how.once(f"intervals {name}", partial(row, name)) for name in SIZES}
-    return Table(pd.DataFrame(rows, index=[*WHEN]).T, corner="simulated tables")
+    return Table(pd.DataFrame(rows, index=[*WHEN]).T, corner="simulated tables", files=())
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {

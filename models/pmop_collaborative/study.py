@@ -330,7 +330,7 @@ def size_table(how: Run) -> Table:
     shown = table.astype(object)
     for name in ("ratings", "peak MB"):
         shown[name] = table[name].map("{:,.0f}".format)
-    return Table(shown, digits={"CPU s": 1}, corner="simulated")
+    return Table(shown, digits={"CPU s": 1}, corner="simulated", files=())
 
 
 # Table 3 of the paper, of MovieLens 10M, with 100 factors

@@ -96,6 +96,7 @@ class Table(NamedTuple):
     corner: str = "method"  # what the index names
     shown: pd.DataFrame | None = None  # rows and columns of those in docs/papers.md, if any are
     figures: Mapping[str, Figure] = {}  # names of files in docs/
+    files: Sequence[Path] | None = None  # its data, if not those of the study; () if simulated
 
     def markdown(self, part: pd.DataFrame | None = None) -> str:
         """Return the table as Markdown, or only the rows and columns of `part`.
@@ -371,7 +372,8 @@ def run(
         begin = _cpu_seconds()
         table = every[name](how)
         made[name] = table = table._replace(published=known.get(name, table.published))
-        below = _made_of(how, of, _cpu_seconds() - begin)
+        files = of if table.files is None else table.files
+        below = _made_of(how, files, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
             _write(results, name, table, table.markdown(), below, how)

@@ -67,7 +67,10 @@ def test_a_table_is_written_between_its_markers_and_on_the_page_of_papers(tmp_pa
     assert re.search(r"\*Seed 1; A1.txt \(sha256 2d711642\); \d+ CPU s; comp", text)
     assert "| a | 50.12 |\n<!-- end" in papers.read_text()
     papers.write_text("no place for it")
-    results.run("made_up", {"one": one}, arguments=[folder], **options)
+    results.run(
+        "made_up", {"one": lambda how: one(how)._replace(files=())}, arguments=[folder], **options
+    )
+    assert re.search(r"\n\*Seed 1; \d+ CPU s; comp", path.read_text())  # simulated
     assert papers.read_text() == "no place for it"
     assert (tmp_path / "docs/one.png").stat().st_size > 100
     assert results.between(text, "two") is None
