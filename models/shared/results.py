@@ -372,8 +372,8 @@ def run(
         begin = _cpu_seconds()
         table = every[name](how)
         made[name] = table = table._replace(published=known.get(name, table.published))
-        files = of if table.files is None else table.files
-        below = _made_of(how, files, _cpu_seconds() - begin)
+        data_files = of if table.files is None else table.files
+        below = _made_of(how, data_files, _cpu_seconds() - begin)
         print(f"\n{name}\n\n{table.markdown()}\n\n{below}", flush=True)
         if not how.quick:
             _write(results, name, table, table.markdown(), below, how)
