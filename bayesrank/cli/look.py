@@ -17,8 +17,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.cli.options import Table, has_orders, shown
-from bayesrank.cli.read_cells import MARKED, NESTED, NO_NUMBER, Reader
-from bayesrank.cli.read_matches import NO, WAYS, YES, covers, winners
+from bayesrank.cli.read_cells import (
+    MARKED,
+    NESTED,
+    NO_NUMBER,
+    NOTHING,
+    ORDINALS,
+    Reader,
+    counts_rows,
+    places_of,
+    words_of,
+)
+from bayesrank.cli.read_matches import NO, WAYS, YES, are_scores, covers, winners
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data.read import counted
 
@@ -33,7 +43,9 @@ WORDS = {
         "rank": "rank ranking place pos position finish placing",
         "rating": "rating score stars grade points mark",
         "outcome": "outcome result winner won label preference preferred choice vote verdict ftr",
-        "weight": "weight n count votes voters frequency",
+        "weight": "weight weights n count counts votes voters frequency freq",
+        "count": "times wins",
+        "share": "percent percentage pct share proportion",
         "ranking": "round session date day occasion heat wave run trial replicate aspect "
         "criterion category dimension attribute question season year",
         "by": "aspect criterion category dimension attribute",
@@ -43,18 +55,20 @@ WORDS = {
         "best": "best most chosen",
         "worst": "worst least",
         "score": "score goals points pts runs sets games",
+        "low": "error loss cost penalty time seconds",
+        "about": "age sex gender price mean average avg total sum overall",
         "plain": "name team player model item system answer response",
     }.items()
 }
 SIDES = (
     ("home", "away"), ("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"),
-    ("white", "black"), ("one", "two"),
+    ("white", "black"), ("one", "two"), ("0", "1"), ("home", "visitor"),
 )  # fmt: skip
 WON = (
     ("winner", "loser"), ("chosen", "rejected"), ("preferred", "rejected"), ("better", "worse"),
-    ("best", "worst"),
 )  # fmt: skip
-WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_]+")
+MORE = {"2": ("0", "3"), "1": ("2",), "b": ("c",), "second": ("third",), "two": ("three",)}
+OTHER = ("ranker", "ranking", "task", "best", "worst", "weight", "about")  # columns without items
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 MOST_CODES = 12  # distinct codes in a column of numbers
@@ -62,10 +76,8 @@ SCALE = 10  # largest rating in a table with one column per item
 MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
 MOST_ROWS = 60  # columns shown
-NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted")  # no item on a ballot
 FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
 PLACES = WORDS["rank"] | {"choice", "preference", "pick"}  # names of columns with the items
-ORDINALS = frozenset(("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"))
 FIT = 0.8  # share of rankings whose ranks must be 1, 2, ...
 
 
@@ -82,7 +94,7 @@ class Column:
 
     def __init__(self, name: str, cells: pd.Series, number: int) -> None:
         self.name, self.cells, self.number = name, cells, number
-        self.words = tuple(word.casefold() for word in WORD.findall(name))
+        self.words = words_of(name)
         known = cells[cells.notna().to_numpy()].tolist()
         self.n_empty = len(cells) - len(known)
         self.nested = any(isinstance(cell, NESTED) for cell in known)
@@ -181,12 +193,15 @@ class Look:
     def two_sides(self) -> bool:
         """Whether the names of two columns suggest the items of matches.
 
-        Names such as rank1 and rank2, or a third column with a number, suggest places instead.
+        Names such as rank1 and rank2 suggest places instead.
         """
         sides = self._sides(SIDES)
-        return sides is not None and not (
-            PLACES.intersection(sides[0].words) or len(self._places()) > 2
-        )
+        return sides is not None and not PLACES.intersection(sides[0].words)
+
+    @property
+    def shares(self) -> bool:
+        """Whether a column may give the share of voters, which does not tell their number."""
+        return any(c.called("share") and "numbers" in c.type for c in self.columns)
 
     @property
     def without_header(self) -> bool:
@@ -245,19 +260,32 @@ class Look:
         if best is None or ranker is None or (worst is None and not answers <= FLAGS):
             return None
         task = only(c for c in rest if c.called("task") and c is not ranker)
-        rest = [c for c in rest if c not in (ranker, task)]
+        roles = (ranker, task, best, worst)
+        rest = [c for c in rest if c not in roles]
         options = ["--respondent", ranker.name]
         options += [] if task is None else ["--task", task.name]
         if answers <= FLAGS:
             item = only(c for c in rest if c.called("item")) or only(rest)
             shown = [] if item is None else ["--item", item.name]
         else:
-            cells = [c for c in rest if any(map(str.isdigit, c.words))]
+            numbered = [c for c in self.once if any(map(str.isdigit, c.words)) and c not in roles]
+            cells = [c for c in numbered if c.type in ("text", "whole numbers")]
             labels = {label.casefold() for c in cells for label in c.labels}
             shown = _columns(cells, "--item") if len(cells) > 1 else []
-            if not answers <= labels:
-                places = set(map(str, range(1, len(cells) + 1)))
-                shown = [*shown, "--positions"] if answers <= places else []
+            by_label = answers <= labels
+            by_place = answers <= {*map(str, range(1, len(cells) + 1))}
+            if by_label and by_place:  # the numbers may be items
+                items = [*zip(*(c.rows for c in cells), strict=True)]
+                by_label = all(
+                    answer in row
+                    for c in (best, worst)
+                    if c is not None
+                    for answer, known, row in zip(c.rows, c.cells.notna(), items, strict=True)
+                    if known
+                )
+                shown = [] if by_label else shown
+            if not by_label:
+                shown = [*shown, "--positions"] if by_place else []
         if not shown:
             return None
         options += [*shown, "--best", best.name]
@@ -272,14 +300,14 @@ class Look:
             return column.nested or len(orders) > FIT * len(column.labels)
 
         ballot = only(filter(has_ballots, self.once))
-        if ballot is None:
+        if ballot is None or self.two_sides or self.shares:
             return None
-        options = ["--ballot", ballot.name, *self._ranker(), *self._weight("--weight")]
+        options = ["--ballot", ballot.name, *self._ranker(ballot), *self._weight("--weight")]
         return Choice("rank", options, sentence("omitted"))
 
-    def _ranker(self) -> list[str]:
+    def _ranker(self, ballot: Column | None = None) -> list[str]:
         """Find the column that names the ranker of each row; a ranker may have several rows."""
-        labels = [c for c in self.once if c.called("ranker") and c.is_label]
+        labels = [c for c in self.once if c.called("ranker") and c.is_label and c is not ballot]
         # a column of scores may be called "user score"
         ranker = only(
             c for c in labels
@@ -290,13 +318,16 @@ class Look:
     def _weight(self, option: str) -> list[str]:
         """Find the column of weights or counts."""
         whole = [c for c in self.once if c.type == "whole numbers" and np.nanmin(c.numbers) >= 0]
-        weight = only(c for c in whole if c.words and c.words[-1] in WORDS["weight"])
+        words = WORDS["weight"] | (WORDS["count"] if option == "--count" else set())
+        weight = only(c for c in whole if c.words and c.words[-1] in words)
         return [] if weight is None else [option, weight.name]
 
     def _matches(self) -> Choice | None:
         """Find the columns of matches."""
         sides, options = self._sides(WON), ["--winner", "--loser"]
         results: list[str] = []
+        if sides is not None and {"tie", "draw"} & {*sides[0].words}:
+            return None  # such as winner/tie: no column says which matches are ties
         if sides is None:
             sides, options = self._sides(SIDES) or self._alike(), ["--first", "--second"]
             if sides is None or not (results := self._results(sides)):
@@ -320,8 +351,10 @@ class Look:
         by_words = {column.words: column for column in self.once}
         for one in self.once:
             for (first, second), (n, word) in product(markers, enumerate(one.words)):
-                other = by_words.get((*one.words[:n], second, *one.words[n + 1 :]))
-                if word == first and other is not None:
+                start, end = one.words[:n], one.words[n + 1 :]
+                other = by_words.get((*start, second, *end))
+                more = any((*start, third, *end) in by_words for third in MORE.get(second, ()))
+                if word == first and other is not None and not more:
                     yield one, other, frozenset(one.words) - {first}
 
     def _sides(self, markers: tuple[tuple[str, str], ...]) -> tuple[Column, Column] | None:
@@ -353,9 +386,15 @@ class Look:
             text = column.text.astype("string").str.strip()
             coded = any(covers(way, column.labels) for way in WAYS) and len(column.labels) > 1
             usual = column.called("outcome") or column.type == "text"
-            if (coded and usual) or winners(text, table.reindex(text.index)) is not None:
+            scored = column.called("outcome") or column.called("score")
+            named = winners(text, table.reindex(text.index)) is not None
+            # in a cell such as 2-1 the first column has the first number
+            scored &= sides[0].number < sides[1].number and are_scores(column.labels)
+            if (coded and usual) or scored or named:
                 found.append(column)
-        outcome = only([c for c in found if c.called("outcome")] or found)
+        found = [c for c in found if not c.called("worst")]
+        found = [c for c in found if c.called("outcome")] or found
+        outcome = only([c for c in found if len(c.words) == 1] or found)
         scores = only(
             (one, other)
             for one, other, rest in self._pairs(SIDES)
@@ -374,12 +413,17 @@ class Look:
             named = [column for column in self.once if column.called(entries)]
             found = [column for column in named if len(column.words) == 1] or named
             numbers = [column for column in found if "numbers" in column.type]
+            if entries == "rating":
+                numbers = [column for column in numbers if not column.called("low")]
             if choices := [c for column in numbers if (c := self._entries_of(column, entries))]:
                 return only(choices)
             if named and entries == "rank":
                 return None
-        numbers = [column for column in self.once if "numbers" in column.type][:MOST_UNNAMED]
-        return only(c for column in numbers if (c := self._entries_of(column, "rank")))
+        # the only column of numbers whose name says nothing
+        known = ("item", "by", *OTHER)
+        numbers = [c for c in self.once if "numbers" in c.type and not any(map(c.called, known))]
+        value = only(c for c in numbers if not counts_rows(c.name, c.cells))
+        return None if value is None else self._entries_of(value, "rank")
 
     def _entries_of(self, value: Column, entries: str) -> Choice | None:
         """Find the columns of rankers and items for a column of ranks or ratings."""
@@ -415,32 +459,36 @@ class Look:
         return Choice("rank", options)
 
     def _places(self) -> list[Column]:
-        """Find columns of text that are named by a number, such as choice 1, or first choice."""
+        """Find columns of text that name places, such as choice 1 or first choice, best first."""
         texts = [c for c in self.columns if c.type == "text"]
-        numbered = [c for c in texts if any(map(str.isdigit, c.words))]
-        return numbered or [c for c in texts if not ORDINALS.isdisjoint(c.words)]
+        for found in (
+            [c for c in texts if any(map(str.isdecimal, c.words))],
+            [c for c in texts if not {*ORDINALS}.isdisjoint(c.words)],
+        ):
+            if places := places_of([c.name for c in found]):
+                return [c for _, c in sorted(zip(places, found, strict=True), key=lambda x: x[0])]
+        return []
 
     def _wide(self) -> Choice | None:
         """Find the columns of a table with one row per ranking."""
         known = [*self._ranker(), *self._weight("--weight")]
-        rest = [c for c in self.columns if c.name not in known and c.words[-1:] != ("id",)]
-        numbers = [c for c in rest if c.type in ("whole numbers", "numbers")]
+        rest = [c for c in self.columns if c.name not in known]
+        numbers = [c for c in rest if "numbers" in c.type and not counts_rows(c.name, c.cells)]
         judged = [c for c in numbers if c.called("ranker")]
         texts = [c for c in self._places() if c in rest]
-        named = [c for c in self.once if c.type == "text" and c.names_rows]
+        items = [c for c in rest if c.type == "text" and (c.names_rows or c.called("item"))]
         entries, found = "", numbers
         if len(texts) > 1 and {*texts[0].labels} & {*texts[1].labels}:
-            entries, found = "places", texts
-        elif len(judged) > 1 and len(named) == 1:
-            entries, found, known = "ratings", judged, ["--item", named[0].name]
-        elif len(numbers) > 1:
-            table = np.column_stack([c.numbers for c in numbers])
-            low, high = np.nanmin(table), np.nanmax(table)
-            again = (np.diff(np.sort(table, axis=1)) == 0).any(axis=1)
-            if low == 1 and high <= len(numbers) and again.mean() < 1 - FIT:
-                entries = "ranks"
-            elif low >= 0 and 3 <= high <= SCALE and not named and len(numbers) > 2:
-                entries = "ratings"
+            entries, found = "" if self._partly(texts) else "places", texts
+        elif len(judged) > 1 and len(items) == 1 and items[0].names_rows:
+            entries, found, known = _entries_in(judged, 1), judged, ["--item", items[0].name]
+        elif len(numbers) > 1 and not _others(numbers):
+            entries = _entries_in(numbers, 0)
+            all_numbers = np.concatenate([c.numbers for c in numbers])
+            low, high = np.nanmin(all_numbers), np.nanmax(all_numbers)
+            scale = low >= 0 and 3 <= high <= SCALE
+            if entries == "ratings" and (not scale or items or len(numbers) < 3):
+                entries = ""
         if not entries:
             return None
         chosen = _columns(found, "--column")
@@ -450,13 +498,66 @@ class Look:
         left_out = sentence("omitted") if empty or any(c.n_empty for c in found) else ""
         return Choice("rank", ["--wide", entries, *known, *chosen], left_out)
 
+    def _partly(self, places: list[Column]) -> bool:
+        """Whether columns of places may tell only a part, or may be columns of rankers."""
+        labels = {label for column in places for label in column.labels}
+        rest = [c for c in self.once if c not in places and c.labels]
+        answers = [c for c in rest if c.called("best") or c.called("worst")]
+        more = any("numbers" in c.type for c in answers) or any({*c.labels} <= labels for c in rest)
+        turned = all(
+            {word for word in c.words if not word.isdecimal()} <= WORDS["ranker"] and c.words[1:]
+            for c in places
+        )
+        return more or turned or self.shares
+
+
+def _others(columns: list[Column]) -> bool:
+    """Whether the names of some columns say that they contain no items."""
+    shared = frozenset.intersection(*(frozenset(c.words) for c in columns))
+    other = frozenset().union(*(WORDS[role] for role in OTHER)) - (shared - WORDS["ranker"])
+    return any(not other.isdisjoint(c.words) for c in columns)
+
+
+def _entries_in(columns: list[Column], axis: int) -> str:
+    """Say whether numbers are ranks or ratings; "" if both are possible.
+
+    A ranking is a row if `axis` is 0, or else a column.
+    """
+    table = np.column_stack([c.numbers for c in columns])
+    table = table if axis == 0 else table.T
+    low, down = np.nanmin(table), np.arange(1, len(table) + 1)[:, None]
+    if len(table) > 2 and (np.sort(table, axis=0) == down).all():
+        return ""  # ranks down the columns
+    ordered = places_of([c.name for c in columns]) is not None
+    if ordered and all({*c.words} & {*PLACES, *ORDINALS, "st", "nd", "rd", "th"} for c in columns):
+        return ""  # places of items that have numbers
+    if all(c.called("rank") for c in columns):
+        return "ranks" if low == 1 else ""
+    if all(c.called("rating") for c in columns):
+        return "ratings"
+    again = (np.diff(np.sort(table, axis=1)) == 0).any(axis=1)
+    high = np.nanmax(table)
+    if low == 1 and high <= table.shape[1] and again.mean() < 1 - FIT:
+        return "ranks"
+    # 0 may be the first rank, and 0 or the largest number may mean that there is no rank
+    ranked = any(_begin_at_one(table, most) for most in (high, np.nextafter(high, 0)))
+    return "" if ranked else "ratings"
+
+
+def _begin_at_one(table: NDArray[np.float64], most: float) -> bool:
+    """Whether the numbers from 1 to `most` are 1, 2, ... in most rows."""
+    known = np.sort(np.where((table > 0) & (table <= most), table, np.nan), axis=1)
+    several = ~np.isnan(known[:, 1])
+    off = np.abs(known - np.arange(1, known.shape[1] + 1)) > 0
+    return bool(several.mean() > 0.5 and (~off.any(axis=1))[several].mean() > FIT)
+
 
 def _columns(found: list[Column], option: str) -> list[str]:
     """Name columns by their numbers, as a range if possible."""
-    first, last = found[0].number, found[-1].number
-    if last - first == len(found) - 1:
-        return [option, f"{first}-{last}"]
-    return [word for column in found for word in (option, str(column.number))]
+    numbers = [column.number for column in found]
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return [option, f"{numbers[0]}-{numbers[-1]}"]
+    return [word for number in numbers for word in (option, str(number))]
 
 
 def _agree(one: Column, other: Column) -> bool:

@@ -373,7 +373,8 @@ class MatchColumns(Table):
 
     first: The first item, such as the home team or the answer shown first.
     second: The second item.
-    outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; or the winner's name.
+    outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; the winner's name; or
+        two scores, such as 2-1.
     winner: The item that won, instead of --first.
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.

@@ -28,10 +28,17 @@ from bayesrank.data.read import (
 )
 
 NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missing number
+NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted", "-", *NO_NUMBER)  # no item
 MARKED = {  # marks on numbers: places such as 2nd, T3 or =4, and percentages
     "rank": re.compile(r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE),
     "rating": re.compile(r"([-+]?\d[\d.,]*)\s*%"),
 }
+WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_]+")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "last")
+INDEX = frozenset((  # words in the names of columns that count rows
+    "index", "no", "nr", "number", "row", "column", "unnamed", "case", "respondent",
+    "participant", "subject", "voter", "person",
+))  # fmt: skip
 MOST_BYTES = 30_000_000  # largest file whose other columns are read
 NESTED = (list, tuple, dict, bytes, np.ndarray)
 
@@ -151,7 +158,12 @@ class Reader[C: Table]:
         columns = self.columns
         if not columns.empty:
             return frame
-        empty = frame.apply(lambda cells: cells.isin(columns.empty))
+        numbers = pd.to_numeric(pd.Series(columns.empty), errors="coerce").dropna()
+        empty = frame.apply(
+            lambda cells: cells.isin(
+                numbers if pd.api.types.is_numeric_dtype(cells) else columns.empty
+            )
+        )
         n, codes = int(empty.to_numpy().sum()), ", ".join(columns.empty)
         if n:
             self.note(f"Cells with {codes} are read as empty: {n:,}.")
@@ -235,6 +247,39 @@ def refuse_rows(
         words |= {"value": label_repr(values.iloc[n]), "row": row_name(values.index, n)}
         words["other"] = None if others is None else label_repr(others.iloc[n])
         raise ValueError(sentence(text, **words, column=repr(values.name)))
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Split the name of a column into words and numbers, such as home, team, 2."""
+    return tuple(word.casefold() for word in WORD.findall(name))
+
+
+def places_of(names: Collection[str]) -> list[int] | None:
+    """Read the places in the names of columns, such as choice 1 or first choice.
+
+    Return None if the names do not number the places 1, 2, ... (or 0, 1, ...).
+    """
+    words = [words_of(name) for name in names]
+    numbers = [[int(word) for word in one if word.isdecimal()] for one in words]
+    if len(names) > 1 and all(numbers):
+        # names such as Q1_3 have several numbers, of which one differs
+        places = max(zip(*numbers, strict=False), key=lambda column: len(set(column)))
+        low = min(places)
+        whole = low < 2 and sorted(places) == list(range(low, low + len(places)))
+        return list(places) if whole else None
+    ordinals = [[ORDINALS.index(word) for word in one if word in ORDINALS] for one in words]
+    places = tuple(one[-1] for one in ordinals if one)
+    return list(places) if len(set(places)) == len(names) > 1 else None
+
+
+def counts_rows(name: str, cells: pd.Series) -> bool:
+    """Whether a column is an id, or is called index or similar and increases by 1 in each row."""
+    words, texts = words_of(name), list(map(str, cells))
+    if words[-1:] == ("id",):
+        return True
+    if (words and INDEX.isdisjoint(words)) or not all(text.isdecimal() for text in texts):
+        return False
+    return all(int(text) == int(texts[0]) + n for n, text in enumerate(texts))
 
 
 def without_words(values: pd.Series) -> pd.Series:

@@ -1,5 +1,7 @@
 """Read matches from an input file, and note every change."""
 
+import re
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,15 @@ from bayesrank.cli.read_cells import (
     refuse_rows,
     text_labels,
     without_words,
+    words_of,
 )
 from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs
 from bayesrank.data.read import row_name
 
 TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # if a column names the winner
+TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))
+LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
 MEANINGS = dict(zip(SIDES, ("the first wins", "the second wins", "a tie"), strict=True))
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
@@ -37,12 +42,11 @@ WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (("1",), ("0",), ("0.5", ".5", "0,5", "1/2", "½")),
     (("1",), ("2",), ("x", "tie", "draw")),
     (("1",), ("-1",), ("0",)),
-    (("1-0",), ("0-1",), ("1/2-1/2", "½-½", "0.5-0.5")),
+    (("1-0", "white"), ("0-1", "black"), ("1/2-1/2", "½-½", "0.5-0.5", "1/2", "½", "draw", "tie")),
     (("h", "home"), ("a", "away"), ("d", "draw")),
     (("w", "win", "won"), ("l", "loss", "lost"), ("d", "draw", "t", "tie")),
     (("a",), ("b",), ("tie", "draw")),
     (("left",), ("right",), ("tie", "draw", "equal", "both")),
-    (("white",), ("black",), ("draw", "tie")),
     (("true", "yes"), ("false", "no"), ("tie", "draw")),
     (("model_a",), ("model_b",), ("tie", "tie (bothbad)")),
 )
@@ -118,6 +122,10 @@ class MatchReader(Reader[MatchColumns]):
             table["neutral"] = _neutral(frame[columns.neutral])
         for group in columns.groups:
             table[group] = text_labels(frame[group])
+        if columns.winner is not None:
+            _refuse_ties(self.others.loc[table.index], columns.sides)
+        elif columns.count is None and _is_mirrored(table):
+            self.note(sentence("mirrored"))
         if columns.count is None and columns.date is None and len(self.others):
             self._look_beside(table)
         # the column of a feature may have the name of another column
@@ -198,6 +206,8 @@ class MatchReader(Reader[MatchColumns]):
             meant = [_meaning(str(value), spelled) for value in distinct]
         else:
             way = next((way for way in WAYS if covers(way, distinct)), None)
+            if way is not None and _turned(way, self.columns.sides):
+                way = (way[1], way[0], way[2])
             meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
             named = winners(text, table)
             if named is not None:
@@ -210,13 +220,19 @@ class MatchReader(Reader[MatchColumns]):
                 pairs = sorted(zip(map(str, meant), map(str, distinct), strict=True))
                 codings = [f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs]
                 self.note(f"Column {column.name!r} is read with {', '.join(codings)}.")
+            scores = [_of_scores(value) for value in distinct]
+            if way is None and any(scores):
+                meant = scores
+                if all(scores):
+                    words = {"column": column.name, "score": str(distinct[0])}
+                    self.note(sentence("scores_in_cells", **words))
         _refuse_unknown(column, np.array([meaning is None for meaning in meant])[codes], spelled)
         return pd.Series(np.array(meant, dtype=object)[codes], index=column.index)
 
 
 def _folded(value: Any) -> str:
     """Normalise an outcome for comparison: ignore case, and write equal numbers alike."""
-    text = str(value).strip().casefold()
+    text = str(value).strip().casefold().replace("\N{EN DASH}", "-")
     try:
         return f"{float(text):g}"
     except ValueError:
@@ -231,6 +247,34 @@ def _meaning(value: str, spelled: Mapping[str, str]) -> str | None:
 
 def _meanings(way: tuple[tuple[str, ...], ...]) -> dict[str, str]:
     return {_folded(word): side for side, words in zip(SIDES, way, strict=True) for word in words}
+
+
+def _turned(way: tuple[tuple[str, ...], ...], sides: tuple[str, str]) -> bool:
+    """Whether the codes are the names of the columns, but the other way round.
+
+    An example is home for a win of the second item, if its column is called home.
+    """
+    ahead, behind = ({w for w in words if w[1:]} or {*words} for words in way[:2])
+    first, second = ({*words_of(side)} for side in sides)
+    if ahead & first or behind & second:
+        return False
+    both = bool(ahead & second and behind & first)
+    numbers = any(map(str.isdecimal, ahead))  # 1 may mean yes
+    return both if numbers else bool(ahead & second or behind & first)
+
+
+def _of_scores(value: Any) -> str | None:
+    """Interpret two scores in one cell, such as 2-1 or 2:1; the first item has the first."""
+    found = re.fullmatch(r"(\d+)\s*[-:\N{EN DASH}]\s*(\d+)", str(value).strip())
+    if found is None:
+        return None
+    a, b = int(found[1]), int(found[2])
+    return SIDES[0] if a > b else SIDES[1] if a < b else SIDES[2]
+
+
+def are_scores(values: Any) -> bool:
+    """Whether all values are two scores in one cell."""
+    return len(values) > 0 and None not in map(_of_scores, values)
 
 
 def covers(way: tuple[tuple[str, ...], ...], values: Any) -> bool:
@@ -250,12 +294,39 @@ def winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
     return pd.Series(outcome, index=text.index)
 
 
+def _refuse_ties(others: pd.DataFrame, sides: tuple[str, str]) -> None:
+    """Refuse a tie that a column tells, as the winner of each match is named."""
+    for name, cells in others.items():
+        text = cells.dropna().map(str).str.strip()
+        tie = text.str.casefold().isin(TIED)
+        if not TIED.isdisjoint(words_of(str(name))):
+            tie |= text.str.casefold().isin(YES)
+        codes = {which: list(dict.fromkeys(text[tie == which])) for which in (True, False)}
+        words: dict[str, Any] = {"codes": codes, "sides": sides, "name": str(name)}
+        words["quote"] = shlex.quote
+        refuse_rows(tie, text, "tie_beside", empty=len(text) < len(cells), **words)
+
+
+def _is_mirrored(table: pd.DataFrame) -> bool:
+    """Whether each match also stands in the table with its items exchanged."""
+    counts = table.groupby(["first", "second", "outcome"]).size().to_dict()
+    exchanged = {"first": "second", "second": "first", "tie": "tie"}
+    keys: Any = counts
+    same = (counts.get((b, a, exchanged[won])) == counts[a, b, won] for a, b, won in keys)
+    return len(table) >= LEAST_MIRRORED and all(same)
+
+
 def _refuse_unknown(column: pd.Series, unknown: np.ndarray, spelled: Mapping[str, str]) -> None:
     """Refuse outcomes without a known meaning."""
     known = spelled or {side: side for side in SIDES}
-    words = {side: [repr(text) for text in known if known[text] == side] for side in SIDES}
+    words: dict[str, Any] = {
+        side: [repr(text) for text in known if known[text] == side] for side in SIDES
+    }
     ways = [f"{' or '.join(words[side])} ({MEANINGS[side]})" for side in SIDES]
-    refuse_rows(unknown, column, "unknown_outcome", ways=", ".join(ways))
+    code = str(column[unknown].iloc[0]) if unknown.any() else ""
+    scores = re.search(r"\d\D+\d", code) is not None
+    words |= {"ways": ", ".join(ways), "code": shlex.quote(code), "scores": scores}
+    refuse_rows(unknown, column, "unknown_outcome", **words)
 
 
 def _neutral(column: pd.Series) -> pd.Series:

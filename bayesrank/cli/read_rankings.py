@@ -16,9 +16,12 @@ import pandas as pd
 
 from bayesrank.cli.options import RankColumns, has_orders, shown
 from bayesrank.cli.read_cells import (
+    NOTHING,
     Reader,
+    counts_rows,
     date_labels,
     in_order_of_time,
+    places_of,
     refuse_mixed,
     refuse_new,
     refuse_past,
@@ -227,6 +230,8 @@ class RankReader(Reader[RankColumns]):
             ballots = ballots.map(_ballot)
         ballots = ballots.astype("string")
         refuse_rows(ballots.isna(), ballots, "no_ballot")
+        none = not ballots.str.contains("[>=,]").any()
+        refuse_rows([none] * len(ballots), ballots, "bad_ballot")
         by = ">" if ballots.str.contains(">").any() else ","
         blocks = [list(enumerate(ballot.split(by), start=1)) for ballot in ballots]
         long = pd.DataFrame({**self._who(frame), "last": False, "block": blocks}).explode("block")
@@ -235,8 +240,10 @@ class RankReader(Reader[RankColumns]):
         long["item"] = [block.split("=") for _, block in long.pop("block")]
         long = long.explode("item")
         long["item"] = long["item"].str.strip()
-        wrong = ballots.index.isin(long.index[long["item"] == ""])
-        refuse_rows(wrong, ballots, "bad_ballot")
+        items = long["item"].str
+        open_list = items.count(r"[\[({]") != items.count(r"[\])}]")
+        wrong = (long["item"] == "") | open_list | (items.endswith("-") & (by == ">"))
+        refuse_rows(ballots.index.isin(long.index[wrong]), ballots, "bad_ballot")
         return long
 
     def _wide(self, frame: pd.DataFrame) -> tuple[list[str], dict[str, pd.Series]]:
@@ -247,6 +254,14 @@ class RankReader(Reader[RankColumns]):
         require_columns(frame, chosen)
         if len(chosen) < 2:
             raise ValueError(sentence("too_narrow", wide=c.wide, columns=chosen))
+        places = places_of(chosen) if c.wide == "places" else None
+        if places is not None and places != sorted(places):
+            names = [name for _, name in sorted(zip(places, chosen, strict=True))]
+            raise ValueError(sentence("not_best_first", columns=chosen, names=names))
+        if not c.column and c.wide != "places":
+            for name in chosen:
+                if counts_rows(name, frame[name]):
+                    raise ValueError(sentence("no_item", column=name, item=c.item, wide=c.wide))
         return chosen, self._who(frame)
 
     def _who(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
@@ -292,11 +307,14 @@ class RankReader(Reader[RankColumns]):
     def _settled(self, long: pd.DataFrame) -> pd.DataFrame:
         """Handle missing values and codes of the last block."""
         columns, n = self.columns, len(long)
+        if columns.of == "rank" and not (columns.ballot or columns.wide == "places"):
+            _refuse_no_rank(long)
         if columns.ballot or columns.wide in ("places", "ranks"):
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
             # Places from a longer list may have gaps; then their number means nothing.
             if (named.max().fillna(1) <= named.size()).all():
                 self._require_choice(named.size(), long["item"].nunique())
+        self._note_doubtful(long)
         # Dense places replace the numbers, which may have more digits than a float.
         long = long.assign(cost=long["cost"].rank(method="dense"))
         if columns.last_block:
@@ -309,6 +327,19 @@ class RankReader(Reader[RankColumns]):
             raise ValueError(f"No row has a {columns.of}, so the data say nothing about ranks.")
         behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
         return long.assign(cost=long["cost"].mask(long["last"], behind))
+
+    def _note_doubtful(self, long: pd.DataFrame) -> None:
+        """Note items and ratings that may mean that there is none."""
+        columns = self.columns
+        if columns.ballot or columns.wide == "places":
+            items = long["item"].drop_duplicates()
+            for item in items[items.str.casefold().isin(NOTHING)]:
+                self.note(sentence("no_name", item=item))
+        elif columns.of == "rating":
+            below = long.loc[long["cost"] > 0, "cell"].tolist()
+            # ratings of -1, 0 and 1 may all be meant
+            if len(below) > 1 and len(set(below)) == 1 and long["cost"].min() < -1:
+                self.note(sentence("one_negative", cell=str(below[0])))
 
     def _without_missing(self, long: pd.DataFrame) -> pd.DataFrame:
         """Refuse entries without a value, put them last, or leave them out."""
@@ -392,6 +423,18 @@ def _refuse_repeat(entries: pd.DataFrame) -> None:
     words = {"ranking": ranking, "item": first["item"], "one": one, "two": two}
     cells = {"cell": first["cell"], "other": entries["cell"].iloc[other]}
     raise ValueError(sentence("twice", **words, **cells))
+
+
+def _refuse_no_rank(long: pd.DataFrame) -> None:
+    """Refuse a number below the ranks 1, 2, ... that may mean that an item has no rank."""
+    low = long["cost"].min()
+    if not low < 1:
+        return
+    lowest = long["cost"] == low
+    begin = long[~lowest].groupby(["ranker", "ranking"])["cost"].min()
+    once = lowest.groupby([long["ranker"], long["ranking"]]).sum() == 1
+    if len(begin) and (begin == 1).all() and (low < 0 or not once.all()):
+        refuse_rows(lowest, long["cell"], "no_rank", code=long["cell"][lowest].iloc[0])
 
 
 def _refuse_turned(costs: pd.DataFrame) -> None:

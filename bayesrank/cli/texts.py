@@ -20,6 +20,7 @@ def _texts() -> Any:
     )
     environment.filters |= {"number": format, "repr": repr}
     environment.globals["words"] = Words()  # unless a text is given others
+    environment.globals["sentence"] = sentence
     return environment.get_template("texts.jinja")
 
 

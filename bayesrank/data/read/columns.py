@@ -127,7 +127,7 @@ def text_numbers(
     if wrong:
         at = np.isin(code, wrong)
         way_out = (
-            "The column has no numbers: name another column."
+            "The column has no numbers: name another column, or write its cells as numbers."
             if len(wrong) == len(texts)
             else f"Correct the {counted(int(at.sum()), 'row')} without a number, or remove "
             f"{'it' if at.sum() == 1 else 'them'}."
