@@ -28,7 +28,7 @@ from bayesrank.cli.read_cells import (
     places_of,
     words_of,
 )
-from bayesrank.cli.read_matches import NO, WAYS, YES, are_scores, covers, winners
+from bayesrank.cli.read_matches import NO, YES, are_scores, way_of, winners
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data.read import counted
 
@@ -37,7 +37,7 @@ WORDS = {
     role: frozenset(words.split())
     for role, words in {
         "ranker": "user judge rater ranker voter annotator reviewer critic person participant "
-        "respondent subject worker race event query panelist assessor customer ballot",
+        "respondent subject worker race event query panelist assessor customer ballot email",
         "item": "item movie film beer wine product driver candidate system model team player "
         "athlete book song option alternative dish entry answer response brand",
         "rank": "rank ranking place pos position finish placing",
@@ -45,7 +45,7 @@ WORDS = {
         "outcome": "outcome result winner won label preference preferred choice vote verdict ftr",
         "weight": "weight weights n count counts votes voters frequency freq",
         "count": "times wins",
-        "share": "percent percentage pct share proportion",
+        "share": "percent percentage pct share proportion total number",
         "ranking": "round session date day occasion heat wave run trial replicate aspect "
         "criterion category dimension attribute question season year",
         "by": "aspect criterion category dimension attribute",
@@ -63,6 +63,7 @@ WORDS = {
 SIDES = (
     ("home", "away"), ("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"),
     ("white", "black"), ("one", "two"), ("0", "1"), ("home", "visitor"),
+    ("team", "opponent"), ("player", "opponent"), ("for", "against"),
 )  # fmt: skip
 WON = (
     ("winner", "loser"), ("chosen", "rejected"), ("preferred", "rejected"), ("better", "worse"),
@@ -200,8 +201,11 @@ class Look:
 
     @property
     def shares(self) -> bool:
-        """Whether a column may give the share of voters, which does not tell their number."""
-        return any(c.called("share") and "numbers" in c.type for c in self.columns)
+        """Whether a column may give shares of voters, or counts of them by another name."""
+        weights = [c for c in self.columns if "numbers" in c.type and not c.called("ranker")]
+        weights = [c for c in weights if c.called("share") or c.words[-1:] == ("weight",)]
+        known = self._weight("--weight")
+        return any(c.name not in known and not counts_rows(c.name, c.cells) for c in weights)
 
     @property
     def without_header(self) -> bool:
@@ -381,10 +385,11 @@ class Look:
     def _results(self, sides: tuple[Column, Column]) -> list[str]:
         """Find the column of outcomes, or those of scores."""
         table = pd.DataFrame({"first": sides[0].text, "second": sides[1].text})
+        both = (sides[0].name, sides[1].name)
         found = []
         for column in (c for c in self.once if c not in sides and c.type not in ("list", "empty")):
             text = column.text.astype("string").str.strip()
-            coded = any(covers(way, column.labels) for way in WAYS) and len(column.labels) > 1
+            coded = len(column.labels) > 1 and way_of(column.labels, column.name, both) is not None
             usual = column.called("outcome") or column.type == "text"
             scored = column.called("outcome") or column.called("score")
             named = winners(text, table.reindex(text.index)) is not None
@@ -427,17 +432,19 @@ class Look:
 
     def _entries_of(self, value: Column, entries: str) -> Choice | None:
         """Find the columns of rankers and items for a column of ranks or ratings."""
-        labels = [c for c in self.once if c.is_label and c is not value]
+        values = [c for c in self.once if c.called(entries) and "numbers" in c.type]
+        labels = [c for c in self.once if c.is_label and c not in (value, *values)]
         rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
         items = [c for c in labels if c.called("item")] or labels[:MOST_UNNAMED]
         within: list[tuple[Column, ...]] = [
             (),
             *((column,) for column in labels if column.called("ranking")),
         ]
-        found: dict[tuple[int, int], dict[frozenset[Column], list[Column]]] = {}
+        found: dict[tuple[int, ...], dict[tuple[frozenset[Column], Column], list[Column]]] = {}
         for ranker, between, item in product(rankers, within, items):
             groups, named = [ranker, *between], ranker.called("ranker") + item.called("item")
             turned = item.called("ranker") or ranker.called("item") or item.type == "dates"
+            turned = turned or item.names_rows
             if turned or len({*groups, item}) < len(groups) + 1 or not (named or entries == "rank"):
                 continue
             ranking = _coded(*groups)
@@ -446,8 +453,9 @@ class Look:
             if not large or len(distinct) < self.rows * (1 - MISTAKES):
                 continue
             if _are_ranks(value, ranking) == (entries == "rank"):
-                alike = found.setdefault((len(groups), -named), {})
-                alike.setdefault(frozenset(groups), [*groups, item])
+                plain = item.type == "whole numbers" and "id" not in item.words
+                alike = found.setdefault((len(groups), -named, plain), {})
+                alike.setdefault((frozenset(groups), item), [*groups, item])
         columns = only(found[min(found)].values()) if found else None
         if columns is None:
             return None
@@ -489,6 +497,10 @@ class Look:
             scale = low >= 0 and 3 <= high <= SCALE
             if entries == "ratings" and (not scale or items or len(numbers) < 3):
                 entries = ""
+            rankers = [c for c in self.once if c.name in known and c.called("ranker")]
+            texts = [c for c in rest if c.type == "text" and c.is_label]
+            if texts and not all(c.names_rows for c in rankers):
+                entries = ""  # a row may be an item of a ranker
         if not entries:
             return None
         chosen = _columns(found, "--column")
@@ -529,8 +541,9 @@ def _entries_in(columns: list[Column], axis: int) -> str:
     if len(table) > 2 and (np.sort(table, axis=0) == down).all():
         return ""  # ranks down the columns
     ordered = places_of([c.name for c in columns]) is not None
-    if ordered and all({*c.words} & {*PLACES, *ORDINALS, "st", "nd", "rd", "th"} for c in columns):
-        return ""  # places of items that have numbers
+    words = {*PLACES, *ORDINALS, "st", "nd", "rd", "th"}
+    if ordered and all({*c.words} & words or c.name.isdecimal() for c in columns):
+        return ""  # perhaps places of items that have numbers
     if all(c.called("rank") for c in columns):
         return "ranks" if low == 1 else ""
     if all(c.called("rating") for c in columns):
@@ -539,17 +552,17 @@ def _entries_in(columns: list[Column], axis: int) -> str:
     high = np.nanmax(table)
     if low == 1 and high <= table.shape[1] and again.mean() < 1 - FIT:
         return "ranks"
-    # 0 may be the first rank, and 0 or the largest number may mean that there is no rank
+    # ranks may have ties or begin at 0, and 0 or the largest number may mean that there is none
     ranked = any(_begin_at_one(table, most) for most in (high, np.nextafter(high, 0)))
     return "" if ranked else "ratings"
 
 
 def _begin_at_one(table: NDArray[np.float64], most: float) -> bool:
-    """Whether the numbers from 1 to `most` are 1, 2, ... in most rows."""
+    """Whether the numbers from 1 to `most` are 1, 2, ... in most rows, perhaps with ties."""
     known = np.sort(np.where((table > 0) & (table <= most), table, np.nan), axis=1)
     several = ~np.isnan(known[:, 1])
-    off = np.abs(known - np.arange(1, known.shape[1] + 1)) > 0
-    return bool(several.mean() > 0.5 and (~off.any(axis=1))[several].mean() > FIT)
+    ranked = (known[:, 0] == 1) & ~(known > np.arange(1, known.shape[1] + 1)).any(axis=1)
+    return bool(several.mean() > 0.5 and ranked[several].mean() > FIT)
 
 
 def _columns(found: list[Column], option: str) -> list[str]:

@@ -29,7 +29,7 @@ from bayesrank.data import Pairs
 from bayesrank.data.read import row_name
 
 TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # if a column names the winner
-TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))
+TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))  # in other columns
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
 MEANINGS = dict(zip(SIDES, ("the first wins", "the second wins", "a tie"), strict=True))
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
@@ -37,19 +37,26 @@ NO = ("0", "no", "n", "false", "f", "")
 
 # Codes for a win of the first item, a win of the second, and a tie. The first row that contains all
 # values of a column applies.
-WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
-    (("first",), ("second",), ("tie", "draw")),
+type Way = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+FLAGS: tuple[Way, ...] = (
     (("1",), ("0",), ("0.5", ".5", "0,5", "1/2", "½")),
-    (("1",), ("2",), ("x", "tie", "draw")),
     (("1",), ("-1",), ("0",)),
+    (("w", "win", "won"), ("l", "loss", "lost"), ("d", "draw", "t", "tie")),
+    (("true", "yes"), ("false", "no"), ("tie", "draw")),
+)
+WAYS: tuple[Way, ...] = (
+    (("first",), ("second",), ("tie", "draw")),
+    *FLAGS,
+    (("1",), ("2",), ("x", "tie", "draw")),
     (("1-0", "white"), ("0-1", "black"), ("1/2-1/2", "½-½", "0.5-0.5", "1/2", "½", "draw", "tie")),
     (("h", "home"), ("a", "away"), ("d", "draw")),
-    (("w", "win", "won"), ("l", "loss", "lost"), ("d", "draw", "t", "tie")),
     (("a",), ("b",), ("tie", "draw")),
     (("left",), ("right",), ("tie", "draw", "equal", "both")),
-    (("true", "yes"), ("false", "no"), ("tie", "draw")),
     (("model_a",), ("model_b",), ("tie", "tie (bothbad)")),
 )
+TIE_WORDS = frozenset(word for *_, ties in WAYS for word in ties if word.isalpha() and word[1:])
+WINNERS = frozenset(("winner", "win", "won", "wins", "better", "best"))
+LOSERS = frozenset(("loser", "lost", "loses", "worse", "worst", "least", "rejected"))
 
 
 def read_matches(
@@ -205,17 +212,17 @@ class MatchReader(Reader[MatchColumns]):
         if spelled:
             meant = [_meaning(str(value), spelled) for value in distinct]
         else:
-            way = next((way for way in WAYS if covers(way, distinct)), None)
-            if way is not None and _turned(way, self.columns.sides):
-                way = (way[1], way[0], way[2])
+            way = way_of(distinct, str(column.name), self.columns.sides)
             meant = [_meanings(way or WAYS[0]).get(_folded(value)) for value in distinct]
             named = winners(text, table)
             if named is not None:
                 decided = way is not None and set(meant) != {"tie"}
                 if decided and (named.to_numpy() != np.array(meant)[codes]).any():
                     raise ValueError(sentence("names_or_sides", column=column.name))
-                self.note(f"Column {column.name!r} is read as the name of the winner.")
-                return named
+                lost = _is_lost(str(column.name))
+                who = "loser" if lost else "winner"
+                self.note(f"Column {column.name!r} is read as the name of the {who}.")
+                return named.replace({"first": "second", "second": "first"}) if lost else named
             if way is not None and way is not WAYS[0]:
                 pairs = sorted(zip(map(str, meant), map(str, distinct), strict=True))
                 codings = [f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs]
@@ -245,27 +252,51 @@ def _meaning(value: str, spelled: Mapping[str, str]) -> str | None:
     return spelled.get(value) or (alike.pop() if len(alike) == 1 else None)
 
 
-def _meanings(way: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+def _meanings(way: Way) -> dict[str, str]:
     return {_folded(word): side for side, words in zip(SIDES, way, strict=True) for word in words}
 
 
-def _turned(way: tuple[tuple[str, ...], ...], sides: tuple[str, str]) -> bool:
-    """Whether the codes are the names of the columns, but the other way round.
+def way_of(values: Any, column: str, sides: tuple[str, str]) -> Way | None:
+    """Find the codes for a win of the first item, a win of the second, and a tie.
 
-    An example is home for a win of the second item, if its column is called home.
+    They are words in the names of the two columns, or a row of `WAYS`. The row is turned if a name
+    says that the codes are about the second item, such as home, black or away_won.
     """
-    ahead, behind = ({w for w in words if w[1:]} or {*words} for words in way[:2])
     first, second = ({*words_of(side)} for side in sides)
-    if ahead & first or behind & second:
-        return False
-    both = bool(ahead & second and behind & first)
-    numbers = any(map(str.isdecimal, ahead))  # 1 may mean yes
-    return both if numbers else bool(ahead & second or behind & first)
+    way = next((way for way in WAYS if covers(way, values)), None)
+    turned = way is not None and _is_turned(way, {*words_of(column)}, first, second)
+    ahead = tuple(value for value in values if _names(value, first, second))
+    behind = tuple(value for value in values if _names(value, second, first))
+    ties = tuple(value for value in values if _folded(value).split(" (")[0] in TIE_WORDS)
+    if way is not WAYS[0] and ahead + behind and {*ahead, *behind, *ties} >= {*values}:
+        way, turned = (ahead, behind, ties), False
+    return way if way is None or turned == _is_lost(column) else (way[1], way[0], way[2])
+
+
+def _is_lost(column: str) -> bool:
+    """Whether a column of outcomes is about the loser."""
+    words = words_of(column)
+    return not LOSERS.isdisjoint(words) and WINNERS.isdisjoint(words)
+
+
+def _names(code: Any, words: set[str], others: set[str]) -> bool:
+    """Whether a code consists of words of one name and differs from the other."""
+    of_code = {*words_of(str(code))}
+    return of_code <= words and not of_code <= others and not re.search(r"[^\w\s]", str(code))
+
+
+def _is_turned(way: Way, column: set[str], first: set[str], second: set[str]) -> bool:
+    """Whether names say that the codes for a win of the first item are about the second."""
+    if way in FLAGS:
+        ahead, behind = {"first"} | first - second, {"second"} | second - first
+        return bool(column & behind) and not column & ahead
+    ahead, behind = ({word for word in words if word[1:]} for words in way[:2])
+    return bool(ahead & second or behind & first) and not (ahead & first or behind & second)
 
 
 def _of_scores(value: Any) -> str | None:
     """Interpret two scores in one cell, such as 2-1 or 2:1; the first item has the first."""
-    found = re.fullmatch(r"(\d+)\s*[-:\N{EN DASH}]\s*(\d+)", str(value).strip())
+    found = re.fullmatch(r"(\d+)\s*[-:x\N{EN DASH}]\s*(\d+)", str(value).strip())
     if found is None:
         return None
     a, b = int(found[1]), int(found[2])
@@ -277,7 +308,7 @@ def are_scores(values: Any) -> bool:
     return len(values) > 0 and None not in map(_of_scores, values)
 
 
-def covers(way: tuple[tuple[str, ...], ...], values: Any) -> bool:
+def covers(way: Way, values: Any) -> bool:
     """Whether a row of `WAYS` has all values of a column."""
     known = _meanings(way)
     return all(_folded(value) in known for value in values)

@@ -35,6 +35,8 @@ from bayesrank.data.read import BROKEN, content, read_preflib, require_columns, 
 PLACES = ("rank", "ranking", "place", "pos", "position")  # names that suggest ranks, not ratings
 NOT_RANKED = ("dns", "dsq", "dq", "w", "wd", "ex", "f", "dnq", "dnpq", "did not start", "withdrawn",
               "disqualified", "excluded", "did not qualify", "n/a", "-")  # fmt: skip
+NINES = (99, 999, 9999)  # common codes for no number
+SUMS = ("total", "grand total", "sum", "mean", "average", "avg")  # names of columns and rows
 MOST_CODES = 20  # most codes in an error message
 MOST_ENTRIES = 50_000_000  # most items in all rankings together
 LISTS = (list, tuple, np.ndarray)
@@ -230,6 +232,8 @@ class RankReader(Reader[RankColumns]):
             ballots = ballots.map(_ballot)
         ballots = ballots.astype("string")
         refuse_rows(ballots.isna(), ballots, "no_ballot")
+        counted = ballots.str.fullmatch(r"\d+\s*[:*].*").all()
+        refuse_rows([counted] * len(ballots), ballots, "counted_ballot")
         none = not ballots.str.contains("[>=,]").any()
         refuse_rows([none] * len(ballots), ballots, "bad_ballot")
         by = ">" if ballots.str.contains(">").any() else ","
@@ -329,17 +333,25 @@ class RankReader(Reader[RankColumns]):
         return long.assign(cost=long["cost"].mask(long["last"], behind))
 
     def _note_doubtful(self, long: pd.DataFrame) -> None:
-        """Note items and ratings that may mean that there is none."""
+        """Note items and ratings that may mean that there is none, and sums."""
         columns = self.columns
+        for name in [*long["ranker"].unique(), *long["item"].unique()]:
+            if str(name).casefold() in SUMS:
+                self.note(sentence("a_sum", name=name))
         if columns.ballot or columns.wide == "places":
             items = long["item"].drop_duplicates()
             for item in items[items.str.casefold().isin(NOTHING)]:
                 self.note(sentence("no_name", item=item))
-        elif columns.of == "rating":
-            below = long.loc[long["cost"] > 0, "cell"].tolist()
-            # ratings of -1, 0 and 1 may all be meant
-            if len(below) > 1 and len(set(below)) == 1 and long["cost"].min() < -1:
-                self.note(sentence("one_negative", cell=str(below[0])))
+            return
+        values = long["cost"].abs() if columns.of == "rank" else -long["cost"]
+        distinct, n = np.unique(values.dropna(), return_counts=True)
+        far = []
+        if len(distinct) > 2 and n[0] > 1 and distinct[0] < 0 <= distinct[1] and distinct[-1] > 1:
+            far = [distinct[0]]  # ratings of -1, 0 and 1 may all be meant
+        elif len(distinct) > 2 and distinct[-1] in NINES and distinct[-1] > 3 * distinct[-2]:
+            far = [distinct[-1]]
+        for cell in long.loc[values.isin(far), "cell"].head(1):
+            self.note(sentence("far_from_others", of=columns.of, cell=str(cell)))
 
     def _without_missing(self, long: pd.DataFrame) -> pd.DataFrame:
         """Refuse entries without a value, put them last, or leave them out."""
