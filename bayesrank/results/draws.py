@@ -14,6 +14,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from bayesrank.data.read import label_repr
+
 __all__ = [
     "SAMPLE",
     "by_group",
@@ -25,6 +27,7 @@ __all__ = [
     "group_dims",
     "posterior_utilities",
     "ranks_of",
+    "refuse_other_labels",
     "single_group",
 ]
 
@@ -72,6 +75,12 @@ def posterior_utilities(data: Any, var_name: str, dim: str) -> xr.DataArray:
             )
     if not data.size:
         raise ValueError(f"{var_name!r} is empty; its sizes are {dict(data.sizes)}.")
+    if dim in data.indexes and not (labels := data.indexes[dim]).is_unique:
+        raise ValueError(
+            f"{dim!r} has the label {label_repr(labels[labels.duplicated()][0])} twice; rename "
+            "one of them."
+        )
+    _refuse_ranks(data, var_name, dim)
     data = data.astype(np.float64, copy=False)
     per_draw = np.isfinite(data).all([d for d in data.dims if d not in SAMPLE])
     bad = int((~per_draw).sum())
@@ -81,6 +90,27 @@ def posterior_utilities(data: Any, var_name: str, dim: str) -> xr.DataArray:
             "sampler failed; check the model and its priors, and sample again."
         )
     return data
+
+
+def refuse_other_labels(x: xr.DataArray, data: xr.DataArray, what: str, remedy: str) -> None:
+    """Raise if `x` has other labels than the observed data on an axis that both have."""
+    for d in data.dims:
+        one, other = x.indexes.get(d), data.indexes.get(d)
+        if one is not None and other is not None and not np.array_equal(one, other):
+            raise ValueError(f"{what} other {d} labels than the observed data. {remedy}")
+
+
+def _refuse_ranks(data: xr.DataArray, var_name: str, dim: Hashable) -> None:
+    """Raise if whole numbers are the ranks 1, 2, ... in every draw: the highest is not the best."""
+    n = data.sizes[dim]
+    if data.dtype.kind not in "iu" or n == 1:
+        return
+    values = np.sort(data.transpose(..., dim).to_numpy(), axis=-1)
+    if (values == np.arange(1, n + 1)).all():
+        raise ValueError(
+            f"{var_name!r} holds ranks, 1 = best, but the highest value would be ranked first. "
+            f"Pass minus the variable, such as -idata.posterior[{var_name!r}]."
+        )
 
 
 def single_group(data: Any, var_name: str, dim: str) -> tuple[NDArray[np.float64], NDArray[Any]]:

@@ -317,6 +317,13 @@ def without(group, part=None, **options):
     return data
 
 
+def labelled(**rankings):
+    data = tree()
+    for group, labels in rankings.items():
+        data[group] = data[group].to_dataset().assign_coords(ranking=[*labels])
+    return data
+
+
 PAIRS = {"outcome": "pair outcomes given the pairs"}
 REFUSED = [
     (without("posterior_predictive"), {}, r"no posterior_predictive.*extend_inferencedata=True"),
@@ -329,6 +336,11 @@ REFUSED = [
         "not observed as rankings. It holds pair out",
     ),
     (tree(drawn=np.array(DRAWN)[:, :2]), {}, r"^The predictions of 'y' have the sizes \{'chain':"),
+    (
+        labelled(observed_data="xyz", posterior_predictive="zyx"),
+        {},
+        "^The predictions of 'y' have other ranking labels than the observed data",
+    ),
     (tree(drawn=np.ones((1, 0, 3, 3), int)), {}, r"^The predictions of 'y' contain no draws\.$"),
     *(
         (tree(), {name: value}, f"`{name}` is {value}; it must be a whole number")

@@ -63,6 +63,22 @@ def checked(odd=False, turns=1):
     return data, br.component_probabilities(data, predicted=True, model=model), rankings, model
 
 
+def test_variables_are_read_by_label():
+    data, who, _, model = checked()
+    moved = data.copy()
+    draws = data["posterior"].to_dataset()
+    moved["posterior"] = draws.isel(component=[1, 0], item=[2, 0, 3, 1]).transpose("item", ...)
+    found = br.component_probabilities(moved, model=model)
+    xr.testing.assert_allclose(found, br.component_probabilities(data, model=model))
+    table = br.component_checks(data, who)
+    for tree, memberships in ((moved, who), (data, who.isel(component=[1, 0]))):
+        other = br.component_checks(tree, memberships).reindex(table.index)
+        np.testing.assert_allclose(other["observed"], table["observed"])
+    moved["posterior"] = draws.isel(item=[0, 1, 2])
+    with pytest.raises(ValueError, match="'utility' has the labels 'a', 'b', 'c' of 'item' in the"):
+        br.component_probabilities(moved, model=model)
+
+
 @for_each("turns", [1, 3])
 @pytest.mark.slow
 def test_memberships_of_predicted_rankings_are_those_of_rankings_that_are_observed(turns):

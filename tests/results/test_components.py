@@ -51,6 +51,21 @@ def test_all_that_has_components_is_put_in_the_order_of_the_reference():
     xr.testing.assert_identical(before["posterior"].dataset, posterior()["posterior"].dataset)
 
 
+def test_a_reference_is_read_by_label():
+    named = reference()
+    labels = {"component": ["x", "y", "z"], "item": [*"abc"]}
+    named["posterior"] = named["posterior"].to_dataset().assign_coords(labels)
+    wanted = relabel_components(posterior(), named)["posterior"]["utility"]
+    moved = named.copy()
+    moved["posterior"] = named["posterior"].to_dataset().isel(component=[2, 0, 1], item=[1, 2, 0])
+    xr.testing.assert_identical(
+        relabel_components(posterior(), moved)["posterior"]["utility"], wanted
+    )
+    moved["posterior"] = moved["posterior"].to_dataset().assign_coords(item=[*"abd"])
+    with pytest.raises(ValueError, match="The reference has the labels 'a', 'b', 'd' of 'item'"):
+        relabel_components(posterior(), moved)
+
+
 def test_without_a_reference_all_draws_have_the_same_order():
     found = relabel_components(posterior())["posterior"]
     assert (found["weights"] == found["weights"][0, 0]).all()

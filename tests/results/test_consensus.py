@@ -213,3 +213,8 @@ def test_each_group_may_have_places_of_its_own():
 def test_places_that_are_not_those_of_the_items_raise(places, message):
     with pytest.raises(ValueError, match=message):
         expected_kendall(posterior(), places)
+
+
+def test_places_are_numbers():
+    with pytest.raises(TypeError, match="`places` must be numbers, the place of each item"):
+        expected_kendall(noise(5, 3), ["b", "a", "c"])

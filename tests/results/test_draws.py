@@ -214,6 +214,14 @@ BAD = [
     ),
     ({"utility": DRAWS}, {}, r"^Expected a DataTree, .* with draws; got dict\.$"),
     (posterior().isel(draw=[]), {}, r"^'utility' is empty; its sizes are \{'chain': 2, 'dr"),
+    (
+        posterior(items=("ale", "bock", "ale")), {},
+        r"^'item' has the label 'ale' twice; rename one of them\.$",
+    ),
+    (
+        posterior(RANKS), {},
+        r"^'utility' holds ranks, 1 = best, .* Pass minus the variable, such as -idata",
+    ),
     (posterior(), {"topp": 2}, "unexpected keyword argument 'topp'"),
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The location of utilities, drawn anew: exact for what depends on differences."""
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
@@ -57,6 +58,19 @@ def test_draws_of_the_scale_are_used_draw_by_draw(rng):
     location = found["posterior"]["utility"].mean("item").to_numpy()
     assert np.abs(location[:, ::2]).max() < 1e-5
     assert location[:, 1::2].std() == pytest.approx(5 / np.sqrt(3), rel=0.1)
+
+
+def test_values_by_item_are_read_by_label(rng):
+    draws = tree(rng.normal(size=(1, 5, 3)))
+    mu = pd.Series([3.0, 1.0, 2.0], index=[*"cab"])
+    found, wanted = (
+        resample_location(draws, sigma=[1.0, 2.0, 3.0], mu=x, random_seed=1)["posterior"]["utility"]
+        for x in (mu, [1.0, 2.0, 3.0])
+    )
+    np.testing.assert_array_equal(found, wanted)
+    for wrong in (mu.drop("a"), mu.rename({"a": "d"}), [1.0, 2.0]):
+        with pytest.raises(ValueError, match="`mu` has other labels of 'item' than the utilities"):
+            resample_location(draws, mu=wrong, random_seed=1)
 
 
 def test_scales_must_be_positive(rng):

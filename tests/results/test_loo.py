@@ -178,6 +178,14 @@ def test_rankers_are_listed_worst_first():
     assert table.loc["u2", "elpd"] == pytest.approx(-7.5, abs=0.1)
 
 
+def test_a_log_likelihood_of_other_rankings_is_refused():
+    data = tree()
+    for group, labels in (("log_likelihood", "abcdefghijkl"), ("constant_data", "lkjihgfedcba")):
+        data[group] = data[group].to_dataset().assign_coords(ranking=[*labels])
+    with pytest.raises(ValueError, match="The log-likelihood of 'y' has other ranking labels"):
+        loo_by_ranker(data)
+
+
 def test_the_number_of_rankings_is_that_of_their_weights():
     weight = np.ones(12)
     weight[0] = 5

@@ -34,7 +34,7 @@ from pytensor.graph.replace import clone_replace
 
 from bayesrank.inference.approximation.modes import Point, climb, constrained, kept_of
 from bayesrank.inference.mixtures.conditionals import MixtureData, depending
-from bayesrank.inference.mixtures.evaluate_posterior import at_draws
+from bayesrank.inference.mixtures.evaluate_posterior import at_draws, in_model_order
 from bayesrank.likelihoods.mixture import component_probs, joint_logp
 from bayesrank.likelihoods.ops import stop_gradient
 from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS
@@ -296,6 +296,7 @@ def component_probabilities(
             f"The posterior has no {missing[0]!r}, a variable of the model; it has "
             f"{sorted(map(str, posterior))}."
         )
+    posterior = in_model_order(posterior, [rv.name for rv in model.free_RVs], model)
     (component,) = mixture.components.dims
     dims = (mixture.rows, component)
     coords = {
@@ -334,8 +335,7 @@ def _predicted(data: xr.DataTree, posterior: xr.Dataset, model: pm.Model, var_na
             f"The data have no predictions of {var_name!r}. Within the model, call "
             "pm.sample_posterior_predictive(posterior, extend_inferencedata=True)."
         )
-    new = groups["posterior_predictive"].dataset[name]
-    new = new.transpose("chain", "draw", *model.named_vars_to_dims[name])
+    new = in_model_order(groups["posterior_predictive"].dataset, [name], model)[name]
     for dim in ("chain", "draw"):
         if not set(new[dim].to_numpy()) <= set(posterior[dim].to_numpy()):
             raise ValueError(

@@ -1,6 +1,6 @@
 """Evaluate parts of a model's log-likelihood at every draw of a posterior."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,36 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.model.transform.conditioning import remove_value_transforms
 
-__all__ = ["at_draws"]
+from bayesrank.data.read import quoted
+
+__all__ = ["at_draws", "in_model_order"]
+
+SAMPLE = ("chain", "draw")
+
+
+def in_model_order(draws: xr.Dataset, names: Iterable[str], model: pm.Model) -> xr.Dataset:
+    """Put variables of a posterior in the order of the model's dims and labels.
+
+    Raises a ValueError if a variable has other labels than in the model.
+    """
+    found = {}
+    for name in names:
+        x, dims = draws[name], model.named_vars_to_dims.get(name, ())
+        if {*dims} == {*x.dims} - {*SAMPLE}:
+            x = x.transpose(*SAMPLE, *dims)
+        for dim in dims:
+            labels, present = model.coords.get(dim), x.indexes.get(dim)
+            if labels is None or present is None or np.array_equal(present, labels):
+                continue
+            if len(present) != len(labels) or {*present} != {*labels}:
+                raise ValueError(
+                    f"{name!r} has the labels {quoted(present)} of {dim!r} in the data, and "
+                    f"{quoted(labels)} in the model. Pass the results of this model, with all "
+                    "labels."
+                )
+            x = x.sel({dim: list(labels)})
+        found[name] = x
+    return xr.Dataset(found)
 
 
 def at_draws(
@@ -51,7 +80,7 @@ def at_draws(
     compiled = plain.compile_fn(wanted, inputs=inputs, on_unused_input="ignore", point_fn=False)
 
     def evaluate(posterior: xr.Dataset) -> Iterator[NDArray[np.float64]]:
-        draws = posterior[names].stack(sample=("chain", "draw")).transpose("sample", ...)
+        draws = posterior[names].stack(sample=SAMPLE).transpose("sample", ...)
         values = [draws[name].to_numpy() for name in names]
         if value is not None:
             values.append(value.to_numpy().reshape(-1, *value.shape[2:]))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.distributions.observed_mallows import MarginalMallowsRV
+from bayesrank.inference.mixtures.evaluate_posterior import in_model_order
 from bayesrank.likelihoods.mallows import (
     COST_TYPE,
     DISTANCES,
@@ -87,9 +88,8 @@ class _Marginalised:
                 f"depends; it has {sorted(map(str, self.posterior.data_vars))}."
             )
         f = pm.compile(inputs, alpha, mode=MODE, on_unused_input="ignore")
-        stacked = [
-            self.posterior[rv.name].transpose("chain", "draw", ...).to_numpy() for rv in inputs
-        ]
+        ordered = in_model_order(self.posterior, [rv.name for rv in inputs], model)
+        stacked = [ordered[rv.name].transpose("chain", "draw", ...).to_numpy() for rv in inputs]
         values = [x.reshape(-1, *x.shape[2:]) for x in stacked]
         return np.array([f(*(x[i] for x in values)) for i in range(self.n_draws)])
 

@@ -217,7 +217,11 @@ def _orders(
         x = posterior.get(name, xr.DataArray(0.0))
         dims = [str(d) for d in x.dims if d not in (*SAMPLE, component)]
         if component in x.dims and len(dims) == 1 and x.sizes[dims[0]] == len(found.items):
-            known[name] = x.transpose(*SAMPLE, component, *dims)
+            x = x.transpose(*SAMPLE, component, *dims)
+            for dim, labels in ((component, components), (dims[0], found.items.tolist())):
+                if {*x.indexes.get(dim, ())} == {*labels}:  # perhaps in another order
+                    x = x.sel({dim: labels})
+            known[name] = x
     if not known:
         if order is None:
             return None

@@ -11,8 +11,13 @@ from scipy.sparse import csr_array, vstack
 
 from bayesrank.results.checks.families import Whole, cyclic_triples, whole_rows
 from bayesrank.results.checks.predicted import item_names
-from bayesrank.results.checks.ranking_checks import check_table, evenly, with_omnibus
-from bayesrank.results.draws import SAMPLE, check_probability, check_whole
+from bayesrank.results.checks.ranking_checks import PREDICT, check_table, evenly, with_omnibus
+from bayesrank.results.draws import (
+    SAMPLE,
+    check_probability,
+    check_whole,
+    refuse_other_labels,
+)
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
 
 __all__ = ["match_checks", "predicted_counts"]
@@ -126,6 +131,9 @@ def predicted_counts(
             f"{var_name!r} must be observed as Pairs and predicted. With the model, run "
             "pm.sample_posterior_predictive(idata, extend_inferencedata=True)."
         )
+    refuse_other_labels(
+        predicted[var_name], kept[COUNTS], f"The predictions of {var_name!r} have", PREDICT
+    )
     counts = predicted[var_name].transpose(*SAMPLE, *kept[COUNTS].dims).values
     counts = counts.reshape(-1, *kept[COUNTS].shape)
     return kept, counts[evenly(len(counts), draws)]

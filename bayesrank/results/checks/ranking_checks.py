@@ -27,7 +27,12 @@ from bayesrank.results.checks.statistics import (
     KendallDistance,
     PairOrders,
 )
-from bayesrank.results.draws import SAMPLE, check_probability, check_whole
+from bayesrank.results.draws import (
+    SAMPLE,
+    check_probability,
+    check_whole,
+    refuse_other_labels,
+)
 from bayesrank.results.ranks.rank_table import rank_draws
 from bayesrank.schema import ITEM, RANKER, WEIGHT, Kept
 
@@ -45,6 +50,7 @@ __all__ = [
 ]
 
 GIVEN = "given, not predicted"
+PREDICT = "Predict the data that were observed, with extend_inferencedata=True."
 AT_ONCE = 2**22  # ranks in a block of draws, small enough for the cache
 # Checks are weak if at most this share of the failures by chance occurs, and if independent checks
 # would have so few failures with a smaller probability than this.
@@ -463,6 +469,8 @@ def found_rankings(data: xr.DataTree, var_name: str, draws: int | None) -> Found
             f"The predictions of {var_name!r} have the sizes {dict(y.sizes)}, but the observed "
             f"rankings have {dict(rankings.sizes)}. Predict the rankings that were observed."
         )
+    refuse_other_labels(y, rankings, f"The predictions of {var_name!r} have", PREDICT)
+    refuse_other_labels(rankings, kept[ITEM], f"observed_data of {var_name!r} have", PREDICT)
     if kept.is_by_ranker:
         y, rankings = (_by_ranking(x.transpose(..., *dims), kept) for x in (y, rankings))
     values = y.transpose(*SAMPLE, *rankings.dims).values.reshape(-1, *rankings.shape)

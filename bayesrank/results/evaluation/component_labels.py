@@ -16,7 +16,8 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from bayesrank.results.draws import SAMPLE, posterior_utilities
+from bayesrank.data.read import quoted
+from bayesrank.results.draws import SAMPLE, find_variable, posterior_utilities
 from bayesrank.results.evaluation.comparison import compare
 
 __all__ = ["LabelWarning", "compare_components", "relabel_components"]
@@ -112,7 +113,8 @@ def relabel_components(
             if (before == order).all():
                 break
     else:
-        target = _component_draws(reference, var_name, dim).mean(axis=0)
+        aligned = _like(posterior[var_name], find_variable(reference, var_name))
+        target = _component_draws(aligned, var_name, dim).mean(axis=0)
         if target.shape != draws.shape[1:]:
             raise ValueError(
                 f"The reference has {len(target)} components with {target.shape[1]} values of "
@@ -137,9 +139,25 @@ def relabel_components(
     return out
 
 
+def _like(x: xr.DataArray, reference: xr.DataArray) -> xr.DataArray:
+    """Put a reference in the order of the labels of `x`, which it has in some order."""
+    for dim, labels in x.indexes.items():
+        present = reference.indexes.get(dim)
+        if dim in SAMPLE or present is None or len(present) != len(labels):
+            continue
+        if {*present} != {*labels}:
+            raise ValueError(
+                f"The reference has the labels {quoted(present)} of {dim!r}; the posterior has "
+                f"{quoted(labels)}. Use a reference from the same model."
+            )
+        reference = reference.sel({dim: labels})
+    return reference.transpose(*x.dims) if {*reference.dims} == {*x.dims} else reference
+
+
 def _component_draws(data: Any, var_name: str, dim: str) -> Floats:
     """Return the draws of a variable, (n_draws, n_components, n_numbers)."""
-    x = posterior_utilities(data, var_name, dim)
+    # numbers of any meaning, such as ranks
+    x = posterior_utilities(find_variable(data, var_name).astype(np.float64), var_name, dim)
     others = [d for d in x.dims if d not in (*SAMPLE, dim)]
     values = x.transpose(*SAMPLE, dim, *others).to_numpy()
     return values.reshape(-1, x.sizes[dim], values[0, 0, 0].size)

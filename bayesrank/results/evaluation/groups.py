@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesrank.results.draws import SAMPLE
-from bayesrank.schema import RANKS, Kept
+from bayesrank.results.draws import SAMPLE, refuse_other_labels
+from bayesrank.schema import RANKS, WEIGHT, Kept
 
 __all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
 
@@ -39,6 +39,11 @@ def pointwise_log_likelihood(
             f"{whose} have a log-likelihood of {names}, but not of {var_name!r}. Name the observed "
             "variable with var_name=."
         )
+    kept = Kept(data, var_name)
+    if WEIGHT in kept:
+        remedy = "Compute it again, for these data."
+        subject = f"The log-likelihood of {var_name!r} has"
+        refuse_other_labels(known[var_name], kept[WEIGHT], subject, remedy)
     return known[var_name].transpose(*SAMPLE, ...)
 
 

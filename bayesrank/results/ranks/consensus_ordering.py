@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
+from bayesrank.data.read import label_repr
 from bayesrank.results.draws import SAMPLE, by_group, group_dims, posterior_utilities, ranks_of
 from bayesrank.results.ranks.probabilities import times_above
 
@@ -161,6 +162,11 @@ def _aligned(places: Any, utility: xr.DataArray, dim: str) -> xr.DataArray:
         places = xr.DataArray(places.values, {dim: places.index.values}, dim)
     if not isinstance(places, xr.DataArray):
         values = np.asarray(places)
+        if values.dtype.kind not in "biuf":
+            raise TypeError(
+                f"`places` must be numbers, the place of each {dim}, as consensus_ordering returns "
+                f"them; got {label_repr(values.ravel()[0])}."
+            )
         places = xr.DataArray(values, dims=dim if values.ndim == 1 else None)
     if dim not in places.dims or not set(places.dims) <= {*groups, dim}:
         raise ValueError(

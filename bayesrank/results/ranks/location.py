@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesrank.results.draws import posterior_utilities
@@ -66,9 +67,10 @@ def resample_location(
     [-1.0, 1.0]
     """
     utility = posterior_utilities(data, var_name, dim)
-    precision = xr.ones_like(utility) / xr.DataArray(sigma) ** 2
-    if not bool((xr.DataArray(sigma) > 0).all()):
-        raise ValueError(f"`sigma` is {sigma}; it must be positive.")
+    sigma, mu = (_aligned(x, name, utility, dim) for x, name in ((sigma, "sigma"), (mu, "mu")))
+    if not bool((sigma > 0).all()):
+        raise ValueError(f"`sigma` is {sigma.to_numpy()}; it must be positive.")
+    precision = xr.ones_like(utility) / sigma**2
     total = precision.sum(dim)
     location, mean = (precision * utility).sum(dim) / total, (precision * mu).sum(dim) / total
     noise = np.random.default_rng(random_seed).normal(size=location.shape)
@@ -76,3 +78,24 @@ def resample_location(
     out = data.copy()
     out["posterior"] = xr.DataTree(data["posterior"].to_dataset().assign({var_name: moved}))
     return out
+
+
+def _aligned(x: Any, name: str, utility: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return a number, a value per item or draws as an array, in the order of the utilities."""
+    if not isinstance(x, xr.DataArray):
+        by_item = {dim: x.index} if isinstance(x, pd.Series) else None
+        x = xr.DataArray(np.asarray(x), by_item, [dim] if np.ndim(x) == 1 else None)
+    for d, n in x.sizes.items():
+        here, labels = x.indexes.get(d), utility.indexes.get(d)
+        if d not in utility.dims or n != utility.sizes[d]:
+            same = False
+        else:
+            same = here is None or labels is None or {*here} == {*labels}
+        if not same:
+            raise ValueError(
+                f"`{name}` has other labels of {str(d)!r} than the utilities. Give a number, one "
+                f"value for each {dim}, or the draws of the same posterior."
+            )
+        if here is not None and labels is not None:
+            x = x.sel({d: labels})
+    return x
