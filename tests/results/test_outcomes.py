@@ -40,6 +40,26 @@ def test_a_tie_parameter_with_other_dims_raises():
         match_probability(posterior(nu=(("chain", "draw", "judge"), np.ones((1, 2, 2)))))
 
 
+def observed(n_outcomes, **more):
+    counts = np.ones((1, n_outcomes))
+    return xr.DataTree.from_dict(
+        {
+            "posterior": posterior(**more),
+            "constant_data": xr.Dataset({"y_counts": (("pair", "result"), counts)}),
+        }
+    )
+
+
+def test_ties_are_those_of_the_observed_matches():
+    # the nu of a model without ties is another parameter, such as degrees of freedom
+    found = match_probability(observed(2, nu=(("chain", "draw"), [[9.0, 9.0]])))
+    assert found["result"].values.tolist() == ["win", "loss"]
+    with pytest.raises(ValueError, match="may end in ties, but the posterior has no 'nu'"):
+        match_probability(observed(3))
+    with pytest.raises(ValueError, match="'nu' is -1 in one draw; a tie parameter is 0 or more"):
+        match_probability(posterior(nu=(("chain", "draw"), [[1.0, -1.0]])))
+
+
 def test_further_dims_of_the_utilities_raise():
     draws = posterior().expand_dims(category=2)
     with pytest.raises(ValueError, match=r"^'utility' has the additional dims \['category'\]\."):

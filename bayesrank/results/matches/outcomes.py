@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from bayesrank.results.draws import SAMPLE, single_group
+from bayesrank.schema import COUNTS, DATA, Kept, name_of
 
 __all__ = ["Matches", "match_probability", "matches_of", "outcome_probability"]
 
@@ -56,6 +57,7 @@ def match_probability(
 ) -> xr.DataArray:
     """Compute the probabilities of the outcomes of the next match, for every two items.
 
+    They are those of Bradley-Terry and Davidson; a Thurstone model has slightly different ones.
     They do not tend to 0 or 1 as data accumulate. Use `win_probability` for the probability that
     one item is better.
 
@@ -66,8 +68,9 @@ def match_probability(
     var_name : str
         The utilities.
     nu : str
-        The tie parameter. If the posterior lacks this variable, there are no ties. Effects of items
-        on its logarithm are read from ``item_tie_effect`` (if `dim` is item).
+        The tie parameter of `Davidson`. If the posterior lacks this variable, or the observed
+        matches have only two outcomes, there are no ties. Effects of items on its logarithm are
+        read from ``item_tie_effect`` (if `dim` is item).
     dim : str
         The dim of the items.
 
@@ -81,7 +84,8 @@ def match_probability(
     ------
     ValueError
         For the reasons of `rank_draws`, or if there are other dims, or `nu` has dims other than
-        chain and draw.
+        chain and draw, or is negative. Also if the observed matches have ties, but the posterior
+        has no `nu`.
 
     Examples
     --------
@@ -127,9 +131,19 @@ def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, ND
     draws, labels = single_group(data, var_name, dim)
     utility = np.ascontiguousarray(draws.T)
     effects = np.zeros((len(labels), 1))
+    n_outcomes: set[int] = set()
     if isinstance(data, xr.DataTree):
+        n_outcomes = _numbers_of_outcomes(data)
         data = (data["posterior"] if "posterior" in data.children else data).to_dataset()
-    if not isinstance(data, xr.Dataset) or nu not in data:
+    if not isinstance(data, xr.Dataset) or n_outcomes == {2}:  # another variable may be called nu
+        return Matches(utility, None, effects), labels
+    if nu not in data:
+        if 3 in n_outcomes:
+            raise ValueError(
+                f"The matches may end in ties, but the posterior has no {nu!r}. Name the tie "
+                "parameter of Davidson's model with nu=. Other models with ties are not supported; "
+                f"to ignore ties, pass only the utilities, idata.posterior[{var_name!r}]."
+            )
         return Matches(utility, None, effects), labels
     if set(data[nu].dims) != {*SAMPLE}:
         raise ValueError(
@@ -137,7 +151,21 @@ def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, ND
             "draw, one tie parameter per draw."
         )
     level = data[nu].transpose(*SAMPLE).values.reshape(-1)
+    if not (level >= 0).all():
+        raise ValueError(
+            f"{nu!r} is {level[~(level >= 0)][0]:g} in one draw; a tie parameter is 0 or more. "
+            "Name the tie parameter of Davidson's model with nu=."
+        )
     effect = data.get(f"{dim}_tie_effect")
     if effect is not None:
         effects = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
     return Matches(utility, level, effects), labels
+
+
+def _numbers_of_outcomes(data: xr.DataTree) -> set[int]:
+    """Return how many outcomes the observed matches may have: 2, or 3 with ties."""
+    constant = data["constant_data"].data_vars if "constant_data" in data.children else ()
+    ends = name_of("", DATA), name_of("", COUNTS)
+    names = {str(x).removesuffix(end) for x in constant for end in ends if str(x).endswith(end)}
+    found = [Kept(data, name) for name in names]
+    return {kept[COUNTS].shape[1] for kept in found if COUNTS in kept}
