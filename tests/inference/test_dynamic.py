@@ -1,5 +1,6 @@
 """Utilities that change with time: against dense linear algebra, exact sums, and what was drawn."""
 
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -435,6 +436,9 @@ def test_forward_validation_of_rankings_beats_chance_where_there_is_an_order():
         ({"dynamics": "constant + constant"}, "twice"),
         ({"hyperparameters": {"length": 1.0}}, "no hyperparameter 'length'; it has scale, drift"),
         ({"hyperparameters": {"drift": -1}}, "'drift' is -1; it must be positive"),
+        ({"hyperparameters": {"drift": "1"}}, "'drift' is '1'; it must be positive"),
+        ({"covariates": {"nu": np.zeros(60)}}, "another variable or dim 'nu'"),
+        ({"covariates": {"draw": np.zeros(60)}}, "another variable or dim 'draw'"),
         ({"likelihood": "bradley_terry"}, "The pairs have ties, but bradley_terry allows none"),
         ({"likelihood": "plackett_luce"}, "must be one of"),
         ({"data": simulated_rankings(), "likelihood": "davidson"}, "one of 'plackett_luce'"),
@@ -454,6 +458,28 @@ def test_invalid_arguments_are_refused_with_the_reason(options, message):
 def test_a_forward_validation_needs_a_past():
     with pytest.raises(ValueError, match="no data are before it"):
         br.forward_validation(simulated(), time="when", start=-1.0, random_seed=1)
+
+
+def test_predictions_need_times_and_covariates_of_the_kind_of_the_data():
+    pairs = matches([*"ab"], [*"ba"], ["first", "first"], day=["2024-01-01", "2024-03-01"])
+    given = {"scale": 1.0, "drift": 0.3}
+    fit = fitted(pairs, time="day", hyperparameters=given, covariates={"rest": [1.0, 2.0]})
+    for at in (2024, "2024"):  # years since 1970?
+        with pytest.raises(ValueError, match="is a number, but the times of the data are dates"):
+            fit.predict(["a"], ["b"], at=at, covariates={"rest": [1.0]})
+    with pytest.raises(ValueError, match="`at` has a missing time"):
+        fit.draws(at=pd.NaT)
+    with pytest.raises(ValueError, match="No item was observed since '2025-01-01'"):
+        fit.draws(since="2025-01-01")
+    for wrong in ([np.nan], [1.0, 2.0], 1.0):
+        with pytest.raises(ValueError, match="'rest' must be 1 finite number, one for each match"):
+            fit.predict(["a"], ["b"], covariates={"rest": wrong})
+    with pytest.raises(ValueError, match="Match 0 has 'a' on both sides"):
+        fit.predict(["a"], ["a"], covariates={"rest": [1.0]})
+    again = pickle.loads(pickle.dumps(fit))  # and a fit can be kept
+    new = {"at": "2024-05-01", "covariates": {"rest": [1.0]}}
+    one, other = (x.predict(["a"], ["b"], **new) for x in (fit, again))
+    pd.testing.assert_frame_equal(one, other)
 
 
 def test_an_item_is_in_one_match_at_an_instant_and_in_several_on_a_day():

@@ -43,7 +43,7 @@ from bayesrank.data.read.labels import (
 )
 from bayesrank.data.read.pair_entries import OUTCOMES
 from bayesrank.data.read.text import BROKEN, content
-from bayesrank.data.read.times import are_instants, label_times, time_coordinates
+from bayesrank.data.read.times import are_dates, are_instants, label_times, time_coordinates
 
 __all__ = [
     "BROKEN",
@@ -52,6 +52,7 @@ __all__ = [
     "TABLES",
     "Entries",
     "Group",
+    "are_dates",
     "are_instants",
     "assign_problems",
     "axis_index",

@@ -45,9 +45,14 @@ def time_coordinates(labels: pd.Index, name: str) -> NDArray[Any]:
     return labels.to_numpy() if pd.api.types.is_numeric_dtype(labels.dtype) else times
 
 
+def are_dates(labels: pd.Index) -> bool:
+    """Return whether labels are dates, and not numbers."""
+    return _numbers(labels) is None
+
+
 def are_instants(labels: pd.Index, name: str) -> bool:
     """Return whether labels are dates with a time of day."""
-    if _numbers(labels) is not None:
+    if not are_dates(labels):
         return False
     stamps = _stamps([x for x in labels if not isinstance(x, pd.Period)], name)
     if isinstance(stamps, pd.DatetimeIndex):

@@ -34,6 +34,7 @@ from scipy.special import expit, gammaln, softmax
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
+    are_dates,
     are_instants,
     counted,
     float_array,
@@ -214,7 +215,14 @@ class Problem:
             raise ValueError(
                 f"The covariate {ORDER.name!r} replaces the order effect; set order_effect=False."
             )
+        tie = TIES.get(likelihood)
+        taken = {"utility", "chain", "draw", "item", group, tie.name if tie else ""}
         for name, values in covariates.items():
+            if name in taken:
+                raise ValueError(
+                    f"The results have another variable or dim {name!r}. Give the covariate "
+                    "another name."
+                )
             x = read[name] = float_array(per_row(values, {row: data.labels}, name), name)
             if x.shape != shape or not np.isfinite(x).all():
                 raise ValueError(
@@ -261,8 +269,17 @@ class Problem:
             group = self.data.groups[self.group]
             at = group.labels[group.idx[np.argmax(self.time)]]
         labels = plain_index([at] if _is_one(at) else at, "at")
+        if labels.hasnans:
+            raise ValueError(f"`at` has a missing time at position {labels.isna().argmax()}.")
         distinct, code = np.unique(labels, return_inverse=True)
-        return label_times(plain_index(distinct), self.group, self.unit)[code], labels
+        asked, known = plain_index(distinct), self.data.groups[self.group].labels
+        if len(asked) and are_dates(asked) != are_dates(known):
+            kinds = ("a date", "numbers") if are_dates(asked) else ("a number", "dates")
+            raise ValueError(
+                f"The time {label_repr(asked[0])} is {kinds[0]}, but the times of the data are "
+                f"{kinds[1]}, such as {label_repr(known[0])}. Write it in the same way."
+            )
+        return label_times(asked, self.group, self.unit)[code], labels
 
     def check_covariates(self, names: Iterable[str]) -> None:
         """Raise unless these are the names of the covariates."""
@@ -298,15 +315,17 @@ def _checked_likelihood(likelihood: str | None, data: Pairs | Rankings) -> str:
     return likelihood
 
 
-def _check_hyperparameters(given: Mapping[str, float], dynamics: Dynamics) -> None:
+def _check_hyperparameters(given: Mapping[str, Any], dynamics: Dynamics) -> None:
     for name, value in given.items():
         if name not in dynamics.names:
             raise ValueError(
                 f"The dynamics {dynamics.text!r} has no hyperparameter {name!r}; it has "
                 f"{', '.join(dynamics.names)}."
             )
-        if not 0 < value < np.inf:
-            raise ValueError(f"The hyperparameter {name!r} is {value}; it must be positive.")
+        if isinstance(value, str) or not 0 < value < np.inf:
+            raise ValueError(
+                f"The hyperparameter {name!r} is {value!r}; it must be positive and finite."
+            )
 
 
 class Node(NamedTuple):
@@ -538,11 +557,15 @@ class DynamicFit:
         times, labels = p.read_times(at)
         entry, last = self._seen()
         items = np.flatnonzero(entry <= times.max())
-        if since is not None:
-            items = items[last[items] >= p.read_times(since)[0][0]]
         if not len(items):
             latest = quoted(labels[[int(np.argmax(times))]])
             raise ValueError(f"No item has entered at {latest}; give a later `at`.")
+        if since is not None:
+            items = items[last[items] >= p.read_times(since)[0][0]]
+        if not len(items):
+            raise ValueError(
+                f"No item was observed since {label_repr(since)}; give an earlier `since`."
+            )
         item, when = np.repeat(items, len(times)), np.tile(times, len(items))
         entered = when >= entry[item]
         wider = p.observations((item[entered], when[entered]))
@@ -743,6 +766,11 @@ class DynamicFit:
         one, other = (
             locate(plain_index(x, "items"), p.data.items, "item") for x in (first, second)
         )
+        if (one == other).any():
+            k = int((one == other).argmax())
+            raise ValueError(
+                f"Match {k} has {label_repr(p.data.items[one[k]])} on both sides; name two items."
+            )
         ahead = _with_matches(p, one, other, np.broadcast_to(times, n), covariates or {})
         whole, old = ahead.observations(), p.data.n_pairs
         known, to_come = whole.head(old), whole.tail(old)
@@ -822,6 +850,13 @@ def _with_matches(
     pairs: Any = p.data
     n = len(first)
     p.check_covariates(covariates)
+    read = {name: float_array(np.asarray(covariates[name]), name) for name in p.covariates}
+    for name, x in read.items():
+        if x.shape != (n,) or not np.isfinite(x).all():
+            raise ValueError(
+                f"The covariate {name!r} must be {counted(n, 'finite number')}, one for each "
+                f"match; it is {label_repr(np.asarray(covariates[name]).tolist())}."
+            )
     distinct, idx = np.unique(np.concatenate([p.time, times]), return_inverse=True)
     grown = replace(
         pairs,
@@ -832,10 +867,7 @@ def _with_matches(
         judge_idx=np.append(pairs.judge_idx, np.zeros(n, dtype=np.int32)),
         groups={p.group: type(pairs.groups[p.group])(pd.Index(distinct), idx.astype(np.int32))},
     )
-    more = {
-        name: np.append(x, np.asarray(covariates[name], dtype=float))
-        for name, x in p.covariates.items()
-    }
+    more = {name: np.append(x, read[name]) for name, x in p.covariates.items()}
     return replace(p, data=grown, times=distinct, covariates=more)
 
 

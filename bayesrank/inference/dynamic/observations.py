@@ -8,6 +8,7 @@ matrix for each observation.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +26,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Common(NamedTuple):
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _exp_exp(x: Any) -> Any:
+    return np.exp(np.exp(x))
+
+
+class Common(NamedTuple):  # its functions have names, so that a fit can be pickled
     """An effect that is constant over time, with a normal prior."""
 
     name: str
     mean: float
     sd: float
-    value: Callable[[Any], Any] = lambda x: x  # transformation to the parameter in the results
+    value: Callable[[Any], Any] = _itself  # transformation to the parameter in the results
 
 
 ORDER = Common("order_effect", 0.0, 0.5)
@@ -39,7 +48,7 @@ STEP = 1e-4  # step of differences of gradients, for errors below 1e-7
 TIES = {  # tie parameter by likelihood
     "bradley_terry": None,
     "davidson": Common("nu", 0.0, 1.0, np.exp),
-    "rao_kupper": Common("theta", -0.5, 1.0, lambda x: np.exp(np.exp(x))),
+    "rao_kupper": Common("theta", -0.5, 1.0, _exp_exp),
 }
 
 
@@ -182,10 +191,12 @@ def observations_of(
     shape = (pointer.size - 1, nodes.item.size + len(common))
     design = csr_array((value.ravel(), column.ravel(), pointer), shape=shape)
     if isinstance(data, Pairs):
-        evaluate = _evaluate_pairs(data, 1 if tie is None else 2, likelihood != "rao_kupper")
-        first_row = np.arange(data.n_pairs + 1) * (1 if tie is None else 2)
+        n_rows, counts = (1 if tie is None else 2), data.counts * data.weight[:, None]
+        evaluate = partial(_evaluate_pairs, counts, n_rows, likelihood != "rao_kupper")
+        first_row = np.arange(data.n_pairs + 1) * n_rows
     else:
-        evaluate, first_row = _evaluate_rankings(data), np.append(0, data.mask.sum(axis=1).cumsum())
+        evaluate = partial(_evaluate_rankings, data)
+        first_row = np.append(0, data.mask.sum(axis=1).cumsum())
     return Observations(nodes, tuple(common), design, first_row, time, evaluate)
 
 
@@ -197,38 +208,28 @@ def _rows_of_items(data: Pairs | Rankings, time: Floats) -> tuple[Any, Floats, F
     return data.item[data.mask][:, None], np.array([1.0]), time[row]
 
 
-def _evaluate_pairs(pairs: Pairs, n_rows: int, davidson: bool) -> Callable[..., Evaluated]:
-    counts = pairs.counts * pairs.weight[:, None]
-
-    def evaluate(rows: Floats, some: Any = slice(None)) -> Evaluated:
-        parts = rows.reshape(-1, n_rows)
-        tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
-        logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[some], davidson)
-        return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
-
-    return evaluate
+def _evaluate_pairs(
+    counts: Floats, n_rows: int, davidson: bool, rows: Floats, some: Any = slice(None)
+) -> Evaluated:
+    parts = rows.reshape(-1, n_rows)
+    tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
+    logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[some], davidson)
+    return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 
 
-def _evaluate_rankings(rankings: Rankings) -> Callable[..., Evaluated]:
-    mask = rankings.mask
-
-    def evaluate(rows: Floats, some: Any = slice(None)) -> Evaluated:
-        used, weight = mask[some], rankings.weight[some]
-        # numba would compile again for read-only arrays and other integer types
-        ranks = np.array(rankings.ranks[some], dtype=np.int64)
-        utility = np.zeros(used.shape)
-        utility[used] = rows
-        logp, slope = per_slot_kernel(utility, ranks)
-        hessian = np.empty((*used.shape, used.shape[1]))
-        for j in range(used.shape[1]):
-            step = np.zeros(used.shape)
-            step[:, j] = STEP * used[:, j]
-            ahead, behind = (
-                per_slot_kernel(at, ranks)[1] for at in (utility + step, utility - step)
-            )
-            hessian[:, :, j] = (ahead - behind) / (2 * STEP)
-        curvature = -weight[:, None, None] * (hessian + hessian.transpose(0, 2, 1)) / 2
-        both = used[:, :, None] & used[:, None, :]
-        return Evaluated(weight * logp, (slope * weight[:, None])[used], curvature[both])
-
-    return evaluate
+def _evaluate_rankings(rankings: Rankings, rows: Floats, some: Any = slice(None)) -> Evaluated:
+    used, weight = rankings.mask[some], rankings.weight[some]
+    # numba would compile again for read-only arrays and other integer types
+    ranks = np.array(rankings.ranks[some], dtype=np.int64)
+    utility = np.zeros(used.shape)
+    utility[used] = rows
+    logp, slope = per_slot_kernel(utility, ranks)
+    hessian = np.empty((*used.shape, used.shape[1]))
+    for j in range(used.shape[1]):
+        step = np.zeros(used.shape)
+        step[:, j] = STEP * used[:, j]
+        ahead, behind = (per_slot_kernel(at, ranks)[1] for at in (utility + step, utility - step))
+        hessian[:, :, j] = (ahead - behind) / (2 * STEP)
+    curvature = -weight[:, None, None] * (hessian + hessian.transpose(0, 2, 1)) / 2
+    both = used[:, :, None] & used[:, None, :]
+    return Evaluated(weight * logp, (slope * weight[:, None])[used], curvature[both])
