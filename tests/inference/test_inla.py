@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
+from pymc.distributions.transforms import log_exp_m1
 from scipy import stats
 
 import bayesrank as br
@@ -396,6 +397,31 @@ def test_one_sided_counts_have_a_mode_by_their_prior():
     a = float(utility.sel(item="a"))
     # 1e6 sigma(-2a) = a, the slope of the likelihood and that of the prior
     assert 1e6 / (1 + np.exp(2 * a)) == pytest.approx(a, rel=0.2)
+
+
+def test_scales_are_found_under_any_transform_and_named_once():
+    with pm.Model() as model:
+        scale = pm.HalfNormal("scale", 1.0, default_transform=None, transform=log_exp_m1)
+        pm.Normal("y", pm.Normal("x", 0, scale, shape=3), 1, observed=[1.0, -1.0, 2.0])
+    for scales in (None, "scale", ["scale", "scale"]):
+        fit = fit_inla(scales=scales, draws=5, random_seed=1, model=model)["posterior"]
+        assert fit.attrs["approximation"].startswith("Laplace, nested over scale")
+        assert "scale, scale" not in fit.attrs["approximation"]
+    for wrong in ({"draws": 0}, {"chains": 2.5}):
+        with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
+            fit_inla(model=model, **wrong)
+
+
+def test_models_without_a_posterior_are_refused():
+    rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["c", "b", "a"]])
+    with pm.Model(coords=rankings.coords) as flat:
+        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=rankings)
+    with pytest.raises(ValueError, match="Give every variable a proper prior"):
+        fit_inla(draws=5, random_seed=1, model=flat)
+    with pm.Model(coords=rankings.coords) as fixed:
+        br.PlackettLuce("y", np.zeros(3), observed=rankings)
+    with pytest.raises(ValueError, match="The model has no free variables"):
+        fit_inla(draws=5, random_seed=1, model=fixed)
 
 
 def test_counts_of_several_judges_are_refused():

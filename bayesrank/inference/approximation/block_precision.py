@@ -28,12 +28,17 @@ __all__ = ["Arrow", "Dense", "factor_of"]
 
 Floats = NDArray[np.float64]
 
+FLAT = 1e-13  # share of a variable's precision that is left, given others, if there is none
+
 
 def factor_of(precision: Floats) -> Floats:
     """Return the Cholesky factor, (n, n), or raise a ValueError."""
     precision = (precision + precision.T) / 2
     try:
-        return cholesky(precision, lower=True)
+        factor: Floats = cholesky(precision, lower=True)
+        if (np.diag(factor) ** 2 <= FLAT * np.diag(precision)).any():
+            raise LinAlgError  # positive by rounding errors only
+        return factor
     except (LinAlgError, ValueError) as error:
         lowest = np.linalg.eigvalsh(precision)[0] if np.isfinite(precision).all() else np.nan
         raise ValueError(

@@ -105,8 +105,10 @@ def density_with_slope(model: pm.Model) -> list[TensorVariable]:
     Raises
     ------
     ValueError
-        If a variable is discrete.
+        If there are no free variables, or one is discrete.
     """
+    if not model.value_vars:
+        raise ValueError("The model has no free variables: all of them are data or constants.")
     for value in model.value_vars:
         if not str(value.dtype).startswith("float"):
             name = model.values_to_rvs[value].name

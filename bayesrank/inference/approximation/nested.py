@@ -145,7 +145,13 @@ def fit_inla(
     3
     """
     model = pm.modelcontext(model)
-    names = learned_scales(model) if scales is None else list(scales)
+    for setting, value in (("draws", draws), ("chains", chains)):
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"`{setting}` is {value!r}; it must be a whole number, 1 or more.")
+    if scales is None:
+        names = learned_scales(model)
+    else:
+        names = list(dict.fromkeys([scales] if isinstance(scales, str) else scales))
     settings: dict[str, Any] = {
         "draws": draws, "chains": chains, "random_seed": random_seed, "enough": enough,
     }  # fmt: skip
@@ -161,7 +167,7 @@ def _joint(
     *, find: bool = True,
 ) -> Joint:  # fmt: skip
     """Make the joint log density, with hyperparameters and blocks given by variable names."""
-    hyper = _places(start, names)
+    hyper = _places(model, start, names)
     if hyper.size > MOST_HYPER:
         raise ValueError(
             f"Expected at most {MOST_HYPER} learned scales; the model learns {hyper.size} "
@@ -169,7 +175,7 @@ def _joint(
             "pm.sample."
         )
     products, links = many_products(model, logp)
-    sums = [_places(start, [name]) for name in blocks if _sums_to_zero(model[name])]
+    sums = [_places(model, start, [name]) for name in blocks if _sums_to_zero(model[name])]
     places = [] if links is None or not find else _apart(model, links, start, names, blocks)
     return Joint(logp, products, start.data, hyper, Blocks(places, sums) if places else None)
 
@@ -186,7 +192,7 @@ def _apart(
     """
     # at the start, second derivatives may be zero by symmetry
     x = start.data + 0.1 * np.random.default_rng(0).normal(size=start.data.size)
-    found = _places(start, blocks)
+    found = _places(model, start, blocks)
 
     def block_of(places: NDArray[np.int64]) -> tuple[int, NDArray[Any]]:
         linked = links(x, places)
@@ -198,7 +204,7 @@ def _apart(
     if not blocks and x.size < SMALL:
         return []
     free = [rv for rv in model.free_RVs if rv.name not in (*names, *blocks) and _plain(model, rv)]
-    more = {rv.name: _places(start, [rv.name]) for rv in free}
+    more = {rv.name: _places(model, start, [rv.name]) for rv in free}
     number = {name: block_of(places)[0] for name, places in more.items()}
     n, labels = block_of(found) if blocks else (2, found)
     for name in sorted(more, key=lambda name: -number[name]):
@@ -323,17 +329,16 @@ def _reached(inputs: Sequence[Variable], free: Sequence[Variable]) -> set[Variab
     return set(ancestors(inputs, blockers=free)) & set(free)
 
 
-def _places(start: Any, names: Sequence[str]) -> NDArray[np.int64]:
-    """Find positions of variables in `start`, by names without the transformation's suffix."""
-    first, places, known = 0, {}, []
+def _places(model: pm.Model, start: Any, names: Sequence[str]) -> NDArray[np.int64]:
+    """Find positions of variables in `start`, by the names that they have in the model."""
+    first, places = 0, {}
+    plain = {value.name: rv.name for value, rv in model.values_to_rvs.items()}
     for name, _, size, _ in start.point_map_info:
-        plain = name.rsplit("_", 3)[0] if name.endswith("__") else name
-        places[plain] = np.arange(first, first + size)
-        known.append(plain)
+        places[plain[name]] = np.arange(first, first + size)
         first += size
     for name in names:
         if name not in places:
-            raise ValueError(f"`scales` has {name!r}; the free variables are {known}.")
+            raise ValueError(f"`scales` has {name!r}; the free variables are {[*places]}.")
     return np.concatenate([places[name] for name in names] or [np.zeros(0, dtype=np.int64)])
 
 
