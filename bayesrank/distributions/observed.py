@@ -138,6 +138,11 @@ class ObservedTable(TensorSharedVariable):
     """Observed data, or a part of them, which can be replaced only with all derived data."""
 
     replaceable = False
+    copied = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # PyMC calls it to copy a model
+        super().__init__(*args, **kwargs)
+        self.copied = True
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
@@ -345,6 +350,12 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     rv_type.check_new(model, name, data, p)
     with model:
         record = rv_type.record(name, data, p)
+    if record.derived and getattr(model[name_of(name, DATA)], "copied", False):
+        raise ValueError(
+            f"The model is a copy, which shares data derived from those of {name!r} with the "
+            "original model. New data would also change the original. Build the model again, or "
+            "copy the original with cloudpickle.loads(cloudpickle.dumps(model))."
+        )
 
     stored, coords, outcome = _stored_anew(model, name, rv_type, record)
     full_name = name_of(name, DATA)

@@ -1,5 +1,8 @@
 """Observed `Pairs`: against the definitions, changed data, and what comes after sampling."""
 
+import copy
+
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -538,6 +541,14 @@ def test_transformed_models_keep_their_probabilities_and_draws(effect):
     rest = {name: x for name, x in point.items() if name != "nu"}
     check(evaluator(pm.do(model, {"nu": 0.7})), rest, exact)
     assert pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK).shape == (8, 3)
+
+
+def test_data_of_a_copy_are_not_replaced_because_they_are_those_of_the_original():
+    model = pairs_model("Davidson")
+    with pytest.raises(ValueError, match="The model is a copy, which shares data derived from"):
+        br.set_observed("y", pairs_of()[:3], model=copy.deepcopy(model))
+    br.set_observed("y", pairs_of()[:3], model=cloudpickle.loads(cloudpickle.dumps(model)))
+    check(evaluator(model), point_of("Davidson"), exact_logp("Davidson", pairs_of()))
 
 
 # Samplers and what comes after them
