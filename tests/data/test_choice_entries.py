@@ -386,7 +386,7 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
         (lambda: choices(chosen=None), "Give either chosen="),
         (lambda: choices(choice=None, respondent=None), "needs choice=, the column"),
         (lambda: choices(varying=["cost"]), "list its alternatives="),
-        (lambda: choices(changed(CHOICES, 1, chosen=1)), "another best item; .*in row 1"),
+        (lambda: choices(changed(CHOICES, 1, chosen=1)), "another best item; .*from_best_worst"),
         (
             lambda: choices(changed(CHOICES, 1, mode="bus")),
             "an item once; column 'mode' has 'bus' in row 1",
@@ -497,8 +497,10 @@ def test_best_worst_tasks_may_have_attributes_by_row_or_by_item():
     )
     assert anchored.feature_names.tolist() == ["price", "threshold"]
     assert anchored.features[1, 0].tolist() == [0, 1]
-    with pytest.raises(ValueError, match="column 'hot' is missing in row 0"):
+    with pytest.raises(ValueError, match="Unknown item 'milk'"):
         wide(attributes=table.drop("milk"))
+    with pytest.raises(ValueError, match="must be distinct, but 'tea' occurs twice"):
+        wide(attributes=pd.concat([table, table.loc[["tea"]]]))
 
 
 @pytest.mark.parametrize(
@@ -511,6 +513,10 @@ def test_best_worst_tasks_may_have_attributes_by_row_or_by_item():
         ({"frame": BRANDS.assign(price=1), "attributes": ["price"]}, "'price' has only 1"),
         ({"frame": BRANDS.assign(brand="A"), "attributes": ["brand"]}, "'brand' has only 'A'"),
         ({"frame": changed(BRANDS, 2, brand=None), "attributes": ["brand"]}, "label in row 2"),
+        (
+            {"frame": BRANDS.assign(**{"brand[B]": range(5)}), "attributes": ["brand", "brand[B]"]},
+            r"Two attributes have a feature 'brand\[B\]'",
+        ),
         ({"frame": changed(BRANDS, 2, price=None), "attributes": ["price"]}, "is missing in row 2"),
         (
             {"frame": BRANDS.assign(age=[30] * 3 + [40] * 2), "attributes": ["age"]},

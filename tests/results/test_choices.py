@@ -107,6 +107,16 @@ def test_profiles_must_have_the_features_of_the_model():
     draws, cars = part_worths([[[1, 0, -2]]]), pd.DataFrame({"brand": ["B"], "price": [1.0]})
     with pytest.raises(ValueError, match=r"lacks \['brand\[B\]', 'brand\[C\]'\], and \['brand'\]"):
         share_of_preference(draws, sets=cars)
+    row = [[1, 0, 2]]
+    twice = pd.DataFrame([[1, 0, 2, 3]], columns=[*FEATURES, FEATURES[0]])
+    with pytest.raises(ValueError, match=r"`sets` has two columns 'brand\[B\]'"):
+        share_of_preference(draws, sets=twice)
+    with pytest.raises(ValueError, match="not numbers: could not convert string to float: 'low'"):
+        share_of_preference(draws, sets=pd.DataFrame([[1, 0, "low"]], columns=FEATURES))
+    # a dim of the draws would be matched with the profiles, one profile for each ranker
+    named = pd.DataFrame(row, columns=FEATURES, index=pd.Index(["car"], name="ranker"))
+    with pytest.raises(ValueError, match="The shares would have two dims 'ranker'"):
+        share_of_preference(draws, sets=named)
     gap = pd.DataFrame([[1, 0, np.nan]], columns=FEATURES)
     with pytest.raises(ValueError, match="not finite"):
         attribute_importance(draws, profiles=gap)

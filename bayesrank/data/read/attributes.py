@@ -99,6 +99,11 @@ class Attributes:
             first, *others = (coded[name] for name in _factors(term, coded))
             for other in others:
                 first = {f"{a}:{b}": x * y for a, x in first.items() for b, y in other.items()}
+            twice = [name for name in first if name in features]
+            if twice:
+                raise ValueError(
+                    f"Two attributes have a feature {twice[0]!r}. Rename a column, or a level."
+                )
             features |= first
         return pd.DataFrame(features, index=profiles.index)
 

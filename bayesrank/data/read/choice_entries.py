@@ -91,7 +91,8 @@ class Given(NamedTuple):
             return None
         frame, terms, item = shown.frame, self.terms, shown.columns.item
         if isinstance(terms, pd.DataFrame):
-            frame = terms.reindex(frame[item].astype(object)).set_axis(frame.index)
+            place, _ = encode(frame[item], terms.index, item)
+            frame = terms.iloc[place].set_axis(frame.index)
             terms = [*terms.columns]
         attributes = Attributes.learn(frame, terms, self.coding, standardise=self.standardise)
         coded = attributes.code(frame)
@@ -159,7 +160,8 @@ def from_best_worst(
         )
     alone = shown.in_task(np.ones(len(shown.frame), dtype=bool)) < 2
     shown.refuse(alone, "A task must show at least two items", "Remove the task.")
-    _refuse_conflicts(shown, several=several)
+    way_out = "If respondents could choose several, give several=True."
+    _refuse_conflicts(shown, several=several, way_out=way_out)
     place = np.full(len(shown.frame), ABSENT) if anchor is None else _anchors(shown, anchor)
     answered = _answered(shown, shown.best | shown.worst | (place != ABSENT), missing)
     shown, place = shown.take(answered), place[answered]
@@ -251,19 +253,18 @@ def _new_name(frame: pd.DataFrame, name: str) -> str:
 # Checks of tasks
 
 
-def _refuse_conflicts(shown: Shown, *, several: bool) -> None:
+def _refuse_conflicts(shown: Shown, *, several: bool, way_out: str) -> None:
     """Refuse repeated items, an item that is best and worst, and several best or worst items."""
     item, _ = factorize(shown.frame[shown.columns.item], shown.columns.item)
     again = pd.DataFrame({"task": shown.task, "item": item}).duplicated().to_numpy()
-    fix = "Correct the row, or name the column that identifies tasks."
+    fix = "Correct the row, or name the columns that identify tasks and respondents."
     shown.refuse(again, "A task must show an item once", fix)
     shown.refuse(shown.best & shown.worst, "The best and the worst item must differ", fix)
     if several:
         return
-    fix = "If respondents could choose several, give several=True."
     for flags, name in ((shown.best, "best"), (shown.worst, "worst")):
         another = flags & pd.Series(shown.task).where(flags).duplicated().to_numpy()
-        shown.refuse(another, f"A task must not have another {name} item", fix)
+        shown.refuse(another, f"A task must not have another {name} item", way_out)
 
 
 def _answered(shown: Shown, answers: NDArray[np.bool_], missing: Missing) -> NDArray[np.bool_]:
@@ -365,7 +366,8 @@ def from_choices(
     else:
         frame = _table(source, columns, [columns.item, *marks], given, rank)
         shown = _long_tasks(frame, columns, answers)
-    _refuse_conflicts(shown, several=False)
+    way_out = "Correct the row, or read choices of several with from_best_worst(several=True)."
+    _refuse_conflicts(shown, several=False, way_out=way_out)
     if available is not None:
         must = "A flag of availability must be 1 or 0, True or False, or yes or no"
         flags = _words(shown.frame, available, _FLAGS, must, "Correct it.") == 1

@@ -100,6 +100,13 @@ def share_of_preference(
     across = dim
     if are_profiles:
         across = next((str(x.index.name) for x in offers.values() if x.index.name), "profile")
+    taken = [*map(str, utility.dims), *(["set"] if several else [])]
+    taken += [across] if are_profiles else []
+    if twice := [name for name in taken if taken.count(name) > 1]:
+        raise ValueError(
+            f"The shares would have two dims {twice[0]!r}. Rename this dim of {var_name!r}, or the "
+            "index of the profiles."
+        )
 
     known, shares = pd.Index(utility[dim].to_numpy()), []
     union: dict[Any, None] = {}
@@ -118,14 +125,18 @@ def share_of_preference(
         share = over_rankers(worth / worth.sum(across), by, "mean")
         shares.append(share.assign_coords({across: labels}))
         union |= dict.fromkeys(labels)
+    if not several:
+        return shares[0].transpose(*SAMPLE, ..., across).rename("share")
     shares = [share.reindex({across: [*union]}) for share in shares]
     found = xr.concat(shares, pd.Index([*offers], name="set")).fillna(0.0)
-    found = found.transpose(*SAMPLE, ..., "set", across).rename("share")
-    return found if several else found.isel(set=0, drop=True)
+    return found.transpose(*SAMPLE, ..., "set", across).rename("share")
 
 
 def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) -> pd.DataFrame:
     """Take the columns of a table that are the features of the model, as finite numbers."""
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()].tolist()
+        raise ValueError(f"{what} has two columns {twice[0]!r}; keep one of them.")
     extra, lacking = table.columns.difference(labels), pd.Index(labels).difference(table.columns)
     if len(extra) or len(lacking):
         raise ValueError(
@@ -133,7 +144,13 @@ def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) 
             f"{lacking.tolist()}, and {extra.tolist()} are not features. Code profiles as the "
             "data of the model, such as with rankings.attributes.code(table)."
         )
-    numbers = table[list(labels)].astype(np.float64)
+    try:
+        numbers = table[list(labels)].astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{what} has values that are not numbers: {error}. Code profiles as the data of the "
+            "model, such as with rankings.attributes.code(table)."
+        ) from error
     if not np.isfinite(numbers.to_numpy()).all():
         raise ValueError(f"{what} has values that are not finite. Fill in all features.")
     return numbers
