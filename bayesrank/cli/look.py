@@ -273,7 +273,7 @@ class Look:
             shown = [] if item is None else ["--item", item.name]
         else:
             numbered = [c for c in self.once if any(map(str.isdigit, c.words)) and c not in roles]
-            cells = [c for c in numbered if c.type in ("text", "whole numbers")]
+            cells = _in_order([c for c in numbered if c.type in ("text", "whole numbers")])
             labels = {label.casefold() for c in cells for label in c.labels}
             shown = _columns(cells, "--item") if len(cells) > 1 else []
             by_label = answers <= labels
@@ -473,8 +473,8 @@ class Look:
             [c for c in texts if any(map(str.isdecimal, c.words))],
             [c for c in texts if not {*ORDINALS}.isdisjoint(c.words)],
         ):
-            if places := places_of([c.name for c in found]):
-                return [c for _, c in sorted(zip(places, found, strict=True), key=lambda x: x[0])]
+            if places_of([c.name for c in found]):
+                return _in_order(found)
         return []
 
     def _wide(self) -> Choice | None:
@@ -523,6 +523,12 @@ class Look:
         return more or turned or self.shares
 
 
+def _in_order(columns: list[Column]) -> list[Column]:
+    """Sort columns by the places in their names, if they have places."""
+    places = places_of([c.name for c in columns]) or range(len(columns))
+    return [columns[n] for n in np.argsort(places, kind="stable")]
+
+
 def _others(columns: list[Column]) -> bool:
     """Whether the names of some columns say that they contain no items."""
     shared = frozenset.intersection(*(frozenset(c.words) for c in columns))
@@ -550,19 +556,25 @@ def _entries_in(columns: list[Column], axis: int) -> str:
         return "ratings"
     again = (np.diff(np.sort(table, axis=1)) == 0).any(axis=1)
     high = np.nanmax(table)
+    begin = np.nanmin(table[~np.isnan(table).all(axis=1)], axis=1) == 1
     if low == 1 and high <= table.shape[1] and again.mean() < 1 - FIT:
-        return "ranks"
-    # ranks may have ties or begin at 0, and 0 or the largest number may mean that there is none
-    ranked = any(_begin_at_one(table, most) for most in (high, np.nextafter(high, 0)))
+        return "ranks" if begin.mean() > FIT else ""
+    # 0 may be the first rank, and 0 or the largest number may mean that there is no rank
+    ranked = any(_are_weak_orders(table, most) for most in (high, np.nextafter(high, 0)))
     return "" if ranked else "ratings"
 
 
-def _begin_at_one(table: NDArray[np.float64], most: float) -> bool:
-    """Whether the numbers from 1 to `most` are 1, 2, ... in most rows, perhaps with ties."""
+def _are_weak_orders(table: NDArray[np.float64], most: float) -> bool:
+    """Whether the numbers from 1 to `most` are ranks in most rows, perhaps with ties."""
     known = np.sort(np.where((table > 0) & (table <= most), table, np.nan), axis=1)
-    several = ~np.isnan(known[:, 1])
-    ranked = (known[:, 0] == 1) & ~(known > np.arange(1, known.shape[1] + 1)).any(axis=1)
-    return bool(several.mean() > 0.5 and ranked[several].mean() > FIT)
+    step = np.diff(known, axis=1, prepend=0)
+    place = np.arange(1, known.shape[1] + 1)
+    shared = np.maximum.accumulate(np.where(step > 0, place, 0), axis=1)
+    missing = np.isnan(known)
+    dense = ((step <= 1) | missing).all(axis=1)  # 1, 2, 2, 3
+    gaps = ((known == shared) | missing).all(axis=1)  # 1, 2, 2, 4
+    several = ~missing[:, 1]
+    return bool(several.mean() > 0.5 and (dense | gaps)[several].mean() > FIT)
 
 
 def _columns(found: list[Column], option: str) -> list[str]:

@@ -7,11 +7,12 @@ import pandas as pd
 
 from bayesrank.cli.options import ChoiceColumns, shown
 from bayesrank.cli.read_cells import refuse_rows, text_labels
-from bayesrank.cli.read_rankings import RankReader
+from bayesrank.cli.read_rankings import RankReader, refuse_disorder
 from bayesrank.data import Rankings
 
 # Words of Python in the errors of `Rankings.from_best_worst`, and the options that mean the same
 OPTIONS = {
+    r"Translate it: .*": "Replace it by one of these.",
     r"missing='drop'": "--missing drop",
     r"give positions=False": "leave --positions out",
     r"(several|positions)=True": r"--\1",
@@ -29,6 +30,8 @@ class ChoiceReader(RankReader):
         single = [name for name in self.columns.names if name not in self.columns.column]
         frame = self._chosen(self.cells(file, single, every=True), single, shown(file))
         c = self.columns
+        if c.positions:
+            refuse_disorder(list(c.column), "--item")
         labels = filter(None, (c.ranker, c.ranking, c.by))
         frame = frame.assign(**{name: text_labels(frame[name]) for name in labels})
         cells = filter(None, (*c.column, c.best, c.worst, c.choice, c.threshold))

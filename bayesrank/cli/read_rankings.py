@@ -27,12 +27,14 @@ from bayesrank.cli.read_cells import (
     refuse_past,
     refuse_rows,
     text_labels,
+    words_of,
 )
 from bayesrank.cli.texts import sentence
 from bayesrank.data import Rankings
 from bayesrank.data.read import BROKEN, content, read_preflib, require_columns, require_names
 
-PLACES = ("rank", "ranking", "place", "pos", "position")  # names that suggest ranks, not ratings
+PLACES = frozenset(("rank", "ranking", "place", "pos", "position", "finish"))  # names of ranks
+RATINGS = frozenset(("rating", "score", "stars", "points", "grade"))  # names of ratings
 NOT_RANKED = ("dns", "dsq", "dq", "w", "wd", "ex", "f", "dnq", "dnpq", "did not start", "withdrawn",
               "disqualified", "excluded", "did not qualify", "n/a", "-")  # fmt: skip
 NINES = (99, 999, 9999)  # common codes for no number
@@ -188,8 +190,10 @@ class RankReader(Reader[RankColumns]):
         """Make a long table from a table with one row per ranker and item."""
         columns = self.columns  # `check` of the options has made sure that they are complete
         value = str(columns.rating or columns.rank)
-        if columns.rating and value.casefold() in PLACES:
-            self.note(sentence("rating_like_a_rank", column=value))
+        words = {*words_of(value)}
+        own, other = (PLACES, RATINGS) if columns.rank else (RATINGS, PLACES)
+        if words & other and not words & own:
+            self.note(sentence("like_the_other", column=value, rank=bool(columns.rank)))
         return pd.DataFrame(
             {
                 "ranker": text_labels(frame[str(columns.ranker or columns.ranking)]),
@@ -258,10 +262,8 @@ class RankReader(Reader[RankColumns]):
         require_columns(frame, chosen)
         if len(chosen) < 2:
             raise ValueError(sentence("too_narrow", wide=c.wide, columns=chosen))
-        places = places_of(chosen) if c.wide == "places" else None
-        if places is not None and places != sorted(places):
-            names = [name for _, name in sorted(zip(places, chosen, strict=True))]
-            raise ValueError(sentence("not_best_first", columns=chosen, names=names))
+        if c.wide == "places":
+            refuse_disorder(chosen, "--column")
         if not c.column and c.wide != "places":
             for name in chosen:
                 if counts_rows(name, frame[name]):
@@ -435,6 +437,14 @@ def _refuse_repeat(entries: pd.DataFrame) -> None:
     words = {"ranking": ranking, "item": first["item"], "one": one, "two": two}
     cells = {"cell": first["cell"], "other": entries["cell"].iloc[other]}
     raise ValueError(sentence("twice", **words, **cells))
+
+
+def refuse_disorder(columns: list[str], option: str) -> None:
+    """Refuse columns whose order counts, if their names have another order."""
+    places = places_of(columns)
+    if places is not None and places != sorted(places):
+        names = [name for _, name in sorted(zip(places, columns, strict=True))]
+        raise ValueError(sentence("out_of_order", columns=columns, names=names, option=option))
 
 
 def _refuse_no_rank(long: pd.DataFrame) -> None:
