@@ -477,7 +477,8 @@ class _Reader:
         """Return the tensor and its axes; None if the axes have no names or labels."""
         model = pm.modelcontext(None)
         if not is_labelled(value):
-            names, x = _some_dims_of(model, value, given_dims), as_double(value)
+            names = _some_dims_of(model, value, given_dims)
+            x = as_double(value, f"`{self.parameter}` of {self.name!r}")
             if names is None:
                 return x, None
             coords = model.coords

@@ -18,7 +18,7 @@ from pytensor.tensor import TensorConstant, TensorVariable
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import known_value, refuse_labelled
+from bayesrank.distributions.observed import known_value, refuse_labelled, refuse_text
 from bayesrank.distributions.orders import batch_shape, fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
@@ -212,7 +212,8 @@ def whole_ranks(consensus: Any) -> TensorVariable:
 
 
 def refuse_real_numbers(consensus: Any) -> None:
-    """Raise for a consensus of real numbers."""
+    """Raise for a consensus of real numbers, or of labels."""
+    refuse_text(consensus, "`consensus`")
     if isinstance(consensus, Mapping):
         consensus = pd.Series(dict(consensus)).apply(pd.Series)
     elif not hasattr(consensus, "dtype") and not hasattr(consensus, "dtypes"):

@@ -90,6 +90,7 @@ __all__ = [
     "refuse_labels",
     "refuse_other_data",
     "refuse_single_precision",
+    "refuse_text",
     "same_labels",
     "same_value",
     "set_observed",
@@ -611,9 +612,23 @@ def as_double(value: Any, what: str = "A parameter") -> TensorVariable:
     refuse_labelled(what, value)
     if isinstance(getattr(value, "type", None), XTensorType):
         value = value.values
+    refuse_text(value, what)
     if not isinstance(value, Variable | list | tuple):  # lists may hold variables
         value = np.asarray(value, dtype=np.float64)
     return pt.cast(pt.as_tensor_variable(value), "float64")
+
+
+def refuse_text(value: Any, what: str) -> None:
+    """Raise for a constant that holds labels instead of numbers."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
+        value = value.ravel().tolist()
+    for x in value if isinstance(value, list | tuple) else ():
+        if isinstance(x, str):
+            raise TypeError(
+                f"{what} holds the text {label_repr(x)}; it must hold numbers, in the order of "
+                "the data."
+            )
+        refuse_text(x, what)
 
 
 def observed_counts(observed: Any, reader: str, data_name: str = "counts") -> NDArray[Any]:

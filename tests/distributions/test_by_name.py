@@ -177,6 +177,16 @@ def test_as_many_names_as_axes_and_each_once():
             br.PlackettLuce("y", np.zeros((3, 3)), utility_dims=("item", "item"), observed=TWO)
 
 
+def test_labels_are_not_numbers():
+    with pm.Model(coords=TWO.coords):
+        with pytest.raises(
+            TypeError, match="`utility` of 'y' holds the text 'a'; it must hold num"
+        ):
+            br.PlackettLuce("y", [*"abc"], observed=TWO)
+        with pytest.raises(TypeError, match="`consensus` holds the text 'a'; it must hold numbers"):
+            br.Mallows("y", [*"abc"], alpha=1.0, observed=TWO)
+
+
 # New rankings
 
 

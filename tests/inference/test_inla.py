@@ -427,6 +427,8 @@ def test_models_without_a_posterior_are_refused():
 def test_counts_of_several_judges_are_refused():
     frame, columns = judged()
     pairs = br.Pairs.from_frame(frame, **columns, judge="judge")
+    with pytest.raises(ValueError, match="`draws` is 0; it must be a whole number, 1 or more"):
+        fit_pairs(pairs, draws=0)
     with pytest.raises(ValueError, match=r"got 3 judges\. Use fit_inla"):
         fit_pairs(pairs, random_seed=1)
     with pytest.raises(ValueError, match=r"`utility_scale` is 0; it must be positive"):

@@ -137,7 +137,11 @@ def test_models_that_cannot_be_divided_are_refused():
     with pm.Model(coords=rankings.coords) as constant:
         slope = pm.Normal("slope", 0, 1, dims="feature")
         observe((rankings.features * slope).sum(axis=-1), rankings)
+    with pm.Model(coords=rankings.coords) as transposed:
+        x = pm.Data("x", rankings.features[..., 0].T, dims=("slot", "ranking"))
+        observe(pm.Normal("slope") * x.T, rankings)
     for model, options, message in (
+        (transposed, {"batch_size": 10}, r"^A batch of 10 cannot be evaluated: .* this dim first"),
         (per_item, {}, r"log-likelihood of 'y' does not depend on data along 'ranking'"),
         (model_of(rankings), {"dim": "set"}, r"^The model has no dim 'set'; it has \['feature'"),
         (

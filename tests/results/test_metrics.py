@@ -175,6 +175,8 @@ def test_collections_of_different_lengths_raise():
         query_metrics([[1], [0]], [[1]])
     with pytest.raises(ValueError, match=r"same number of queries; got 2, 2 and 3\.$"):
         query_metrics([[1], [0]], [[1], [1]], labels=[*"abc"])
+    with pytest.raises(TypeError, match=r"^`relevance` is a DataFrame, and its labels would be"):
+        query_metrics(pd.DataFrame([[1, 0]]), pd.DataFrame([[0.5, 0.1]]))
     with pytest.raises(ValueError, match=r"^There are no queries"):
         query_metrics([], [])
     with pytest.raises(ValueError, match=r"^`score` has shape \(1, 3\), but `where` has \(1, 2\)"):

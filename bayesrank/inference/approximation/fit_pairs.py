@@ -20,7 +20,7 @@ from scipy.special import softmax
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference.approximation.block_precision import Dense
-from bayesrank.inference.approximation.modes import one_blas_thread
+from bayesrank.inference.approximation.modes import check_whole, one_blas_thread
 from bayesrank.likelihoods.pairs import outcome_curvature
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
@@ -76,6 +76,7 @@ def fit_pairs(
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)
     (1.1, 0.4)
     """
+    check_whole(draws=draws, chains=chains)
     if len(pairs.judges) > 1:
         raise ValueError(
             f"Expected the matches of one judge; got {len(pairs.judges)} judges. Use fit_inla on "

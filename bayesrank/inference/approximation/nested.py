@@ -50,6 +50,7 @@ from bayesrank.inference.approximation.hessian_products import (
 from bayesrank.inference.approximation.hyper_marginal import hyper_nodes
 from bayesrank.inference.approximation.inner_gaussian import Blocks, BlocksMeetError, Joint
 from bayesrank.inference.approximation.modes import (
+    check_whole,
     converter,
     objective,
     one_blas_thread,
@@ -145,9 +146,7 @@ def fit_inla(
     3
     """
     model = pm.modelcontext(model)
-    for setting, value in (("draws", draws), ("chains", chains)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"`{setting}` is {value!r}; it must be a whole number, 1 or more.")
+    check_whole(draws=draws, chains=chains)
     if scales is None:
         names = learned_scales(model)
     else:

@@ -47,7 +47,7 @@ from bayesrank.data.read import (
     time_coordinates,
 )
 from bayesrank.distributions import BradleyTerry, Davidson, PlackettLuce, RaoKupper
-from bayesrank.inference.approximation.modes import data_groups, fixed_seed
+from bayesrank.inference.approximation.modes import check_whole, data_groups, fixed_seed
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
     NODES,
@@ -553,6 +553,7 @@ class DynamicFit:
         ValueError
             If no item has entered at this time.
         """
+        check_whole(draws=draws, chains=chains)
         p = self._problem
         times, labels = p.read_times(at)
         entry, last = self._seen()

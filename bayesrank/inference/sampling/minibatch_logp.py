@@ -68,7 +68,7 @@ class Divided(NamedTuple):
         """Name the likely cause if a batch does not match the rest of the model."""
         try:
             yield
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, AssertionError) as error:
             raise ValueError(
                 f"A batch of {size} cannot be evaluated: {error} All data along {self.dim!r}, with "
                 f"its {self.n_rows} labels, must be pm.Data with this dim first."

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.results.draws import check_whole
@@ -235,6 +236,11 @@ def _mean_products(x: NDArray[np.float64], most: int) -> NDArray[np.float64]:
 
 def _used(values: Any, where: ArrayLike | None, name: str) -> list[NDArray[Any]]:
     """Return one array per query, without empty slots."""
+    if isinstance(values, pd.DataFrame | xr.DataArray):
+        raise TypeError(
+            f"`{name}` is a {type(values).__name__}, and its labels would be lost. Put the items "
+            f"of both in the same order, and pass {name}.to_numpy()."
+        )
     if where is None:
         return list(values)
     mask, matrix = np.asarray(where, dtype=bool), np.asarray(values)
