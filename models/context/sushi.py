@@ -102,6 +102,7 @@ def judge(
     *,
     prior_scale: float,
     learning_rate: float,
+    seed: int = 1,
     **training: Any,
 ) -> tuple[float, Floats, Floats]:
     """Fit a row; return the density of held-out rankings, and densities and utilities of others."""
@@ -110,7 +111,7 @@ def judge(
         model = build_mixture(train, row.network, item_scale=prior_scale)
         # several components must differ from the start
         start = {"worth": np.zeros((1, test.n_items))} if row.network == 1 else None
-        fitted = br.fit_minibatch(start=start, **options, model=model)
+        fitted = br.fit_minibatch(start=start, random_seed=seed, **options, model=model)
         worth = _mode(fitted, "worth")
         share = _mode(fitted, "share") if row.network > 1 else np.ones(1)
         terms = [density(u[test.item], test.ranks) for u in worth]
@@ -119,7 +120,9 @@ def judge(
     else:
         network = row.network(features_of(test).shape[-1])
         item_scale = 1.0 if row.own_worth else None
-        fitted = fit(train, network, prior_scale=prior_scale, item_scale=item_scale, **options)
+        fitted = fit(
+            train, network, prior_scale=prior_scale, item_scale=item_scale, seed=seed, **options
+        )
         utility = predict(fitted, network, features_of(test), test.mask)
         if row.own_worth:
             utility = utility + _mode(fitted, "worth")[test.item]
@@ -167,7 +170,8 @@ def cross_validate(
                 test,
                 prior_scale=scale,
                 learning_rate=rate,
-                **{"seed": 1 + number} | training,
+                seed=1 + number,
+                **training,
             )
             for scale, rate in product(scales or ROWS[name].scales, rates)
         }

@@ -6,7 +6,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.utility import draw_weights, fate_weights
-from models.context import fate, feta, posteriors, study
+from models.context import fate, feta, posteriors, study, sushi
 from models.context.conditional import given
 from models.context.deep_sets import deep_sets_utility, deep_sets_weights
 from models.context.model import metrics, square_symmetries, swaps
@@ -17,7 +17,7 @@ from models.context.simulate import (
     simulate_hypervolume,
     simulate_medoid,
 )
-from models.context.sushi import density, judge
+from models.context.sushi import cross_validate, density, judge
 from models.context.sushi_menus import build_mixture, planted, with_features
 from tests.builders import results
 
@@ -208,6 +208,17 @@ def test_features_of_items_go_into_slots_and_padding_is_zero():
         with_features(rankings, features)
 
 
+@pytest.mark.parametrize("name", ["items", "dense"])
+def test_every_menu_is_predicted_once_with_settings_from_other_folds(menus, name):
+    sets = planted(*menus, 0.0, like=KINDS).subset(np.arange(60))
+    options = {"n_folds": 2, "scales": [1.0], "rates": [0.03]} | TOY | {"epochs": 2}
+    found = cross_validate(name, sets, **options)
+    assert found.index.is_unique
+    assert len(found) == 60
+    assert found.groupby("fold")["scale"].nunique().tolist() == [1, 1]
+    assert (found["logp"] < 0).all()
+
+
 @pytest.mark.slow
 def test_a_mixture_of_one_component_is_plackett_luce(menus):
     sets = planted(*menus, 0.0, like=KINDS).subset(np.arange(20))
@@ -274,3 +285,13 @@ def test_the_study_in_its_reduced_size():
     )
     assert mode == pytest.approx(-4.81, abs=0.1)
     assert laplace > mode
+
+
+@pytest.mark.slow
+def test_the_study_of_sushi_in_its_reduced_size(data_dir):
+    tables = sushi.main([str(data_dir / "sushi3"), "--quick"])
+    density = tables["sushi"].rows["log density"]
+    assert ((density > -15.1044) & (density < -13.5)).all()  # a random order; ten items
+    crowding = tables["crowding"].rows["mean"]
+    assert crowding["people"] == pytest.approx(0.0, abs=0.04)
+    assert crowding["planted -0.2"] == pytest.approx(-0.2, abs=0.04)

@@ -83,40 +83,43 @@ def kalman_filter(F, Q, readout, weight):  # type: ignore[no-untyped-def]
 def rts_smooth(F, readout, weight, gain, shrink, b, out, innovation):  # type: ignore[no-untyped-def]
     """Multiply the columns of `b`, (n_nodes, m), by S into `out`.
 
-    Other arguments are inputs and outputs of `kalman_filter`. `innovation`, (n_nodes, m), is
+    Other arguments are inputs and outputs of `kalman_filter`. `readout` is a tuple, so that the
+    compiler knows its length and unrolls the loops over states. `innovation`, (n_nodes, m), is
     overwritten.
     """
     n, m = b.shape
-    d = readout.size
-    mean, other = np.zeros((d, m)), np.empty((d, m))
+    mean, other = np.zeros((len(readout), m)), np.empty((len(readout), m))
     for k in range(n):
-        other[:] = 0.0
-        _add_product(F, k, mean, other)
-        mean, other = other, mean
-        out[k] = 0.0
-        for i in range(d):
-            for j in range(m):
-                out[k, j] += readout[i] * mean[i, j]
         for j in range(m):
-            innovation[k, j] = (b[k, j] - weight[k] * out[k, j]) * shrink[k]
-        for i in range(d):
-            for j in range(m):
-                mean[i, j] += gain[k, i] * innovation[k, j]
-    back, F_transposed = other, F.transpose(0, 2, 1)
+            utility = 0.0
+            for i in range(len(readout)):
+                predicted = 0.0
+                for e in range(len(readout)):
+                    predicted += F[k, i, e] * mean[e, j]
+                other[i, j] = predicted
+                utility += readout[i] * predicted
+            out[k, j] = utility
+            innovation[k, j] = (b[k, j] - weight[k] * utility) * shrink[k]
+            for i in range(len(readout)):
+                other[i, j] += gain[k, i] * innovation[k, j]
+        mean, other = other, mean
+    back, before = mean, other
     back[:] = 0.0
     for k in range(n - 1, -1, -1):
         for j in range(m):
             later = 0.0  # the correction of this utility by later nodes
-            for i in range(d):
+            for i in range(len(readout)):
                 later += gain[k, i] * back[i, j]
             residual = innovation[k, j] - weight[k] * shrink[k] * later
             out[k, j] += later
-            for i in range(d):
+            for i in range(len(readout)):
                 out[k, j] += gain[k, i] * readout[i] * residual
                 back[i, j] += readout[i] * residual
-        mean[:] = 0.0
-        _add_product(F_transposed, k, back, mean)
-        back, mean = mean, back
+            for e in range(len(readout)):
+                before[e, j] = 0.0
+                for i in range(len(readout)):
+                    before[e, j] += F[k, i, e] * back[i, j]
+        back, before = before, back
 
 
 @_kernel

@@ -117,7 +117,8 @@ class Filtered(NamedTuple):
         b = np.ascontiguousarray(b)
         out, innovation = np.empty_like(b), np.empty_like(b)
         c = self.chains
-        rts_smooth(c.F, c.readout, self.weight, self.gain, self.shrink, b, out, innovation)
+        readout = tuple(c.readout.tolist())
+        rts_smooth(c.F, readout, self.weight, self.gain, self.shrink, b, out, innovation)
         return out
 
 
