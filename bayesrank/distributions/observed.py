@@ -22,8 +22,10 @@ the parts (`bayesrank.schema`), so that a model shows one node of data. `set_obs
 table and all derived data. `pm.set_data` cannot do that.
 """
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 
@@ -97,6 +99,8 @@ __all__ = [
     "uncast",
     "with_given",
 ]
+
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 class Options(TypedDict, total=False):
@@ -329,6 +333,11 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         If the model observes no such variable, or the data do not fit the rest of the model. The
         model is then unchanged.
 
+    Warns
+    -----
+    UserWarning
+        If the model is a copy, as from `pm.do`, and the original would change with it.
+
     Examples
     --------
     >>> import bayesrank as br, pymc as pm
@@ -352,10 +361,11 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     with model:
         record = rv_type.record(name, data, p)
     if record.derived and getattr(model[name_of(name, DATA)], "copied", False):
-        raise ValueError(
+        warnings.warn(
             f"The model is a copy, which shares data derived from those of {name!r} with the "
-            "original model. New data would also change the original. Build the model again, or "
-            "copy the original with cloudpickle.loads(cloudpickle.dumps(model))."
+            "original model, so do not use the original any more. To keep it, copy it with "
+            "cloudpickle.loads(cloudpickle.dumps(model)) before you replace the data.",
+            skip_file_prefixes=(_PACKAGE,),
         )
 
     stored, coords, outcome = _stored_anew(model, name, rv_type, record)
