@@ -262,7 +262,7 @@ def places_of(names: Collection[str]) -> list[int] | None:
     words = [words_of(name) for name in names]
     numbers = [[int(word) for word in one if word.isdecimal()] for one in words]
     if len(names) > 1 and all(numbers):
-        # names such as Q1_3 have several numbers, of which one differs
+        # names such as Q1_3 contain several numbers; the place is the one that varies
         places = max(zip(*numbers, strict=False), key=lambda column: len(set(column)))
         low = min(places)
         whole = low < 2 and sorted(places) == list(range(low, low + len(places)))

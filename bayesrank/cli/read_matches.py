@@ -326,7 +326,7 @@ def winners(text: pd.Series, table: pd.DataFrame) -> pd.Series | None:
 
 
 def _refuse_ties(others: pd.DataFrame, sides: tuple[str, str]) -> None:
-    """Refuse a tie that a column tells, as the winner of each match is named."""
+    """Refuse a tie that another column states, because each match must have a winner here."""
     for name, cells in others.items():
         text = cells.dropna().map(str).str.strip()
         tie = text.str.casefold().isin(TIED)
