@@ -1,0 +1,1 @@
+"""Tables: read any table as rankings or pairs."""
