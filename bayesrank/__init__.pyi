@@ -2,7 +2,7 @@
 # checkers and editors read. In a stub "as" makes a name public.
 
 from . import jax as jax
-from .audit import audit as audit
+from .auditing import audit as audit
 from .data import (
     Interactions as Interactions,
     PairCounts as PairCounts,

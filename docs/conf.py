@@ -148,7 +148,7 @@ ROOMS = {  # the rooms of which names are public, with what they are called in t
     "results": "Results",
     "plots": "Plots",
     "leaderboard": "Leaderboards",
-    "audit": "Audit",
+    "auditing": "Audit",
     "jax": "JAX",
     "utility": "Utilities",
 }

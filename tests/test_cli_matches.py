@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesrank
 from bayesrank import leaderboard
-from bayesrank.audit import PROBES
+from bayesrank.auditing import PROBES
 from bayesrank.cli import match_sections, next_matches, texts
 from bayesrank.results.ranks.counted import PairWins
 from tests.builders import stored

@@ -43,7 +43,7 @@ ROOMS = {
 # Files beside the rooms. The command line wires everything up, so it is not bounded.
 FILES = {
     "__init__": Room("lazy_loader"),
-    "audit": Room("numpy pandas scipy", rooms="data inference"),
+    "auditing": Room("numpy pandas scipy", rooms="data inference"),
     "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors schema"),
     "kernel_cache": Room("numba pytensor"),
     "schema": Room("numpy pandas xarray"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesrank.audit import audit
+from bayesrank.auditing import audit
 from bayesrank.cli.options import Fit
 from bayesrank.cli.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
 from bayesrank.cli.texts import paragraphs, some
