@@ -107,6 +107,10 @@ class Pairs(Frozen):
         use of markdown, or days of rest.
     feature_names : pandas.Index or None
         Names of the features.
+    notes : tuple of str
+        What was read from the source of the data, and every change made while reading. Empty if the
+        data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
+        them.
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -124,6 +128,7 @@ class Pairs(Frozen):
     collapsed: bool
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
+    notes: tuple[str, ...] = ()
 
     # Constructors
 

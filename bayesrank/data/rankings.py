@@ -108,6 +108,10 @@ class Rankings(Frozen):
     groups : mapping of str to Group
         Groups of the rankings (season, region). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankings,).
+    notes : tuple of str
+        What was read from the source of the data, and every change made while reading. Empty if the
+        data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
+        them.
 
     Raises
     ------
@@ -151,6 +155,7 @@ class Rankings(Frozen):
     features: NDArray[np.float64] | None
     feature_names: pd.Index | None
     attributes: Attributes | None
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -787,7 +792,7 @@ class Rankings(Frozen):
                 features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
-        )
+        )._with(notes=self.notes)
 
     @overload
     def split(

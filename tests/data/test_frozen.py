@@ -34,6 +34,43 @@ def test_none_can_be_changed_or_hashed_and_copies_are_equal(data):
         assert not any(array.flags.writeable for array in arrays)
 
 
+@pytest.mark.parametrize("data", [RANKINGS, PAIRS], ids=lambda x: type(x).__name__)
+def test_notes_are_kept_by_copies_and_are_not_compared(data):
+    notes = ("Read 3 columns.", "Removed 1 row.")
+    noted = data._with(notes=notes)
+    assert data.notes == ()
+    assert noted == data
+    assert data == noted
+    for again in (noted, copy.deepcopy(noted), pickle.loads(pickle.dumps(noted))):
+        assert again.notes == notes
+    assert noted.reindex({"item": ["b", "a", "c"]}).notes == noted[:1].notes == notes
+    with pytest.raises(AttributeError, match="'notes'"):
+        noted.notes = ()
+
+
+def test_selections_keep_the_notes():
+    notes = ("Read 3 columns.",)
+    data = Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "b", "c"]])
+    data = data._with(notes=notes)
+    train, test = data.split(0.5, random_seed=1)
+    for part in (
+        data[:2],
+        data.subset(labels=[2]),
+        data.subset(rankers=[0]),
+        data.collapse(),
+        data.collapse(within_ranker=True),
+        data.collapse().expand(),
+        data.drop_items(["c"]),
+        data.grouped({"day": [1, 2, 3]}),
+        train,
+        test,
+    ):
+        assert part.notes == notes
+    table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "a"], "result": ["tie", "first"]})
+    pairs = Pairs.from_frame(table, first="x", second="y", outcome="result")._with(notes=notes)
+    assert pairs[[True, False]].notes == pairs.split_ties().notes == notes
+
+
 def test_groups_of_pairs_cannot_be_exchanged():
     for again in (PAIRS, copy.deepcopy(PAIRS), pickle.loads(pickle.dumps(PAIRS))):
         with pytest.raises(TypeError, match="does not support item assignment"):
