@@ -92,7 +92,7 @@ class Interactions(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per interaction. Files are read as by `Rankings.from_ratings`.
         user, item : str
             Columns.
@@ -136,7 +136,7 @@ class Interactions(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per rating. Files are read as by `Rankings.from_ratings`.
         user, item, rating : str
             Columns.

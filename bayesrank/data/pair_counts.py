@@ -33,6 +33,7 @@ from bayesrank.data.read.count_entries import (
     ordered_pairs,
     whole_steps,
 )
+from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
     Labels,
@@ -150,7 +151,7 @@ class PairCounts(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per ranker and ordered pair. Files are read as by `Rankings.from_ratings`.
         first, second, count : str
             Columns with the preferred item, the other item, and the count: whole, >= 0.
@@ -205,7 +206,7 @@ class PairCounts(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per rating. Files are read as by `Rankings.from_ratings`.
         ranker, item, rating : str
             Columns of rankers, items and ratings; high is good.
@@ -247,7 +248,7 @@ class PairCounts(Frozen):
     @classmethod
     def from_matrix(
         cls,
-        counts: ArrayLike | pd.DataFrame,
+        counts: ArrayLike | Table,
         *,
         items: Iterable[Hashable] | None = None,
         rankers: Iterable[Hashable] | None = None,
@@ -257,16 +258,16 @@ class PairCounts(Frozen):
         Parameters
         ----------
         counts : array, shape (n_items, n_items) or (n_rankers, n_items, n_items), or DataFrame
-            How much the row's item is preferred to the column's item: whole, >= 0, with zeros on
-            the diagonal. The index and the columns of a DataFrame are the items.
+            How much the row's item is preferred to the column's item: whole, >= 0, with zeros or
+            nothing (NaN) on the diagonal. The index and the columns of a DataFrame are the items.
         items, rankers : sequence of labels, optional
             Axes; 0, 1, 2, ... by default. A single matrix belongs to one ranker 'all'.
 
         Raises
         ------
         ValueError
-            If a matrix is not square, its diagonal is not zero, or labels are missing. Also if a
-            cell is negative, not finite or not whole.
+            If a matrix is not square, its diagonal is neither zero nor empty, or labels are
+            missing. Also if another cell is negative, not finite or not whole.
 
         Examples
         --------

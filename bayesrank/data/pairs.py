@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read.columns import amounts
+from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
@@ -152,7 +153,7 @@ class Pairs(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per match, or per distinct match with its count. Files are read as by
             `Rankings.from_ratings`.
         first, second : str
@@ -254,9 +255,9 @@ class Pairs(Frozen):
     @classmethod
     def from_matrix(
         cls,
-        wins: ArrayLike | pd.DataFrame,
+        wins: ArrayLike | Table,
         *,
-        ties: ArrayLike | pd.DataFrame | None = None,
+        ties: ArrayLike | Table | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
         """Convert a square matrix of wins, and optionally one of ties.
@@ -264,8 +265,8 @@ class Pairs(Frozen):
         Parameters
         ----------
         wins : array or DataFrame, shape (n_items, n_items)
-            How often the row's item beat the column's item: whole, >= 0, with zeros on the
-            diagonal. The index and the columns of a DataFrame are the items.
+            How often the row's item beat the column's item: whole, >= 0, with zeros or nothing
+            (NaN) on the diagonal. The index and the columns of a DataFrame are the items.
         ties : array or DataFrame, shape (n_items, n_items), optional
             How often two items tied. The matrix is symmetric, and each tie counts once.
         items : sequence of labels, optional
@@ -280,9 +281,9 @@ class Pairs(Frozen):
         Raises
         ------
         ValueError
-            If a matrix is not square, shapes or labels differ, its diagonal is not zero, or the
-            ties are not symmetric. Also if a cell is negative, not finite or not whole, or all
-            cells are zero.
+            If a matrix is not square, shapes or labels differ, its diagonal is neither zero nor
+            empty, or the ties are not symmetric. Also if another cell is negative, not finite or
+            not whole, or all cells are zero.
 
         Warns
         -----

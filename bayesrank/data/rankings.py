@@ -45,6 +45,7 @@ from bayesrank.data.read.count_entries import (
 )
 from bayesrank.data.read.entries import Features
 from bayesrank.data.read.formats import read_preflib
+from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
     Labels,
@@ -225,9 +226,10 @@ class Rankings(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
-            One row per rating. A path may be a Parquet or text file, a folder of such files, or a
-            URL such as ``s3://bucket/ratings/`` (which needs fsspec). Only the named columns of
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
+            One row per rating. A table is a DataFrame of pandas or polars, a table of pyarrow, or a
+            list of dicts. A path may be a Parquet or text file, a folder of such files, or a URL
+            such as ``s3://bucket/ratings/`` (which needs fsspec). Only the named columns of
             files are read, in batches. Row numbers continue from file to file.
         ranker, item, rating : str
             Columns.
@@ -290,7 +292,7 @@ class Rankings(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per item in a ranking.
         ranker, item, rank : str
             Columns.
@@ -325,7 +327,7 @@ class Rankings(Frozen):
         anchor: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
-        attributes: Sequence[str] | pd.DataFrame | None = None,
+        attributes: Sequence[str] | Table | None = None,
         coding: Literal["reference", "sum"] = "reference",
         standardise: bool = True,
         by: str | Sequence[str] = (),
@@ -337,7 +339,7 @@ class Rankings(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             A long table, one row per item shown, or a wide table, one row per task.
         respondent : str
             Column of the rankers.
@@ -413,7 +415,7 @@ class Rankings(Frozen):
         missing: Literal["raise", "drop"] = "raise",
         weight: str | None = None,
         items: Labels | None = None,
-        attributes: Sequence[str] | pd.DataFrame | None = None,
+        attributes: Sequence[str] | Table | None = None,
         coding: Literal["reference", "sum"] = "reference",
         standardise: bool = True,
         by: str | Sequence[str] = (),
@@ -425,7 +427,7 @@ class Rankings(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, path, list of paths, or pyarrow.dataset.Dataset
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
             A long table, one row per alternative of a choice. With `alternatives`, a wide table,
             one row per choice, in which attributes have one column per alternative.
         respondent : str, optional
@@ -551,7 +553,7 @@ class Rankings(Frozen):
     @classmethod
     def from_ranks(
         cls,
-        frame: pd.DataFrame,
+        frame: Table,
         *,
         rest: Literal["items"] | Iterable[Any] | None = None,
         rankers: Labels | None = None,
@@ -562,7 +564,7 @@ class Rankings(Frozen):
 
         Parameters
         ----------
-        frame : DataFrame, shape (n_rankings, n_items)
+        frame : table, shape (n_rankings, n_items)
             Dense ranks. The columns are the item axis.
         rest, features
             As in `from_orderings`. `rest` is optional only if all rows rank the same number of

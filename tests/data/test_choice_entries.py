@@ -405,7 +405,7 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
         (lambda: wide_choices(alternatives=["bus"]), "two or more `alternatives`; got 1"),
         (lambda: wide_choices(alternative="age"), "must not have a column 'age'"),
         (lambda: wide_choices(choice="id"), "one row; column 'id' has 1 in row 1"),
-        (lambda: wide_choices("a.csv"), "the table must be a DataFrame, .* got str. Read the file"),
+        (lambda: wide_choices("a.csv"), "the table must be in memory, .* got str. Read the file"),
         (
             lambda: choices("a.csv", attributes=["cost"]),
             "`attributes` or `alternatives`, the table must",

@@ -537,3 +537,26 @@ def test_the_order_of_the_rows_does_not_matter_to_collapsed_pairs():
     for seed in range(5):
         frame = random_matches(seed)
         assert read(frame.sample(frac=1.0, random_state=seed)) == read(frame)
+
+
+@pytest.mark.parametrize("empty", [np.nan, None])
+def test_the_diagonal_of_a_matrix_may_be_empty(empty):
+    wins = [[empty, 3, 0], [1, empty, 2], [0, 4, empty]]
+    zeros = [[0, 3, 0], [1, 0, 2], [0, 4, 0]]
+    expected = Pairs.from_matrix(zeros, items=list("abc"))
+    assert Pairs.from_matrix(wins, items=list("abc")) == expected
+    frame = pd.DataFrame(wins, index=list("abc"), columns=list("abc"))
+    for table in (frame, frame.astype("Int64"), frame.astype(object)):
+        assert Pairs.from_matrix(table) == expected
+    ties = [[empty, 1, 0], [1, empty, 0], [0, 0, empty]]
+    tied = Pairs.from_matrix(wins, ties=ties, items=list("abc"))
+    assert tied.counts.tolist() == [[3, 1, 1], [2, 4, 0]]
+    wins[0][2] = empty
+    message = (
+        "A count must be finite; `wins` has nan in the row of 'a' and the column of 'c'. "
+        "Write 0 if the items never met"
+    )
+    with pytest.raises(ValueError, match=message):
+        Pairs.from_matrix(wins, items=list("abc"))
+    with pytest.raises(ValueError, match=message):
+        Pairs.from_matrix(pd.DataFrame(wins, index=list("abc"), columns=list("abc")))

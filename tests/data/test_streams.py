@@ -316,7 +316,7 @@ def test_unreadable_tables_are_refused(tmp_path):
         reading(tmp_path)
     with pytest.raises(ValueError, match="list of paths is empty"):
         reading([])
-    with pytest.raises(TypeError, match=r"Expected a pandas .*; got dict"):
+    with pytest.raises(TypeError, match=r"Expected a path, .*; got dict"):
         reading({"user": [1]})
     (tmp_path / "t.xml").write_text("")
     with pytest.raises(ValueError, match=r"t\.xml is not a supported table; expected \.csv"):

@@ -1,9 +1,10 @@
 """Readers: tables, lists, matrices and files, checked as they are read.
 
 Pure functions convert user input to arrays and axes. `labels` builds axes, and `aligned` sorts
-labelled values into their order. `columns` reads numbers, and `times` reads dates. `formats` reads
-files, and `text` reads the cells of text files. `streams` reads large files in batches. `entries`
-reads the input of `Rankings`, `pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
+labelled values into their order. `frames` converts tables of other libraries. `columns` reads
+numbers, and `times` reads dates. `formats` reads files, and `text` reads the cells of text files.
+`streams` reads large files in batches. `entries` reads the input of `Rankings`, `pair_entries` of
+`Pairs`, and `count_entries` of `PairCounts`.
 
 The functions do not import the data classes. Other rooms use the names below.
 
@@ -28,6 +29,7 @@ from bayesrank.data.read.formats import (
     suffix_of,
     table_with_findings,
 )
+from bayesrank.data.read.frames import as_frame
 from bayesrank.data.read.labels import (
     LINE,
     Group,
@@ -54,6 +56,7 @@ __all__ = [
     "Group",
     "are_dates",
     "are_instants",
+    "as_frame",
     "assign_problems",
     "axis_index",
     "content",

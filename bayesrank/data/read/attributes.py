@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data.read.columns import finite_numbers, require_columns
+from bayesrank.data.read.frames import Table, as_frame
 from bayesrank.data.read.labels import counted, encode, label_repr, sorted_axis
 
 Coding = Literal["reference", "sum"]
@@ -71,7 +72,7 @@ class Attributes:
                 )
         return cls(tuple(dict.fromkeys(terms)), coding, levels, units)
 
-    def code(self, profiles: pd.DataFrame) -> pd.DataFrame:
+    def code(self, profiles: Table) -> pd.DataFrame:
         """Compute the features of profiles, which have one row each and the columns of attributes.
 
         Examples
@@ -83,12 +84,13 @@ class Attributes:
         0      -1.0      -1.0    0.5
         1       1.0       0.0   -0.5
         """
-        require_columns(profiles, [*self.levels, *self.units], "The table of profiles")
+        frame: pd.DataFrame = as_frame(profiles)
+        require_columns(frame, [*self.levels, *self.units], "The table of profiles")
         coded: dict[str, dict[str, Any]] = {}
         for name, (centre, scale) in self.units.items():
-            coded[name] = {name: (finite_numbers(profiles, name, "feature") - centre) / scale}
+            coded[name] = {name: (finite_numbers(frame, name, "feature") - centre) / scale}
         for name, known in self.levels.items():
-            code, _ = encode(profiles[name], known, name, "level")
+            code, _ = encode(frame[name], known, name, "level")
             table, kept = np.eye(len(known)), slice(1, None)
             if self.coding == "sum":
                 table[-1], kept = -1.0, slice(-1)
@@ -105,7 +107,7 @@ class Attributes:
                     f"Two attributes have a feature {twice[0]!r}. Rename a column, or a level."
                 )
             features |= first
-        return pd.DataFrame(features, index=profiles.index)
+        return pd.DataFrame(features, index=frame.index)
 
     def __str__(self) -> str:
         """Describe each column in one line."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bayesrank.data.read.attributes import Attributes, Coding
 from bayesrank.data.read.columns import finite_numbers, refuse_rows, require_columns
 from bayesrank.data.read.entries import Columns, Covariates, Entries, long_entries, rankings_in
+from bayesrank.data.read.frames import Table, as_frame, indexed_frame
 from bayesrank.data.read.labels import LINE, ROW, Labels, axis_index, counted, encode, factorize
 from bayesrank.data.read.streams import Source, table_of
 
@@ -81,7 +82,7 @@ class Shown:
 class Given(NamedTuple):
     """Attributes that become features when the table is read, or None; see `from_choices`."""
 
-    terms: Sequence[str] | pd.DataFrame | None
+    terms: Sequence[str] | Table | None
     coding: Coding
     standardise: bool
 
@@ -89,7 +90,8 @@ class Given(NamedTuple):
         """Return features of the rows; refuse attributes that cannot matter to a choice."""
         if self.terms is None:
             return None
-        frame, terms, item = shown.frame, self.terms, shown.columns.item
+        frame, item = shown.frame, shown.columns.item
+        terms = indexed_frame(self.terms, "attributes")
         if isinstance(terms, pd.DataFrame):
             place, _ = encode(frame[item], terms.index, item)
             frame = terms.iloc[place].set_axis(frame.index)
@@ -118,10 +120,11 @@ def _table(
     wide: bool = False,
 ) -> pd.DataFrame:
     """Read the columns in use, and number the rows."""
+    source = as_frame(source)
     if (wide or given.terms is not None) and not isinstance(source, pd.DataFrame):
         raise TypeError(
-            f"With `attributes` or `alternatives`, the table must be a DataFrame, whose columns "
-            f"are numbers or levels; got {type(source).__name__}. Read the file with pandas first."
+            f"With `attributes` or `alternatives`, the table must be in memory, with columns of "
+            f"numbers or levels; got {type(source).__name__}. Read the file with pandas first."
         )
     labels = [columns.ranker or None, columns.ranking, *columns.groups, *cells]
     frame = table_of(source, "tasks", labels=labels, numbers=[columns.weight, rank])

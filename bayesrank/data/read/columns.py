@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.read.aligned import has_labels
+from bayesrank.data.read.frames import TABLES
 from bayesrank.data.read.labels import counted, label_repr, quoted, row_name
 
 _NUMBERS = (Real, Decimal, np.bool_)
@@ -23,7 +24,7 @@ _NUMBERS = (Real, Decimal, np.bool_)
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "The table") -> None:
     """Check that a table has each of these columns once."""
     if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"Expected a pandas DataFrame; got {type(frame).__name__}.")
+        raise TypeError(f"Expected {TABLES}; got {type(frame).__name__}.")
     require_names(frame.columns, columns, where)
 
 

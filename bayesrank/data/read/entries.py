@@ -21,6 +21,7 @@ from bayesrank.data.read.columns import (
     require_columns,
     whole_numbers,
 )
+from bayesrank.data.read.frames import Table, as_frame, indexed_frame, is_arrow_table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
@@ -33,13 +34,14 @@ from bayesrank.data.read.labels import (
     label_repr,
     locate,
     plain_index,
+    quoted,
     require_one_each,
     row_name,
     sorted_axis,
 )
 from bayesrank.data.read.streams import Source, table_of
 
-type Features = pd.DataFrame | ArrayLike
+type Features = Table | ArrayLike
 
 _AXES = ("ranking", "ranker", "slot", "feature")
 RANKING_NAMES = frozenset({*_AXES, "rank", "ranks", "sizes", "outcomes", *PAIR_NAMES})
@@ -239,23 +241,24 @@ def long_entries(
 
 
 def from_wide(
-    frame: pd.DataFrame,
+    table: Table,
     rest: Literal["items"] | Iterable[Any] | None,
     rankers: Labels | None,
     weight: ArrayLike | None,
     features: Features | None,
 ) -> Entries:
     """Read a wide table, one row per ranking and one column per item."""
+    frame: pd.DataFrame = as_frame(table)
     require_columns(frame, [])
     axis = axis_index(frame.columns, "items")
-    table = np.empty(frame.shape)
+    cells = np.empty(frame.shape)
     for k in range(len(axis)):
-        table[:, k] = numbers(frame.iloc[:, k], "rank")
+        cells[:, k] = numbers(frame.iloc[:, k], "rank")
     rows = {"row": frame.index}
     rankers = frame.index if rankers is None else per_row(rankers, rows, "rankers")
     who, ranker_axis = who_ranked(rankers, len(frame))
-    row, position = np.nonzero(~np.isnan(table))
-    ranks, lengths = table[row, position], np.bincount(row, minlength=len(frame))
+    row, position = np.nonzero(~np.isnan(cells))
+    ranks, lengths = cells[row, position], np.bincount(row, minlength=len(frame))
     last = np.zeros(len(frame))
     np.maximum.at(last, row, ranks)
     if rest is not None:
@@ -329,6 +332,7 @@ def from_orderings(
 
 def _read_orderings(orderings: Any) -> Listed:
     labelled = has_labels(orderings) and not isinstance(orderings, pd.Series)
+    labelled |= is_arrow_table(orderings)
     labelled |= hasattr(orderings, "from_orderings")  # rankings: their weights would be lost
     if labelled or isinstance(orderings, (str, *_BLOCK)) or not isinstance(orderings, Iterable):
         found = f"a {type(orderings).__name__}" if labelled else label_repr(orderings)
@@ -525,16 +529,23 @@ def item_features(
     """Read covariates of each entry from columns, a table by item, or an aligned array."""
     if features is None or isinstance(features, Covariates):
         return features
-    if isinstance(features, pd.DataFrame):
-        row = axis_index(features.index, "features.index").get_indexer(axis)
+    given = indexed_frame(features, "features")
+    if isinstance(given, pd.DataFrame):
+        row = axis_index(given.index, "features.index").get_indexer(axis)
         if (row < 0).any():
-            raise ValueError(
-                f"`features` has no row for item {label_repr(axis[int(row.argmin())])}."
+            named = [x for x in given if axis.isin(given[x]).all()]
+            way_out = (
+                f"Make the items its index: features.set_index({named[0]!r})."
+                if named
+                else f"Its index has {quoted(given.index)}. Add the row."
             )
-        table = np.empty(features.shape)
-        for k in range(features.shape[1]):
-            table[:, k] = numbers(features.iloc[:, k], "feature")
-        return Covariates(table[row][position], plain_index(features.columns))
+            raise ValueError(
+                f"`features` has no row for item {label_repr(axis[int(row.argmin())])}. {way_out}"
+            )
+        table = np.empty(given.shape)
+        for k in range(given.shape[1]):
+            table[:, k] = numbers(given.iloc[:, k], "feature")
+        return Covariates(table[row][position], plain_index(given.columns))
     if isinstance(features, str):
         raise ValueError(f"`features` must be a list of columns; write [{features!r}].")
     if isinstance(features, list | tuple) and all(isinstance(name, str) for name in features):
@@ -542,7 +553,7 @@ def item_features(
             raise ValueError("Here, `features` must be a DataFrame indexed by item, or an array.")
         columns = [finite_numbers(frame, name, "feature") for name in features]
         return Covariates(np.column_stack(columns).astype(np.float64), pd.Index(list(features)))
-    table = float_array(features, "features")
+    table = float_array(given, "features")
     if table.ndim != 2 or len(table) != len(axis):
         raise ValueError(
             f"`features` must have shape (n_items, n_features), aligned with the "

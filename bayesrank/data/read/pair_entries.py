@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bayesrank.data.read.aligned import aligned
-from bayesrank.data.read.columns import amounts, finite_numbers, float_array, refuse_rows
+from bayesrank.data.read.columns import (
+    amounts,
+    finite_numbers,
+    float_array,
+    numbers,
+    refuse_rows,
+)
+from bayesrank.data.read.frames import indexed_frame
 from bayesrank.data.read.labels import (
     axis_index,
     encode,
@@ -173,12 +180,13 @@ def distinct_rows(
 
 
 def square_axis(
-    table: ArrayLike | pd.DataFrame,
+    table: Any,
     items: Iterable[Hashable] | None,
     name: str,
     dims: Collection[int] = (2,),
 ) -> pd.Index:
     """Return the item axis of a square table, or of one table per ranker."""
+    table = indexed_frame(table, name)
     shape = table.shape if isinstance(table, pd.DataFrame) else float_array(table, name).shape
     if len(shape) not in dims or shape[-1] != shape[-2] or not math.prod(shape):
         several = " or (n_rankers, n_items, n_items)" if 3 in dims else ""
@@ -196,10 +204,13 @@ def square_axis(
 
 
 def square_counts(
-    table: ArrayLike | pd.DataFrame, name: str, axis: pd.Index, way_out: str = _NOT_WHOLE
+    table: Any, name: str, axis: pd.Index, way_out: str = _NOT_WHOLE
 ) -> NDArray[np.float64]:
-    """Read a square table of counts, or one table per ranker."""
+    """Read a square table of counts, or one table per ranker; the diagonal may be empty."""
+    table = indexed_frame(table, name)
     if isinstance(table, pd.DataFrame):
+        read = [numbers(table.iloc[:, k], "count") for k in range(table.shape[1])]
+        table = pd.DataFrame(np.column_stack(read), table.index, table.columns)
         must = f"Rows and columns must have the same items, {quoted(axis)}."
         rows = aligned(table, {"item": axis}, f"{name}.index", must)
         columns = pd.DataFrame(rows.T, index=table.columns)
@@ -209,8 +220,9 @@ def square_counts(
     if cells.shape[-2:] != (n, n):
         raise ValueError(f"`{name}` must have the shape of `wins`, ({n}, {n}); got {cells.shape}.")
     diagonal = np.eye(n, dtype=bool)
+    cells[diagonal & np.isnan(cells)] = 0.0
     for broken, must, why in (
-        (~np.isfinite(cells), "must be finite", ""),
+        (~np.isfinite(cells), "must be finite", " Write 0 if the items never met."),
         (diagonal & (cells != 0), "on the diagonal must be 0", " Set the diagonal to 0."),
         (cells < 0, "must not be negative", ""),
         (cells != np.rint(cells), "must be a whole number", f" {way_out}"),

@@ -20,12 +20,13 @@ from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
 from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
+from bayesrank.data.read.frames import TABLES, Table, as_frame
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SEPARATOR_LINE, decoded, one_line, separator_of
 
 __all__ = ["Source", "table_of"]
 
-type Source = pd.DataFrame | str | Path | Sequence[str | Path] | ds.Dataset
+type Source = Table | str | Path | Sequence[str | Path] | ds.Dataset
 """A table in memory, in one or several files, in a folder, or in a pyarrow dataset."""
 
 BATCH = 2**16  # rows
@@ -51,7 +52,7 @@ def table_of(
     labels: Iterable[str | None],
     numbers: Iterable[str | None] = (),
 ) -> pd.DataFrame:
-    """Read columns of labels and of numbers; return a table in memory unchanged.
+    """Read columns of labels and of numbers; return a table in memory as a DataFrame.
 
     A path is a file (.parquet, or a text file that may be compressed), a folder, or a URL that
     fsspec supports, such as ``s3://bucket/ratings/``. Files of a folder must have the same suffix;
@@ -61,7 +62,7 @@ def table_of(
     """
     label_names = [*dict.fromkeys(name for name in labels if name is not None)]
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
-    frame = source
+    frame = as_frame(source)
     if not isinstance(frame, pd.DataFrame):
         frame = _table(source, label_names, number_names)
     require_columns(frame, [*label_names, *number_names])
@@ -76,9 +77,10 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
         return _read(_Opened(source), "The dataset", label_names, number_names)
     paths = [source] if isinstance(source, str | Path) else source
     if not isinstance(paths, list | tuple) or not all(isinstance(x, str | Path) for x in paths):
+        collect = " Collect it first: frame.collect()." if hasattr(source, "collect") else ""
         raise TypeError(
-            f"Expected a pandas DataFrame, a path, a list of paths, or a pyarrow Dataset; "
-            f"got {type(source).__name__}."
+            f"Expected a path, a list of paths, a pyarrow Dataset, {TABLES}; "
+            f"got {type(source).__name__}.{collect}"
         )
     if not paths:
         raise ValueError("The list of paths is empty: give at least one file.")
