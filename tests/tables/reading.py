@@ -17,14 +17,15 @@ from bayesrank.cli import commands
 from bayesrank.data import Rankings
 
 FUNCTIONS = {"rank": "read_rankings", "matches": "read_matches", "choices": "read_choices"}
+NEGATED = {"day_first": "--month-first"}
 DEPTH = 4  # remedies that are followed one after another
 
 
 # What was read, as text
 
 
-def rankings_written(rankings):
-    """Write each ranking of some rankings."""
+def rankings_written(rankings, *, named=True):
+    """Write each ranking of some rankings, perhaps without its ranker."""
     category = rankings.groups.get("category")
     out = []
     for row in range(rankings.n_rankings):
@@ -35,25 +36,31 @@ def rankings_written(rankings):
         ]
         kind = f" [{category.labels[category.idx[row]]}]" if category else ""
         weight = f" ({rankings.weight[row]:g})" if rankings.weight[row] != 1 else ""
-        ranker = rankings.rankers[rankings.ranker_idx[row]]
+        ranker = rankings.rankers[rankings.ranker_idx[row]] if named else ""
         out.append(f"{ranker}{kind}{weight}: {' > '.join(blocks)}")
     return out
 
 
-def pairs_written(pairs):
-    """Write each row of some pairs, with the labels of its groups."""
-    out = []
-    shown = 3 if pairs.counts[:, 2].any() else 2  # without ties, none are written
+def pairs_written(pairs, *, directed=True):
+    """Write each row of some pairs, with the labels of its groups.
+
+    If they are not directed, the item whose name comes first in the alphabet is written first.
+    """
+    counts = Counter()
     for row in range(len(pairs.first)):
-        one, other = pairs.items[pairs.first[row]], pairs.items[pairs.second[row]]
+        one, other = str(pairs.items[pairs.first[row]]), str(pairs.items[pairs.second[row]])
         labels = [
             f" [{name}={group.labels[group.idx[row]]}]"
             for name, group in sorted(pairs.groups.items())
         ]
         judge = f" [judge={pairs.judges[pairs.judge_idx[row]]}]" if len(pairs.judges) > 1 else ""
-        counts = ":".join(map(str, pairs.counts[row][:shown]))
-        out.append(f"{one}-{other}{judge}{''.join(labels)} {counts}")
-    return out
+        turned = not directed and other < one
+        for outcome, n in enumerate(pairs.counts[row].tolist()):
+            pair = f"{other}-{one}" if turned else f"{one}-{other}"
+            counts[pair + judge + "".join(labels), (1, 0, 2)[outcome] if turned else outcome] += n
+    shown = (0, 1, 2) if pairs.counts[:, 2].any() else (0, 1)  # without ties, none are written
+    rows = dict.fromkeys(row for row, _ in counts)
+    return [f"{row} {':'.join(str(counts[row, k]) for k in shown)}" for row in rows]
 
 
 def written(data, *, ordered=False):
@@ -83,10 +90,12 @@ def options(arguments):
     out = []
     for name, value in arguments.items():
         flag = f"--{name.replace('_', '-')}"
-        if value is None or value == () or value is False:
-            out += ["--no-order"] if name == "order" and value is False else []
+        if value is None or value == ():
+            continue
+        if value is False:
+            out.append(NEGATED.get(name, f"--no-{flag[2:]}"))
         elif value is True:
-            out += [] if name == "order" else [flag]
+            out.append(flag)
         elif isinstance(value, dict):
             out += [word for old, new in value.items() for word in (flag, f"{old}={new}")]
         elif isinstance(value, list | tuple):
