@@ -46,6 +46,11 @@ from .inference import (
     fit_inla as fit_inla,
     fit_minibatch as fit_minibatch,
 )
+from .tables import (
+    read_choices as read_choices,
+    read_matches as read_matches,
+    read_rankings as read_rankings,
+)
 from .leaderboard import (
     leaderboard_model as leaderboard_model,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.clusters import clusters
+from bayesrank.tables.clusters import clusters
 from bayesrank.cli.options import SIDES, MatchColumns, shown
 from bayesrank.cli.read_cells import (
     NESTED,

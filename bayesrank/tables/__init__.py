@@ -1,1 +1,26 @@
-"""Tables: read any table as rankings or pairs."""
+"""Tables: any table of rankings, matches or choices, read by its form and never guessed.
+
+A reading has five steps. `opening` gives named columns of text from any source. `select` chooses
+rows and columns. A *form* says what the columns are: `rankings`, `matches` and `choices` have one
+function for each. What can be read in two ways is an argument; without it, the reader refuses and
+names both readings. The last step makes a `Rankings` or a `Pairs`, with notes. `look` tries the
+forms on a table, and prints those that fit.
+
+This room may import fsspec, numpy, pandas, pyarrow, openpyxl and the room data.
+"""
+
+from bayesrank.tables.choices import read_choices
+from bayesrank.tables.matches import read_matches
+from bayesrank.tables.opening import Table, open_table
+from bayesrank.tables.rankings import read_rankings
+from bayesrank.tables.words import MissingColumns, TableError
+
+__all__ = [
+    "MissingColumns",
+    "Table",
+    "TableError",
+    "open_table",
+    "read_choices",
+    "read_matches",
+    "read_rankings",
+]

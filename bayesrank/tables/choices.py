@@ -1,0 +1,389 @@
+"""Choices from any table: best-worst tasks (MaxDiff), choices of one item, and counts of choices."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from bayesrank.data import Rankings
+from bayesrank.data.read import label_repr, quoted, row_name
+from bayesrank.tables.cells import label_text, labels, refuse_rows
+from bayesrank.tables.opening import Table, open_table
+from bayesrank.tables.select import (
+    Rename,
+    Selection,
+    Settings,
+    Texts,
+    Where,
+    merged,
+    refuse_disorder,
+    texts_of,
+)
+from bayesrank.tables.words import MissingColumns, TableError, spelled
+
+__all__ = ["read_choices"]
+
+DISPLAY = frozenset(("do", "display", "order"))  # words in the names of columns of display order
+
+
+@dataclass(frozen=True)
+class ChoiceColumns:
+    """What the columns of a table of choices are; see `read_choices`."""
+
+    respondent: str | None = None
+    task: str | None = None
+    item: Texts = ()
+    best: str | None = None
+    worst: str | None = None
+    codes: Texts = ()
+    best_code: str | None = None
+    worst_code: str | None = None
+    counts: bool = False
+    positions: bool = False
+    several: bool = False
+    threshold: str | None = None
+    weight: str | None = None
+    by: str | None = None
+
+    def check(self) -> None:
+        """Refuse arguments that exclude each other, or that do not say what the columns are."""
+        if self.counts:
+            names = "task best worst codes positions several threshold weight by respondent"
+            for name in names.split():
+                if getattr(self, name):
+                    raise TableError(
+                        f"With counts=True each row is a set of items, and each cell a count. "
+                        f"Leave `{name}` out."
+                    )
+            return
+        if self.respondent is None:
+            raise MissingColumns("Missing argument respondent=COLUMN.")
+        if not texts_of(self.item) and not self.several_codes:
+            raise MissingColumns("Missing argument item=COLUMN.")
+        if not (self.best or self.worst or texts_of(self.codes)):
+            raise MissingColumns("Missing argument best=COLUMN.")
+        if (self.best_code or self.worst_code) and not texts_of(self.codes):
+            raise TableError("`best_code` and `worst_code` need codes=COLUMN.")
+
+    @property
+    def several_codes(self) -> bool:
+        """Whether each item of each task has its own column of codes."""
+        codes = texts_of(self.codes)
+        return bool(codes) and not texts_of(self.item)
+
+
+def read_choices(
+    source: Any,
+    *,
+    respondent: str | None = None,
+    task: str | None = None,
+    item: Texts = (),
+    best: str | None = None,
+    worst: str | None = None,
+    codes: Texts = (),
+    best_code: str | None = None,
+    worst_code: str | None = None,
+    counts: bool = False,
+    positions: bool = False,
+    several: bool = False,
+    threshold: str | None = None,
+    weight: str | None = None,
+    by: str | None = None,
+    missing: Literal["drop", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Rankings:
+    """Read best-worst tasks (MaxDiff), or choices of one item, from any table.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        As in `read_rankings`.
+    respondent : str
+        Column that says who answers.
+    task : str, optional
+        Column of the tasks of a respondent. By default, each respondent has one task, or each row
+        of a table with one row per task is one.
+    item : str or list of str
+        Column of the item shown, if each row is an item of a task. If each row is a task, the
+        columns of the items shown: names, patterns such as ``"item_*"``, or numbers such as
+        ``"4-8"``.
+    best, worst : str, optional
+        Columns of flags (1 or 0, x or empty). If each row is a task, columns of the item chosen.
+    codes : str or list of str, optional
+        One column with codes of each item instead: best, worst or empty, or 1, -1 or 0. Without
+        `item`, the columns of a survey with one row per respondent and one column for each item of
+        each task, such as ``"Q*"``; the last part of a name is the item, the rest the task.
+    best_code, worst_code : str, optional
+        Codes of the best and the worst item, if they are others, such as 2 and 1 of Qualtrics.
+    counts : bool
+        Whether each row is a set of items shown, each column an item, and each cell the number of
+        times that it was chosen; empty if it was not shown.
+    positions : bool
+        Whether `best` and `worst` are positions 1, 2, ... of the items.
+    several : bool
+        Whether a task may have several best or worst items.
+    threshold : str, optional
+        Column with the answer to a further question: do all, some or none of these items matter?
+    weight, by : str, optional
+        As in `read_rankings`.
+    missing : "drop" or "refuse", optional
+        What to do about a task without an answer. By default it is refused.
+    empty, encoding, separator, decimal, header, where, rename, merge : optional
+        As in `read_rankings`.
+
+    Returns
+    -------
+    Rankings
+        One ranking per task: best item, middle, worst item. ``notes`` says what was read, and every
+        change.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> tasks = [{"id": 7, "a": "tea", "b": "milk", "c": "cola", "best": "milk", "worst": "cola"}]
+    >>> tasks += [{"id": 8, "a": "tea", "b": "cola", "c": "milk", "best": "tea", "worst": "cola"}]
+    >>> list(br.read_choices(tasks, respondent="id", item="2-4", best="best", worst="worst"))
+    [['milk', 'tea', 'cola'], ['tea', 'milk', 'cola']]
+    """
+    columns = ChoiceColumns(
+        respondent, task, item, best, worst, codes, best_code, worst_code, counts, positions,
+        several, threshold, weight, by,
+    )  # fmt: skip
+    if missing == "last":
+        raise TableError(
+            "missing='last' is for rankings. With missing='drop', tasks without an answer are left "
+            "out."
+        )
+    settings = Settings(missing, empty, decimal, where, rename, merge)
+    table = open_table(source, encoding=encoding, separator=separator, header=header)
+    columns.check()
+    return ChoiceReader(table, columns, settings).tasks()
+
+
+class ChoiceReader:
+    """Read tasks in any form."""
+
+    def __init__(self, table: Table, columns: ChoiceColumns, settings: Settings) -> None:
+        self.table, self.columns, self.settings = table, columns, settings
+        self.selection = Selection(table, settings)
+
+    def tasks(self) -> Rankings:
+        """Read the tasks."""
+        if self.columns.counts:
+            found = self._from_counts()
+        elif self.columns.several_codes:
+            found = self._from_survey()
+        else:
+            found = self._from_tasks()
+        return found._with(notes=self.selection.notes)
+
+    def _from_tasks(self) -> Rankings:
+        """Read one row per item shown, or one row per task."""
+        c = self.columns
+        codes = texts_of(c.codes)
+        named = [c.respondent, c.task, c.best, c.worst, *codes, c.threshold, c.weight, c.by]
+        single = [name for name in named if name is not None]
+        frame = self.selection.frame(single, every=True)
+        at = self.selection.chosen(frame, c.item, single)
+        items = [str(frame.columns[n]) for n in at]
+        others = [n for n, name in enumerate(frame.columns) if name in single and n not in at]
+        frame = frame.iloc[:, [*others, *at]]
+        if c.positions:
+            refuse_disorder(items, "item")
+        for name in filter(None, (c.respondent, c.task, c.by)):
+            frame = frame.assign(**{name: labels(frame[name])})
+        for name in filter(None, (*items, c.best, c.worst, *codes, c.threshold)):
+            text = label_text(frame[name]).astype(object)
+            frame = frame.assign(**{name: text.where(text.notna(), None)})
+        frame = self._one_spelling(frame, items)
+        return self._made(frame, items[0] if len(items) == 1 else items, codes)
+
+    def _made(self, frame: pd.DataFrame, item: str | list[str], codes: Sequence[str]) -> Rankings:
+        """Make rankings of a tidy table of tasks."""
+        c = self.columns
+        if c.weight is not None:
+            weight = self.selection.read_numbers(frame[c.weight], "weight")
+            refuse_rows(weight.isna(), weight, "A weight must be a finite number", "Write 1.")
+            frame = frame.assign(**{c.weight: weight})
+        by: dict[str, Any] = {} if c.by is None else {"category": frame[c.by]}
+        if c.by not in (None, "category") and "category" in frame.columns:
+            raise TableError(
+                "With `by`, no other column may have the name 'category'. Rename it with `rename`."
+            )
+        frame = frame.assign(**by)
+        same: dict[str, Any] = {
+            "respondent": str(c.respondent), "task": c.task, "best": c.best, "worst": c.worst,
+            "several": c.several, "missing": "drop" if self.settings.missing == "drop" else "raise",
+            "threshold": c.threshold, "weight": c.weight, "by": list(by),
+        }  # fmt: skip
+        try:
+            if isinstance(item, list):
+                if codes:
+                    raise TableError("A table with one row per task has no `codes`; name `best`.")
+                return Rankings.from_best_worst_wide(
+                    frame, items_shown=item, positions=c.positions, **same
+                )
+            code = {"codes": codes[0]} if codes else {}
+            spelling = {"best_code": c.best_code, "worst_code": c.worst_code}
+            code |= {name: value for name, value in spelling.items() if value is not None}
+            return Rankings.from_best_worst(frame, item=item, **same, **code)
+        except TableError:
+            raise
+        except ValueError as error:
+            raise self._with_remedies(error) from None
+
+    def _with_remedies(self, error: ValueError) -> TableError:
+        """Attach to an error about tasks the arguments that it names."""
+        text, remedies = str(error), list[dict[str, Any]]()
+        for words, remedy in (
+            ("missing='drop'", {"missing": "drop"}),
+            ("several=True", {"several": True}),
+            ("positions=True", {"positions": True}),
+            ("positions=False", {"positions": False}),
+        ):
+            if words in text:
+                remedies.append(remedy)
+        return TableError(text.replace("positions=False", "no `positions`"), remedies)
+
+    def _one_spelling(self, frame: pd.DataFrame, items: list[str]) -> pd.DataFrame:
+        """Merge items and respondents that differ only in their spelling, or note them."""
+        c, who = self.columns, str(self.columns.respondent)
+        chosen = () if c.positions or len(items) == 1 else (c.best, c.worst)
+        cells = [*items, *filter(None, chosen)]
+        every = frame[cells].melt()["value"].dropna()
+        alike = self.selection.one_spelling(every, "items")
+        rankers = self.selection.one_spelling(frame[who], "respondents")
+        frame = frame.assign(**{who: merged(frame[who], rankers)})
+        return frame.assign(**{name: merged(frame[name], alike) for name in cells} if alike else {})
+
+    def _from_survey(self) -> Rankings:
+        """Read a survey with one row per respondent, and a column for each item of each task."""
+        c, who = self.columns, str(self.columns.respondent)
+        single = [name for name in (who, c.weight, c.by) if name is not None]
+        frame = self.selection.frame(single, every=True)
+        names = [str(frame.columns[n]) for n in self.selection.chosen(frame, c.codes, single)]
+        shown = {name for name in names if DISPLAY & {*re.split(r"[_ .\-]", name.casefold())}}
+        answers = [name for name in names if name not in shown]
+        described = {name: self._question(name) for name in answers}
+        parts = []
+        for name in answers:
+            task, item = described[name]
+            part = pd.DataFrame({"task": task, "item": item, "code": label_text(frame[name])})
+            part = part.assign(**{one: frame[one] for one in single})
+            order = self._display(name, shown)
+            if order is not None:
+                part = part[frame[order].notna()]
+            parts.append(part)
+        long = pd.concat(parts)
+        known = [c.best_code or "best", c.worst_code or "worst"]
+        codes = [*dict.fromkeys(long["code"].dropna())]
+        odd = [code for code in codes if code not in (*known, "0")]
+        if odd and len(codes) == 2 and not (c.best_code or c.worst_code):
+            one, two = codes
+            ways: list[dict[str, Any]] = [
+                {"best_code": one, "worst_code": two}, {"best_code": two, "worst_code": one}
+            ]  # fmt: skip
+            raise TableError(
+                f"The columns {quoted(answers, 3)} have the codes {one!r} and {two!r}. Say which "
+                f"means best: {spelled(**ways[0])} or {spelled(**ways[1])}.",
+                ways,
+            )
+        if odd:
+            row = row_name(long.index, int((long["code"] == odd[0]).to_numpy().argmax()))
+            raise TableError(
+                f"A code must be {known[0]!r} (best), {known[1]!r} (worst) or empty; the columns "
+                f"{quoted(answers, 3)} have {label_repr(odd[0])} in {row}. Correct it, or name the "
+                "codes with `best_code` and `worst_code`."
+            )
+        long[who] = labels(long[who])
+        answered = long["code"].isin(known).groupby([long[who], long["task"]]).transform("any")
+        if n := int((~answered).groupby([long[who], long["task"]]).first().sum()):
+            self.selection.note(f"Tasks without an answer are left out: {n:,}.")
+        long = long[answered.to_numpy()]
+        meaning = {known[0]: "best", known[1]: "worst", "0": None}
+        long["code"] = long["code"].map(meaning).astype(object).where(long["code"].notna(), None)
+        reader = ChoiceReader.__new__(ChoiceReader)
+        reader.__dict__ |= self.__dict__
+        reader.columns = ChoiceColumns(
+            who, "task", "item", codes="code", several=c.several, weight=c.weight, by=c.by
+        )
+        return reader._made(long, "item", ["code"])
+
+    def _question(self, name: str) -> tuple[str, str]:
+        """Split the name of a column into the task and the item, such as Q1 and 3."""
+        parts = re.split(r"[_ .\-](?=[^_ .\-]+$)", name)
+        if len(parts) != 2 or not all(parts):
+            raise TableError(
+                f"The name of a column of codes must tell the task and the item, such as Q1_3; it "
+                f"is {name!r}. Rename it with `rename`."
+            )
+        task, item = parts
+        label = self.table.labels.get(name, "") if hasattr(self.table, "labels") else ""
+        found = re.search(r" - ([^-]+)$", label)  # as Qualtrics writes the text of an item
+        return task, found[1].strip() if found else item
+
+    def _display(self, name: str, shown: set[str]) -> str | None:
+        """Find the column with the display order of an item: empty if it was not shown."""
+        task, item = re.split(r"[_ .\-](?=[^_ .\-]+$)", name)
+        return next((x for x in shown if x.startswith(task) and x.endswith(f"_{item}")), None)
+
+    def _from_counts(self) -> Rankings:
+        """Read sets of items, with counts of how often each was chosen."""
+        every = texts_of(self.columns.item)
+        frame = self.selection.frame([], every=True)
+        at = self.selection.chosen(frame, every, []) if every else [*range(frame.shape[1])]
+        names = [str(frame.columns[n]) for n in at]
+        if len(names) < 2:
+            raise TableError(f"A table of counts needs two columns of items; it has {len(names)}.")
+        parts = [
+            self.selection.read_numbers(frame.iloc[:, n].rename(name), "count")
+            for n, name in zip(at, names, strict=True)
+        ]
+        table = np.column_stack([part.to_numpy(np.float64) for part in parts])
+        wrong = ~np.isnan(table) & ((table < 0) | (table % 1 != 0))
+        if wrong.any():
+            row, k = np.argwhere(wrong)[0]
+            raise TableError(
+                f"A count must be a whole number, 0 or more; column {names[k]!r} has "
+                f"{table[row, k]:g} in {row_name(frame.index, int(row))}."
+            )
+        shown = ~np.isnan(table)
+        few = np.flatnonzero(shown.sum(axis=1) < 2)
+        if len(few):
+            raise TableError(
+                f"A set must show two items or more; the one in "
+                f"{row_name(frame.index, int(few[0]))} shows {int(shown[few[0]].sum())}."
+            )
+        orderings, weights, sets = [], [], []
+        for row, k in np.argwhere(table > 0):
+            rest = frozenset(names[n] for n in np.flatnonzero(shown[row]) if n != k)
+            orderings.append([names[k], next(iter(rest)) if len(rest) == 1 else rest])
+            weights.append(table[row, k])
+            sets.append(row_name(frame.index, int(row)))
+        if not orderings:
+            raise TableError("All counts are 0, so the data say nothing about ranks.")
+        self.selection.note(
+            f"{len(table):,} sets of items with {int(np.nansum(table)):,} choices are read: each "
+            "cell counts how often its item was chosen from the items of its row."
+        )
+        return Rankings.from_orderings(
+            orderings, rest=(), items=sorted(names), rankers=sets, weight=weights
+        )

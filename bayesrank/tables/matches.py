@@ -1,0 +1,646 @@
+"""Matches from any table: two items and an outcome, winner and loser, scores, a matrix, or pairs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from bayesrank.data import Pairs
+from bayesrank.data.read import OUTCOMES, label_repr, quoted, row_name
+from bayesrank.tables.cells import (
+    NESTED,
+    YES,
+    date_text,
+    folded,
+    label_text,
+    labels,
+    read_times,
+    refuse_rows,
+    without_words,
+    words_of,
+    yes_or_no,
+)
+from bayesrank.tables.clusters import clusters
+from bayesrank.tables.opening import Table, open_table
+from bayesrank.tables.outcomes import Outcomes
+from bayesrank.tables.rankings import in_order_of_time, refuse_new, refuse_past
+from bayesrank.tables.select import Rename, Selection, Settings, Texts, Where, merged, texts_of
+from bayesrank.tables.words import MissingColumns, TableError, spelled
+
+__all__ = ["read_matches"]
+
+TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))  # beside winner and loser
+EMPTY = ("", "-", "\N{EN DASH}", "\N{EM DASH}", "x", "*", "na", "nan")  # on a diagonal
+LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
+_PAIR = re.compile(r"(?:.*?)(\d)(\d)|(?:.*?)(\d+)\D+(\d+)")
+
+
+@dataclass(frozen=True)
+class MatchColumns:
+    """What the columns of a table of matches are; see `read_matches`."""
+
+    first: str | None = None
+    second: str | None = None
+    outcome: str | None = None
+    winner: str | None = None
+    loser: str | None = None
+    score_a: str | None = None
+    score_b: str | None = None
+    matrix: bool = False
+    pair: Texts = ()
+    first_wins: Texts = ()
+    second_wins: Texts = ()
+    tie: Texts = ()
+    count: str | None = None
+    judge: str | None = None
+    category: str | None = None
+    feature: Texts | Mapping[str, str | tuple[str, str]] = ()
+    group: Texts = ()
+    neutral: str | None = None
+    order: bool = True
+    date: str | None = None
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """Columns of the two items; `check` makes sure that both were given."""
+        return str(self.first or self.winner), str(self.second or self.loser)
+
+    @property
+    def results(self) -> list[str]:
+        """Columns that tell the outcome."""
+        return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
+
+    @property
+    def groups(self) -> list[str]:
+        """Groups of matches that are not independent, except the matches of a judge."""
+        return [group for group in texts_of(self.group) if group != self.judge]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the first item may have an advantage."""
+        return self.order and self.winner is None
+
+    @property
+    def features(self) -> dict[str, tuple[str, ...]]:
+        """Columns of each feature, by the part of their names that the two sides share."""
+        if isinstance(self.feature, Mapping):
+            given = self.feature.items()
+            return {name: (x,) if isinstance(x, str) else tuple(x) for name, x in given}
+        out: dict[str, tuple[str, ...]] = {}
+        for text in texts_of(self.feature):
+            columns = tuple(part.strip() for part in text.split(","))
+            if len(columns) > 2 or not all(columns) or len(set(columns)) < len(columns):
+                raise TableError(
+                    "`feature` must name one column, or two separated by a comma (first and second "
+                    f"item), such as length_a,length_b; it is {text!r}."
+                )
+            same = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+            name = "".join(letter for letter, *_ in same).rstrip(" _-.") or " less ".join(columns)
+            if name in out:
+                raise TableError(f"Two features are called {name!r}. Rename their columns.")
+            out[name] = columns
+        return out
+
+    @property
+    def said(self) -> dict[str, str]:
+        """Meaning of each code for an outcome, as far as arguments tell it."""
+        given = dict(zip(OUTCOMES, (self.first_wins, self.second_wins, self.tie), strict=True))
+        written = {outcome: texts_of(texts) for outcome, texts in given.items()}
+        out: dict[str, str] = {}
+        if not any(written.values()):
+            return out
+        for outcome, texts in written.items():
+            for text in texts or (outcome,):
+                if out.setdefault(text, outcome) != outcome:
+                    raise TableError(
+                        f"{text!r} cannot mean both {out[text]} and {outcome}. Check `first_wins`, "
+                        "`second_wins` and `tie`."
+                    )
+        return out
+
+    @property
+    def labels(self) -> list[str]:
+        """Columns of labels and features, which every match needs."""
+        named = [*self.sides, self.judge, self.category, self.date, *self.groups]
+        named += [name for sides in self.features.values() for name in sides]
+        return [name for name in named if name is not None]
+
+    def check(self) -> None:
+        """Refuse arguments that exclude each other, or that do not say what the columns are."""
+        _ = self.said, self.features
+        if self.matrix or texts_of(self.pair):
+            other = "matrix" if self.matrix else "pair"
+            more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
+            more += ["category", "feature", "group", "neutral", "date"]
+            more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
+            self._leave_out(more, f"With `{other}` no column has one item")
+            return
+        self._check_pair("winner", "loser")
+        if self.winner is not None:
+            self._leave_out(
+                ["first", "second", "outcome", "score_a", "score_b", "neutral"],
+                "`winner` and `loser` already tell the outcome, and neither item is the first",
+            )
+            return
+        for name in ("first", "second"):
+            if getattr(self, name) is None:
+                raise MissingColumns(
+                    f"Missing argument {name}=COLUMN. Give `first` and `second`, or `winner` and "
+                    "`loser`."
+                )
+        self._check_pair("score_a", "score_b")
+        if (self.outcome is None) == (self.score_a is None):
+            raise MissingColumns(
+                "Missing argument outcome=COLUMN. Give either outcome=COLUMN, or `score_a` and "
+                "`score_b`."
+            )
+
+    def _check_pair(self, *names: str) -> None:
+        """Refuse one of two arguments without the other."""
+        lacking = [name for name in names if getattr(self, name) is None]
+        if len(lacking) == 1:
+            raise MissingColumns(f"Missing argument {lacking[0]}=COLUMN.")
+
+    def _leave_out(self, names: Sequence[str], why: str) -> None:
+        for name in names:
+            if getattr(self, name):
+                raise TableError(f"{why}. Leave `{name}` out.")
+
+
+def read_matches(
+    source: Any,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    outcome: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    score_a: str | None = None,
+    score_b: str | None = None,
+    matrix: bool = False,
+    pair: Texts = (),
+    first_wins: Texts = (),
+    second_wins: Texts = (),
+    tie: Texts = (),
+    count: str | None = None,
+    judge: str | None = None,
+    category: str | None = None,
+    feature: Texts | Mapping[str, str | tuple[str, str]] = (),
+    group: Texts = (),
+    neutral: str | None = None,
+    order: bool = True,
+    date: str | None = None,
+    day_first: bool | None = None,
+    missing: Literal["drop", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Pairs:
+    """Read matches or other comparisons of two items from any table.
+
+    Codes of outcomes are read only if one table of codes has all of them: first, second and tie;
+    1, 0 and 0.5; 1, 0 and -1; home, away and draw; 1-0, 0-1 and ½-½; the name of the winner; or two
+    scores such as 2-1. Other codes need `first_wins`, `second_wins` and `tie`.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        As in `read_rankings`.
+    first, second : str, optional
+        Columns of the two items, such as home and away. ``"type+level"`` joins two columns.
+    outcome : str, optional
+        Column of the outcome.
+    winner, loser : str, optional
+        Columns of the item that won and the item that lost, instead of `first` and `second`.
+    score_a, score_b : str, optional
+        Columns of the scores of the first and the second item, instead of `outcome`.
+    matrix : bool
+        Whether the table is a square matrix: how often the item of the row beat the item of the
+        column. The diagonal is empty or zero. A column may name the rows.
+    pair : str or list of str
+        Columns with the outcomes of one pair each, such as V12 for the items 1 and 2; each row is a
+        judge. Names, patterns or numbers of columns.
+    first_wins, second_wins, tie : str or list of str
+        Codes of outcomes.
+    count : str, optional
+        Column with the number of times that the match occurred.
+    judge : str, optional
+        Column of the judges.
+    category : str, optional
+        Column that becomes the group "category".
+    feature : list of str, or mapping
+        Columns that differ between the items: ``"length_a,length_b"``, or one column with the
+        difference. A mapping names the features.
+    group : str or list of str
+        Columns of labels whose matches are not independent, such as the prompt.
+    neutral : str, optional
+        Column that says whether the first item has no advantage; it becomes the group "neutral".
+    order : bool
+        Whether the first item may have an advantage. If not, the items are sorted by name.
+    date : str, optional
+        Column that becomes the group "date". Matches without an outcome that are dated after all
+        others are left out, because they have not been played.
+    missing : "drop" or "refuse", optional
+        What to do about a match without an outcome or a label. By default it is refused.
+    day_first, empty, encoding, separator, decimal, header, where, rename, merge : optional
+        As in `read_rankings`.
+
+    Returns
+    -------
+    Pairs
+        ``notes`` says what was read, and every change.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> games = [{"home": "Fulham", "away": "Arsenal", "result": "H"}]
+    >>> games += [{"home": "Arsenal", "away": "Everton", "result": "D"}]
+    >>> games += [{"home": "Everton", "away": "Fulham", "result": "A"}]
+    >>> pairs = br.read_matches(games, first="home", second="away", outcome="result")
+    >>> pairs
+    Pairs: 3 pairs of 3 items by 1 judge, 3 matches (1 first, 1 second, 1 tie)
+    >>> print(*pairs.notes)
+    Column 'result' is read with H as the first wins, A as the second wins, D as a tie.
+    """
+    columns = MatchColumns(
+        first, second, outcome, winner, loser, score_a, score_b, matrix, pair, first_wins,
+        second_wins, tie, count, judge, category, feature, group, neutral, order, date,
+    )  # fmt: skip
+    if missing == "last":
+        raise TableError(
+            "missing='last' is for rankings. Use missing='drop' or missing='refuse' for matches."
+        )
+    settings = Settings(missing, empty, decimal, where, rename, merge, day_first)
+    table = open_table(source, encoding=encoding, separator=separator, header=header)
+    columns.check()
+    return MatchReader(table, columns, settings).pairs()
+
+
+class MatchReader:
+    """Read matches in any form."""
+
+    def __init__(self, table: Table, columns: MatchColumns, settings: Settings) -> None:
+        self.table, self.columns, self.settings = table, columns, settings
+        self.selection = Selection(table, settings)
+        self.note = self.selection.note
+
+    def pairs(self) -> Pairs:
+        """Read the matches that have been played."""
+        if self.columns.matrix:
+            found = self._from_matrix()
+        elif texts_of(self.columns.pair):
+            found = self._from_pair_columns()
+        else:
+            frame, _ = self._split()
+            found = self._pairs(frame)
+        return found._with(notes=self.selection.notes)
+
+    def coming(self, pairs: Pairs, more: Table | None = None) -> pd.DataFrame:
+        """Read future matches: those of the table without an outcome, and those of another table.
+
+        Returns the columns first, second, date and, with `neutral`, neutral; sorted by date.
+        """
+        _, waiting = self._split()
+        tables = [self._future(waiting, pairs, self.table.name)]
+        if more is not None:
+            c = self.columns
+            also = [] if c.neutral is None else [c.neutral]
+            frame = Selection(more, self.settings).frame([*c.sides, str(c.date), *also])
+            tables.append(self._future(frame, pairs, more.name))
+            refuse_past(tables[1], pairs.groups["date"].labels, more.name)
+        return in_order_of_time(pd.concat(tables))
+
+    # The forms
+
+    def _split(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the rows of matches that have been played, and of those that are to come."""
+        c = self.columns
+        more = [name for name in (c.count, c.neutral) if name is not None]
+        frame = self.selection.frame([*c.labels, *c.results, *more], beside=True)
+        for score in (c.score_a, c.score_b):
+            if score is not None:
+                frame[score] = without_words(frame[score])
+        waiting = self._waiting(frame)
+        if n := int(waiting.sum()):
+            self.note(
+                "Matches without an outcome, dated after all others, are forecast: "
+                f"{n:,} of {len(frame):,}."
+            )
+        return frame[~waiting], frame[waiting]
+
+    def _waiting(self, frame: pd.DataFrame) -> np.ndarray:
+        """Mark rows without an outcome that are dated after all others."""
+        c = self.columns
+        none = np.zeros(len(frame), dtype=bool)
+        if c.date is None:
+            return none
+        date = frame[c.date]
+        undecided = frame[c.results].isna().all(axis=1).to_numpy()
+        known = date.notna().to_numpy()
+        times = np.full(len(frame), -np.inf)
+        times[known] = read_times(date_text(date[known], self.settings.day_first))
+        waiting = undecided & known
+        if not c.results or waiting.all():
+            return none
+        return np.asarray(waiting & (times > times[~waiting].max(initial=-np.inf)))
+
+    def _pairs(self, frame: pd.DataFrame) -> Pairs:
+        """Make matches from rows with two items each."""
+        c, frame = self.columns, self._complete(frame)
+        table = self._two_items(frame)
+        table["outcome"] = self._outcomes(frame, table)
+        sides = ["first", "second"]
+        alike = self.selection.one_spelling(pd.concat([table[side] for side in sides]), "items")
+        if alike:
+            for side in sides:
+                table[side] = merged(table[side], alike)
+            self._refuse_itself(table)
+        if c.count is not None:
+            table["count"] = counts = self.selection.read_numbers(frame[c.count], "count")
+            must = "A count must be a whole number, 0 or more"
+            refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, must)
+        if c.date is not None:
+            table["date"] = date_text(frame[c.date], self.settings.day_first)
+        for group in ("judge", "category"):
+            if (column := getattr(c, group)) is not None:
+                text = labels(frame[column])
+                same = self.selection.one_spelling(text, "judges") if group == "judge" else {}
+                table[group] = merged(text, same)
+        if c.neutral is not None:
+            table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
+        for group in c.groups:
+            table[group] = labels(frame[group])
+        if c.winner is not None:
+            self._refuse_ties(table)
+        elif c.count is None and _is_mirrored(table):
+            self.note(
+                "Each match also stands in the table with its two items exchanged. If two such "
+                "rows describe the same match, keep one of them, for example with `where`. "
+                "Otherwise the intervals are too narrow."
+            )
+        if c.count is None and c.date is None and len(self.selection.others):
+            self._look_beside(table)
+        # the column of a feature may have the name of another column
+        features = {name: f"feature {name}" for name in c.features}
+        for name, both in c.features.items():
+            one, *other = (
+                self.selection.read_numbers(frame[side], f"feature {name!r}") for side in both
+            )
+            table[features[name]] = one - other[0] if other else one
+        if not c.ordered:
+            _sort_sides(table, list(features.values()))
+        groups = [group for group in ("category", "neutral", "date") if group in table]
+        return Pairs.from_frame(
+            table,
+            first="first",
+            second="second",
+            outcome="outcome",
+            count="count" if c.count is not None else None,
+            judge="judge" if c.judge is not None else None,
+            by=[*groups, *c.groups],
+            features=features,
+        )
+
+    def _from_matrix(self) -> Pairs:
+        """Read a square matrix: how often the item of the row beat the item of the column."""
+        frame = self.selection.frame([], every=True)
+        names = [str(name) for name in frame.columns]
+        rows = next(
+            (n for n in range(len(names))
+             if {*label_text(frame.iloc[:, n]).dropna()} == {*names} - {names[n]}),
+            None,
+        )  # fmt: skip
+        items = [name for n, name in enumerate(names) if n != rows]
+        if len(frame) != len(items):
+            raise TableError(
+                "A matrix of wins must have a row for each of its columns, with the same names or "
+                f"without names; {self.table.name} has {len(frame):,} rows and {len(items):,} "
+                f"columns, {quoted(items)}."
+            )
+        order = items if rows is None else label_text(frame.iloc[:, rows]).tolist()
+        wins = pd.DataFrame(index=order, columns=items, dtype=np.float64)
+        at = [n for n in range(len(names)) if n != rows]
+        for name, n in zip(items, at, strict=True):
+            cells = frame.iloc[:, n].copy()
+            diagonal = order.index(name)
+            mark = cells.iloc[diagonal]
+            if isinstance(mark, str) and mark.casefold() in EMPTY:
+                cells.iloc[diagonal] = np.nan
+            wins[name] = self.selection.read_numbers(cells.rename(name), "count").to_numpy()
+        wins = wins.loc[items]
+        away = ~np.eye(len(items), dtype=bool)
+        if (wins.isna().to_numpy() & away).any() and self.settings.missing != "drop":
+            i, j = np.argwhere(wins.isna().to_numpy() & away)[0]
+            raise TableError(
+                f"The cell in the row of {items[i]!r} and the column of {items[j]!r} is empty. "
+                "Write 0 if the first never beat the second, or give missing='drop'.",
+                [{"missing": "drop"}],
+            )
+        self.note(
+            "The table is read as a matrix of wins: each cell counts how often the item of its "
+            f"row beat the item of its column, such as {items[0]!r} over {items[1]!r}: "
+            f"{wins.iloc[0, 1]:g}."
+        )
+        return Pairs.from_matrix(wins.fillna(0.0))
+
+    def _from_pair_columns(self) -> Pairs:
+        """Read one column per pair of items, and one row per judge."""
+        c = self.columns
+        judge = [] if c.judge is None else [c.judge]
+        frame = self.selection.frame(judge, every=True)
+        at = self.selection.chosen(frame, c.pair, judge)
+        parts = []
+        for n in at:
+            name = str(frame.columns[n])
+            first, second = _two_of(name)
+            cells = label_text(frame.iloc[:, n])
+            part = pd.DataFrame({"first": first, "second": second, "cell": cells})
+            part["judge"] = labels(frame[c.judge]) if c.judge is not None else "all"
+            parts.append(part)
+        table = pd.concat(parts)
+        if n_empty := int(table["cell"].isna().sum()):
+            if self.settings.missing != "drop":
+                row = row_name(table.index, int(table["cell"].isna().to_numpy().argmax()))
+                raise TableError(
+                    f"Pairs without an outcome: {n_empty:,} of {len(table):,}, the first in {row}. "
+                    "Omit them with missing='drop'.",
+                    [{"missing": "drop"}],
+                )
+            self.note(f"Pairs without an outcome are left out: {n_empty:,} of {len(table):,}.")
+            table = table.dropna(subset="cell")
+        cells = table["cell"].rename(str(frame.columns[at[0]]))
+        notes: list[str] = []
+        table["outcome"] = Outcomes(cells, table, ("first", "second"), c.said, notes).read()
+        for sentence in notes:
+            self.note(sentence)
+        if not c.order:
+            _sort_sides(table, [])
+        who = "judge" if c.judge is not None else None
+        return Pairs.from_frame(
+            table, first="first", second="second", outcome="outcome", judge=who
+        )
+
+    # Steps
+
+    def _future(self, frame: pd.DataFrame, pairs: Pairs, name: str) -> pd.DataFrame:
+        """Read future matches; all items must have played before."""
+        table = self._two_items(frame)
+        table["date"] = date_text(frame[str(self.columns.date)], self.settings.day_first)
+        if self.columns.neutral is not None:
+            table["neutral"] = yes_or_no(frame[self.columns.neutral], "neutral")
+        for side in ("first", "second"):
+            refuse_new(table[side], pairs.items, name)
+        return table
+
+    def _two_items(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Read the items of each match into the columns first and second."""
+        first, second = (labels(frame[side]) for side in self.columns.sides)
+        table = pd.DataFrame({"first": first, "second": second})
+        self._refuse_itself(table)
+        return table
+
+    def _refuse_itself(self, table: pd.DataFrame) -> None:
+        """Refuse a match of an item against itself."""
+        rows = np.flatnonzero(table["first"] == table["second"])
+        if len(rows):
+            one, other = self.columns.sides
+            raise TableError(
+                f"Columns {one!r} and {other!r} compare item "
+                f"{label_repr(table['first'].iloc[rows[0]])} with itself in "
+                f"{row_name(table.index, int(rows[0]))}. Correct the row, or remove it."
+            )
+
+    def _complete(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Leave out matches without an outcome or a label, or refuse them."""
+        c, drop = self.columns, self.settings.missing == "drop"
+        watched = [*c.results, *(c.labels if drop else ())]
+        incomplete = frame[watched].isna().any(axis=1).to_numpy()
+        if not incomplete.any():
+            return frame
+        share = f"{incomplete.sum():,} of {len(frame):,}"
+        if not drop:
+            column = next(name for name in c.results if frame[name].isna().any())
+            row = row_name(frame.index, int(incomplete.argmax()))
+            raise TableError(
+                f"Column {column!r} is empty in {row}. Matches without an outcome: {share}. Omit "
+                "them with missing='drop'.",
+                [{"missing": "drop"}],
+            )
+        self.note(f"Matches with an empty cell are left out: {share}.")
+        return frame[~incomplete]
+
+    def _outcomes(self, frame: pd.DataFrame, table: pd.DataFrame) -> Any:
+        """Return outcomes as first, second and tie."""
+        c = self.columns
+        if c.winner is not None:
+            return "first"
+        if c.outcome is not None:
+            notes: list[str] = []
+            cells = label_text(frame[c.outcome])
+            found = Outcomes(cells, table, c.sides, c.said, notes).read()
+            for sentence in notes:
+                self.note(sentence)
+            return found
+        a, b = (self.selection.read_numbers(frame[name], "score") for name in c.results)
+        self.note(
+            f"Of the scores in {c.results[0]!r} and {c.results[1]!r} only the sign of their "
+            "difference counts: the higher one wins, by any margin."
+        )
+        return np.select([a > b, a < b], OUTCOMES[:2], OUTCOMES[2])
+
+    def _refuse_ties(self, table: pd.DataFrame) -> None:
+        """Refuse a tie that another column states, because each match must have a winner here."""
+        others = self.selection.others
+        for k, name in enumerate(others.columns):
+            cells = others.iloc[:, k].reindex(table.index)
+            if any(isinstance(cell, NESTED) for cell in cells):
+                continue
+            text = folded(cells.dropna())
+            tie = text.isin(TIED)
+            if not TIED.isdisjoint(words_of(str(name))):
+                tie |= text.isin(YES)
+            if not tie.any():
+                continue
+            written = label_text(cells.dropna())
+            one, other = self.columns.sides
+            ties, wins = (list(dict.fromkeys(written[tie == which])) for which in (True, False))
+            said: dict[str, Any] = {"first": one, "second": other, "outcome": str(name)}
+            said |= {"order": False, "tie": ties} | ({"first_wins": wins} if wins else {})
+            remedy = {"winner": None, "loser": None, **said}
+            also = " Write a code into the empty cells of this column first." if (
+                len(text) < len(cells)
+            ) else ""
+            refuse_rows(
+                tie,
+                written.rename(str(name)),
+                "With `winner` and `loser` no match is a tie",
+                f"Say what the codes mean: {spelled(**said)}. For a code that means a win, use "
+                f"`first_wins` instead of `tie`.{also}",
+                [] if also else [remedy],
+            )
+
+    def _look_beside(self, table: pd.DataFrame) -> None:
+        """Note columns that group dependent matches, and that no argument names."""
+        others = self.selection.others
+        flat = [
+            n for n in range(others.shape[1]) if not isinstance(others.iloc[0, n], NESTED)
+        ]
+        found = clusters(table, others.iloc[:, flat].reindex(table.index))
+        if found:
+            more = ", ".join(map(repr, found[1:]))
+            same = f" The same is true of {more}." if more else ""
+            self.note(
+                f"Column {found[0]!r} repeats, and matches with the same label depend on each "
+                "other. Name it with `group`, or with `judge` if it says who judged. Otherwise the "
+                f"intervals are too narrow.{same}"
+            )
+
+
+def _two_of(name: str) -> tuple[str, str]:
+    """Read the two items in the name of a column, such as V12, 1_2 or ale:bock."""
+    if found := _PAIR.fullmatch(name):
+        one, other, first, second = found.groups()
+        return (one, other) if one else (first, second)
+    parts = [part.strip() for part in re.split(r"\s+vs\.?\s+|[:_\-/|]|\.vs\.", name)]
+    if len(parts) == 2 and all(parts) and parts[0] != parts[1]:
+        return parts[0], parts[1]
+    raise TableError(
+        f"The name of a column of pairs must contain two items, such as V12 or ale:bock; it is "
+        f"{name!r}. Rename it with `rename`."
+    )
+
+
+def _is_mirrored(table: pd.DataFrame) -> bool:
+    """Whether each match also stands in the table with its items exchanged."""
+    counts = table.groupby(["first", "second", "outcome"]).size().to_dict()
+    exchanged = {"first": "second", "second": "first", "tie": "tie"}
+    keys: Any = counts
+    same = (counts.get((b, a, exchanged[won])) == counts[a, b, won] for a, b, won in keys)
+    return len(table) >= LEAST_MIRRORED and all(same)
+
+
+def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
+    """Sort the two items of each match by name, because their order has no meaning."""
+    turned = table["first"] > table["second"]
+    sides = table[["first", "second"]].to_numpy(object)
+    table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
+    swapped = table["outcome"].replace({"first": "second", "second": "first"})
+    table["outcome"] = table["outcome"].mask(turned, swapped)
+    table[features] = table[features].mask(turned, -table[features])
