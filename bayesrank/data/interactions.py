@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.read.columns import finite_numbers
+from bayesrank.data.read.columns import finite_numbers, is_graded
 from bayesrank.data.read.labels import counted, encode, label_repr, locate, quoted, warn
 from bayesrank.data.read.streams import Source, table_of
 
@@ -128,7 +128,7 @@ class Interactions(Frozen):
         user: str,
         item: str,
         rating: str,
-        at_least: float,
+        at_least: float | str,
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
@@ -140,8 +140,9 @@ class Interactions(Frozen):
             One row per rating. Files are read as by `Rankings.from_ratings`.
         user, item, rating : str
             Columns.
-        at_least : float
-            The lowest rating that counts as an interaction. All users and items of the table stay
+        at_least : float, or category
+            The lowest rating that counts as an interaction, such as "good" for ratings that are
+            ordered categories. All users and items of the table stay
             on the axes.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted.
@@ -171,11 +172,22 @@ class Interactions(Frozen):
         user_idx, user_axis = encode(frame[user], users, user, "user")
         item_idx, item_axis = encode(frame[item], items, item)
         given = finite_numbers(frame, rating, "rating")
-        high = given >= at_least
+        if is_graded(frame[rating]):
+            scale, shown = frame[rating].cat.categories, label_repr(at_least)
+            wanted = pd.Index([at_least], dtype=object)
+            high = given > locate(wanted, scale, "grade")[0]  # numbers of grades begin at 1
+            largest = label_repr(scale[int(given.max()) - 1])
+        elif isinstance(at_least, str):
+            raise ValueError(
+                f"`at_least` must be a number, as the ratings in column {rating!r} are; got "
+                f"{at_least!r}."
+            )
+        else:
+            high, shown, largest = given >= at_least, f"{at_least:g}", f"{given.max():g}"
         if not high.any():
             raise ValueError(
-                f"No rating is {at_least:g} or more: the largest in column {rating!r} is "
-                f"{given.max():g}. Lower at_least."
+                f"No rating is {shown} or more: the largest in column {rating!r} is {largest}. "
+                f"Lower at_least."
             )
         rated, has_items = np.zeros((2, len(user_axis)), dtype=bool)
         rated[user_idx] = has_items[user_idx[high]] = True
@@ -183,7 +195,7 @@ class Interactions(Frozen):
         if len(lost):
             warn(
                 f"{counted(len(lost), 'user')} ({quoted(lost, 3)}) gave no rating of "
-                f"{at_least:g} or more. Such users are kept without items.",
+                f"{shown} or more. Such users are kept without items.",
                 UninformativeUserWarning,
             )
         return cls._from_codes(user_axis, item_axis, [user_idx[high], item_idx[high]])

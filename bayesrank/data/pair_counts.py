@@ -21,7 +21,7 @@ from scipy.special import gammaln
 from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read import entries
-from bayesrank.data.read.columns import check_weights, finite_numbers, float_array
+from bayesrank.data.read.columns import check_weights, finite_numbers, float_array, is_graded
 from bayesrank.data.read.count_entries import (
     ONE_PROBLEM,
     ItemAxis,
@@ -238,6 +238,11 @@ class PairCounts(Frozen):
         """
         named = [ranker, item, problem]
         frame = table_of(frame, "ratings", labels=named, numbers=[rating])
+        if method == "difference" and is_graded(frame[rating]):
+            raise ValueError(
+                f"The categories of column {rating!r} have an order, but no differences. Count "
+                f"with method='binary', or convert the column to numbers."
+            )
         value = finite_numbers(frame, rating, "rating").astype(np.float64)
         where = None if problem is None else frame[problem]
         position, axis = identify(frame[item], where, items)

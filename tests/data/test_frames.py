@@ -4,13 +4,12 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read.frames import as_frame
-
-pl = pytest.importorskip("polars")
 
 CONVERT = {
     "polars": lambda frame: pl.DataFrame(frame.to_dict("list")),

@@ -398,6 +398,11 @@ def _wide_choices(frame: pd.DataFrame, wide: Wide, columns: Columns, answers: An
     for name in wide.varying:
         cells = [wide.naming.format(attribute=name, alternative=label) for label in axis]
         require_columns(frame, cells)
+        types = frame.dtypes[cells]
+        if isinstance(types.iloc[0], pd.CategoricalDtype) and (types == types.iloc[0]).all():
+            codes = np.column_stack([frame[cell].cat.codes for cell in cells]).ravel()
+            more[name] = pd.Categorical.from_codes(codes, dtype=types.iloc[0])
+            continue
         more[name] = pd.Series(frame[cells].to_numpy(object).ravel()).infer_objects().to_numpy()
     return _laid_out(frame, columns, answers, line, slot, more)
 

@@ -20,6 +20,9 @@ from bayesrank.data.read.labels import counted, label_repr, quoted, row_name
 
 _NUMBERS = (Real, Decimal, np.bool_)
 
+GRADED = ("rating", "rank")
+"""Quantities that ordered categories can express: the last is the best rating, or the last rank."""
+
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "The table") -> None:
     """Check that a table has each of these columns once."""
@@ -87,8 +90,15 @@ def check_weights(values: NDArray[np.float64], labels: pd.Index, unit: str, way_
 
 
 def numbers(values: pd.Series, quantity: str) -> NDArray[Any]:
-    """Return the numbers of a column; missing values become NaN."""
+    """Return the numbers of a column; missing values become NaN.
+
+    Ordered grades, such as "poor" and "good", have the numbers 1, 2, ... in this order.
+    """
     given = values
+    if quantity in GRADED and is_graded(values):
+        grades: Any = values.array
+        places = grades.codes.astype(np.int64) + 1
+        return np.where(places == 0, np.nan, places) if (places == 0).any() else places
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     values = values.infer_objects()
@@ -102,6 +112,25 @@ def numbers(values: pd.Series, quantity: str) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
         _refuse(given, missing, quantity)
     return array
+
+
+def is_graded(values: pd.Series) -> bool:
+    """Return whether a column has ordered categories that are not numbers.
+
+    Raise an error if they are numbers, also as text, in another order than the categories.
+    """
+    if not (isinstance(values.dtype, pd.CategoricalDtype) and values.dtype.ordered):
+        return False
+    categories = values.dtype.categories
+    if not all(map(_reads_as_number, categories)):
+        return True
+    if (np.diff([float(x) for x in categories]) < 0).any():
+        raise ValueError(
+            f"The ordered categories of column {values.name!r} are numbers in another order, "
+            f"{quoted(categories)}. If the numbers count, use frame[{values.name!r}]"
+            f".astype(float). If the order counts, name the categories with words."
+        )
+    return not all(isinstance(x, _NUMBERS) for x in categories)
 
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -222,10 +251,15 @@ def _refuse(values: pd.Series, missing: NDArray[np.bool_], quantity: str) -> NoR
     unreadable = [(n, value) for n, value in known if not _reads_as_number(value)]
     text = [(n, value) for n, value in known if not isinstance(value, _NUMBERS)]
     n, value = (unreadable or text or known)[0]
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        way_out = f"For ordered categories, use frame[{values.name!r}].cat.codes."
-    elif len(unreadable) == len(known):
+    if len(unreadable) == len(known):
         way_out = "The column has no numbers: name another column, or convert this one."
+        if quantity in GRADED:
+            first, last = ("worst", "best") if quantity == "rating" else ("best", "worst")
+            way_out = (
+                f"The column has no numbers: name another column. If its values are grades, give "
+                f"their order, {first} first and {last} last: pandas.Categorical("
+                f"frame[{values.name!r}], categories=[...], ordered=True)."
+            )
     elif unreadable:
         affected = counted(len(unreadable), "row")
         way_out = f"Correct or remove the {affected} without a number."

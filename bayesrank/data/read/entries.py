@@ -17,6 +17,7 @@ from bayesrank.data.read.attributes import Attributes
 from bayesrank.data.read.columns import (
     finite_numbers,
     float_array,
+    is_graded,
     numbers,
     require_columns,
     whole_numbers,
@@ -251,6 +252,7 @@ def from_wide(
     frame: pd.DataFrame = as_frame(table)
     require_columns(frame, [])
     axis = axis_index(frame.columns, "items")
+    _check_grades(frame)
     cells = np.empty(frame.shape)
     for k in range(len(axis)):
         cells[:, k] = numbers(frame.iloc[:, k], "rank")
@@ -277,6 +279,25 @@ def from_wide(
         ranker_idx=who,
         weight=per_row(weight, rows, "weight"),
         features=item_features(features, axis, position),
+    )
+
+
+def _check_grades(frame: pd.DataFrame) -> None:
+    """Check that all columns have the same grades, if one has grades."""
+    graded = [k for k in range(frame.shape[1]) if is_graded(frame.iloc[:, k])]
+    others = [k for k, dtype in enumerate(frame.dtypes) if not _equal_types(dtype, frame, graded)]
+    if others:
+        one, other = (label_repr(frame.columns[k]) for k in (graded[0], others[0]))
+        raise ValueError(
+            f"All columns of ranks must have the same ordered categories; those of {one} and "
+            f"{other} differ. Give all of them one type: frame.astype(pandas.CategoricalDtype("
+            f"[...], ordered=True)), best first."
+        )
+
+
+def _equal_types(dtype: Any, frame: pd.DataFrame, graded: list[int]) -> bool:
+    return not graded or (
+        isinstance(dtype, pd.CategoricalDtype) and dtype == frame.dtypes.iloc[graded[0]]
     )
 
 

@@ -228,13 +228,19 @@ def _read(
                 f"Column {name!r} must contain text, numbers or dates; in {where} it contains "
                 f"{arrow_type}. Name another column, or write its content as text."
             )
-    columns: dict[str, _Labels | _Numbers | _TextNumbers] = {}
+    columns: dict[str, _Labels | _Numbers | _TextNumbers | _Grades] = {}
     for name in labels:
         is_category = pa.types.is_dictionary(dataset.schema.field(name).type)
         ordered = is_category and name not in encoded and name not in text
         columns[name] = _Labels(text=name in text, ordered=ordered)
     for name in numbers:
-        columns[name] = _TextNumbers(name) if name in text else _Numbers()
+        kind = dataset.schema.field(name).type
+        if name in text:
+            columns[name] = _TextNumbers(name)
+        elif pa.types.is_dictionary(kind) and kind.ordered:
+            columns[name] = _Grades(name)
+        else:
+            columns[name] = _Numbers()
     # Reading ahead takes memory, and is unnecessary for Parquet files on a local disk
     on_disk = isinstance(getattr(dataset, "filesystem", None), fs.LocalFileSystem)
     is_local = on_disk and _is_parquet(dataset)
@@ -340,6 +346,31 @@ class _Labels:
 
     def values(self) -> Any:
         return pd.Categorical.from_codes(*self.coded())
+
+
+class _Grades:
+    """A column of ordered categories."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.categories: pa.Array | None = None
+        self.codes: list[NDArray[Any]] = []
+
+    def add(self, array: pa.DictionaryArray) -> None:
+        if self.categories is None:
+            self.categories = array.dictionary
+        elif not array.dictionary.equals(self.categories):
+            raise ValueError(
+                f"column {self.name!r} has several lists of ordered categories. Read the files "
+                "with pandas, and give the column one list"
+            )
+        self.codes.append(array.indices.cast(pa.int32()).fill_null(-1).to_numpy())
+
+    def values(self) -> Any:
+        if self.categories is None:
+            return pd.Categorical([], ordered=True)
+        categories = pd.Index(self.categories.to_pandas())
+        return pd.Categorical.from_codes(np.concatenate(self.codes), categories, ordered=True)
 
 
 class _TextNumbers:
