@@ -44,7 +44,7 @@ from bayesrank.data.read.count_entries import (
     ordered_pairs,
 )
 from bayesrank.data.read.entries import Features
-from bayesrank.data.read.formats import read_preflib
+from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
@@ -565,7 +565,9 @@ class Rankings(Frozen):
         Parameters
         ----------
         frame : table, shape (n_rankings, n_items)
-            Dense ranks. The columns are the item axis.
+            Ranks without gaps. Items that tie may have dense ranks (1, 2, 2, 3), competition ranks
+            (1, 2, 2, 4) or midranks (1, 2.5, 2.5, 4). Ordered categories, the best first, may
+            leave gaps. The columns are the item axis.
         rest, features
             As in `from_orderings`. `rest` is optional only if all rows rank the same number of
             items.
@@ -578,7 +580,7 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If a row is empty, or its ranks are not 1, 2, ... without gaps. Also if rows rank
+            If a row is empty, or its ranks have gaps that ties do not explain. Also if rows rank
             different numbers of items and `rest` is not given.
 
         Examples
@@ -590,7 +592,7 @@ class Rankings(Frozen):
                [1, 2, 0]], dtype=int32)
         """
         table = entries.from_wide(frame, rest, rankers, weight, features)
-        return cls._from_entries(table, must_be_dense=True)
+        return cls._from_entries(table)
 
     @classmethod
     def from_preflib(
@@ -1116,9 +1118,9 @@ class Rankings(Frozen):
     # Internal constructors
 
     @classmethod
-    def _from_entries(cls, given: entries.Entries, *, must_be_dense: bool = False) -> Self:
+    def _from_entries(cls, given: entries.Entries) -> Self:
         self = object.__new__(cls)
-        self.__setstate__(arrange(given, must_be_dense=must_be_dense))
+        self.__setstate__(arrange(given))
         return self
 
     def _take(self, chosen: NDArray[np.int64]) -> Self:

@@ -21,14 +21,7 @@ from bayesrank.data.read.columns import (
 )
 from bayesrank.data.read.count_entries import assign_problems
 from bayesrank.data.read.entries import Entries, per_row
-from bayesrank.data.read.formats import (
-    TABLES,
-    read_lines,
-    read_preflib,
-    read_table,
-    suffix_of,
-    table_with_findings,
-)
+from bayesrank.data.read.formats import TABLES, read_table, suffix_of, table_with_findings
 from bayesrank.data.read.frames import as_frame
 from bayesrank.data.read.labels import (
     LINE,
@@ -43,8 +36,9 @@ from bayesrank.data.read.labels import (
     row_name,
     warn,
 )
+from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import OUTCOMES
-from bayesrank.data.read.text import BROKEN, content
+from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import are_dates, are_instants, label_times, time_coordinates
 
 __all__ = [

@@ -4,18 +4,16 @@ If a file is broken, the error names the file, the line or column, and the expec
 """
 
 import json
-import re
 import zipfile
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
-from bayesrank.data.read.labels import LINE, counted, label_repr
+from bayesrank.data.read.labels import LINE, label_repr
 from bayesrank.data.read.text import (
     BROKEN,
     COMPRESSED,
@@ -238,158 +236,3 @@ def _sheet(path: Path, header: int | None) -> pd.DataFrame:
     frame.columns = pd.Index(names, dtype=object)
     frame.index = pd.RangeIndex(line + 1, len(frame) + line + 1, name=LINE)
     return frame.astype(object).dropna(how="all")
-
-
-# Files of rankings
-
-
-class PreflibOrders(NamedTuple):
-    """Distinct orders of numbered alternatives, and their numbers of voters."""
-
-    alternatives: list[str]
-    orderings: list[list[str | frozenset[str]]]
-    voters: list[int]
-
-
-PREFLIB = (".soc", ".soi", ".toc", ".toi")
-
-_BALLOT = re.compile(r"(?:\([^)]*\)\s*)?(\d{1,15})((?:\s+(?:-|\d{1,15}(?:=\d{1,15})*))*)\s+0")
-# Numbers have at most 15 digits, so that a float holds them exactly
-_ALTERNATIVE = re.compile(r"#\s*ALTERNATIVE NAME (\d{1,15}):\s*(.*?)\s*$")
-_VOTERS = re.compile(r"#\s*NUMBER VOTERS:\s*(\d{1,15})\s*$")
-_ORDER = re.compile(r"(\d{1,15})\s*:\s*(\S.*)$")
-_BLOCK = re.compile(r"\s*(?:\{((?:\s*\d{1,15}\s*(?:,|(?=\})))*\s*)\}|(\d{1,15}))\s*(?:,|$)")
-
-
-def read_preflib(path: str | Path) -> PreflibOrders:
-    """Read a PrefLib file of orders (soc, soi, toc, toi); see `Rankings.from_preflib`."""
-    path = existing(path)
-    if suffix_of(path) == ".blt":
-        return _read_blt(path)
-    if suffix_of(path) not in PREFLIB:
-        raise ValueError(
-            f"{path} is not a supported PrefLib file; expected .soc, .soi, .toc or .toi."
-        )
-    names: dict[int, str] = {}
-    orderings: list[list[str | frozenset[str]]] = []
-    voters: list[int] = []
-    announced = None
-    for number, line in enumerate(read_lines(path), start=1):
-        if match := _ALTERNATIVE.match(line):
-            alternative = int(match[1])
-            if alternative in names:
-                raise ValueError(f"{path}, line {number} names alternative {match[1]} again.")
-            if match[2] in names.values():
-                raise ValueError(
-                    f"{path}, line {number} repeats the name {match[2]!r} of another alternative: "
-                    "rename one of the two."
-                )
-            names[alternative] = match[2]
-        elif match := _VOTERS.match(line):
-            announced = int(match[1])
-        elif match := _ORDER.match(line):
-            voters.append(int(match[1]))
-            orderings.append(_preflib_order(match[2], names, f"{path}, line {number}"))
-        elif line.strip() and not line.startswith("#"):
-            raise ValueError(
-                f"{path}, line {number} must read 'count: 1,2,{{3,4}}'; got {label_repr(line)}. "
-                f"A file without '# ALTERNATIVE NAME' lines has the old format; download the "
-                f"new format from PrefLib."
-            )
-    if not orderings:
-        raise ValueError(f"{path} contains no orders.")
-    if announced is not None and announced != sum(voters):
-        raise ValueError(
-            f"{path} announces {counted(announced, 'voter')} but contains {sum(voters)}. It may "
-            f"be truncated; download it again."
-        )
-    return PreflibOrders(list(names.values()), orderings, voters)
-
-
-def _preflib_order(text: str, names: dict[int, str], where: str) -> list[str | frozenset[str]]:
-    """Parse ``1,2,{3,4}``."""
-    order: list[str | frozenset[str]] = []
-    seen: set[int] = set()
-    at = 0
-    while at < len(text):
-        match = _BLOCK.match(text, at)
-        if match is None:
-            raise ValueError(f"{where} is not an order such as 1,2,{{3,4}}: {label_repr(text)}.")
-        numbers = [int(n) for n in (match[1] or match[2] or "").split(",") if n.strip()]
-        if not numbers:
-            raise ValueError(f"{where} has an empty block: {label_repr(text)}.")
-        for n in numbers:
-            if n not in names:
-                raise ValueError(f"{where} uses alternative {n}, which the header does not name.")
-        if len(seen | set(numbers)) < len(seen) + len(numbers):
-            again = next(n for n in numbers if n in seen or numbers.count(n) > 1)
-            raise ValueError(f"{where} uses alternative {again} twice.")
-        seen |= set(numbers)
-        order.append(names[numbers[0]] if match[2] else frozenset(names[n] for n in numbers))
-        at = match.end()
-    return order
-
-
-def _read_blt(path: Path) -> PreflibOrders:
-    """Read the ballots of an election, in the format of OpenSTV; withdrawn candidates are removed.
-
-    The first line has the numbers of candidates and seats. In the ballot ``3 2 1=4 0``, three
-    voters prefer 2 to 1 and 4. A line with 0 ends the ballots, and the names follow.
-    """
-    rows = []
-    for n, text in enumerate(read_lines(path), start=1):
-        line = text.strip() if text.lstrip().startswith('"') else text.split("#")[0].strip()
-        if line:
-            rows.append((n, line))
-    sizes = re.fullmatch(r"(\d{1,9})\s+\d{1,9}", rows[0][1]) if rows else None
-    end = next((k for k, (_, line) in enumerate(rows) if line == "0"), None)
-    if sizes is None or end is None:
-        raise ValueError(
-            f"{path} is not a .blt file: expected the numbers of candidates and seats in its first "
-            "line, and a line with 0 after the ballots."
-        )
-    names = [line.strip("\"'") for _, line in rows[end + 1 :]][: int(sizes[1])]
-    if len(set(names)) < int(sizes[1]):
-        raise ValueError(
-            f"{path} must name {counted(int(sizes[1]), 'candidate')} after its ballots, each name "
-            f"once; got {counted(len(set(names)), 'name')}."
-        )
-    gone = {int(n) for _, line in rows[1:end] if line[0] == "-" for n in re.findall(r"\d+", line)}
-    orderings: list[list[str | frozenset[str]]] = []
-    voters: list[int] = []
-    for number, line in rows[1:end]:
-        match = _BALLOT.fullmatch(line)
-        if match is None and line[0] != "-":
-            raise ValueError(
-                f"{path}, line {number} must read 'voters first second ... 0', such as 3 2 1 4 0; "
-                f"got {label_repr(line)}."
-            )
-        blocks = match[2].replace("-", " ").split() if match else []
-        chosen = [[int(n) for n in block.split("=")] for block in blocks]
-        named = [n for block in chosen for n in block]
-        if len(set(named)) < len(named) or not all(1 <= n <= len(names) for n in named):
-            raise ValueError(
-                f"{path}, line {number} must name each candidate from 1 to {len(names)} at most "
-                f"once; got {label_repr(line)}."
-            )
-        left = [[names[n - 1] for n in block if n not in gone] for block in chosen]
-        order = [block[0] if len(block) == 1 else frozenset(block) for block in left if block]
-        if order and match:
-            orderings.append(order)
-            voters.append(int(match[1]))
-    if not orderings:
-        raise ValueError(f"{path} contains no ballots with a candidate.")
-    return PreflibOrders(
-        [name for n, name in enumerate(names, start=1) if n not in gone], orderings, voters
-    )
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Read the lines of a text file; Unicode line separators inside names are kept."""
-    path = existing(path)
-    try:
-        text, _ = decoded(content(path))
-        text = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
-        return text.split("\n") if text else []
-    except BROKEN as error:
-        raise ValueError(f"{path} is not a readable text file: {one_line(error)}") from error

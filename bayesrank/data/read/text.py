@@ -95,13 +95,13 @@ def existing(path: str | Path) -> Path:
     return path
 
 
-def content(path: Path, most: int | None = None) -> bytes:
-    """Read a file, or its first `most` bytes; decompress it according to its suffix."""
-    packed = path.suffix.lower() in COMPRESSED
-    limit = MOST_UNPACKED + 1 if packed and most is None else most
-    with _opened(path) as stream:
+def content(path: Path, most: int | None = None, packed: str | None = None) -> bytes:
+    """Read a file, or its first `most` bytes; decompress it according to its suffix or `packed`."""
+    packed = path.suffix.lower() if packed is None else packed
+    limit = MOST_UNPACKED + 1 if packed in COMPRESSED and most is None else most
+    with _opened(path, packed) as stream:
         data = stream.read() if limit is None else stream.read(limit)
-    if packed:
+    if packed in COMPRESSED:
         refuse_large(len(data), path)
     return data
 
@@ -116,18 +116,27 @@ def refuse_large(n: int, path: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file, and decompress it according to its suffix."""
-    suffix = path.suffix.lower()
+def _opened(path: Path, packed: str) -> Iterator[IO[bytes]]:
+    """Open a file, and decompress it."""
     with ExitStack() as stack:
-        if suffix == ".zip":
+        if packed == ".zip":
             archive = stack.enter_context(zipfile.ZipFile(path))
-            inside = [name for name in archive.namelist() if not name.endswith("/")]
-            if len(inside) != 1:
-                raise ValueError(f"it must contain one file; it has {len(inside)}.")
-            yield stack.enter_context(archive.open(inside[0]))
+            names = inside(archive)
+            if len(names) != 1:
+                raise ValueError(f"it must contain one file; it has {len(names)}.")
+            yield stack.enter_context(archive.open(names[0]))
         else:
-            yield stack.enter_context(_OPENED.get(suffix, Path.open)(path, "rb"))
+            yield stack.enter_context(_OPENED.get(packed, Path.open)(path, "rb"))
+
+
+def inside(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the files in an archive, without hidden ones and those of macOS."""
+    return [
+        name
+        for name in archive.namelist()
+        if not name.endswith("/")
+        and not any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+    ]
 
 
 def _zstd(path: Path, _: str) -> Any:
@@ -189,6 +198,19 @@ def _unmarked_utf16(head: bytes) -> str | None:
     if max(even, odd) <= max(len(head) // 4, 1) or min(even, odd) > len(head) // 8:
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def read_lines(path: str | Path, name: str | None = None) -> list[str]:
+    """Read the lines of a text file; Unicode line separators inside names are kept."""
+    path = existing(path)
+    try:
+        text, _ = decoded(content(path))
+    except BROKEN as error:
+        raise ValueError(
+            f"{name or path} is not a readable text file: {one_line(error)}"
+        ) from error
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n")
+    return text.split("\n") if text else []
 
 
 def separator_of(text: str, usual: str) -> str:
