@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+import bayesrank as br
 from tests.tables.reading import (
     FUNCTIONS,
     by_command,
@@ -440,3 +441,11 @@ def test_matches_of_two_scenes_are_counted(monkeypatch):
 
 def test_the_tables_of_all_commands_are_there():
     assert {case.command for case in CASES.values()} == {*FUNCTIONS}
+
+
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_a_missing_file_is_reported_before_anything_else(monkeypatch, command):
+    ran = by_command(monkeypatch, command, FOLDER / "none.csv", "--missing", "drop")
+    assert "There is no file" in ran.error
+    with pytest.raises((OSError, ValueError), match="There is no file"):
+        br.read_rankings(FOLDER / "none.csv", missing="last")
