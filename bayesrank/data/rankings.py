@@ -44,7 +44,6 @@ from bayesrank.data.read.count_entries import (
     ordered_pairs,
 )
 from bayesrank.data.read.entries import Features
-from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
@@ -56,6 +55,7 @@ from bayesrank.data.read.labels import (
     quoted,
     warn,
 )
+from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.streams import Source
 
 __all__ = ["Rankings"]

@@ -1,5 +1,7 @@
 """Layout: what is no collection of weak orders is refused, what says nothing is counted."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -42,18 +44,67 @@ def test_invalid_collections_of_weak_orders_are_refused(read, message):
 @pytest.mark.parametrize(
     ("row", "shown"),
     [
-        ([1, 1, 3], r"\[1, 1, 3\]"),
-        ([2, 3, np.nan], r"\[2, 3\]"),
-        ([0, 1, 2], r"\[0, 1, 2\]"),
-        ([1, 1.5, 2], r"\[1, 1.5, 2\]"),
-        ([1, np.inf, 2], r"\[1, 2, inf\]"),
+        ([1, 3, 3, 4], "1, 3, 3, 4"),
+        ([2, 3, np.nan, np.nan], "2, 3"),
+        ([0, 1, 2, 3], "0, 1, 2, 3"),
+        ([1, 1.5, 2, 3], "1, 1.5, 2, 3"),
+        ([1, np.inf, 2, 3], "1, 2, 3, inf"),
+        ([4, 4, 2, 1], "1, 2, 4, 4"),  # points, of which four are the most
+        ([1, 2, 2, 5], "1, 2, 2, 5"),
+        ([1, 1, 1, 3], "1, 1, 1, 3"),
+        ([2.5, 2.5, 1, 3], "1, 2.5, 2.5, 3"),
     ],
 )
-def test_wide_ranks_must_be_dense(row, shown):
-    frame = pd.DataFrame([[1.0, 2.0, 3.0], row], index=["first", "user 17"], columns=list("abc"))
-    message = f"must be dense within a ranking; ranking 'user 17' has ranks {shown}. Use Rankings"
+def test_wide_ranks_have_no_gaps_that_ties_do_not_explain(row, shown):
+    frame = pd.DataFrame([[1.0, 2.0, 3.0, 4.0], row], ["first", "user 17"], list("abcd"))
+    message = rf"The ranks in row 1 \(index 'user 17'\) are {shown}\. If only their order"
     with pytest.raises(ValueError, match=message):
         Rankings.from_ranks(frame)
+    # The remedy of the message keeps the direction and the ties.
+    given = sorted({x for x in row if not np.isnan(x)})
+    ordering = [{label for label, y in zip("abcd", row, strict=True) if y == x} for x in given]
+    expected = Rankings.from_orderings([list("abcd"), ordering], rest=(), rankers=frame.index)
+    assert Rankings.from_ranks(frame.rank(axis=1), rest=()) == expected
+
+
+@pytest.mark.parametrize("rest", [(), "items"])
+def test_ties_may_have_dense_ranks_competition_ranks_or_midranks(rest):
+    expected = Rankings.from_orderings(
+        [["c", {"a", "d"}, "b"], [{"b", "c"}, {"a", "d"}], ["b", {"a", "c"}]],
+        rest=rest,
+        items=list("abcd"),
+    )
+    none = np.nan
+    for rows in (
+        [[2, 3, 1, 2], [2, 1, 1, 2], [2, 1, 2, none]],
+        [[2, 4, 1, 2], [3, 1, 1, 3], [2, 1, 2, none]],
+        [[2.5, 4, 1, 2.5], [3.5, 1.5, 1.5, 3.5], [2.5, 1, 2.5, none]],
+        [[2, 4, 1, 2], [3.5, 1.5, 1.5, 3.5], [2, 1, 2, none]],  # each row by itself
+    ):
+        wide = pd.DataFrame(rows, columns=list("abcd"))
+        assert Rankings.from_ranks(wide, rest=rest) == expected
+
+
+def test_all_weak_orders_are_read_from_the_three_kinds_of_ranks():
+    grid = pd.DataFrame(list(itertools.product(range(4), repeat=4)), columns=list("abcd"))
+    grid = grid[grid.ne(grid["a"], axis=0).any(axis=1)].reset_index(drop=True)
+    expected = Rankings.from_long_ranks(
+        grid.melt(var_name="item", value_name="rank", ignore_index=False).reset_index(names="who"),
+        ranker="who",
+        item="item",
+        rank="rank",
+    )
+    for method in ("dense", "min", "average"):
+        assert Rankings.from_ranks(grid.rank(axis=1, method=method)) == expected
+
+
+def test_padded_ranks_must_be_dense():
+    message = (
+        r"must be dense within a ranking; ranking 0 has ranks \[1, 1, 3\]. The rank after a tie is "
+        r"the next one: 1, 2, 2, 3. Rankings.from_ranks also reads competition ranks"
+    )
+    with pytest.raises(ValueError, match=message):
+        Rankings([[0, 1, 2]], [[1, 1, 3]], items=["a", "b", "c"])
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])

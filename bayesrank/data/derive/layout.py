@@ -165,8 +165,8 @@ def _check_dense(layout: Layout, cost: Array, labels: pd.Index) -> None:
         row = given[broken[0]][layout.ranks[broken[0]] > 0]
         raise ValueError(
             f"`ranks` must be dense within a ranking; ranking {label_repr(labels[broken[0]])} has "
-            f"ranks [{', '.join(f'{rank:g}' for rank in row)}]. Use Rankings.from_ratings, which "
-            f"ranks densely."
+            f"ranks [{', '.join(f'{rank:g}' for rank in row)}]. The rank after a tie "
+            f"is the next one: 1, 2, 2, 3. Rankings.from_ranks also reads competition ranks."
         )
 
 

@@ -252,23 +252,23 @@ def from_wide(
     frame: pd.DataFrame = as_frame(table)
     require_columns(frame, [])
     axis = axis_index(frame.columns, "items")
-    _check_grades(frame)
+    graded = _same_grades(frame)
     cells = np.empty(frame.shape)
     for k in range(len(axis)):
         cells[:, k] = numbers(frame.iloc[:, k], "rank")
+    if not graded:  # grades may be left out
+        _check_places(cells, frame.index)
     rows = {"row": frame.index}
     rankers = frame.index if rankers is None else per_row(rankers, rows, "rankers")
     who, ranker_axis = who_ranked(rankers, len(frame))
     row, position = np.nonzero(~np.isnan(cells))
     ranks, lengths = cells[row, position], np.bincount(row, minlength=len(frame))
-    last = np.zeros(len(frame))
-    np.maximum.at(last, row, ranks)
     if rest is not None:
         listed = Listed(axis.take(position).tolist(), ranks.tolist(), lengths.tolist())
         listed = _with_rest(listed, rest, axis, rows)
         row, ranks = np.repeat(np.arange(len(frame)), listed.lengths), np.array(listed.places)
         position = locate(pd.Index(listed.labels, tupleize_cols=False), axis, "item")
-    elif (last <= lengths).all():  # otherwise there are gaps, which are refused later
+    else:
         _refuse_lengths(lengths.tolist(), "Rows of ranks")
     return Entries(
         row,
@@ -282,10 +282,13 @@ def from_wide(
     )
 
 
-def _check_grades(frame: pd.DataFrame) -> None:
-    """Check that all columns have the same grades, if one has grades."""
+def _same_grades(frame: pd.DataFrame) -> bool:
+    """Return whether the columns have grades; raise an error if these are not the same in all."""
     graded = [k for k in range(frame.shape[1]) if is_graded(frame.iloc[:, k])]
-    others = [k for k, dtype in enumerate(frame.dtypes) if not _equal_types(dtype, frame, graded)]
+    if not graded:
+        return False
+    dtypes = [x if isinstance(x, pd.CategoricalDtype) else None for x in frame.dtypes]
+    others = [k for k, dtype in enumerate(dtypes) if dtype != dtypes[graded[0]]]
     if others:
         one, other = (label_repr(frame.columns[k]) for k in (graded[0], others[0]))
         raise ValueError(
@@ -293,12 +296,33 @@ def _check_grades(frame: pd.DataFrame) -> None:
             f"{other} differ. Give all of them one type: frame.astype(pandas.CategoricalDtype("
             f"[...], ordered=True)), best first."
         )
+    return True
 
 
-def _equal_types(dtype: Any, frame: pd.DataFrame, graded: list[int]) -> bool:
-    return not graded or (
-        isinstance(dtype, pd.CategoricalDtype) and dtype == frame.dtypes.iloc[graded[0]]
-    )
+def _check_places(table: NDArray[np.float64], index: pd.Index) -> None:
+    """Check that the ranks of each row are dense, competition ranks or midranks; NaN is no rank."""
+    ranks = np.sort(table, axis=1)
+    n, k = ranks.shape
+    slot = np.arange(k)
+    begins = np.ones((n, k), dtype=bool)
+    begins[:, 1:] = ranks[:, 1:] != ranks[:, :-1]
+    ends = np.ones((n, k), dtype=bool)
+    ends[:, :-1] = begins[:, 1:]
+    first = np.maximum.accumulate(np.where(begins, slot, 0), axis=1)
+    last = np.minimum.accumulate(np.where(ends, slot, k)[:, ::-1], axis=1)[:, ::-1]
+    dense, competition, mid = np.cumsum(begins, axis=1), first + 1, (first + last) / 2 + 1
+    empty = np.isnan(ranks)
+    fine = [((ranks == x) | empty).all(axis=1) for x in (dense, competition, mid)]
+    broken = ~np.logical_or.reduce(fine)
+    if broken.any():
+        row = int(broken.argmax())
+        shown = ", ".join(f"{rank:g}" for rank in ranks[row][~empty[row]])
+        raise ValueError(
+            f"The ranks in a row must be 1, 2, 3, ... without gaps. Items that tie may have dense "
+            f"ranks (1, 2, 2, 3), competition ranks (1, 2, 2, 4) or midranks (1, 2.5, 2.5, 4). "
+            f"The ranks in {row_name(index, row)} are {shown}. If only their order "
+            f"matters, use Rankings.from_ranks(frame.rank(axis=1))."
+        )
 
 
 # Lists of items, best first; a set is a block
