@@ -280,12 +280,16 @@ def wide_table(rng: random.Random, value: str, *, turned: bool = False) -> Form:
             item = rng.choice(items)
             table[ranker][item], texts[ranker][item] = None, None
     holes = any(rank is None for row in table.values() for rank in row.values())
+    known = [[float(x) for x in row.values() if x is not None] for row in texts.values()]
+    gaps = any(row and max(row) > len(row) for row in known)
 
     def reading(given: dict[str, Any]) -> list[str] | None:
         way = given.get("wide")
         if way not in ("ranks", "ratings", "results"):
             return None
         missing = given.get("missing") or ("drop" if way == "ratings" else None)
+        # a gap shows that the ranks are positions in a longer list
+        missing = missing or ("drop" if way == value == "ranks" and gaps else None)
         if holes and missing is None:
             return None
         low = (way == "ratings") == (value == "ratings")

@@ -6,6 +6,7 @@ losses and, if there are any, ties: ``ale-bock 2:0:1``.
 """
 
 import math
+import warnings
 from collections import Counter
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import bayesrank as br
 from bayesrank import cli
 from bayesrank.cli import commands
 from bayesrank.data import Rankings
+from bayesrank.data.rankings import UninformativeRankingWarning
 
 FUNCTIONS = {"rank": "read_rankings", "matches": "read_matches", "choices": "read_choices"}
 NEGATED = {"day_first": "--month-first"}
@@ -139,7 +141,10 @@ def by_function(command, source, arguments):
     from bayesrank.tables import TableError
 
     try:
-        return getattr(br, FUNCTIONS[command])(source, **arguments), None
+        with warnings.catch_warnings():
+            # such rankings are part of many cases
+            warnings.simplefilter("ignore", UninformativeRankingWarning)
+            return getattr(br, FUNCTIONS[command])(source, **arguments), None
     except TableError as error:
         return None, error
 

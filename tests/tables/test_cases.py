@@ -79,6 +79,7 @@ DATED = [
     "elm-fir [date=1978-05-28] 0:1",
 ]
 
+LAST_ZEROS = "r1: ash > elm > oak > fir; r2: elm > ash > fir = oak"
 SQUARE = "ash-elm 8:2; ash-fir 9:1; elm-fir 7:3"
 
 CASES = {
@@ -101,7 +102,10 @@ CASES = {
         "rank",
         {"ranker": "task", "item": "model", "rank": "accuracy"},
         words=("accuracy", "rating"),
-        remedies=(({"rating": "accuracy"}, "t1: a > b > c; t2: b > a > c; t3: a > b > c"),),
+        remedies=(
+            ({"rating": "accuracy"}, "t1: a > b > c; t2: b > a > c; t3: a > b > c"),
+            ({"result": "accuracy"}, "t1: c > b > a; t2: c > a > b; t3: c > b > a"),
+        ),
     ),
     # codes of outcomes
     "half of two tables of codes": Case(
@@ -147,7 +151,7 @@ CASES = {
         "rank",
         {"wide": "places", "ranker": "v", "missing": "last"},
         "1: ash > elm; 2: elm > ash; 3: ash > elm; 4: elm > ash; 5: ash > elm",
-        notes=("'ash'",),
+        notes=("again",),
     ),
     "counts behind a star": Case(
         "star.csv", "rank", {"ballot": "ballot", "missing": "last"}, COUNTED
@@ -226,8 +230,18 @@ CASES = {
         "heats.csv",
         "rank",
         {"header": 0, "wide": "places"},
-        words=("missing='drop'", "missing='last'"),
+        words=("ranker='column 1'",),
         remedies=(
+            (
+                {"ranker": "column 1", "missing": "drop"},
+                "w1: ash > elm > fir; w1: elm > oak > ash; w1: fir > oak; "
+                "w2: ash > fir > elm > oak",
+            ),
+            (
+                {"ranker": "column 1", "missing": "last"},
+                "w1: ash > elm > fir > oak; w1: elm > oak > ash > fir; w1: fir > oak > ash = elm; "
+                "w2: ash > fir > elm > oak",
+            ),
             ({"missing": "drop"}, HEATS),
             (
                 {"missing": "last"},
@@ -258,8 +272,12 @@ CASES = {
         {"wide": "ranks", "item": "rider"},
         words=("'points'",),
         remedies=(
-            ({"missing": "drop"}, "r1: ash > elm > oak; r2: elm > ash"),
-            ({"last_block": "0"}, "r1: ash > elm > oak > fir; r2: elm > ash > fir = oak"),
+            ({"empty": "0", "missing": "drop"}, "r1: ash > elm > oak; r2: elm > ash"),
+            ({"empty": "0", "missing": "last"}, LAST_ZEROS),
+            ({"last_block": "0"}, LAST_ZEROS),
+            # high is good, or low is
+            ({"wide": "ratings"}, "r1: oak > elm > ash > fir; r2: ash > elm > fir = oak"),
+            ({"wide": "results"}, "r1: fir > ash > elm > oak; r2: fir = oak > elm > ash"),
         ),
     ),
     "columns that have numbers as names": Case(
@@ -373,7 +391,8 @@ def test_a_table_is_read_or_refused_with_remedies(monkeypatch, name):
                 break
         else:
             raise AssertionError(f"Nobody worked out the reading of {outcome.arguments}.")
-    assert reached == {*range(len(case.remedies))}, [o.arguments for o in outcomes]
+    wanted = {n for n, (arguments, _) in enumerate(case.remedies) if "last_block" not in arguments}
+    assert wanted <= reached, [outcome.arguments for outcome in outcomes]
 
 
 def chosen(arguments, name, value):
