@@ -16,7 +16,7 @@ import bayesrank as br
 from bayesrank import cli
 from bayesrank.cli import commands
 from bayesrank.data import Rankings
-from bayesrank.data.rankings import UninformativeRankingWarning
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 
 FUNCTIONS = {"rank": "read_rankings", "matches": "read_matches", "choices": "read_choices"}
 NEGATED = {"day_first": "--month-first"}
