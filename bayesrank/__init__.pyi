@@ -47,6 +47,7 @@ from .inference import (
     fit_minibatch as fit_minibatch,
 )
 from .tables import (
+    look as look,
     read_choices as read_choices,
     read_matches as read_matches,
     read_rankings as read_rankings,

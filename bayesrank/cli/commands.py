@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shlex
 from collections.abc import Callable, Sequence
@@ -15,7 +16,6 @@ import click
 import bayesrank
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.console import errors_as_sentences
-from bayesrank.cli.files import local_file
 from bayesrank.cli.job import Job
 from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
@@ -23,11 +23,9 @@ from bayesrank.cli.options import (
     ChoiceColumns,
     Fit,
     MatchColumns,
-    MissingOption,
     Output,
     RankColumns,
     Table,
-    has_orders,
     parameters,
     readable,
     refuse,
@@ -51,6 +49,16 @@ class Given(click.Group):
     """Group of commands that keeps the arguments of the user."""
 
     args: Sequence[str] = ()
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; if a file is given instead, say what to do with it."""
+        name = args[0]
+        if name not in self.commands and (Path(name).exists() or re.search(r"[./:]", name)):
+            raise click.UsageError(
+                f"{name!r} is not a command. To see how to read this table: "
+                f"{shlex.join(['bayesrank', 'look', name])}"
+            )
+        return super().resolve_command(ctx, args)
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
         """Keep the arguments before they are parsed."""
@@ -147,73 +155,54 @@ def _rank(
 ) -> None:
     """Rank the items of a table."""
     columns = taken(columns_of, options)
-    with errors_as_sentences(taken(Output, dict(options))) as talk, local_file(file) as local:
-        args: list[str] = []
-        try:
-            columns.check(local)
-        except MissingOption as error:
-            columns, args, more = _chosen(file, local, columns, error)
-            talk.note(f"The columns suggest this command: {shlex.join(['bayesrank', *args])}")
-            if more:
-                talk.note(more)
+    with errors_as_sentences(taken(Output, dict(options))) as talk:
+        readable(file)
+        columns.check()
         _check_fit(columns, options)
-        fit = _fit(options, _folder_of(local), args)
-        readable(local)
-        data: Any
-        if isinstance(columns, ChoiceColumns):
-            from bayesrank.cli.read_choices import ChoiceReader
+        from bayesrank.cli.reading import opened, read
 
-            data, coming = ChoiceReader(columns, talk.note).rankings(local), None
-        elif isinstance(columns, RankColumns):
-            from bayesrank.cli.read_rankings import read_rankings
-
-            data, coming = read_rankings(local, columns, talk.note)
-        else:
-            from bayesrank.cli.read_matches import read_matches
-
-            data, coming = read_matches(local, columns, talk.note)
+        source = opened(file, columns)
+        args: list[str] = []
+        if not columns.form:
+            columns, args = _chosen(file, source, columns)
+        if args:
+            talk.note(f"Only one form fits the table: {shlex.join(['bayesrank', *args])}")
+        data, coming = read(source, columns)
+        for note in data.notes:
+            talk.note(note)
+        fit = _fit(options, _folder_of(file), args)
         if sentence := find_cache():  # before jobs import PyTensor
             talk.stage(sentence)
         job = _job(data, columns.title(file), fit, columns, coming)
         if type(columns) is RankColumns:
             from bayesrank.cli.sensitivity import readings
 
-            job.readings = readings(file, columns, data)
+            job.readings = readings(source, columns, data)
         run(job, talk)
 
 
 def _chosen(
-    file: Path,
-    local: Path,
-    columns: RankColumns | MatchColumns,
-    error: MissingOption,
-) -> tuple[RankColumns | MatchColumns, list[str], str]:
-    """Choose the columns if the user named none; otherwise list those of the file.
+    file: Path, source: Any, columns: RankColumns | MatchColumns
+) -> tuple[RankColumns | MatchColumns, list[str]]:
+    """Choose the columns if one form fits the table and nothing is left to decide.
 
-    Returns the columns, the arguments of the command, and a sentence about more options.
+    Returns the columns, and the arguments of the command.
     """
-    from bayesrank.cli.look import listed, look_at, written
-    from bayesrank.cli.texts import sentence
+    from bayesrank.cli.reading import forms_of
 
     command = COMMANDS[type(columns)]
-    if columns.form or not local.exists():
-        raise MissingOption(f"{error.message} {listed(local, columns)}".rstrip()) from None
-    look = look_at(local, columns)
-    choices = look.choices
-    fitting = [choice for choice in choices if choice.command == command]
-    if len(fitting) != 1:
-        others = [written(choice, file, []) for choice in choices]
-        words: dict[str, Any] = {"file": local.name, "others": others}
-        words |= {"columns": listed(local, columns), "sides": look.two_sides}
-        raise MissingOption(sentence("no_only_choice", **words)) from None
+    fits, described = forms_of(source, columns, file)
+    if len(fits) != 1 or not fits[0].decided or fits[0].command != command:
+        raise click.UsageError(described)
+    if not fits[0].options:
+        return columns, []
     group = click.get_current_context().find_object(Given)
     typed = group.args[1:] if group is not None else [str(file)]
     settings = [word for word in typed if word != str(file)]
-    args = [command, str(file), *fitting[0].options, *settings]  # options of the user come last
+    args = [command, str(file), *fits[0].options, *settings]  # options of the user come last
     given = main.commands[command].make_context(command, args[1:]).params
     chosen: Any = taken(type(columns), given)
-    chosen.check(local)
-    return chosen, args, fitting[0].open if command == "matches" else ""
+    return chosen, args
 
 
 def _job(
@@ -253,8 +242,10 @@ def rank(file: Path, **options: Any) -> None:
     """Rank the items of FILE from rankings, ratings or ballots.
 
     FILE is a table with one row per ranker and item, or one row per ranking (--wide, --ballot). It
-    may be CSV, TSV or other text, plain or compressed, Parquet, Excel, or a PrefLib file (.soc,
-    .soi, .toc, .toi), which needs no columns.
+    may be text (.csv, .tsv, .tab, .txt, .dat, .data), JSON (.json, .jsonl, .ndjson), plain or
+    compressed (.gz, .bz2, .xz, .zip, .zst), Parquet or Excel (.xlsx), a folder of tables, an
+    address, or - for standard input. Files of orders need no columns: PrefLib (.soc, .soi, .toc,
+    .toi, .cat), .blt, and Condorcet election format (.cvotes).
     """
     _rank(file, RankColumns, options)
 
@@ -267,7 +258,11 @@ def rank(file: Path, **options: Any) -> None:
     short_help="Rank items from matches or pairwise comparisons.",
 )
 def matches(file: Path, **options: Any) -> None:
-    """Rank the items of FILE, a table with one row per match or pairwise comparison."""
+    """Rank the items of FILE, a table with one row per match or pairwise comparison.
+
+    FILE may also be a square matrix of wins (--matrix), or have a column per pair (--pair). Its
+    formats are those of `bayesrank rank`.
+    """
     _rank(file, MatchColumns, options)
 
 
@@ -281,7 +276,8 @@ def matches(file: Path, **options: Any) -> None:
 def choices(file: Path, **options: Any) -> None:
     """Rank the items of FILE from tasks that ask for the best item, the worst item, or both.
 
-    FILE is a table with one row per item shown, or one row per task. The report has shares of
+    FILE is a table with one row per item shown, or one row per task; its formats are those of
+    `bayesrank rank`. The report has shares of
     preference, respondents who answer at random, and what the design cannot tell. For attributes
     and prices (conjoint), use bayesrank.part_worths in Python.
     """
@@ -293,20 +289,20 @@ def choices(file: Path, **options: Any) -> None:
     short_help="Show the columns of a table, and the command to run.",
 )
 def look(file: Path, **options: Any) -> None:
-    """Show the columns of FILE, what they seem to be, and the command to run."""
-    columns = taken(Table, options)
-    columns.check_dates("")
-    with errors_as_sentences() as talk, local_file(file) as local:
-        readable(local)
-        if has_orders(local):
-            talk.result(f"The command:\n  {shlex.join(['bayesrank', 'rank', str(file)])}")
-            return
-        from bayesrank.cli.look import described, look_at
+    """Show the columns of FILE, and every way to read it that works, with the command.
 
-        group = click.get_current_context().find_object(Given)
-        typed = [*group.args[1:]] if group is not None else []
-        settings = [word for word in typed if word != str(file)]
-        talk.result(described(local, file, look_at(local, columns, talk.note), settings))
+    A way is complete with what must be decided, such as a direction. None is chosen.
+    """
+    columns = taken(Table, options)
+    with errors_as_sentences() as talk:
+        readable(file)
+        columns.check_dates("")
+        from bayesrank.cli.reading import look_at
+
+        found = look_at(file, columns)
+        for note in found.notes:
+            talk.note(note)
+        talk.result(found.text(command_line=True))
 
 
 @main.command("warm-up", short_help="Compile once what other commands need.")
@@ -399,7 +395,7 @@ def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, d
         columns = taken(columns_of[name], options)
         table = options.pop("file", None)
         if table is not None:
-            columns.check(table)
+            columns.check()
     except (click.ClickException, click.exceptions.Exit) as error:
         why = error.format_message() if isinstance(error, click.ClickException) else command
         raise ValueError(f"{file} has a command that does not exist. {why}") from error

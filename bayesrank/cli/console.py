@@ -114,7 +114,8 @@ class Talk:
             self.bar = None
 
     def note(self, sentence: str) -> None:
-        """Print a note once, and keep it for the page."""
+        """Print a note once, with options as the command has them, and keep it for the page."""
+        sentence = _on_command_line(sentence)
         if sentence not in self.notes:
             self.notes.append(sentence)
             self.end_bar()
@@ -211,6 +212,16 @@ def _plain(text: str) -> str:
     return plain(text)
 
 
+def _on_command_line(text: str) -> str:
+    """Write arguments of Python in a message as options."""
+    if "=" not in text and "`" not in text:
+        return text
+    from bayesrank.cli.options import ARGUMENTS
+    from bayesrank.tables.words import on_shell
+
+    return on_shell(text, ARGUMENTS)
+
+
 def _sentence(error: BaseException) -> str | None:
     """Return an expected error as a sentence, None for an unexpected one."""
     if isinstance(error, MemoryError):
@@ -218,7 +229,7 @@ def _sentence(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         return ": ".join(filter(None, [str(error.filename or ""), f"{error.strerror}."]))
     if isinstance(error, ValueError | OSError):
-        return str(error)
+        return _on_command_line(str(error))
     return broken_cache(error)
 
 

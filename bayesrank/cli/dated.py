@@ -15,7 +15,7 @@ from bayesrank.cli.job import Job, confounded, open_ranks, times_played, times_r
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
 from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
-from bayesrank.cli.read_cells import time_text
+from bayesrank.tables.cells import time_text
 from bayesrank.cli.saved_runs import are_draws
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings

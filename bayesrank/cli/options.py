@@ -5,10 +5,9 @@ rejects options that exclude each other, before it reads or imports anything.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from inspect import cleandoc
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -17,11 +16,9 @@ import click
 import bayesrank
 from bayesrank.priors import LEARNED, PRIORS
 
-ORDERS = (".soc", ".soi", ".toc", ".toi", ".blt")  # files that need no columns
-SIDES = ("first", "second", "tie")
 DATED = "With --date the model has only strengths that change over time"
 RESERVED = ("chain", "draw")  # names of axes in the results
-WIDE = ("ranks", "ratings", "places")
+WIDE = ("ranks", "ratings", "results", "places")
 MOST_COMPONENTS = 8  # number of colours
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
@@ -37,16 +34,6 @@ def option(*flags: str, default: Any = None, **settings: Any) -> Any:
 def repeated(*flags: str, **settings: Any) -> Any:
     """Make a field for an option that may be repeated."""
     return field(default=(), metadata={"flags": flags, "settings": settings | {"multiple": True}})
-
-
-def codes() -> Any:
-    """Make a field for an option with codes separated by commas."""
-
-    def read(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
-        return tuple(filter(None, (code.strip() for code in text.split(","))))
-
-    settings = {"default": "", "metavar": "CODES", "callback": read}
-    return field(default=(), metadata={"flags": (), "settings": settings})
 
 
 def parameters(*groups: type, **defaults: Any) -> list[click.Parameter]:
@@ -81,6 +68,8 @@ class Table:
 
     date: Date of the ranking or match, such as 2024-05-31, or a number. Strengths then change over
         time, and the ranks are those at the latest date.
+    day_first: Whether the day or the month of dates such as 03.04.2024 comes first. [default: as
+        the column tells]
     since: With --date, leave out items that were last seen before this date.
     coming: With --date, a table of future rankings or matches to forecast, like FILE but without
         ranks or outcomes. Matches in FILE without an outcome, dated after all others, are also
@@ -89,7 +78,8 @@ class Table:
         stop with an error (refuse). If ballots or places differ in length, choose drop if the
         other items were not presented, or last if they come last. [default: drop ratings, refuse
         ranks and outcomes]
-    empty: Codes to read as empty cells, such as n.a.,skipped.
+    empty: Codes to read as empty cells, such as n.a.,skipped; may be repeated. A code may contain
+        a comma.
     encoding: Encoding of the file, such as latin-1. [default: UTF-8, or by the byte order mark]
     separator: Separator of columns, such as ';' or tab. [default: detected]
     decimal: Decimal mark. [default: detected]
@@ -102,12 +92,13 @@ class Table:
     """
 
     date: str | None = option(metavar="COLUMN")
+    day_first: bool | None = option("--day-first/--month-first")
     since: str | None = option(metavar="DATE")
     coming: Path | None = option("--next", type=FILE)  # noqa: RUF009
     missing: Literal["drop", "last", "refuse"] | None = option(
         type=click.Choice(["drop", "last", "refuse"])
     )
-    empty: tuple[str, ...] = codes()
+    empty: tuple[str, ...] = repeated(metavar="CODES")
     encoding: str | None = option(metavar="NAME")
     separator: str | None = option(metavar="TEXT")
     decimal: Literal[".", ","] | None = option(type=click.Choice([".", ","]))
@@ -116,24 +107,18 @@ class Table:
     rename: tuple[str, ...] = repeated(metavar="OLD=NEW")
     merge: bool = option(default=False, is_flag=True)
 
-    @property
-    def conditions(self) -> dict[tuple[str, bool], list[str]]:
-        """Values of --where by column, and whether a row must have one of them or none."""
-        out: dict[tuple[str, bool], list[str]] = {}
-        for text in self.where:
-            found = re.fullmatch(r"(.+?)\s*(!?=)\s*(.*)", text)
-            refuse(found is None, f"--where must look like season=2025; it is {text!r}.")
-            if found is not None:
-                out.setdefault((found[1].strip(), found[2] == "="), []).append(found[3].strip())
-        return out
+    OPENING: ClassVar = ("encoding", "separator", "header")
+    SELECTING: ClassVar = ("missing", "empty", "decimal", "where", "rename", "merge")
 
     @property
-    def renamed(self) -> dict[str, str]:
-        """New names of columns by their old names."""
-        pairs = [text.partition("=") for text in self.rename]
-        for text, (old, _, new) in zip(self.rename, pairs, strict=True):
-            refuse(not old or not new, f"--rename must look like old=new; it is {text!r}.")
-        return {old: new for old, _, new in pairs}
+    def opening(self) -> dict[str, Any]:
+        """Arguments that open the table."""
+        return {name: getattr(self, name) for name in self.OPENING}
+
+    @property
+    def selecting(self) -> dict[str, Any]:
+        """Arguments that select rows and say how cells are written."""
+        return {name: getattr(self, name) for name in self.SELECTING}
 
     def leave_out(self, names: str, why: str) -> None:
         """Refuse options that another option excludes."""
@@ -141,8 +126,7 @@ class Table:
             refuse(bool(getattr(self, name)), f"{why}. Leave {flag(name)} out.")
 
     def check_dates(self, names: str) -> None:
-        """Refuse options that dates exclude, and options that need dates or cannot be read."""
-        _ = self.conditions, self.renamed
+        """Refuse options that dates exclude, and options that need dates."""
         if self.date is not None:
             self.leave_out(names, DATED)
             return
@@ -173,14 +157,18 @@ MATCHES = Words("judge", "match", "matches")
 class RankColumns(Table):
     """Columns of a table of rankings, in long form, in wide form or as ballots.
 
-    ranker: Who ranks, such as a user, a race or a judge.
+    ranker: Who ranks, such as a user, a race or a judge. a+b joins two columns.
     item: The item that is ranked.
     rating: Rating of the item: high is good, and equal ratings are ties.
     rank: Rank of the item: 1 is best, and equal ranks are ties.
-    ranking: Label of the ranking, if a ranker has several.
-    wide: Each row is a ranking. It has a column per item with its rank or rating, or a column per
-        place with an item, best first. With --item each row is an item, with a column per ranker.
+    result: Result of the item, such as a time or strokes: low is good.
+    ranking: Label of the ranking, if a ranker has several; may be repeated.
+    wide: Each row is a ranking. It has a column per item with its rank, rating or result, or a
+        column per place with an item, best first. With --item each row is an item, with a column
+        per ranker.
     ballot: Whole ranking in one cell, such as a > b = c.
+    between: Sign between the items of a ballot, such as ';' or ' '. [default: > or a comma]
+    listed: Whether the items of a list were ranked, best first, or ticked, in any order.
     column: With --wide, columns of items, places or rankers: a name, a pattern such as 'Star Wars*'
         or numbers such as 8-13; may be repeated. [default: all others]
     weight: Number of times that the ranking was given.
@@ -189,7 +177,7 @@ class RankColumns(Table):
         school. [default: the rankings of a ranker, if rankers have several]
     opinions: Whether each ranker (or label of --group) has separate opinions of the items.
         [default: yes if rankers have several rankings]
-    last_block: Codes of items that come last together, such as DNF,Ret.
+    last_block: Codes of items that come last together, such as DNF,Ret; may be repeated.
     components: Find this number of groups of rankers (mixture components), each with its own
         ranking.
     """
@@ -198,30 +186,49 @@ class RankColumns(Table):
     family: ClassVar[str] = "Plackett-Luce"
     reading: ClassVar[str | None] = None  # what the difference of two utilities means, for the page
     most_opinions: ClassVar[int] = 5_000  # most rankers times items that have opinions by default
+    function: ClassVar[str] = "read_rankings"
+    READ: ClassVar[Mapping[str, str]] = {  # arguments of the function, by the name of the field
+        name: name
+        for name in "ranker item rating rank result ranking wide ballot between listed column "
+        "weight by group date day_first last_block".split()
+    }
 
     ranker: str | None = option(metavar="COLUMN")
     item: str | None = option(metavar="COLUMN")
     rating: str | None = option(metavar="COLUMN")
     rank: str | None = option(metavar="COLUMN")
-    ranking: str | None = option(metavar="COLUMN")
+    result: str | None = option(metavar="COLUMN")
+    ranking: tuple[str, ...] = repeated(metavar="COLUMN")
     wide: str | None = option(type=click.Choice(WIDE))
     ballot: str | None = option(metavar="COLUMN")
+    between: str | None = option(metavar="TEXT")
+    listed: str | None = option(type=click.Choice(["ranked", "ticked"]))
     column: tuple[str, ...] = repeated(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option(metavar="COLUMN")
     group: str | None = option(metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
-    last_block: tuple[str, ...] = codes()
+    last_block: tuple[str, ...] = repeated(metavar="CODES")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the function that reads the table."""
+        read = {name: getattr(self, field) for field, name in self.READ.items()}
+        return {**read, **self.selecting}
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what the columns are."""
+        formless = {"weight", "by", "group", "date", "day_first", "last_block"}
+        return any(getattr(self, field) for field in self.READ if field not in formless)
 
     def title(self, file: Path) -> str:
         """Return the heading of the page."""
         return f"Ranks of {self.item or 'the items'} in {shown(file)}"
 
-    def check(self, file: Path) -> None:
+    def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        forms = [self.rating, self.rank, self.wide, self.ballot]
-        n_forms = sum(form is not None for form in forms)
         self.check_dates("by group opinions")
         refuse(
             self.group is not None and self.opinions is False,
@@ -233,31 +240,6 @@ class RankColumns(Table):
             self.coming is not None and bool(self.wide or self.ballot),
             "--next needs a table with one row per ranker and item (--ranker and --item).",
         )
-        if has_orders(file):
-            refuse(
-                bool(self.names) or self.wide is not None,
-                f"{file.suffix} files need no columns. Leave the options that name columns out.",
-            )
-            return
-        require(
-            n_forms == 1,
-            "If the table has one row per ranker and item, give either --rating COLUMN (high is "
-            "good) or --rank COLUMN (1 is best). If it has one row per ranking, give "
-            f"--wide {'|'.join(WIDE)} or --ballot COLUMN.",
-        )
-        if self.wide in ("ranks", "ratings") and self.item:
-            self.leave_out(
-                "ranker ranking weight by group date",
-                "With --wide and --item each row is an item and each column a ranker",
-            )
-        elif self.wide or self.ballot:
-            form = "--wide" if self.wide else "--ballot"
-            self.leave_out("item ranking", f"With {form} each row is a ranking")
-        else:
-            refuse(bool(self.column), "--column needs --wide.")
-            require(self.item is not None, "Missing option '--item'.")
-            ranker = self.ranker is not None or self.ranking is not None
-            require(ranker, "Missing option '--ranker'.")
 
     def _check_groups(self) -> None:
         """Refuse options that components exclude."""
@@ -275,38 +257,25 @@ class RankColumns(Table):
             "--components and --date are for different models. Use one of them.",
         )
 
-    @property
-    def form(self) -> bool:
-        """Whether the options say what form the table has."""
-        named = (self.ranker, self.item, self.rating, self.rank, self.ranking, self.wide)
-        return any((*named, self.ballot, self.column))
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that the options name."""
-        named = [self.ranker, self.item, self.rating, self.rank, self.ranking]
-        named += [self.weight, self.ballot, self.by, self.group, self.date, *self.column]
-        return [name for name in named if name is not None]
-
-    @property
-    def of(self) -> str:
-        """Name of the numbers in messages."""
-        return "rating" if self.rating or self.wide == "ratings" else "rank"
-
 
 @dataclass(frozen=True)
 class ChoiceColumns(RankColumns):
     """Columns of a table of tasks, with one row per item shown or one row per task.
 
     ranker: Who answers.
-    ranking: Label of the task, if a respondent has several. [default: each respondent has one task,
+    task: Label of the task, if a respondent has several. [default: each respondent has one task,
         or each row of a table with one row per task]
     column: The item shown. If each row is a task, the columns of the items shown. Repeat the
         option, or give a pattern such as 'item_*' or numbers such as 4-8.
     best: Flag of the item chosen as best (1 or 0, x or empty). If each row is a task, the column
         with that item.
     worst: The same for the worst item. Without it, tasks ask only for the best.
-    choice: Instead of --best and --worst, codes of each item: best, worst or empty, or 1, -1 or 0.
+    codes: Instead of --best and --worst, codes of each item: best, worst or empty, or 1, -1 or 0.
+        Without --item, the columns of a survey with a column for each item of each task, such as
+        'Q*'; may be repeated.
+    best_code: Code of the best item, such as 2.
+    worst_code: Code of the worst item, such as 1.
+    counts: Each row is a set of items, and each column an item: how often it was chosen.
     positions: Each row is a task, and --best and --worst contain positions 1, 2, ... of the items.
     several: A task may have several best or worst items.
     threshold: Answer to a further question of the task: do all, some or none of these items matter?
@@ -326,13 +295,26 @@ class ChoiceColumns(RankColumns):
         "in a task of two items, one is best with probability 1 / (1 + exp(−difference))"
     )
     most_opinions: ClassVar[int] = 50_000
+    function: ClassVar[str] = "read_choices"
+    READ: ClassVar[Mapping[str, str]] = {
+        "ranker": "respondent",
+        "column": "item",
+        **{
+            name: name
+            for name in "task best worst codes best_code worst_code counts positions several "
+            "threshold weight by".split()
+        },
+    }
 
     ranker: str | None = option("--respondent", metavar="COLUMN")
-    ranking: str | None = option("--task", metavar="COLUMN")
+    task: str | None = option(metavar="COLUMN")
     column: tuple[str, ...] = repeated("--item", metavar="COLUMN")
     best: str | None = option(metavar="COLUMN")
     worst: str | None = option(metavar="COLUMN")
-    choice: str | None = option(metavar="COLUMN")
+    codes: tuple[str, ...] = repeated(metavar="COLUMN")
+    best_code: str | None = option(metavar="TEXT")
+    worst_code: str | None = option(metavar="TEXT")
+    counts: bool = option(default=False, is_flag=True)
     positions: bool = option(default=False, is_flag=True)
     several: bool = option(default=False, is_flag=True)
     threshold: str | None = option(metavar="COLUMN")
@@ -341,30 +323,9 @@ class ChoiceColumns(RankColumns):
     opinions: bool | None = option("--opinions/--no-opinions")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
 
-    def check(self, file: Path) -> None:
+    def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        _ = self.conditions, self.renamed
-        refuse(
-            self.missing == "last",
-            "--missing last is for rankings. With --missing drop, tasks without an answer are left "
-            "out.",
-        )
         self._check_groups()
-        refuse(
-            self.by is not None and "category" in self.names and self.by != "category",
-            "With --by, no other column may have the name 'category'. Rename it: --rename "
-            "category=NAME.",
-        )
-        require(self.ranker is not None, "Missing option '--respondent'.")
-        require(bool(self.column), "Missing option '--item'.")
-        require(any((self.best, self.worst, self.choice)), "Missing option '--best'.")
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that the options name."""
-        named = [self.ranker, self.ranking, self.best, self.worst, self.choice, self.threshold]
-        named += [self.weight, self.by, *self.column]
-        return [name for name in named if name is not None]
 
 
 @dataclass(frozen=True)
@@ -379,6 +340,9 @@ class MatchColumns(Table):
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.
     score_b: Points of the second item.
+    matrix: The table is square: how often the item of the row beat the item of the column.
+    pair: Columns with the outcomes of one pair each, such as V12; a name, a pattern such as 'V*' or
+        numbers. Each row is a judge; may be repeated.
     first_wins: Code in --outcome for a win of the first item; may be repeated.
     second_wins: Code in --outcome for a win of the second item; may be repeated.
     tie: Code in --outcome for a tie; may be repeated.
@@ -397,6 +361,13 @@ class MatchColumns(Table):
     order: Whether the first item may have an advantage.
     """
 
+    function: ClassVar[str] = "read_matches"
+    READ: ClassVar[Mapping[str, str]] = {
+        name: name
+        for name in "first second outcome winner loser score_a score_b matrix pair first_wins "
+        "second_wins tie count judge category feature group neutral order date day_first".split()
+    }
+
     first: str | None = option(metavar="COLUMN")
     second: str | None = option(metavar="COLUMN")
     outcome: str | None = option(metavar="COLUMN")
@@ -404,6 +375,8 @@ class MatchColumns(Table):
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")
     score_b: str | None = option(metavar="COLUMN")
+    matrix: bool = option(default=False, is_flag=True)
+    pair: tuple[str, ...] = repeated(metavar="COLUMN")
     first_wins: tuple[str, ...] = repeated(metavar="TEXT")
     second_wins: tuple[str, ...] = repeated(metavar="TEXT")
     tie: tuple[str, ...] = repeated(metavar="TEXT")
@@ -417,6 +390,12 @@ class MatchColumns(Table):
     order: bool = option("--order/--no-order", default=True)
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the function that reads the table."""
+        read = {name: getattr(self, field) for field, name in self.READ.items()}
+        return {**read, **self.selecting}
+
+    @property
     def groups(self) -> tuple[str, ...]:
         """Groups of matches that are not independent, except the matches of a judge."""
         return tuple(group for group in self.group if group != self.judge)
@@ -426,18 +405,24 @@ class MatchColumns(Table):
         """Whether the options ask for opinions of judges; None if they do not say."""
         return True if self.groups != self.group else None
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the first item may have an advantage."""
+        return self.order and self.winner is None and not self.matrix
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what the columns are."""
+        named = (self.first, self.second, self.outcome, self.winner, self.loser, self.score_a)
+        return any((*named, self.score_b, self.matrix, self.pair))
+
     def title(self, file: Path) -> str:
         """Return the heading of the page."""
         return f"Ranks by the matches in {shown(file)}"
 
-    def check(self, file: Path) -> None:
+    def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        _ = self.spelled, self.features
         self.check_dates("judge category feature group ties_by")
-        refuse(
-            self.missing == "last",
-            "--missing last is for rankings. Use --missing drop or refuse for matches.",
-        )
         for name in self.groups:
             refuse(
                 "/" in name or name in RESERVED,
@@ -449,99 +434,12 @@ class MatchColumns(Table):
                 name in self.group,
                 f"--ties-by {name} and --group {name} have the same name. Rename the column.",
             )
-        self._check_pair("winner", "loser")
         if self.winner is not None:
-            self.leave_out(
-                "first second outcome score_a score_b neutral",
-                "--winner and --loser already tell the outcome, and neither item is the first",
-            )
             self.leave_out("ties_by", "With --winner and --loser no match is a tie")
-            return
-        for name in ("first", "second"):
-            require(
-                getattr(self, name) is not None,
-                f"Missing option '--{name}'. Give --first and --second, or --winner and --loser.",
-            )
-        self._check_pair("score_a", "score_b")
-        require(
-            (self.outcome is None) != (self.score_a is None),
-            "Missing option '--outcome'. Give either --outcome COLUMN, or --score-a and --score-b.",
-        )
         if not self.order:
             self.leave_out(
                 "neutral", "With --no-order the first item has no advantage in any match"
             )
-
-    def _check_pair(self, *names: str) -> None:
-        """Refuse one of two options without the other."""
-        missing = [name for name in names if getattr(self, name) is None]
-        require(len(missing) != 1, f"Missing option '{flag(missing[0]) if missing else ''}'.")
-
-    @property
-    def form(self) -> bool:
-        """Whether the options say what form the table has."""
-        return any((self.first, self.second, self.winner, self.loser, *self.results))
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """Columns of the two items; `check` makes sure that both were given."""
-        return str(self.first or self.winner), str(self.second or self.loser)
-
-    @property
-    def results(self) -> list[str]:
-        """Columns that tell the outcome."""
-        return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
-
-    @property
-    def labels(self) -> list[str]:
-        """Columns of labels and features, which every match needs."""
-        named = [*self.sides, self.judge, self.category, self.date, *self.groups]
-        named += [name for sides in self.features.values() for name in sides]
-        return [name for name in named if name is not None]
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that the options name."""
-        more = [name for name in (self.count, self.neutral) if name is not None]
-        return [*self.labels, *self.results, *more]
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the first item may have an advantage."""
-        return self.order and self.winner is None
-
-    @property
-    def features(self) -> dict[str, tuple[str, ...]]:
-        """Columns of each feature, by the part of their names that the two sides share."""
-        out: dict[str, tuple[str, ...]] = {}
-        for text in self.feature:
-            columns = tuple(part.strip() for part in text.split(","))
-            refuse(
-                len(columns) > 2 or not all(columns) or len(set(columns)) < len(columns),
-                f"--feature must name one column, or two separated by a comma (first and second "
-                f"item), such as length_a,length_b; it is {text!r}.",
-            )
-            same = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
-            name = "".join(letter for letter, *_ in same).rstrip(" _-.") or " less ".join(columns)
-            refuse(name in out, f"Two features are called {name!r}. Rename their columns.")
-            out[name] = columns
-        return out
-
-    @property
-    def spelled(self) -> dict[str, str]:
-        """Meaning of each code for an outcome, as far as options tell it."""
-        out: dict[str, str] = {}
-        written = dict(zip(SIDES, (self.first_wins, self.second_wins, self.tie), strict=True))
-        if not any(written.values()):
-            return out
-        for outcome, texts in written.items():
-            for text in texts or (outcome,):
-                refuse(
-                    out.setdefault(text, outcome) != outcome,
-                    f"{text!r} cannot mean both {out[text]} and {outcome}. Check --first-wins, "
-                    "--second-wins and --tie.",
-                )
-        return out
 
 
 @dataclass(frozen=True)
@@ -631,25 +529,18 @@ class Fit(Output):
         )
 
 
+# Arguments of the readers, which messages name as options
+ARGUMENTS = frozenset(
+    name
+    for group in (RankColumns, MatchColumns, ChoiceColumns)
+    for name in (*group.READ.values(), *Table.OPENING, *Table.SELECTING)
+)
+
+
 def refuse(wrong: bool, sentence: str) -> None:
     """End with a sentence about the options if something is wrong."""
     if wrong:
         raise click.UsageError(sentence)
-
-
-class MissingOption(click.UsageError):
-    """An option that names a column is missing."""
-
-
-def require(given: bool, sentence: str) -> None:
-    """End with a sentence if options that name columns are missing."""
-    if not given:
-        raise MissingOption(sentence)
-
-
-def has_orders(file: Path) -> bool:
-    """Whether a file has orders, by its suffix (of PrefLib, or .blt), and so needs no columns."""
-    return any(suffix.lower() in ORDERS for suffix in file.suffixes)
 
 
 def shown(file: Path) -> str:
@@ -661,7 +552,9 @@ def shown(file: Path) -> str:
 
 def readable(file: Path) -> None:
     """Refuse a missing or empty file, before the slow imports."""
+    if str(file) == "-" or ":" in file.parts[0]:  # standard input, or an address
+        return
     if not file.exists():
         raise FileNotFoundError(f"There is no file {click.format_filename(file)}.")
-    if not file.is_dir() and not file.stat().st_size:
+    if file.is_file() and not file.stat().st_size:
         raise ValueError(f"{click.format_filename(file)} is empty.")

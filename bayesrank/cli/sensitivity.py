@@ -4,20 +4,20 @@ Other choices are fitted with a normal around the mode, which takes about a seco
 compared with the same fit of the choices that were made.
 """
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.cli.options import RankColumns, has_orders
+from bayesrank.cli.options import RankColumns
 from bayesrank.cli.parts import Part
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
 from bayesrank.results import rank_summary
+from bayesrank.tables import read_rankings
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 CHAINS, DRAWS = 4, 500  # for probabilities with two digits
@@ -27,33 +27,33 @@ SCALES = {"prior scale halved": 0.5, "prior scale doubled": 2.0}
 AS_MADE = "as analysed"
 
 
-def readings(file: Path, columns: RankColumns, rankings: Rankings) -> dict[str, Rankings]:
+def readings(source: Any, columns: RankColumns, rankings: Rankings) -> dict[str, Rankings]:
     """Read the rankings again with another meaning of omitted items and of codes."""
     if rankings.item.size > MOST_ENTRIES or columns.date or columns.components:
         return {}
-    from bayesrank.cli.read_rankings import read_rankings
-
+    given = columns.arguments
     codes = ", ".join(columns.last_block or columns.empty)
-    other: dict[str, RankColumns] = {}
+    other: dict[str, dict[str, Any]] = {}
     if columns.last_block:
         empty = (*columns.empty, *columns.last_block)
-        other[f"{codes} not ranked"] = replace(
-            columns, last_block=(), empty=empty, missing=columns.missing or "drop"
-        )
+        other[f"{codes} not ranked"] = {
+            "last_block": (), "empty": empty, "missing": columns.missing or "drop"
+        }  # fmt: skip
     elif columns.empty and columns.missing == "drop":
-        other[f"{codes} last"] = replace(columns, last_block=columns.empty, empty=())
+        other[f"{codes} last"] = {"last_block": columns.empty, "empty": ()}
+    listing = columns.ballot or columns.wide in ("places", "ranks") or not columns.form
     if columns.missing == "last":
-        other["omitted items dropped"] = replace(columns, missing="drop")
+        other["omitted items dropped"] = {"missing": "drop"}
     elif columns.missing == "drop" or (
-        columns.missing is None
-        and rankings.item.shape[1] < rankings.n_items
-        and (columns.ballot or columns.wide in ("places", "ranks") or has_orders(file))
+        columns.missing is None and rankings.item.shape[1] < rankings.n_items and listing
     ):
-        other["omitted items last"] = replace(columns, missing="last")
+        other["omitted items last"] = {"missing": "last"}
     out = {}
     for label, choice in other.items():
         try:
-            found, _ = read_rankings(file, choice, lambda _: None)
+            with warnings.catch_warnings():  # the notes are about the reading that was asked for
+                warnings.simplefilter("ignore")
+                found = read_rankings(source, **{**given, **choice})
         except ValueError:  # the table has no meaning with this choice
             continue
         if repr(found) != repr(rankings) or not np.array_equal(found.ranks, rankings.ranks):

@@ -10,17 +10,22 @@ This room may import fsspec, numpy, pandas, pyarrow, openpyxl and the room data.
 """
 
 from bayesrank.tables.choices import read_choices
+from bayesrank.tables.coming import read_coming
+from bayesrank.tables.look import Look, look
 from bayesrank.tables.matches import read_matches
 from bayesrank.tables.opening import Table, open_table
 from bayesrank.tables.rankings import read_rankings
 from bayesrank.tables.words import MissingColumns, TableError
 
 __all__ = [
+    "Look",
     "MissingColumns",
     "Table",
     "TableError",
+    "look",
     "open_table",
     "read_choices",
+    "read_coming",
     "read_matches",
     "read_rankings",
 ]

@@ -58,8 +58,10 @@ def refuse_rows(
     if len(rows):
         n = int(rows[0])
         value = values.iloc[n]
-        found = "is empty" if not isinstance(value, NESTED) and pd.isna(value) else (
-            f"has {label_repr(value)}"
+        found = (
+            "is empty"
+            if not isinstance(value, NESTED) and pd.isna(value)
+            else (f"has {label_repr(value)}")
         )
         message = f"{must}; column {values.name!r} {found} in {row_name(values.index, n)}."
         raise TableError(f"{message} {way_out}".rstrip(), remedies)
@@ -146,7 +148,9 @@ def _unmarked(values: pd.Series, quantity: str, note: Callable[[str], None]) -> 
         for kind, pattern in _MARKS.get(quantity, {}).items():
             if found := pattern.fullmatch(cell):
                 kinds.add(kind)
-                read[cell] = _clock(found) if kind == "clock" else next(filter(None, found.groups()))
+                read[cell] = (
+                    _clock(found) if kind == "clock" else next(filter(None, found.groups()))
+                )
                 break
     marked = [cell for cell in read if read[cell] != cell]
     # 0.5 and 50 % do not mix, and a time may have no other unit beside it
@@ -217,7 +221,7 @@ def date_text(values: pd.Series, day_first: bool | None) -> pd.Series:
     _refuse_odd_number(text, distinct)
     name = str(values.name)
     read_times(text)
-    texts = [_time_text(time) for time in time_coordinates(pd.Index(distinct), name)]
+    texts = [time_text(time) for time in time_coordinates(pd.Index(distinct), name)]
     return pd.Series(np.array(texts, dtype=object)[codes], values.index, name=name)
 
 
@@ -250,7 +254,9 @@ def _in_order(text: pd.Series, day_first: bool | None) -> pd.Series:
         by_day, by_month = any(first.values()), any(second.values())
         if by_day and by_month:
             odd = min((first, second), key=lambda column: sum(column.values()))
-            refuse_rows(text.map(odd), text, f"{says}, and other rows say the opposite", "Correct it.")
+            refuse_rows(
+                text.map(odd), text, f"{says}, and other rows say the opposite", "Correct it."
+            )
         short = any(len(match[4]) == 2 for match in found.values())
         if by_day == by_month or short:
             refuse_rows(
@@ -292,7 +298,7 @@ def _refuse_odd_number(text: pd.Series, distinct: Any) -> None:
         )
 
 
-def _time_text(time: Any) -> str:
+def time_text(time: Any) -> str:
     """Write a time as a day, as a day with hours, or as a number."""
     if isinstance(time, np.datetime64 | pd.Timestamp):
         stamp = pd.Timestamp(time)

@@ -493,9 +493,7 @@ class MatchReader:
         if not c.order:
             _sort_sides(table, [])
         who = "judge" if c.judge is not None else None
-        return Pairs.from_frame(
-            table, first="first", second="second", outcome="outcome", judge=who
-        )
+        return Pairs.from_frame(table, first="first", second="second", outcome="outcome", judge=who)
 
     # Steps
 
@@ -584,9 +582,11 @@ class MatchReader:
             said: dict[str, Any] = {"first": one, "second": other, "outcome": str(name)}
             said |= {"order": False, "tie": ties} | ({"first_wins": wins} if wins else {})
             remedy = {"winner": None, "loser": None, **said}
-            also = " Write a code into the empty cells of this column first." if (
-                len(text) < len(cells)
-            ) else ""
+            also = (
+                " Write a code into the empty cells of this column first."
+                if (len(text) < len(cells))
+                else ""
+            )
             refuse_rows(
                 tie,
                 written.rename(str(name)),
@@ -599,9 +599,7 @@ class MatchReader:
     def _look_beside(self, table: pd.DataFrame) -> None:
         """Note columns that group dependent matches, and that no argument names."""
         others = self.selection.others
-        flat = [
-            n for n in range(others.shape[1]) if not isinstance(others.iloc[0, n], NESTED)
-        ]
+        flat = [n for n in range(others.shape[1]) if not isinstance(others.iloc[0, n], NESTED)]
         found = clusters(table, others.iloc[:, flat].reindex(table.index))
         if found:
             more = ", ".join(map(repr, found[1:]))

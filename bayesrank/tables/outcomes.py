@@ -54,7 +54,9 @@ def folded(value: Any) -> str:
 
 def meanings_of(codes: Codes) -> dict[str, str]:
     """Return the outcome that each code means."""
-    return {folded(word): side for side, words in zip(OUTCOMES, codes, strict=True) for word in words}
+    return {
+        folded(word): side for side, words in zip(OUTCOMES, codes, strict=True) for word in words
+    }
 
 
 def covers(codes: Codes, values: Collection[Any]) -> bool:
@@ -154,8 +156,10 @@ class Outcomes:
         first, second = ({*words_of(side)} for side in self.sides)
         if folded(value).split(" (")[0] in TIE_WORDS:
             return "tie"
-        return "first" if _names(value, first, second) else (
-            "second" if _names(value, second, first) else None
+        return (
+            "first"
+            if _names(value, first, second)
+            else ("second" if _names(value, second, first) else None)
         )
 
     def _coded(self, meant: Sequence[str | None]) -> pd.Series:
@@ -211,7 +215,9 @@ class Outcomes:
                 option = dict(zip(OUTCOMES, ("first_wins", "second_wins", "tie"), strict=True))
                 said.setdefault(option[meanings[folded(value)]], []).append(str(value))
             remedies.append(said)
-            ways.append(f"{spelled(**said)} if {odd!r} means that {MEANINGS[meanings[folded(odd)]]}")
+            ways.append(
+                f"{spelled(**said)} if {odd!r} means that {MEANINGS[meanings[folded(odd)]]}"
+            )
         n = int((self.at == list(self.distinct).index(odd)).argmax())
         raise TableError(
             f"Codes must have one meaning; column {self.name!r} has {label_repr(odd)} in "

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data import Rankings
-from bayesrank.data.read import label_repr, row_name
+from bayesrank.data.read import label_repr, quoted, row_name
 from bayesrank.tables.ballots import Ballots, Listed, entries_of
 from bayesrank.tables.cells import (
     date_text,
@@ -258,12 +258,10 @@ def read_rankings(
     )  # fmt: skip
     settings = Settings(missing, empty, decimal, where, rename, merge, day_first)
     if is_orders(source):
-        given = [name for name, value in vars(columns).items() if value]
+        given = [name for name, value in vars(columns).items() if value and name != "listed"]
         if given:
-            raise TableError(
-                f"A file of orders needs no columns. Leave `{given[0]}` out.",
-            )
-        return _of_orders(open_orders(source, encoding=encoding), settings)
+            raise TableError(f"A file of orders needs no columns. Leave `{given[0]}` out.")
+        return _of_orders(open_orders(source, listed=listed), settings)
     table = open_table(source, encoding=encoding, separator=separator, header=header)
     columns.check()
     return RankingReader(table, columns, settings).rankings()
@@ -474,12 +472,19 @@ class RankingReader:
             text = over_distinct(label_text(values), str.casefold)
             last = text.isin([code.casefold() for code in self._last_codes(values)])
             cells = values.astype(object).mask(last)
-        try:
-            numbers = self.selection.read_numbers(cells, of)
-        except TableError:
-            raise
-        except ValueError as error:
-            raise self._about_codes(cells, error) from None
+        if grades := self.table.grades.get(str(values.name)):
+            numbers = pd.Series(pd.Index(grades).get_indexer(cells) + 1.0, values.index)
+            numbers = numbers.where(numbers > 0)
+            self.note(f"Column {values.name!r} has the grades {quoted(grades)}, in this order.")
+        else:
+            try:
+                numbers = self.selection.read_numbers(cells, of)
+            except TableError:
+                raise
+            except ValueError as error:
+                raise self._about_codes(cells, error) from None
+        if of == "rank":
+            self._refuse_no_ranks(numbers, values)
         return {"cell": values, "cost": -numbers if of == "rating" else numbers, "last": last}
 
     def _last_codes(self, values: pd.Series) -> list[str]:
@@ -597,8 +602,6 @@ class RankingReader:
     def _settled(self, long: pd.DataFrame) -> pd.DataFrame:
         """Handle missing values and codes of the last block."""
         c, n = self.columns, len(long)
-        if c.of == "rank" and not c.listing:
-            self._refuse_no_ranks(long)
         if c.listing or c.wide == "ranks":
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
             # Places from a longer list may have gaps; then their number means nothing.
@@ -626,10 +629,9 @@ class RankingReader:
         behind = long["cost"].max() + 1 if long["cost"].notna().any() else 1.0
         return long.assign(cost=long["cost"].mask(long["last"], behind))
 
-    def _refuse_no_ranks(self, long: pd.DataFrame) -> None:
+    def _refuse_no_ranks(self, cost: pd.Series, cells: pd.Series) -> None:
         """Refuse numbers that are no ranks: fractions, and 0, which may mean that there is none."""
-        c, cost = self.columns, long["cost"]
-        name = c.value if c.wide is None else str(c.wide)
+        c = self.columns
         turned: list[dict[str, Any]] = (
             [{"rating": c.value, "rank": None}, {"result": c.value, "rank": None}]
             if c.wide is None
@@ -637,13 +639,13 @@ class RankingReader:
         )
         high, low = ({k: v for k, v in one.items() if v} for one in turned)
         other = f"If high is good, give {spelled(**high)}; if low is good, {spelled(**low)}"
-        cells = long["cell"].rename(name)
         must = "A rank must be a whole number, or end in .5 if it is shared"
         fraction = cost.notna() & ~(cost % 1).isin([0, 0.5])
         refuse_rows(fraction, cells, must, f"{other}.", turned)
         code = cells[cost < 1].iloc[0] if (cost < 1).any() else ""
+        code = label_text(pd.Series([code])).iloc[0]
         none: list[dict[str, Any]] = [
-            {"empty": [str(code)], "missing": missing} for missing in ("drop", "last")
+            {"empty": [code], "missing": missing} for missing in ("drop", "last")
         ]
         refuse_rows(
             cost < 1,
@@ -921,20 +923,22 @@ def _n_rankings(long: pd.DataFrame) -> int:
 
 def _odd_item(names: Sequence[str], values: np.ndarray) -> list[str]:
     """Find the one column of items without which the rows are ranks."""
-    if len(names) < 3 or _are_weak_orders(values).mean() >= FIT:
+    if len(names) < 3 or are_weak_orders(values).mean() >= FIT:
         return []
     rest = (np.delete(values, k, axis=1) for k in range(len(names)))
-    without = [_are_weak_orders(one).mean() for one in rest]
+    without = [are_weak_orders(one).mean() for one in rest]
     return [names[int(np.argmax(without))]] if max(without) >= FIT else []
 
 
 def _odd_rankers(names: Sequence[str], values: np.ndarray) -> list[str]:
     """Find the columns of rankers that are not ranks, if most others are."""
-    fine = _are_weak_orders(values.T)
-    return [name for name, ok in zip(names, fine, strict=True) if not ok] if fine.mean() > 0.5 else []
+    fine = are_weak_orders(values.T)
+    return (
+        [name for name, ok in zip(names, fine, strict=True) if not ok] if fine.mean() > 0.5 else []
+    )
 
 
-def _are_weak_orders(table: np.ndarray) -> np.ndarray:
+def are_weak_orders(table: np.ndarray) -> np.ndarray:
     """Whether the numbers in each row are ranks, perhaps shared; zeros are left to another check."""
     known = np.sort(np.where(table > 0, table, np.nan), axis=1)
     if not known.shape[1]:
@@ -948,5 +952,3 @@ def _are_weak_orders(table: np.ndarray) -> np.ndarray:
     middle = pd.DataFrame(known).rank(axis=1).to_numpy()
     mid = ((known == middle) | missing).all(axis=1)  # 1, 2.5, 2.5, 4
     return np.asarray(dense | gaps | mid)
-
-

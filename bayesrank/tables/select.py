@@ -169,9 +169,7 @@ class Selection:
         require_names(self.names, [name], self.table.name)
         raise AssertionError
 
-    def _column(
-        self, frame: pd.DataFrame, name: str, parts: tuple[str | int, ...]
-    ) -> pd.Series:
+    def _column(self, frame: pd.DataFrame, name: str, parts: tuple[str | int, ...]) -> pd.Series:
         """Return a column, or several as one, whose labels are joined by a space."""
         if len(parts) == 1:
             (part,) = parts

@@ -13,9 +13,11 @@ from typing import Any
 FALSE = {"day_first": "--month-first"}  # options whose negation has a name of its own
 
 _LITERAL = re.compile(
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|True|False|-?\d[\d.]*|[A-Z]{3,}"""
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|True|False|-?\d+(?:\.\d+)?|[A-Z]{3,}"""
 )
-_ARGUMENT = re.compile(rf"(?<![\w.\-`'\"])([a-z]+(?:_[a-z]+)*)=(?:({_LITERAL.pattern})|(?=[.,;) ]|$))")
+_ARGUMENT = re.compile(
+    rf"(?<![\w.\-`'\"])([a-z]+(?:_[a-z]+)*)=(?:({_LITERAL.pattern})|(?=[.,;) ]|$))"
+)
 _SEVERAL = re.compile(rf"{_ARGUMENT.pattern}(?:, {_ARGUMENT.pattern})+")
 _NAMED = re.compile(r"`([a-z]+(?:_[a-z]+)*)`")
 
