@@ -282,13 +282,14 @@ def wide_table(rng: random.Random, value: str, *, turned: bool = False) -> Form:
     holes = any(rank is None for row in table.values() for rank in row.values())
     known = [[float(x) for x in row.values() if x is not None] for row in texts.values()]
     gaps = any(row and max(row) > len(row) for row in known)
+    gaps |= len({*map(len, known)}) == 1  # or, if all are as long, how many were ranked
 
     def reading(given: dict[str, Any]) -> list[str] | None:
         way = given.get("wide")
         if way not in ("ranks", "ratings", "results"):
             return None
         missing = given.get("missing") or ("drop" if way == "ratings" else None)
-        # a gap shows that the ranks are positions in a longer list
+        # gaps show that the ranks are positions in a longer list
         missing = missing or ("drop" if way == value == "ranks" and gaps else None)
         if holes and missing is None:
             return None
@@ -337,7 +338,12 @@ def orders(rng: random.Random, ties: bool) -> tuple[list[str], list[list[list[st
 
 
 def omitted(ballots: list[list[list[str]]], missing: str | None) -> list[list[list[str]]] | None:
-    """Complete ballots: omitted items come last, or were not there; None if nobody said it."""
+    """Complete ballots: omitted items come last, or were not there; None if nobody said it.
+
+    Ballots of one length need no decision: so many items were asked for.
+    """
+    lengths = {sum(map(len, blocks)) for blocks in ballots}
+    missing = missing or ("drop" if len(lengths) == 1 else None)
     named = {item for blocks in ballots for block in blocks for item in block}
     out = []
     for blocks in ballots:
@@ -478,6 +484,8 @@ def sides(rng: random.Random, *, by_name: bool = False) -> Form:
         )
         codes, extra = ("", "", "draw"), {}
     matches = draw_matches(rng, codes[2] is not None, WORDY, *([] if by_name else [NUMERIC, ODD]))
+    if codes[1] == "-1" and not any(outcome == 1 for *_, outcome in matches):
+        return sides(rng)  # 1 and 0 alone mean something else
     rows: list[list[str | None]] = []
     for a, b, outcome in matches:
         rows.append([a, b, (a, b, "draw")[outcome] if by_name else codes[outcome]])
