@@ -17,9 +17,8 @@ import bayesrank as br
 from bayesrank.cli import match_sections
 from bayesrank.cli.dated import DatedJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
-from bayesrank.cli.read_cells import time_text
-from bayesrank.cli.read_matches import read_matches
-from bayesrank.cli.read_rankings import read_rankings
+from bayesrank.cli.reading import opened, read
+from bayesrank.tables.cells import time_text
 from tests.commands import ran, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
@@ -60,7 +59,8 @@ def edited(**values):
 def job_of(folder, coming=None):
     notes = []
     columns = replace(COLUMNS, coming=coming)
-    pairs, ahead = read_matches(Path("m.csv"), columns, notes.append)
+    pairs, ahead = read(opened(Path("m.csv"), columns), columns)
+    notes += pairs.notes
     fit = Fit(
         output_dir=folder, seed=1, draws=100, tune=50, chains=2, top=3, prior="zero-sum",
         prior_scale=None, made="today",
@@ -134,7 +134,7 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
 
 
 def test_changing_strengths_are_a_finding_only_for_a_model_without_them(folder):
-    pairs = read_matches(Path("m.csv"), COLUMNS, print)[0]
+    pairs = read(opened(Path("m.csv"), COLUMNS), COLUMNS)[0]
     assert match_sections.audit_of_dated(pairs, order=True).notes == []
     notes = match_sections.audit_of(pairs, ["date"], order=True).notes
     (note,) = [note for note in notes if "moved most" in note]
@@ -240,7 +240,7 @@ def races(folder):
 
     def read(text):
         Path("next.csv").write_text(f"race,driver,day\n{text}\n")
-        return *read_rankings(Path("r.csv"), columns, lambda _: None), columns
+        return *read(opened(Path("r.csv"), columns), columns), columns
 
     return read
 
@@ -342,7 +342,7 @@ def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
     )
     columns = replace(COLUMNS, neutral="ground", coming=Path("next.csv"))
     columns.check(Path("m.csv"))
-    pairs, ahead = read_matches(Path("m.csv"), columns, print)
+    pairs, ahead = read(opened(Path("m.csv"), columns), columns)
     job = DatedJob(pairs, "t", job_of(folder)[0].fit, columns, coming=ahead)
     found = job._forecasts()[0].files["forecasts.csv"].reset_index()
     assert found["neutral"].tolist() == ["no", "yes", "yes"]

@@ -9,13 +9,12 @@ import xarray as xr
 from scipy.special import expit
 from scipy.stats import norm
 
-from bayesrank.cli.clusters import clusters
 from bayesrank.cli.mixture import MixtureJob
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.predict import at_new_labels, next_ranking
 from bayesrank.cli.rank import RankJob
-from bayesrank.cli.read_matches import read_matches
-from bayesrank.cli.read_rankings import read_rankings
+from bayesrank.cli.reading import opened, read
+from bayesrank.tables.clusters import clusters
 from models.fit.model import Ballots, log_likelihood
 from tests.builders import ORDERS, ballots
 from tests.commands import few, no_sampling, ran, run
@@ -95,7 +94,7 @@ def test_group_names_other_clusters(tmp_path):
     rows = [f"r{k},s{k // 2},{item},{n}" for k in range(6) for n, item in enumerate("abc")]
     file.write_text("\n".join(["who,school,item,rank", *rows]), encoding="utf-8")
     columns = RankColumns(ranker="who", item="item", rank="rank", group="school")
-    rankings, _ = read_rankings(file, columns, print)
+    rankings, _ = read(opened(file, columns), columns)
     assert rankings.groups["cluster"].labels.tolist() == ["s0", "s1", "s2"]
     found = RankJob(rankings, "title", Fit(seed=1), columns)
     assert "opinions of each school" in found.model
@@ -180,10 +179,12 @@ def test_a_note_names_the_column_once(tmp_path):
     file, notes = tmp_path / "t.csv", []
     matches(1.5).to_csv(file, index=False)
     columns = MatchColumns(first="a", second="b", outcome="won")
-    pairs, _ = read_matches(file, columns, notes.append)
+    pairs, _ = read(opened(file, columns), columns)
+    notes += pairs.notes
     (note,) = notes
     assert note.startswith("Column 'prompt' repeats, and matches with the same label depend on")
     assert pairs.counts.sum() == 400
     notes.clear()
-    read_matches(file, MatchColumns(**vars(columns) | {"group": ("prompt",)}), notes.append)
+    columns = MatchColumns(**vars(columns) | {"group": ("prompt",)})
+    notes += read(opened(file, columns), columns)[0].notes
     assert notes == []

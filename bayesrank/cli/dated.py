@@ -13,17 +13,17 @@ from scipy.special import expit, softmax
 from bayesrank.cli import fitting, match_sections, sections
 from bayesrank.cli.job import Job, confounded, open_ranks, times_played, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
-from bayesrank.cli.options import SIDES, Fit, MatchColumns, RankColumns
+from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
-from bayesrank.tables.cells import time_text
 from bayesrank.cli.saved_runs import are_draws
 from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import are_instants, label_times, time_coordinates
+from bayesrank.data.read import OUTCOMES, are_instants, label_times, time_coordinates
 from bayesrank.inference import DynamicFit, fit_dynamic, forward_validation
 from bayesrank.plots import plot_dynamic
 from bayesrank.results import rank_summary
 from bayesrank.results.draws import ranks_of
+from bayesrank.tables.cells import time_text
 
 if TYPE_CHECKING:
     from bayesrank.cli.report import Report
@@ -437,7 +437,7 @@ class DatedJob(Job):
             return Part(heading, [str(error)], printed=False)
         if isinstance(data, Pairs):
             noun, count = "match", walk["count"]
-            random: Any = -np.log(sum(f"p_{side}" in walk for side in SIDES))
+            random: Any = -np.log(sum(f"p_{side}" in walk for side in OUTCOMES))
         else:
             noun, count = "ranking", pd.Series(1.0, walk.index)
             random = walk["at_random"]

@@ -57,6 +57,11 @@ def taken[T](group: Callable[..., T], options: dict[str, Any]) -> T:
     return group(**{name: options.pop(name) for name in names})
 
 
+def same_names(names: str) -> dict[str, str]:
+    """Map fields to the arguments of the same names."""
+    return {name: name for name in names.split()}
+
+
 def flag(name: str) -> str:
     """Write the name of a field as an option."""
     return f"--{name.replace('_', '-')}"
@@ -187,11 +192,10 @@ class RankColumns(Table):
     reading: ClassVar[str | None] = None  # what the difference of two utilities means, for the page
     most_opinions: ClassVar[int] = 5_000  # most rankers times items that have opinions by default
     function: ClassVar[str] = "read_rankings"
-    READ: ClassVar[Mapping[str, str]] = {  # arguments of the function, by the name of the field
-        name: name
-        for name in "ranker item rating rank result ranking wide ballot between listed column "
-        "weight by group date day_first last_block".split()
-    }
+    READ: ClassVar[Mapping[str, str]] = same_names(  # arguments of the function, by field
+        "ranker item rating rank result ranking wide ballot between listed column weight by group "
+        "date day_first last_block"
+    )
 
     ranker: str | None = option(metavar="COLUMN")
     item: str | None = option(metavar="COLUMN")
@@ -299,11 +303,10 @@ class ChoiceColumns(RankColumns):
     READ: ClassVar[Mapping[str, str]] = {
         "ranker": "respondent",
         "column": "item",
-        **{
-            name: name
-            for name in "task best worst codes best_code worst_code counts positions several "
-            "threshold weight by".split()
-        },
+        **same_names(
+            "task best worst codes best_code worst_code counts positions several threshold weight "
+            "by"
+        ),
     }
 
     ranker: str | None = option("--respondent", metavar="COLUMN")
@@ -362,11 +365,10 @@ class MatchColumns(Table):
     """
 
     function: ClassVar[str] = "read_matches"
-    READ: ClassVar[Mapping[str, str]] = {
-        name: name
-        for name in "first second outcome winner loser score_a score_b matrix pair first_wins "
-        "second_wins tie count judge category feature group neutral order date day_first".split()
-    }
+    READ: ClassVar[Mapping[str, str]] = same_names(
+        "first second outcome winner loser score_a score_b matrix pair first_wins second_wins tie "
+        "count judge category feature group neutral order date day_first"
+    )
 
     first: str | None = option(metavar="COLUMN")
     second: str | None = option(metavar="COLUMN")

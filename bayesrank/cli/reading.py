@@ -1,19 +1,29 @@
 """Reading: the options of a command become a call of a reader."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from bayesrank.cli.options import MatchColumns, RankColumns, Table, shown
-from bayesrank.tables import MissingColumns, Table as Opened, TableError, look, open_table
-from bayesrank.tables import read_choices, read_coming, read_matches, read_rankings
+from bayesrank.tables import (
+    MissingColumnsError,
+    TableError,
+    look,
+    open_table,
+    read_choices,
+    read_coming,
+    read_matches,
+    read_rankings,
+)
+from bayesrank.tables import Table as Opened
 from bayesrank.tables.look import Look
 from bayesrank.tables.opening import is_orders, open_orders
 from bayesrank.tables.words import options_of
 
-READERS = {
+READERS: dict[str, Callable[..., Any]] = {
     "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
 }  # fmt: skip
 COMMANDS = {"read_rankings": "rank", "read_matches": "matches", "read_choices": "choices"}
@@ -45,7 +55,7 @@ def read(source: Any, columns: RankColumns | MatchColumns) -> tuple[Any, Any]:
     """Read the data, and the future matches or rankings if there may be some."""
     try:
         data = READERS[columns.function](source, **columns.arguments)
-    except MissingColumns as error:
+    except MissingColumnsError as error:
         raise click.UsageError(f"{error} {listed(source, columns)}".rstrip()) from None
     if columns.date is None or (isinstance(columns, RankColumns) and columns.coming is None):
         return data, None

@@ -15,11 +15,11 @@ from bayesrank.tables.look import Look, look
 from bayesrank.tables.matches import read_matches
 from bayesrank.tables.opening import Table, open_table
 from bayesrank.tables.rankings import read_rankings
-from bayesrank.tables.words import MissingColumns, TableError
+from bayesrank.tables.words import MissingColumnsError, TableError
 
 __all__ = [
     "Look",
-    "MissingColumns",
+    "MissingColumnsError",
     "Table",
     "TableError",
     "look",

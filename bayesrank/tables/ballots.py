@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data.read import label_repr, quoted, row_name
-from bayesrank.tables.cells import label_text, refuse_rows
+from bayesrank.tables.cells import refuse_rows
+from bayesrank.tables.opening import label_text
 from bayesrank.tables.words import TableError, spelled
 
 LISTS = (list, tuple, np.ndarray)
@@ -137,7 +138,8 @@ class Ballots:
         raise TableError(
             f"All {len(lists):,} lists in column {self.column.name!r} have the items in one order, "
             f"{quoted(order)}, as ticked boxes have. Say {spelled(**ticked)} if the items of a "
-            f"list were ticked and form one block. Say {spelled(**ranked)} if the best comes first.",
+            f"list were ticked and form one block. Say {spelled(**ranked)} if the best comes "
+            "first.",
             [ticked, ranked],
         )
 

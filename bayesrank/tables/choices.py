@@ -1,4 +1,4 @@
-"""Choices from any table: best-worst tasks (MaxDiff), choices of one item, and counts of choices."""
+"""Choices from any table: best-worst tasks (MaxDiff), choices of one item, counts of choices."""
 
 import re
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ import pandas as pd
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted, row_name
-from bayesrank.tables.cells import label_text, labels, refuse_rows
-from bayesrank.tables.opening import Table, open_table
+from bayesrank.tables.cells import labels, refuse_rows
+from bayesrank.tables.opening import Table, label_text, open_table
 from bayesrank.tables.select import (
     Rename,
     Selection,
@@ -22,7 +22,7 @@ from bayesrank.tables.select import (
     refuse_disorder,
     texts_of,
 )
-from bayesrank.tables.words import MissingColumns, TableError, spelled
+from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 __all__ = ["read_choices"]
 
@@ -60,11 +60,11 @@ class ChoiceColumns:
                     )
             return
         if self.respondent is None:
-            raise MissingColumns("Missing argument respondent=COLUMN.")
+            raise MissingColumnsError("Missing argument respondent=COLUMN.")
         if not texts_of(self.item) and not self.several_codes:
-            raise MissingColumns("Missing argument item=COLUMN.")
+            raise MissingColumnsError("Missing argument item=COLUMN.")
         if not (self.best or self.worst or texts_of(self.codes)):
-            raise MissingColumns("Missing argument best=COLUMN.")
+            raise MissingColumnsError("Missing argument best=COLUMN.")
         if (self.best_code or self.worst_code) and not texts_of(self.codes):
             raise TableError("`best_code` and `worst_code` need codes=COLUMN.")
 
@@ -92,7 +92,7 @@ def read_choices(
     threshold: str | None = None,
     weight: str | None = None,
     by: str | None = None,
-    missing: Literal["drop", "refuse"] | None = None,
+    missing: Literal["drop", "last", "refuse"] | None = None,
     empty: Texts = (),
     encoding: str | None = None,
     separator: str | None = None,
@@ -241,7 +241,7 @@ class ChoiceReader:
                 return Rankings.from_best_worst_wide(
                     frame, items_shown=item, positions=c.positions, **same
                 )
-            code = {"codes": codes[0]} if codes else {}
+            code: dict[str, Any] = {"codes": codes[0]} if codes else {}
             spelling = {"best_code": c.best_code, "worst_code": c.worst_code}
             code |= {name: value for name, value in spelling.items() if value is not None}
             return Rankings.from_best_worst(frame, item=item, **same, **code)

@@ -61,7 +61,7 @@ class Form(NamedTuple):
 
 
 def _tasks(table: Profile) -> Iterator[Reading]:
-    """Best-worst tasks, or choices with flags of the item chosen."""
+    """Suggest best-worst tasks, or choices with flags of the item chosen."""
     best, worst = (only(c for c in table.once if c.called(role)) for role in ("best", "worst"))
     answers = {label.casefold() for c in (best, worst) if c is not None for label in c.labels}
     rest = [c for c in table.once if c.is_label and c not in (best, worst)]
@@ -98,7 +98,7 @@ def _tasks(table: Profile) -> Iterator[Reading]:
 
 
 def _survey(table: Profile) -> Iterator[Reading]:
-    """A survey with one column of codes for each item of each task."""
+    """Suggest a survey with one column of codes for each item of each task."""
     ranker = only(c for c in table.once if c.words[-2:] in (("response", "id"), ("respondent",)))
     ranker = ranker or only(c for c in table.once if c.names_rows and "id" in c.words)
     found: dict[str, list[Column]] = {}
@@ -116,13 +116,13 @@ def _survey(table: Profile) -> Iterator[Reading]:
 
 
 def _counts(table: Profile) -> Iterator[Reading]:
-    """Sets of items, with counts of choices."""
+    """Suggest sets of items, with counts of choices."""
     columns = table.columns
     whole = all(c.type in ("whole numbers", "empty") for c in columns)
     empty = any(c.n_empty for c in columns)
     if whole and empty and len(columns) > 2 and not _numbered(columns):
-        enough = all(np.isfinite(row).sum() > 1 for row in zip(*(c.numbers for c in columns)))
-        if enough and min(np.nanmin(c.numbers) for c in columns if c.labels) >= 0:
+        shown = np.isfinite(np.column_stack([c.numbers for c in columns])).sum(axis=1)
+        if shown.min() > 1 and min(np.nanmin(c.numbers) for c in columns if c.labels) >= 0:
             why = "each row has whole numbers, and is empty where an item was not shown"
             yield Reading("read_choices", {"counts": True}, why, decided=False)
 
@@ -131,7 +131,7 @@ def _counts(table: Profile) -> Iterator[Reading]:
 
 
 def _ballots(table: Profile) -> Iterator[Reading]:
-    """A column with whole rankings."""
+    """Suggest a column with whole rankings."""
     if _two_sides(table) or _shares(table):
         return
     for column in table.once:
@@ -159,7 +159,7 @@ def _sign(column: Column) -> str | None:
 
 
 def _places(table: Profile) -> Iterator[Reading]:
-    """Columns of text that name places, such as choice 1 or first choice."""
+    """Suggest columns of text that name places, such as choice 1 or first choice."""
     if _two_sides(table) or _shares(table):
         return
     texts = [c for c in table.columns if c.type == "text" or (c.type == "empty" and c.words)]
@@ -196,7 +196,7 @@ def _partly(table: Profile, places: list[Column]) -> bool:
 
 
 def _items(table: Profile) -> Iterator[Reading]:
-    """One row per ranking, and one column of numbers per item."""
+    """Suggest one row per ranking, and one column of numbers per item."""
     known = {**_ranker(table), **_weight(table, "weight")}
     rest = [c for c in table.columns if c.name not in known.values()]
     numbers = [c for c in rest if c.is_number and not counts_rows(c.name, c.cells)]
@@ -204,13 +204,16 @@ def _items(table: Profile) -> Iterator[Reading]:
     alone = len(texts) == 1 and texts[0].names_rows and not texts[0].called("item")
     if not known.get("ranker") and alone:
         known["ranker"] = texts.pop().name
-    if len(numbers) < 2 or _others(numbers) or texts or _is_square(table):
+    named = [c for c in table.once if c.name == known.get("ranker")]
+    mixed = texts and not (named and named[0].names_rows)
+    mixed = mixed or any(c.called("item") and c.is_label for c in rest if c not in numbers)
+    if len(numbers) < 2 or _others(numbers) or mixed or _is_square(table):
         return
     yield from _wide(table, numbers, known, "one column per item", axis=0)
 
 
 def _rows_of_items(table: Profile) -> Iterator[Reading]:
-    """One row per item, and one column of numbers per ranker."""
+    """Suggest one row per item, and one column of numbers per ranker."""
     items = [c for c in table.once if c.type == "text" and (c.names_rows or c.called("item"))]
     item = only(c for c in items if c.called("item")) or only(items)
     numbers = [c for c in table.columns if c.is_number and not counts_rows(c.name, c.cells)]
@@ -261,7 +264,7 @@ def _are_wide_ranks(values: NDArray[np.float64]) -> bool:
 
 
 def _entries(table: Profile) -> Iterator[Reading]:
-    """One row per ranker and item, with a column of numbers."""
+    """Suggest one row per ranker and item, with a column of numbers."""
     if _two_sides(table):
         return
     named = [c for c in table.once if c.is_number and c.called("rank", "rating", "result")]
@@ -284,7 +287,7 @@ def _entries(table: Profile) -> Iterator[Reading]:
                 given: dict[str, Any] = {"ranker": ranker.name, "item": item.name, kind: value.name}
                 if within:
                     given["ranking"] = [c.name for c in within]
-                    given |= {"by": c.name for c in within if c.called("by")}
+                    given |= {"by": within[0].name} if within[0].called("by") else {}
                 says = {"rank": "1 is best", "rating": "high is good", "result": "low is good"}
                 why = f"one row per {ranker.name} and {item.name}; {value.name!r}: {says[kind]}"
                 yield Reading("read_rankings", given, why, decided and len(roles) == 1)
@@ -331,7 +334,7 @@ def _are_ranks(value: Column, ranking: NDArray[np.int64]) -> bool:
 
 
 def _matches(table: Profile) -> Iterator[Reading]:
-    """Two items in each row, and who won."""
+    """Suggest two items in each row, and who won."""
     sides = _sides(table, WON)
     if sides is not None:
         if {"tie", "draw"} & {*sides[0].words}:
@@ -360,9 +363,7 @@ def _beside(table: Profile, sides: tuple[Column, Column]) -> dict[str, str]:
     return {**_weight(table, "count"), **found}
 
 
-def _sides(
-    table: Profile, markers: tuple[tuple[str, str], ...]
-) -> tuple[Column, Column] | None:
+def _sides(table: Profile, markers: tuple[tuple[str, str], ...]) -> tuple[Column, Column] | None:
     """Find the columns of the two items by their names."""
     found: dict[int, list[tuple[Column, Column]]] = {}
     for one, other, rest in table.pairs(markers):
@@ -392,9 +393,7 @@ def _alike(table: Profile) -> tuple[Column, Column] | None:
     return only(pair for pair in combinations(texts, 2) if enough(*pair))
 
 
-def _results(
-    table: Profile, sides: tuple[Column, Column]
-) -> Iterator[tuple[dict[str, str], str]]:
+def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dict[str, str], str]]:
     """Find columns of outcomes, and those of scores."""
     items = pd.DataFrame({"first": sides[0].text, "second": sides[1].text})
     both = (sides[0].name, sides[1].name)
@@ -434,7 +433,7 @@ def _are_codes(column: Column, sides: tuple[str, str]) -> bool:
 
 
 def _matrix(table: Profile) -> Iterator[Reading]:
-    """A square matrix of wins."""
+    """Suggest a square matrix of wins."""
     if _is_square(table):
         why = "rows and columns have the same names, if the row beat the column"
         yield Reading("read_matches", {"matrix": True}, why, decided=False)
@@ -457,7 +456,7 @@ def _is_square(table: Profile) -> bool:
 
 
 def _pair_columns(table: Profile) -> Iterator[Reading]:
-    """One column per pair of items."""
+    """Suggest one column per pair of items."""
     found: dict[str, list[Column]] = {}
     for c in table.once:
         if (name := re.fullmatch(r"([A-Za-z]+)_?(\d)_?(\d)", c.name)) and name[2] != name[3]:
@@ -509,7 +508,9 @@ def _others(columns: list[Column]) -> bool:
     shared = frozenset.intersection(*(frozenset(c.words) for c in columns))
     other = frozenset().union(*(WORDS[role] for role in OTHER)) - (shared - WORDS["ranker"])
     sums = any(c.name.casefold() in SUMS for c in columns)
-    return sums or any(not other.isdisjoint(c.words) for c in columns)
+    kinds = [kind for kind in ("rank", "rating", "result") if any(c.called(kind) for c in columns)]
+    values = any(not all(c.called(kind) for c in columns) for kind in kinds)
+    return sums or values or any(not other.isdisjoint(c.words) for c in columns)
 
 
 def _numbered(columns: list[Column]) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = ["Fit", "Look", "look"]
 MOST_ROWS = 60  # columns shown
 MOST_TRIED = 100_000  # rows on which readings are tried
 MOST_WAYS = 4  # ways to decide what a reading leaves open
-READERS = {
+READERS: dict[str, Callable[..., Any]] = {
     "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
 }  # fmt: skip
 
@@ -88,10 +88,12 @@ class Look:
         The readings that work, in the order of the table of forms.
     """
 
-    def __init__(self, table: Table, settings: Settings, given: dict[str, Any], source: str) -> None:
+    def __init__(
+        self, table: Table, settings: Settings, given: dict[str, Any], source: str
+    ) -> None:
         self.table, self.given, self.source = table, given, source
         selection = Selection(table, settings)
-        frame = selection.frame([], every=True, lists=table.names)
+        frame = selection.frame([], every=True, lists=table.names, conditions=True)
         self.notes = selection.notes
         self.profile = Profile(frame, selection.numbers)
         self._tried = _Head(selection, frame.iloc[:MOST_TRIED])
@@ -121,12 +123,9 @@ class Look:
                 READERS[reading.function](self._tried, **arguments)
         except TableError as error:
             for remedy in error.remedies if depth else ():
-                added = {name: value for name, value in remedy.items() if value is not None}
-                if len(added) < len(remedy) or any(
-                    arguments.get(name, value) != value for name, value in added.items()
-                ):
-                    continue  # it would replace what the form says
-                for complete, _ in self._complete(reading, {**arguments, **added}, depth - 1):
+                changed = {name: x for name, x in arguments.items() if name not in remedy}
+                changed |= {name: x for name, x in remedy.items() if x is not None}
+                for complete, _ in self._complete(reading, changed, depth - 1):
                     yield complete, False
         except (ValueError, TypeError):
             return
@@ -320,7 +319,7 @@ def look(
     return Look(table, settings, given, name)
 
 
-def table_of_text(rows: list[tuple[str, ...]], more: int) -> str:
+def table_of_text(rows: Sequence[tuple[str, ...]], more: int) -> str:
     """Write rows as a table of text with aligned columns."""
     cells = [[short(cell, 30) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

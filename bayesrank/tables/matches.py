@@ -1,4 +1,4 @@
-"""Matches from any table: two items and an outcome, winner and loser, scores, a matrix, or pairs."""
+"""Matches from any table: two items and an outcome, winner and loser, a matrix, or pairs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ from bayesrank.tables.cells import (
     YES,
     date_text,
     folded,
-    label_text,
     labels,
     read_times,
     refuse_rows,
@@ -25,11 +24,11 @@ from bayesrank.tables.cells import (
     yes_or_no,
 )
 from bayesrank.tables.clusters import clusters
-from bayesrank.tables.opening import Table, open_table
+from bayesrank.tables.opening import Table, label_text, open_table
 from bayesrank.tables.outcomes import Outcomes
 from bayesrank.tables.rankings import in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Rename, Selection, Settings, Texts, Where, merged, texts_of
-from bayesrank.tables.words import MissingColumns, TableError, spelled
+from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 __all__ = ["read_matches"]
 
@@ -148,13 +147,13 @@ class MatchColumns:
             return
         for name in ("first", "second"):
             if getattr(self, name) is None:
-                raise MissingColumns(
+                raise MissingColumnsError(
                     f"Missing argument {name}=COLUMN. Give `first` and `second`, or `winner` and "
                     "`loser`."
                 )
         self._check_pair("score_a", "score_b")
         if (self.outcome is None) == (self.score_a is None):
-            raise MissingColumns(
+            raise MissingColumnsError(
                 "Missing argument outcome=COLUMN. Give either outcome=COLUMN, or `score_a` and "
                 "`score_b`."
             )
@@ -163,7 +162,7 @@ class MatchColumns:
         """Refuse one of two arguments without the other."""
         lacking = [name for name in names if getattr(self, name) is None]
         if len(lacking) == 1:
-            raise MissingColumns(f"Missing argument {lacking[0]}=COLUMN.")
+            raise MissingColumnsError(f"Missing argument {lacking[0]}=COLUMN.")
 
     def _leave_out(self, names: Sequence[str], why: str) -> None:
         for name in names:
@@ -195,7 +194,7 @@ def read_matches(
     order: bool = True,
     date: str | None = None,
     day_first: bool | None = None,
-    missing: Literal["drop", "refuse"] | None = None,
+    missing: Literal["drop", "last", "refuse"] | None = None,
     empty: Texts = (),
     encoding: str | None = None,
     separator: str | None = None,
@@ -456,7 +455,7 @@ class MatchReader:
         self.note(
             "The table is read as a matrix of wins: each cell counts how often the item of its "
             f"row beat the item of its column, such as {items[0]!r} over {items[1]!r}: "
-            f"{wins.iloc[0, 1]:g}."
+            f"{float(wins.to_numpy()[0, 1]):g}."
         )
         return Pairs.from_matrix(wins.fillna(0.0))
 

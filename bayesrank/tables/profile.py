@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.tables.cells import NESTED, NO, NO_NUMBER, YES, label_text, words_of
+from bayesrank.tables.cells import NESTED, NO, NO_NUMBER, YES, words_of
+from bayesrank.tables.opening import label_text
 from bayesrank.tables.rankings import RANKS, RATINGS, RESULTS
 
 # Words in the names of columns
@@ -105,7 +106,7 @@ class Column:
     def is_clock(self) -> bool:
         """Whether the cells are times such as 1:02:03."""
         clocks = [bool(CLOCK.fullmatch(label)) for label in self.labels]
-        return bool(clocks) and np.mean(clocks) > 0.5
+        return bool(clocks) and sum(clocks) > len(clocks) / 2
 
     @cached_property
     def type(self) -> str:

@@ -18,14 +18,13 @@ from bayesrank.data.read import label_repr, quoted, row_name
 from bayesrank.tables.ballots import Ballots, Listed, entries_of
 from bayesrank.tables.cells import (
     date_text,
-    label_text,
     labels,
     over_distinct,
     read_times,
     refuse_rows,
     words_of,
 )
-from bayesrank.tables.opening import Orders, Table, is_orders, open_orders, open_table
+from bayesrank.tables.opening import Orders, Table, is_orders, label_text, open_orders, open_table
 from bayesrank.tables.select import (
     Rename,
     Selection,
@@ -34,13 +33,14 @@ from bayesrank.tables.select import (
     Where,
     codes_of,
     counts_rows,
+    joined_text,
     merged,
     one_of,
     places_of,
     refuse_disorder,
     texts_of,
 )
-from bayesrank.tables.words import MissingColumns, TableError, spelled
+from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 __all__ = ["read_rankings"]
 
@@ -117,7 +117,7 @@ class RankingColumns:
         one_of("listed", self.listed, ("ranked", "ticked"))
         forms = (self.rating, self.rank, self.result, self.wide, self.ballot)
         if sum(form is not None for form in forms) != 1:
-            raise MissingColumns(
+            raise MissingColumnsError(
                 "If the table has one row per ranker and item, give rating=COLUMN (high is good), "
                 "rank=COLUMN (1 is best) or result=COLUMN (low is good). If it has one row per "
                 "ranking, give wide='ranks', 'ratings', 'results' or 'places', or ballot=COLUMN."
@@ -131,7 +131,7 @@ class RankingColumns:
             _leave_out(self, "item ranking", "says nothing here: each row is a ranking")
         elif self.item is None or not (self.ranker or self.rankings):
             lacking = "item" if self.item is None else "ranker"
-            raise MissingColumns(f"Missing argument {lacking}=COLUMN.")
+            raise MissingColumnsError(f"Missing argument {lacking}=COLUMN.")
         if self.wide is None:
             _leave_out(self, "column", "needs wide=")
 
@@ -358,7 +358,7 @@ class RankingReader:
             )
         who = c.ranker or c.rankings[0]
         within = [labels(frame[name]) for name in (c.rankings or [who])]
-        ranking = within[0].str.cat(within[1:], sep="/") if within[1:] else within[0]
+        ranking = joined_text(within, "/")
         return pd.DataFrame({
             "ranker": labels(frame[who]), "ranking": ranking, "item": labels(frame[str(c.item)]),
             **self._costs(frame[c.value]),
@@ -408,8 +408,8 @@ class RankingReader:
                 f"The ballots in {c.ballot!r} have counts, and column {c.weight!r} too. Leave "
                 f"`weight` out, or remove the counts.",
             )
-        row, place, item = zip(*entries_of(ballots), strict=True)
-        at, place = np.array(row), np.array(place, dtype=float)
+        rows, places, item = zip(*entries_of(ballots), strict=True)
+        at, place = np.array(rows), np.array(places, dtype=float)
         who = {name: cells.iloc[at] for name, cells in self._who(frame).items()}
         index = frame.index[at]
         long = pd.DataFrame({**who, "item": list(item), "cost": place, "last": False}, index=index)
@@ -426,8 +426,8 @@ class RankingReader:
             chosen = self.selection.chosen(frame, c.column, used)
         else:
             chosen = [n for n, name in enumerate(frame.columns) if name not in used]
-            names = frame.columns[chosen]
-            if (twice := names[names.duplicated()]).size:
+            left = frame.columns[chosen]
+            if (twice := left[left.duplicated()]).size:
                 raise TableError(
                     f"{self.table.name} has several columns called {twice[0]!r}. Choose columns by "
                     "number, such as column='8-13'."
@@ -473,7 +473,7 @@ class RankingReader:
             last = text.isin([code.casefold() for code in self._last_codes(values)])
             cells = values.astype(object).mask(last)
         if grades := self.table.grades.get(str(values.name)):
-            numbers = pd.Series(pd.Index(grades).get_indexer(cells) + 1.0, values.index)
+            numbers = pd.Series(pd.Index(grades).get_indexer(pd.Index(cells)) + 1.0, values.index)
             numbers = numbers.where(numbers > 0)
             self.note(f"Column {values.name!r} has the grades {quoted(grades)}, in this order.")
         else:
@@ -536,7 +536,7 @@ class RankingReader:
         names = [str(name) for name in costs.columns]
         values = costs.to_numpy(np.float64)
         odd = [name for name in names if name.casefold() in SUMS]
-        if not odd and len(names) > 2 and len(values) > 1:
+        if not odd and self.columns.of != "rank" and len(names) > 2:
             for k, name in enumerate(names):
                 rest = np.delete(values, k, axis=1)
                 known = ~np.isnan(rest).any(axis=1)
@@ -549,10 +549,10 @@ class RankingReader:
             odd = (_odd_rankers if self.columns.turned else _odd_item)(names, values)
             why = "has values that are not ranks"
         if odd:
-            rest = [name for name in names if name not in odd]
-            remedies = [{"column": rest}, {"column": names}]
+            others = [name for name in names if name not in odd]
+            remedies = [{"column": others}, {"column": names}]
             raise TableError(
-                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=rest)}, or "
+                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}, or "
                 f"name all columns if it belongs to them.",
                 remedies,
             )
@@ -705,7 +705,8 @@ class RankingReader:
             )
         if policy == "last":
             self.note(
-                f"Entries without a {c.of} are placed last in their rankings, in one block: {share}."
+                f"Entries without a {c.of} are placed last in their rankings, in one block: "
+                f"{share}."
             )
             return long.assign(last=long["last"] | missing)
         self.note(
@@ -810,7 +811,7 @@ class RankingReader:
         item, date = str(c.item), str(c.date)
         frame = selection.frame([*who, item, date])
         names = [labels(frame[column]) for column in who]
-        ranking = names[0].str.cat(names[1:], sep=", ") if names[1:] else names[0]
+        ranking = joined_text(names, ", ")
         dates = date_text(frame[date], self.settings.day_first)
         coming = pd.DataFrame({"ranking": ranking, "item": labels(frame[item]), "date": dates})
         refuse_mixed(coming.assign(ranker=ranking), "date", date)
@@ -857,7 +858,7 @@ def ask_about_omitted(
     if missing in ("drop", "last"):
         return
     last, drop = {"missing": "last"}, {"missing": "drop"}
-    if named.nunique() > 1:
+    if (named != named.iloc[0]).any():
         other = int((named != named.iloc[0]).to_numpy().argmax())
         raise TableError(
             f"Rankings omit items and differ in length: {named.index[0]} names {named.iloc[0]} and "
@@ -891,8 +892,8 @@ def refuse_mixed(long: pd.DataFrame, group: str, column: str) -> None:
         raise TableError(
             f"A ranking must have one {noun}. Ranking {label_repr(long['ranking'].iloc[n])} has "
             f"{label_repr(long[group].iloc[n])} in column {column!r} of {row_name(long.index, n)}, "
-            "and another one before. If the ranker has one ranking for each, name the rankings with "
-            f"{spelled(ranking=column)}.",
+            "and another one before. If the ranker has one ranking for each, name the rankings "
+            f"with {spelled(ranking=column)}.",
             [{"ranking": [column]}],
         )
 
@@ -939,7 +940,7 @@ def _odd_rankers(names: Sequence[str], values: np.ndarray) -> list[str]:
 
 
 def are_weak_orders(table: np.ndarray) -> np.ndarray:
-    """Whether the numbers in each row are ranks, perhaps shared; zeros are left to another check."""
+    """Whether the numbers in each row are ranks, perhaps shared; zeros are not looked at."""
     known = np.sort(np.where(table > 0, table, np.nan), axis=1)
     if not known.shape[1]:
         return np.ones(len(known), dtype=bool)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data.read import label_repr, quoted, require_names
-from bayesrank.tables.cells import NESTED, label_text, over_distinct, read_numbers, words_of
-from bayesrank.tables.opening import Table
+from bayesrank.tables.cells import NESTED, over_distinct, read_numbers, words_of
+from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.words import TableError, spelled
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "last")
@@ -102,16 +102,18 @@ class Selection:
         every: bool = False,
         beside: bool = False,
         lists: Collection[str] = (),
+        conditions: bool = False,
     ) -> pd.DataFrame:
         """Return the named columns, or all, of the selected rows.
 
         A column may be named by its number, unless another has that name. ``a+b`` joins the labels
         of two columns. The columns `lists` may contain lists. With `beside`, the columns of a small
-        table that no argument names are kept in `others`.
+        table that no argument names are kept in `others`. With `conditions`, all columns include
+        those that only select rows.
         """
         named = list(dict.fromkeys(named))
-        conditions = self._conditions()
-        needed = list(dict.fromkeys([*named, *(column for column, _, _ in conditions)]))
+        wheres = self._conditions()
+        needed = list(dict.fromkeys([*named, *(column for column, _, _ in wheres)]))
         parts = {name: self._parts(name) for name in needed}
         sources = [source for found in parts.values() for source in found]
         numbered = any(isinstance(source, int) for source in sources)
@@ -120,9 +122,9 @@ class Selection:
         wanted = None if whole else {old.get(str(source), str(source)) for source in sources}
         frame = self._cells(wanted)
         columns = {name: self._column(frame, name, found) for name, found in parts.items()}
-        kept = self._rows(pd.DataFrame(columns, index=frame.index), conditions)
+        kept = self._rows(pd.DataFrame(columns, index=frame.index), wheres)
         used = {source for name in named for source in parts[name]} - {*named}
-        extra = {name for name, _, _ in conditions if name not in named} | used
+        extra = {name for name, _, _ in wheres if name not in named and not conditions} | used
         at = {n for n, name in enumerate(frame.columns) if name in extra or self.numbers[n] in used}
         rest = [n for n in range(frame.shape[1]) if n not in at]
         if every:
@@ -179,8 +181,8 @@ class Selection:
                 raise TableError(f"Column {part} of {self.table.name} has no name and no cells.")
             return frame.iloc[:, self.numbers.index(part)].rename(name)
         columns = [label_text(frame[part]) for part in parts]
-        joined = columns[0].str.cat(columns[1:], sep=" ")
-        pairs = pd.DataFrame({n: column for n, column in enumerate(columns)}).drop_duplicates()
+        joined = joined_text(columns, " ")
+        pairs = pd.DataFrame(dict(enumerate(columns))).drop_duplicates()
         twice = joined[pairs.index].dropna()
         if (alike := twice[twice.duplicated()]).size:
             raise TableError(
@@ -283,7 +285,7 @@ class Selection:
         labels = [str(n) for n in range(low, high + 1)]
         named = [label for label in labels if label in names]
         if len(named) == len(labels):
-            return [names.get_indexer_for([label])[0] for label in labels]
+            return [names.tolist().index(label) for label in labels]
         if named:
             lacking = next(label for label in labels if label not in named)
             raise TableError(
@@ -333,6 +335,14 @@ class Selection:
 def merged(labels: pd.Series, alike: Mapping[str, str]) -> pd.Series:
     """Replace labels by those that they are merged with."""
     return over_distinct(labels, lambda label: alike.get(label, label)) if alike else labels
+
+
+def joined_text(columns: Sequence[pd.Series], sign: str) -> pd.Series:
+    """Join the labels of columns, with a sign between them; empty where one is missing."""
+    joined = columns[0]
+    for column in columns[1:]:
+        joined = joined + sign + column
+    return joined
 
 
 def codes_of(texts: Texts, cells: Collection[str]) -> list[str]:

@@ -40,7 +40,7 @@ class TableError(ValueError):
         return type(self), (str(self), self.remedies)
 
 
-class MissingColumns(TableError):
+class MissingColumnsError(TableError):
     """The arguments do not say what the columns are."""
 
 
