@@ -24,7 +24,7 @@ OTHERS = {Path("bayesrank", x) for x in ("cli", "jax", "results/page/report.py")
 FOREIGN = [
     pm.Model, pm.Data, pm.Minibatch, pm.Normal.dist, pm.sample, pm.sample_posterior_predictive,
     pm.sample_prior_predictive, pm.compute_log_likelihood, az.loo, az.compare,
-    pd.DataFrame.groupby, PlotCollection.wrap,
+    pd.Categorical, pd.DataFrame.groupby, PlotCollection.wrap,
 ]  # fmt: skip
 ARGUMENT = re.compile(r"(?<![\w'\"{*])([a-z]\w*)=(?![\w=]*[%\"])")
 CALL = re.compile(r"\b(\w+)\(([^()]*)\)")

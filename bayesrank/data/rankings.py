@@ -103,7 +103,7 @@ class Rankings(Frozen):
     block_sizes : array of int32, shape (n_rankings, n_blocks)
         Sizes of the blocks, 0 after the last.
     attributes : Attributes or None
-        How ``attributes=`` of `from_choices` or `from_best_worst` were coded as features.
+        How ``attributes=`` of `from_choices`, `from_best_worst` and so on were coded as features.
         ``print(rankings.attributes)`` describes each column, ``units`` holds the means and standard
         deviations of columns of numbers, and ``code(table)`` codes other profiles.
     groups : mapping of str to Group
@@ -316,15 +316,16 @@ class Rankings(Frozen):
         frame: Source,
         *,
         respondent: str,
+        item: str,
         task: str | None = None,
-        item: str | Sequence[str],
         best: str | None = None,
         worst: str | None = None,
-        choice: str | None = None,
+        codes: str | None = None,
+        best_code: Hashable = None,
+        worst_code: Hashable = None,
         several: bool = False,
         missing: Literal["raise", "drop"] = "raise",
-        positions: bool = False,
-        anchor: str | None = None,
+        threshold: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         attributes: Sequence[str] | Table | None = None,
@@ -340,33 +341,28 @@ class Rankings(Frozen):
         Parameters
         ----------
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
-            A long table, one row per item shown, or a wide table, one row per task.
-        respondent : str
-            Column of the rankers.
+            One row per item shown. `from_best_worst_wide` reads one row per task.
+        respondent, item : str
+            Columns of the rankers, and of the item shown.
         task : str, optional
-            Column that separates the tasks of a respondent. By default, each respondent of a long
-            table did one task, and each row of a wide table is one task.
-        item : str or list of str
-            In a long table, the column of the item shown. In a wide table, the columns of the items
-            shown, whose cells may be empty.
+            Column that separates the tasks of a respondent. By default, each respondent did one
+            task.
         best, worst : str, optional
-            In a long table, columns of flags: 1 or 0, True or False, "x" or empty. In a wide table,
-            columns of the items chosen.
-        choice : str, optional
-            In a long table, one column of codes instead: "best", "worst" or empty, or 1, -1 or 0.
+            Columns of flags: 1 or 0, True or False, "x" or empty.
+        codes : str, optional
+            One column of codes instead: "best", "worst" or empty, or 1, -1 or 0.
+        best_code, worst_code : optional
+            Other codes in that column, such as 2 and 1.
         several : bool
             Whether a task may have several best or worst items, which then form a block.
         missing : "raise" or "drop"
             Whether to refuse a task in which nothing was chosen, or to leave it out.
-        positions : bool
-            Whether `best` and `worst` of a wide table are positions 1, 2, ... in `item`, instead of
-            labels.
-        anchor : str, optional
-            Column with the answer to a further question of the task: do "all", "some" or "none" of
-            these items matter? Empty if it was not asked. If only the best was asked, the column
-            may also tell whether none of the items matters, True or False. The task then includes
-            the item "threshold", above all items ("none"), below them ("all") or in one block with
-            the middle ("some"). With `attributes`, another feature marks it.
+        threshold : str, optional
+            Column with the answer to a further question of the task (anchored MaxDiff): do "all",
+            "some" or "none" of these items matter? Empty if it was not asked. If only the best was
+            asked, the column may also tell whether none of the items matters, True or False. The
+            task then includes the item "threshold", above all items ("none"), below them ("all")
+            or in one block with the middle ("some"). With `attributes`, another feature marks it.
         weight, items, by
             As in `from_ratings`.
         attributes, coding, standardise
@@ -375,8 +371,74 @@ class Rankings(Frozen):
         Raises
         ------
         ValueError
-            If a task is impossible, such as one with the same item as best and worst. The message
-            names the row.
+            If a task is impossible, such as one with the same item as best and worst, or a code is
+            unknown. The message names the row.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> long = pd.DataFrame({"id": 7, "set": [1, 1, 1], "drink": ["tea", "water", "milk"]})
+        >>> tasks = br.Rankings.from_best_worst(
+        ...     long.assign(answer=[2, None, 1]),
+        ...     respondent="id",
+        ...     task="set",
+        ...     item="drink",
+        ...     codes="answer",
+        ...     best_code=2,
+        ...     worst_code=1,
+        ... )
+        >>> list(tasks)
+        [['tea', 'water', 'milk']]
+        """
+        columns = entries.Columns(respondent, item, task, weight, by)
+        answers = choice_entries.Answers(
+            best, worst, codes, best_code, worst_code, threshold, several, missing=missing
+        )
+        given = choice_entries.Given(attributes, coding, standardise)
+        return cls._from_entries(
+            choice_entries.from_best_worst(frame, columns, answers, items, given)
+        )
+
+    @classmethod
+    def from_best_worst_wide(
+        cls,
+        frame: Source,
+        *,
+        respondent: str,
+        items_shown: Sequence[str],
+        task: str | None = None,
+        best: str | None = None,
+        worst: str | None = None,
+        positions: bool = False,
+        missing: Literal["raise", "drop"] = "raise",
+        threshold: str | None = None,
+        weight: str | None = None,
+        items: Labels | None = None,
+        attributes: Sequence[str] | Table | None = None,
+        coding: Literal["reference", "sum"] = "reference",
+        standardise: bool = True,
+        by: str | Sequence[str] = (),
+    ) -> Self:
+        """Read best-worst tasks (MaxDiff) from a table with one row per task.
+
+        Parameters
+        ----------
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
+            One row per task. `from_best_worst` reads one row per item shown.
+        respondent : str
+            Column of the rankers.
+        items_shown : list of str
+            Columns of the items shown. Their cells may be empty.
+        task : str, optional
+            Column that names the tasks of a respondent. By default, each row is one task.
+        best, worst : str, optional
+            Columns of the items chosen. One of them is enough.
+        positions : bool
+            Whether `best` and `worst` are positions 1, 2, ... in `items_shown`, instead of labels.
+        missing, threshold, weight, items, by
+            As in `from_best_worst`. The errors are also the same.
+        attributes, coding, standardise
+            As in `from_choices`.
 
         Examples
         --------
@@ -384,17 +446,19 @@ class Rankings(Frozen):
         >>> wide = pd.DataFrame({"id": [7, 7], "set": [1, 2], "best": ["tea", "milk"]})
         >>> wide["worst"] = ["milk", "water"]
         >>> wide[["a", "b", "c"]] = [["tea", "water", "milk"], ["water", "milk", "tea"]]
-        >>> tasks = br.Rankings.from_best_worst(
-        ...     wide, respondent="id", task="set", item=["a", "b", "c"], best="best", worst="worst"
+        >>> tasks = br.Rankings.from_best_worst_wide(
+        ...     wide, respondent="id", items_shown=["a", "b", "c"], best="best", worst="worst"
         ... )
         >>> list(tasks)
         [['tea', 'water', 'milk'], ['milk', 'tea', 'water']]
         """
         columns = entries.Columns(respondent, "", task, weight, by)
-        answers = choice_entries.Answers(best, worst, choice, anchor, several, positions, missing)
+        answers = choice_entries.Answers(
+            best, worst, threshold=threshold, positions=positions, missing=missing
+        )
         given = choice_entries.Given(attributes, coding, standardise)
         return cls._from_entries(
-            choice_entries.from_best_worst(frame, columns, item, answers, items, given)
+            choice_entries.from_best_worst_wide(frame, columns, items_shown, answers, items, given)
         )
 
     @classmethod
@@ -403,15 +467,11 @@ class Rankings(Frozen):
         frame: Source,
         *,
         respondent: str | None = None,
-        choice: str | None = None,
+        task: str | None = None,
         alternative: str = "alternative",
         chosen: str | None = None,
         rank: str | None = None,
         available: str | None = None,
-        alternatives: Sequence[Hashable] | None = None,
-        varying: Sequence[str] = (),
-        naming: str = "{alternative}_{attribute}",
-        positions: bool = False,
         missing: Literal["raise", "drop"] = "raise",
         weight: str | None = None,
         items: Labels | None = None,
@@ -428,36 +488,26 @@ class Rankings(Frozen):
         Parameters
         ----------
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
-            A long table, one row per alternative of a choice. With `alternatives`, a wide table,
-            one row per choice, in which attributes have one column per alternative.
+            One row per alternative of a choice. `from_choices_wide` reads one row per choice.
         respondent : str, optional
             Column of the rankers. By default, every choice has its own ranker.
-        choice : str, optional
-            Column that identifies choices. Optional in a wide table.
+        task : str, optional
+            Column that separates the choices of a respondent, or, without `respondent`, all
+            choices. By default, each respondent made one choice.
         alternative : str
-            Column of the alternative, which is the item. In a wide table, a name for `attributes`.
+            Column of the alternative, which is the item.
         chosen : str, optional
-            In a long table, a column of flags, as in `from_best_worst`. In a wide table, the column
-            of the alternative chosen.
+            Column of flags, as in `from_best_worst`.
         rank : str, optional
-            Column of ranks instead of `chosen`, 1 = best. In a wide table, as one of `varying`.
+            Column of ranks instead of `chosen`, 1 = best.
         available : str, optional
-            Column of flags of the alternatives that could be chosen. In a wide table, as `rank`.
-        alternatives : sequence of labels, optional
-            The alternatives of a wide table, in the order of the item axis.
-        varying : sequence of str
-            Attributes of a wide table that have one column per alternative. Other columns belong to
-            the person.
-        naming : str
-            How the columns of `varying` are named, such as ``"{attribute}.{alternative}"``.
-        positions : bool
-            Whether `chosen` of a wide table is a position 1, 2, ... in `alternatives`.
+            Column of flags of the alternatives that could be chosen.
         missing, weight, items, by
             As in `from_best_worst`.
-        attributes : list of str, or DataFrame indexed by item, optional
+        attributes : list of str, or table indexed by item, optional
             Columns to code as features: numbers, or levels such as brands. ``"brand:price"`` is a
             product of two columns, and ``"alternative:age"`` gives each alternative a separate
-            coefficient of a column of the person. A DataFrame has a row per item.
+            coefficient of a column of the person. A table has a row per item.
         coding : "reference" or "sum"
             The coding of levels: relative to the first one, or summing to zero. Categories keep
             their order.
@@ -474,8 +524,85 @@ class Rankings(Frozen):
         Examples
         --------
         >>> import bayesrank as br
-        >>> wide = pd.DataFrame({"car_cost": [5.0, 7.0], "bus_cost": [2.0, 3.0], "age": [20, 50]})
+        >>> long = pd.DataFrame({"trip": [1, 1, 2, 2], "mode": ["bus", "car", "bus", "car"]})
         >>> choices = br.Rankings.from_choices(
+        ...     long.assign(cost=[2, 5, 3, 7], taken=["x", "", "", "x"]),
+        ...     task="trip",
+        ...     alternative="mode",
+        ...     chosen="taken",
+        ...     attributes=["mode", "cost"],
+        ... )
+        >>> list(choices), choices.feature_names.tolist()
+        ([['bus', 'car'], ['car', 'bus']], ['mode[car]', 'cost'])
+        """
+        columns = entries.Columns(respondent or "", alternative, task, weight, by)
+        answers = choice_entries.Answers(chosen, missing=missing)
+        offered = choice_entries.Offered(rank, available)
+        given = choice_entries.Given(attributes, coding, standardise)
+        return cls._from_entries(
+            choice_entries.from_choices(frame, columns, answers, offered, items, given)
+        )
+
+    @classmethod
+    def from_choices_wide(
+        cls,
+        frame: Table,
+        *,
+        alternatives: Sequence[Hashable],
+        respondent: str | None = None,
+        task: str | None = None,
+        chosen: str | None = None,
+        rank: str | None = None,
+        available: str | None = None,
+        varying: Sequence[str] = (),
+        naming: str = "{alternative}_{attribute}",
+        positions: bool = False,
+        alternative: str = "alternative",
+        missing: Literal["raise", "drop"] = "raise",
+        weight: str | None = None,
+        items: Labels | None = None,
+        attributes: Sequence[str] | Table | None = None,
+        coding: Literal["reference", "sum"] = "reference",
+        standardise: bool = True,
+        by: str | Sequence[str] = (),
+    ) -> Self:
+        """Read choices or ranked alternatives from a table with one row per choice.
+
+        Attributes of the alternatives have one column per alternative. Other columns belong to the
+        person.
+
+        Parameters
+        ----------
+        frame : table
+            One row per choice. `from_choices` reads one row per alternative.
+        alternatives : sequence of labels
+            The alternatives, in the order of the item axis.
+        respondent : str, optional
+            Column of the rankers. By default, every choice has its own ranker.
+        task : str, optional
+            Column that names the choices. By default, each row is one choice.
+        chosen : str, optional
+            Column of the alternative chosen.
+        rank, available : str, optional
+            Names in `varying` of the ranks, instead of `chosen`, and of the flags of availability.
+        varying : sequence of str
+            Attributes that have one column per alternative.
+        naming : str
+            How the columns of `varying` are named, such as ``"{attribute}.{alternative}"``.
+        positions : bool
+            Whether `chosen` is a position 1, 2, ... in `alternatives`, instead of a label.
+        alternative : str
+            A name for the alternative, to use in `attributes`.
+        missing, weight, items, by
+            As in `from_best_worst`.
+        attributes, coding, standardise
+            As in `from_choices`. The errors are also the same.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> wide = pd.DataFrame({"car_cost": [5.0, 7.0], "bus_cost": [2.0, 3.0], "age": [20, 50]})
+        >>> choices = br.Rankings.from_choices_wide(
         ...     wide.assign(mode=["bus", "car"]),
         ...     chosen="mode",
         ...     alternatives=["bus", "car"],
@@ -490,13 +617,12 @@ class Rankings(Frozen):
         age: standardised, mean 35 and sd 15
         """
         wide = choice_entries.Wide(alternatives, varying, naming)
-        columns = entries.Columns(respondent or "", alternative, choice, weight, by)
+        columns = entries.Columns(respondent or "", alternative, task, weight, by)
         answers = choice_entries.Answers(chosen, positions=positions, missing=missing)
+        offered = choice_entries.Offered(rank, available)
         given = choice_entries.Given(attributes, coding, standardise)
         return cls._from_entries(
-            choice_entries.from_choices(
-                frame, wide, columns, answers, rank, available, items, given
-            )
+            choice_entries.from_choices_wide(frame, wide, columns, answers, offered, items, given)
         )
 
     @classmethod

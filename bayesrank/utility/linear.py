@@ -69,7 +69,7 @@ def part_worths(
     >>> table = pd.DataFrame({"set": [1, 1, 2, 2], "plan": list("abab"), "price": [1, 2, 3, 1]})
     >>> tasks = br.Rankings.from_choices(
     ...     table.assign(chosen=[1, 0, 0, 1]),
-    ...     choice="set",
+    ...     task="set",
     ...     alternative="plan",
     ...     chosen="chosen",
     ...     attributes=["plan", "price"],

@@ -41,8 +41,9 @@ def long(frame=LONG, **options):
 
 
 def wide(frame=WIDE, **options):
+    names = {name: column for name, column in NAMES.items() if name != "item"}
     cells = [f"item_{n}" for n in (1, 2, 3, 4)]
-    return Rankings.from_best_worst(frame, **NAMES | {"item": cells} | options)
+    return Rankings.from_best_worst_wide(frame, **names | {"items_shown": cells} | options)
 
 
 def changed(frame, row, **cells):
@@ -101,7 +102,7 @@ def test_flags_may_be_written_in_several_ways(frame):
     ],
 )
 def test_one_column_of_codes_tells_best_and_worst(codes):
-    assert long(LONG.assign(code=codes), best=None, worst=None, choice="code") == long()
+    assert long(LONG.assign(code=codes), best=None, worst=None, codes="code") == long()
 
 
 def test_a_wide_table_tells_the_same_by_label_and_by_position():
@@ -193,9 +194,47 @@ def test_invalid_long_and_wide_tables_are_refused(frame, message):
         read(frame)
 
 
-def test_codes_need_a_long_table():
-    with pytest.raises(ValueError, match="A wide table has `best` and `worst`, and no `choice`"):
-        wide(best=None, worst=None, choice="best")
+def test_a_wide_table_needs_two_columns_of_items_and_an_answer():
+    with pytest.raises(ValueError, match="give best=, worst=, or both"):
+        wide(best=None, worst=None)
+    for cells in ("item_1", ["item_1"]):
+        with pytest.raises(
+            ValueError, match=r"two or more columns; got .* Rankings.from_best_worst\."
+        ):
+            wide(items_shown=cells)
+
+
+@pytest.mark.parametrize("empty", [None, "", 0, "0"])
+@pytest.mark.parametrize("codes", [(2, 1), ("2", "1"), (1, 2), ("Most", "Least"), (1, 0), (-1, 1)])
+def test_other_codes_are_named(codes, empty):
+    best, worst = codes
+    if {str(best), str(worst)} & {str(empty)}:
+        empty = None
+    cells = {"b": best, "w": worst, "": empty}
+    frame = LONG.assign(answer=[cells[x] for x in ("b", "", "", "w", "", "w", "b")])
+    read = {"best": None, "worst": None, "codes": "answer", "best_code": best, "worst_code": worst}
+    for written in (frame, frame.astype({"answer": object})):
+        assert long(written, **read) == long()
+    text = frame["answer"].map(lambda x: None if x is None or x != x else f" {x} ".upper())
+    assert long(frame.assign(answer=text.str.replace(".0", "")), **read) == long()
+    with pytest.raises(ValueError, match=r"A code must be .* or empty; .* has 7 in row 1"):
+        long(changed(frame, 1, answer=7), **read)
+
+
+def test_codes_that_are_not_named_are_refused_and_the_remedy_works():
+    frame = LONG.assign(answer=[2, 0, 0, 1, 0, 1, 2])
+    read = {"best": None, "worst": None, "codes": "answer"}
+    message = r"'answer' has 2 in row 0. Name other codes: best_code=\.\.\., worst_code="
+    with pytest.raises(ValueError, match=message):
+        long(frame, **read)
+    assert long(frame, **read, best_code=2, worst_code=1) == long()
+    with pytest.raises(ValueError, match=r"best \('2'\), 0 or empty; .* has 1 in row 3"):
+        long(frame, **read, best_code=2)
+    best = long(frame.replace({"answer": {1: 0}}), **read, best_code=2)
+    assert best == long(worst=None)
+    for same in ({"best_code": 2, "worst_code": "2"}, {"best_code": "", "worst_code": 1}):
+        with pytest.raises(ValueError, match="must differ and not be empty"):
+            long(frame, **read, **same)
 
 
 def test_weights_groups_and_features_stay_with_the_tasks():
@@ -215,65 +254,66 @@ def test_weights_groups_and_features_stay_with_the_tasks():
         wide(changed(frame, 1, age=None), attributes=["item shown:age"])
 
 
-# Anchors
+# The threshold
 
-ANCHORED = LONG.assign(anchor=["all"] * 4 + ["none"] * 3)
+ANCHORED = LONG.assign(asked=["all"] * 4 + ["none"] * 3)
 
 
 def test_the_threshold_is_below_all_or_above_all_or_between():
-    tasks = long(ANCHORED, anchor="anchor")
+    tasks = long(ANCHORED, threshold="asked")
     t = "threshold"
     assert list(tasks) == [[*TASKS[0], t], [t, *TASKS[1]]]
     assert tasks.items.tolist() == ["juice", "milk", "tea", "water", t]
-    some = long(ANCHORED.assign(anchor="some"), anchor="anchor")
+    some = long(ANCHORED.assign(asked="some"), threshold="asked")
     assert list(some) == [["tea", {"milk", "water", t}, "juice"], ["milk", {"juice", t}, "tea"]]
-    two = long(LONG.iloc[[0, 3]].assign(anchor="some"), anchor="anchor")
+    two = long(LONG.iloc[[0, 3]].assign(asked="some"), threshold="asked")
     assert list(two) == [["tea", t, "juice"]]
-    not_asked = long(ANCHORED.replace({"anchor": {"none": None}}), anchor="anchor")
+    not_asked = long(ANCHORED.replace({"asked": {"none": None}}), threshold="asked")
     assert list(not_asked) == [[*TASKS[0], t], TASKS[1]]
 
 
-def test_a_wide_table_may_have_an_anchor():
-    tasks = wide(WIDE.assign(anchor=["all", "none"]), anchor="anchor")
-    assert tasks == long(ANCHORED, anchor="anchor")
+def test_a_wide_table_may_ask_about_the_threshold():
+    tasks = wide(WIDE.assign(asked=["all", "none"]), threshold="asked")
+    assert tasks == long(ANCHORED, threshold="asked")
 
 
 def test_none_of_these_is_asked_with_the_best_alone():
     frame = LONG.assign(none=[True] * 4 + [False] * 3)
-    first, second = long(frame, worst=None, anchor="none")
+    first, second = long(frame, worst=None, threshold="none")
     assert first == ["threshold", "tea", {"milk", "water", "juice"}]
     assert second == ["milk", {"juice", "tea", "threshold"}]
     with pytest.raises(
         ValueError, match=r"needs a best item and no worst.*column 'item' has 'juice' in row 4"
     ):
-        long(frame, anchor="none")
+        long(frame, threshold="none")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"choice": "best"}, "give choice=, which has codes for both, or best= and worst="),
+        ({"codes": "best"}, "give codes=, which has codes for both, or best= and worst="),
+        ({"best_code": 2}, "codes in the column codes=. Name this column, or leave them out"),
         ({"best": None, "worst": None}, "Name the columns of the answers"),
-        ({"item": ["item"]}, "two or more columns of a wide one; got"),
-        ({"best": None, "worst": None, "choice": "c"}, "no column 'c'"),
+        ({"item": ["item"]}, "one per row; got .* use Rankings.from_best_worst_wide"),
+        ({"best": None, "worst": None, "codes": "c"}, "no column 'c'"),
         ({"item": "thing"}, "no column 'thing'"),
         ({"by": "item"}, "`by` cannot name a column 'item'"),
-        ({"frame": ANCHORED.assign(anchor="many"), "anchor": "anchor"}, "'anchor' has 'many' in"),
+        ({"frame": ANCHORED.assign(asked="many"), "threshold": "asked"}, "'asked' has 'many' in"),
         (
-            {"frame": changed(ANCHORED, 1, anchor="none"), "anchor": "anchor"},
+            {"frame": changed(ANCHORED, 1, asked="none"), "threshold": "asked"},
             "same in all rows of a task; .*in row 1",
         ),
         (
-            {"frame": ANCHORED.assign(anchor="some"), "anchor": "anchor", "worst": None},
+            {"frame": ANCHORED.assign(asked="some"), "threshold": "asked", "worst": None},
             "'some' needs a best item.*in row 0",
         ),
         (
-            {"frame": ANCHORED.replace({"item": {"tea": "threshold"}}), "anchor": "anchor"},
+            {"frame": ANCHORED.replace({"item": {"tea": "threshold"}}), "threshold": "asked"},
             "has the label 'threshold', which no item shown may have.*in row 0",
         ),
     ],
 )
-def test_options_and_anchors_that_do_not_fit_are_refused(options, message):
+def test_options_and_thresholds_that_do_not_fit_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         long(**options)
 
@@ -281,7 +321,7 @@ def test_options_and_anchors_that_do_not_fit_are_refused(options, message):
 def test_the_threshold_has_a_place_on_the_axis_and_a_feature():
     axis = ["threshold", "water", "tea", "milk", "juice"]
     priced = ANCHORED.assign(price=range(1, 8))
-    options = {"anchor": "anchor", "items": axis, "standardise": False}
+    options = {"threshold": "asked", "items": axis, "standardise": False}
     tasks = long(priced, attributes=["price"], **options)
     assert tasks.items.tolist() == axis
     assert tasks.feature_names.tolist() == ["price", "threshold"]
@@ -322,14 +362,14 @@ MODES = ["bus", "car", "bike"]
 
 
 def choices(frame=CHOICES, **options):
-    given = {"respondent": "id", "choice": "set", "alternative": "mode", "chosen": "chosen"}
+    given = {"respondent": "id", "task": "set", "alternative": "mode", "chosen": "chosen"}
     return Rankings.from_choices(frame, **given | options)
 
 
 def wide_choices(frame=WIDE_CHOICES, **options):
-    given = {"respondent": "id", "choice": "set", "chosen": "mode", "alternatives": MODES}
+    given = {"respondent": "id", "task": "set", "chosen": "mode", "alternatives": MODES}
     given |= {"varying": ["cost", "open"], "available": "open"}
-    return Rankings.from_choices(frame, **given | options)
+    return Rankings.from_choices_wide(frame, **given | options)
 
 
 def test_a_choice_is_above_the_others():
@@ -351,7 +391,7 @@ def test_a_wide_table_of_choices_tells_the_same():
     names = {f"{mode}_{x}": f"{x}.{mode}" for mode in MODES for x in ("cost", "open")}
     renamed = WIDE_CHOICES.rename(columns=names)
     assert wide_choices(renamed, naming="{attribute}.{alternative}", **coded) == long
-    anonymous = wide_choices(respondent=None, choice=None)
+    anonymous = wide_choices(respondent=None, task=None)
     assert list(anonymous) == MADE
     assert anonymous.rankers.tolist() == [0, 1, 2]
 
@@ -384,14 +424,16 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
     [
         (lambda: choices(changed(CHOICES, 0, chosen=0).assign(rank=1), rank="rank"), "Give either"),
         (lambda: choices(chosen=None), "Give either chosen="),
-        (lambda: choices(choice=None, respondent=None), "needs choice=, the column"),
-        (lambda: choices(varying=["cost"]), "list its alternatives="),
+        (lambda: choices(task=None, respondent=None), "identifies choices, task=.*_choices_wide"),
         (lambda: choices(changed(CHOICES, 1, chosen=1)), "another best item; .*from_best_worst"),
         (
             lambda: choices(changed(CHOICES, 1, mode="bus")),
             "an item once; column 'mode' has 'bus' in row 1",
         ),
-        (lambda: choices(chosen="mode"), "'mode' has 'bus' in row 0.*the table is wide"),
+        (
+            lambda: choices(chosen="mode"),
+            "'mode' has 'bus' in row 0.*wide: use .*from_choices_wide",
+        ),
         (
             lambda: choices(CHOICES.assign(open=[0, 1, 1, 1, 1, 1, 1]), available="open"),
             "must be available; column 'mode' has 'bus' in row 0",
@@ -404,11 +446,11 @@ def test_a_choice_without_a_choice_is_refused_or_dropped():
         (lambda: wide_choices(WIDE_CHOICES.drop(columns="car_cost")), "no column 'car_cost'"),
         (lambda: wide_choices(alternatives=["bus"]), "two or more `alternatives`; got 1"),
         (lambda: wide_choices(alternative="age"), "must not have a column 'age'"),
-        (lambda: wide_choices(choice="id"), "one row; column 'id' has 1 in row 1"),
+        (lambda: wide_choices(task="id"), "one row; column 'id' has 1 in row 1"),
         (lambda: wide_choices("a.csv"), "the table must be in memory, .* got str. Read the file"),
         (
             lambda: choices("a.csv", attributes=["cost"]),
-            "`attributes` or `alternatives`, the table must",
+            "With attributes, or one row per choice, the table must be in memory",
         ),
         (lambda: choices(available="open"), "no column 'open'"),
     ],
@@ -493,7 +535,7 @@ def test_best_worst_tasks_may_have_attributes_by_row_or_by_item():
     tasks = wide(attributes=table, standardise=False)
     assert tasks.features[0, :, 0].tolist() == [1, 0, 0, 0]
     anchored = long(
-        ANCHORED.assign(price=range(7)), anchor="anchor", attributes=["price"], standardise=False
+        ANCHORED.assign(price=range(7)), threshold="asked", attributes=["price"], standardise=False
     )
     assert anchored.feature_names.tolist() == ["price", "threshold"]
     assert anchored.features[1, 0].tolist() == [0, 1]

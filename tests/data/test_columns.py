@@ -182,7 +182,7 @@ def test_ranks_of_a_wide_table_of_choices_may_be_ordered_categories():
     scale = pd.CategoricalDtype(["first", "second", "third"], ordered=True)
     wide = pd.DataFrame({"rank_bus": ["second", "first"], "rank_car": ["first", "third"]})
     wide["rank_tram"] = ["third", "second"]
-    rankings = Rankings.from_choices(
+    rankings = Rankings.from_choices_wide(
         wide.astype(scale), alternatives=["bus", "car", "tram"], varying=["rank"], rank="rank",
         naming="{attribute}_{alternative}",
     )  # fmt: skip

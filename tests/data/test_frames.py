@@ -43,7 +43,7 @@ READ = {
     "interactions": (STARS, lambda x: Interactions.from_frame(
         x, user="user", item="film", items=["a", "b", "c"])),
     "attributes": (CHOICES, lambda x: Rankings.from_choices(
-        x, choice="id", alternative="mode", chosen="chosen", attributes=["mode", "cost"])),
+        x, task="id", alternative="mode", chosen="chosen", attributes=["mode", "cost"])),
 }  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_a_table_by_item_needs_an_index(library):
     message = "The index of `attributes` must name the items"
     with pytest.raises(ValueError, match=message):
         Rankings.from_choices(
-            CHOICES, choice="id", alternative="mode", chosen="chosen", attributes=table
+            CHOICES, task="id", alternative="mode", chosen="chosen", attributes=table
         )
     wins = convert(pd.DataFrame({"a": [0, 1], "b": [2, 0]}))
     with pytest.raises(ValueError, match="The index of `wins` must name the items"):

@@ -34,7 +34,7 @@ def tasks():
     return br.Rankings.from_choices(
         frame,
         respondent="id",
-        choice="set",
+        task="set",
         alternative="phone",
         rank="rank",
         attributes=["brand", "price"],
@@ -89,7 +89,7 @@ def test_priors_are_for_a_level_or_a_standard_deviation():
     frame = pd.DataFrame({"set": [1, 1, 2, 2], "x": list("abab"), "cents": [100, 300, 200, 400]})
     raw = br.Rankings.from_choices(
         frame.assign(chosen=[1, 0, 0, 1]),
-        choice="set",
+        task="set",
         alternative="x",
         chosen="chosen",
         attributes=["x", "cents"],
@@ -139,7 +139,7 @@ def test_the_published_fit_of_game_is_reproduced(data_dir):
     path = data_dir / "Game" / "Game.csv"
     if not path.exists():
         pytest.skip("needs Game.csv of the R package mlogit in the folder Game of BAYESRANK_DATA")
-    tasks = br.Rankings.from_choices(
+    tasks = br.Rankings.from_choices_wide(
         pd.read_csv(path),
         alternatives=ALTERNATIVES,
         varying=["own", "ch"],

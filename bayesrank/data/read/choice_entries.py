@@ -1,13 +1,13 @@
 """Choice entries: best-worst tasks and choices, read from long and wide tables for `Rankings`.
 
 A task shows items to one respondent, who chooses the best, the worst, or both. It becomes the weak
-order {best} > {middle} > {worst}, in which the order of the middle is unknown. An *anchor* adds
-one threshold item to a task: items that matter are above it, and the others are below.
+order {best} > {middle} > {worst}, in which the order of the middle is unknown. A further question
+adds one *threshold* item to a task: items that matter are above it, and the others are below.
 
 A wide table is first laid out as a long one, whose index tells the row that was given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -25,19 +25,19 @@ from bayesrank.data.read.streams import Source, table_of
 
 Missing = Literal["raise", "drop"]
 THRESHOLD = "threshold"
-"""Label of the item that anchors add."""
+"""Label of the item that answers about the threshold add."""
 
 # What cells mean, in lower case. The empty word is also the meaning of an empty cell.
 _FLAGS = dict.fromkeys(("1", "x", "true", "t", "yes", "y"), 1)
 _FLAGS |= dict.fromkeys(("0", "", "false", "f", "no", "n"), 0)
 _CODES = dict.fromkeys(("1", "+1", "best", "b", "most"), 1)
 _CODES |= dict.fromkeys(("-1", "worst", "w", "least"), -1) | dict.fromkeys(("0", ""), 0)
-_ANCHORS = {word: 4 - 2 * flag for word, flag in _FLAGS.items()}
-_ANCHORS |= {"": 0, "all": 1, "none": 2, "some": 3, "false": 4}
+_MATTERS = {word: 4 - 2 * flag for word, flag in _FLAGS.items()}
+_MATTERS |= {"": 0, "all": 1, "none": 2, "some": 3, "false": 4}
 
 # The blocks of a task, from best to worst; the threshold is first, last or in the middle.
 FIRST, BEST, MIDDLE, WORST, LAST, ABSENT = range(6)
-PLACES = np.array([ABSENT, LAST, FIRST, MIDDLE, MIDDLE])  # of the threshold, by code of the anchor
+PLACES = np.array([ABSENT, LAST, FIRST, MIDDLE, MIDDLE])  # of the threshold, by code of the answer
 
 
 class Answers(NamedTuple):
@@ -45,8 +45,10 @@ class Answers(NamedTuple):
 
     best: str | None
     worst: str | None = None
-    choice: str | None = None
-    anchor: str | None = None
+    codes: str | None = None
+    best_code: Hashable = None
+    worst_code: Hashable = None
+    threshold: str | None = None
     several: bool = False
     positions: bool = False
     missing: Missing = "raise"
@@ -123,7 +125,7 @@ def _table(
     source = as_frame(source)
     if (wide or given.terms is not None) and not isinstance(source, pd.DataFrame):
         raise TypeError(
-            f"With `attributes` or `alternatives`, the table must be in memory, with columns of "
+            f"With attributes, or one row per choice, the table must be in memory, with columns of "
             f"numbers or levels; got {type(source).__name__}. Read the file with pandas first."
         )
     labels = [columns.ranker or None, columns.ranking, *columns.groups, *cells]
@@ -136,59 +138,98 @@ def _table(
 
 
 def from_best_worst(
+    source: Source, columns: Columns, answers: Answers, items: Labels | None, given: Given
+) -> Entries:
+    """Read one row per item shown; see `Rankings.from_best_worst`."""
+    best, worst, codes, best_code, worst_code, threshold, *_ = answers
+    if (codes is None) == (best is worst is None):
+        raise ValueError(
+            "Name the columns of the answers: give codes=, which has codes for both, or best= and "
+            "worst=."
+        )
+    if codes is None and not best_code is worst_code is None:
+        raise ValueError(
+            "`best_code` and `worst_code` are codes in the column codes=. Name this column, or "
+            "leave them out."
+        )
+    if not isinstance(columns.item, str):
+        raise ValueError(
+            f"`item` must be the column of the items shown, one per row; got {columns.item!r}. For "
+            f"a table with one row per task, use Rankings.from_best_worst_wide."
+        )
+    frame = _table(source, columns, [columns.item, best, worst, codes, threshold], given)
+    return _tasks(_long_tasks(frame, columns, answers), answers, items, given)
+
+
+def from_best_worst_wide(
     source: Source,
     columns: Columns,
-    item: str | Sequence[str],
+    cells: Sequence[str],
     answers: Answers,
     items: Labels | None,
     given: Given,
 ) -> Entries:
-    """Read best-worst tasks; see `Rankings.from_best_worst`."""
-    best, worst, choice, anchor, several, _, missing = answers
-    if (choice is None) == (best is worst is None):
+    """Read one row per task; see `Rankings.from_best_worst_wide`."""
+    best, worst = answers[:2]
+    if best is worst is None:
+        raise ValueError("Name the columns of the answers: give best=, worst=, or both.")
+    if isinstance(cells, str) or len(cells) < 2:
         raise ValueError(
-            "Name the columns of the answers: give choice=, which has codes for both, or best= and "
-            "worst=."
+            f"`items_shown` must list two or more columns; got {cells!r}. For a table with one row "
+            f"per item shown, use Rankings.from_best_worst."
         )
-    cells = [item] if isinstance(item, str) else [*item]
-    frame = _table(source, columns, [*cells, best, worst, choice, anchor], given)
-    if isinstance(item, str):
-        shown = _long_tasks(frame, columns._replace(item=item), answers)
-    elif len(cells) > 1 and choice is None:
-        shown = _wide_tasks(frame, columns, cells, answers)
-    else:
-        raise ValueError(
-            "`item` must be the column of items of a long table, or two or more columns of a wide "
-            f"one; got {item!r}. A wide table has `best` and `worst`, and no `choice`."
-        )
+    frame = _table(source, columns, [*cells, best, worst, answers.threshold], given)
+    return _tasks(_wide_tasks(frame, columns, [*cells], answers), answers, items, given)
+
+
+def _tasks(shown: Shown, answers: Answers, items: Labels | None, given: Given) -> Entries:
+    """Check tasks, add the threshold, and read weights, groups and attributes."""
     alone = shown.in_task(np.ones(len(shown.frame), dtype=bool)) < 2
     shown.refuse(alone, "A task must show at least two items", "Remove the task.")
     way_out = "If respondents could choose several, give several=True."
-    _refuse_conflicts(shown, several=several, way_out=way_out)
-    place = np.full(len(shown.frame), ABSENT) if anchor is None else _anchors(shown, anchor)
-    answered = _answered(shown, shown.best | shown.worst | (place != ABSENT), missing)
+    _refuse_conflicts(shown, several=answers.several, way_out=way_out)
+    column = answers.threshold
+    place = np.full(len(shown.frame), ABSENT) if column is None else _threshold(shown, column)
+    answers_given = shown.best | shown.worst | (place != ABSENT)
+    answered = _answered(shown, answers_given, answers.missing)
     shown, place = shown.take(answered), place[answered]
     cost = np.where(shown.best, BEST, np.where(shown.worst, WORST, MIDDLE))
     features = given.of(shown)
-    if anchor is not None:
+    if column is not None:
         return _with_threshold(shown, cost, place, items, features)
     return long_entries(shown.frame, shown.columns, cost, items, features)
 
 
 def _long_tasks(frame: pd.DataFrame, columns: Columns, answers: Answers) -> Shown:
     """Read one row per item shown, with flags or codes."""
-    choice = answers.choice
-    if choice is not None:
-        must = "A choice must be 'best', 'worst' or empty, or 1, -1 or 0"
-        code = _words(frame, choice, _CODES, must, f"Translate it: frame[{choice!r}].map({{...}}).")
+    if answers.codes is not None:
+        code = _codes(frame, answers)
         return Shown(frame, columns, code == 1, code == -1)
     must = "A flag must be 1 or 0, True or False, yes or no, or 'x' or empty"
     way_out = (
-        "If the column names the items chosen, the table is wide: list the columns of the items "
-        "shown, or the alternatives."
+        "If the column names the items chosen, the table is wide: use "
+        "Rankings.from_best_worst_wide or Rankings.from_choices_wide."
     )
     flags = [_words(frame, name, _FLAGS, must, way_out) == 1 for name in answers[:2]]
     return Shown(frame, columns, *flags)
+
+
+def _codes(frame: pd.DataFrame, answers: Answers) -> NDArray[np.int64]:
+    """Read a column of codes: 1 for the best item, -1 for the worst, and 0 for others."""
+    best, worst = (None if x is None else _word(x) for x in (answers.best_code, answers.worst_code))
+    if best is worst is None:
+        must = "A code must be 'best', 'worst' or empty, or 1, -1 or 0"
+        way_out = "Name other codes: best_code=..., worst_code=...."
+        return _words(frame, answers.codes, _CODES, must, way_out)
+    if best == worst or "" in (best, worst):
+        raise ValueError(
+            f"`best_code` and `worst_code` must differ and not be empty; got "
+            f"{answers.best_code!r} and {answers.worst_code!r}."
+        )
+    codes = {"": 0, "0": 0} | {x: n for x, n in ((best, 1), (worst, -1)) if x is not None}
+    named = " or ".join(f"{x} ({code!r})" for x, code in (("best", best), ("worst", worst)) if code)
+    must = f"A code must be {named}, 0 or empty"
+    return _words(frame, answers.codes, codes, must, "Correct the row, or name another code.")
 
 
 def _wide_tasks(
@@ -282,26 +323,26 @@ def _answered(shown: Shown, answers: NDArray[np.bool_], missing: Missing) -> NDA
     return answered
 
 
-# Anchors
+# The threshold
 
 
-def _anchors(shown: Shown, column: str) -> NDArray[np.int64]:
+def _threshold(shown: Shown, column: str) -> NDArray[np.int64]:
     """Return the place of the threshold: last if all items of a task matter, first if none does."""
-    must = "An anchor must be 'all', 'some' or 'none', or tell whether none of the items matters"
+    must = "A threshold must be 'all', 'some' or 'none', or tell whether none of the items matters"
     blank = "Leave it empty if it was not asked."
-    answer = _words(shown.frame, column, _ANCHORS, must, blank)
+    answer = _words(shown.frame, column, _MATTERS, must, blank)
     first = pd.Series(answer).groupby(shown.task).transform("first")
     has_best, has_worst = (shown.in_task(x) > 0 for x in (shown.best, shown.worst))
-    fix = "Answer 'all' or 'none', or leave the anchor of the task empty."
-    must = "An anchor must be the same in all rows of a task"
+    fix = "Answer 'all' or 'none', or leave the threshold of the task empty."
+    must = "A threshold must be the same in all rows of a task"
     shown.refuse((first != answer).to_numpy(), must, fix)
-    must = "The anchor 'some' needs a best item, above the threshold, and a worst, below it"
-    shown.refuse((answer == _ANCHORS["some"]) & ~(has_best & has_worst), must, fix)
+    must = "The answer 'some' needs a best item, above the threshold, and a worst, below it"
+    shown.refuse((answer == _MATTERS["some"]) & ~(has_best & has_worst), must, fix)
     must = (
-        "The anchor that some item matters needs a best item and no worst item, because it does "
+        "The answer that some item matters needs a best item and no worst item, because it does "
         "not tell whether the worst one matters"
     )
-    shown.refuse((answer == _ANCHORS["false"]) & (has_worst | ~has_best), must, fix)
+    shown.refuse((answer == _MATTERS["false"]) & (has_worst | ~has_best), must, fix)
     return PLACES[answer]
 
 
@@ -312,7 +353,7 @@ def _with_threshold(
     items: Labels | None,
     features: Covariates | None,
 ) -> Entries:
-    """Add the threshold to the tasks with an anchor, as an item after the others."""
+    """Add the threshold, as an item after the others, to the tasks that were asked about it."""
     frame, item = shown.frame, shown.columns.item
     must = f"The threshold has the label {THRESHOLD!r}, which no item shown may have"
     shown.refuse((frame[item] == THRESHOLD).to_numpy(), must, "Rename this item.")
@@ -334,60 +375,94 @@ def _with_threshold(
 
 
 class Wide(NamedTuple):
-    """The columns of a wide table of choices; see `Rankings.from_choices`."""
+    """The columns of a wide table of choices; see `Rankings.from_choices_wide`."""
 
-    alternatives: Sequence[Any] | None
+    alternatives: Sequence[Any]
     varying: Sequence[str]
     naming: str
 
 
+class Offered(NamedTuple):
+    """Columns of the ranks, instead of the answers, and of the alternatives available."""
+
+    rank: str | None
+    available: str | None
+
+
 def from_choices(
+    source: Source,
+    columns: Columns,
+    answers: Answers,
+    offered: Offered,
+    items: Labels | None,
+    given: Given,
+) -> Entries:
+    """Read one row per alternative; see `Rankings.from_choices`."""
+    _chosen_or_ranked(answers, offered)
+    if not columns.ranker and columns.ranking is None:
+        raise ValueError(
+            "Name the column that identifies choices, task=, or the column of respondents, if each "
+            "made one choice. For a table with one row per choice, use Rankings.from_choices_wide."
+        )
+    columns = _own_ranker(columns)
+    cells = [columns.item, answers.best, offered.available]
+    frame = _table(source, columns, cells, given, offered.rank)
+    return _choices(_long_tasks(frame, columns, answers), answers, offered, items, given)
+
+
+def from_choices_wide(
     source: Source,
     wide: Wide,
     columns: Columns,
     answers: Answers,
-    rank: str | None,
-    available: str | None,
+    offered: Offered,
     items: Labels | None,
     given: Given,
 ) -> Entries:
-    """Read choices; see `Rankings.from_choices`."""
-    if (answers.best is None) == (rank is None):
+    """Read one row per choice; see `Rankings.from_choices_wide`."""
+    _chosen_or_ranked(answers, offered)
+    columns = _own_ranker(columns)
+    cells = [x for x in (answers.best, offered.available) if x not in wide.varying]
+    frame = _table(source, columns, cells, given, wide=True)
+    return _choices(_wide_choices(frame, wide, columns, answers), answers, offered, items, given)
+
+
+def _chosen_or_ranked(answers: Answers, offered: Offered) -> None:
+    """Check that either the alternative chosen is given, or the ranks."""
+    if (answers.best is None) == (offered.rank is None):
         raise ValueError("Give either chosen=, the alternative chosen, or rank=, their ranks.")
-    if not columns.ranker:  # every choice has its own ranker
-        columns = columns._replace(ranker=columns.ranking or "", ranking=None)
-    marks = [answers.best, available]
-    if wide.alternatives is not None:
-        marks = [x for x in marks if x not in wide.varying]
-        frame = _table(source, columns, marks, given, wide=True)
-        shown = _wide_choices(frame, wide, columns, answers)
-    elif wide.varying or not columns.ranker:
-        raise ValueError(
-            "A long table needs choice=, the column that identifies choices. For a wide table, "
-            "list its alternatives=."
-        )
-    else:
-        frame = _table(source, columns, [columns.item, *marks], given, rank)
-        shown = _long_tasks(frame, columns, answers)
+
+
+def _own_ranker(columns: Columns) -> Columns:
+    """Make each choice its own ranker, unless respondents are named."""
+    if columns.ranker:
+        return columns
+    return columns._replace(ranker=columns.ranking or "", ranking=None)
+
+
+def _choices(
+    shown: Shown, answers: Answers, offered: Offered, items: Labels | None, given: Given
+) -> Entries:
+    """Check choices, leave out what was not available, and read the rest."""
     way_out = "Correct the row, or read choices of several with from_best_worst(several=True)."
     _refuse_conflicts(shown, several=False, way_out=way_out)
-    if available is not None:
+    if offered.available is not None:
         must = "A flag of availability must be 1 or 0, True or False, or yes or no"
-        flags = _words(shown.frame, available, _FLAGS, must, "Correct it.") == 1
+        flags = _words(shown.frame, offered.available, _FLAGS, must, "Correct it.") == 1
         must = "The alternative chosen must be available"
         shown.refuse(shown.best & ~flags, must, "Correct the row.")
         shown = shown.take(flags)
-    if rank is None:
+    if offered.rank is None:
         shown = shown.take(_answered(shown, shown.best, answers.missing))
         cost = np.where(shown.best, BEST, MIDDLE)
     else:
-        cost = finite_numbers(shown.frame, rank, "rank")
+        cost = finite_numbers(shown.frame, offered.rank, "rank")
     return long_entries(shown.frame, shown.columns, cost, items, given.of(shown))
 
 
 def _wide_choices(frame: pd.DataFrame, wide: Wide, columns: Columns, answers: Answers) -> Shown:
     """Read one row per choice, with a column for each attribute of each alternative."""
-    axis = axis_index(wide.alternatives or (), "alternatives")
+    axis = axis_index(wide.alternatives, "alternatives")
     if len(axis) < 2 or columns.item in frame.columns:
         raise ValueError(
             f"A wide table needs two or more `alternatives`; got {len(axis)}. It must not have a "
@@ -417,7 +492,12 @@ def _words(
     if name is None:
         return np.zeros(len(frame), dtype=np.int64)
     code, distinct = pd.factorize(frame[name])
-    words = [f"{x:g}" if isinstance(x, float) else str(x).strip().lower() for x in distinct]
-    read = np.array([*(codes.get(word, -9) for word in words), codes[""]])[code]  # empty: the last
+    words = [codes.get(_word(x), -9) for x in distinct]
+    read = np.array([*words, codes[""]])[code]  # empty: the last
     refuse_rows(read == -9, frame[name], must, way_out)
     return read
+
+
+def _word(cell: Any) -> str:
+    """Write a cell in lower case; whole numbers have no decimals."""
+    return f"{cell:g}" if isinstance(cell, float) else str(cell).strip().lower()
