@@ -25,7 +25,6 @@ from bayesrank.data.interactions import (
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs, UncomparedItemWarning
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.read.formats import read_table
 
 __all__ = [
     "Connectivity",
@@ -42,5 +41,4 @@ __all__ = [
     "load_nascar",
     "load_pudding",
     "load_sushi",
-    "read_table",
 ]

@@ -20,7 +20,7 @@ from bayesrank.data.read.labels import counted, label_repr, quoted
 from bayesrank.data.read.orders import ORDERS, Ordering, read_orders
 from bayesrank.data.read.text import BROKEN, COMPRESSED, content, decoded, one_line
 from bayesrank.tables.sources import Source, located, name_suffix
-from bayesrank.tables.text import NoRowsError, TextTable, text_table
+from bayesrank.tables.text import NoRowsError, TextTable, long_cells, text_table
 from bayesrank.tables.typed import (
     TypedTable,
     arrow_table,
@@ -106,7 +106,7 @@ class Table:
                     f"{self.name} has {(chosen == twice[0]).sum()} columns called {twice[0]!r}; "
                     "rename them."
                 )
-        with _sentences(self.name, self._source):
+        with long_cells(), _sentences(self.name, self._source):
             frame, spaces = self._found.cells(at)
         self._spaces = max(self._spaces, spaces)
         return frame
@@ -272,7 +272,7 @@ def _open_file(
     path, suffix = source.path, source.suffix
     if suffix not in TABLES:
         raise TableError(f"{source.name} is not a supported table; expected {KNOWN}.")
-    with _sentences(source.name, source):
+    with long_cells(), _sentences(source.name, source):
         if suffix in TEXT:
             text, found = decoded(content(path), encoding)
             table = text_table(text, TEXT[suffix], separator, header)

@@ -16,8 +16,8 @@ from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import unquote, urlsplit
-from urllib.request import Request, url2pathname, urlopen
+from urllib.parse import unquote
+from urllib.request import Request, urlopen
 
 from bayesrank.data.read.formats import TABLES, suffix_of
 from bayesrank.data.read.orders import ORDERS
@@ -113,7 +113,7 @@ def name_suffix(source: str | os.PathLike[str]) -> str:
     if text == "-":
         return _suffix_of_head(_peeked(sys.stdin.buffer))
     address = address_of(text)
-    return suffix_of(Path(text) if address is None else Path(urlsplit(address).path))
+    return suffix_of(Path(text if address is None else _path_of(address)))
 
 
 # Copies
@@ -219,14 +219,17 @@ def _peeked(stream: Any) -> bytes:
 
 def _downloaded(address: str) -> Source:
     """Copy what an address gives."""
-    scheme, _, path, *_ = urlsplit(address)
+    scheme = address.partition(":")[0]
+    suffix = _known_suffix(_path_of(address))
     if scheme == "file":
-        local = url2pathname(path)
-        existing(local)
-        return located(local)
-    if scheme not in ("http", "https", "ftp"):
-        return _attempted(address, lambda: _from_store(address, _known_suffix(unquote(path))))
-    return _attempted(address, lambda: _from_server(address, _known_suffix(unquote(path))))
+        return located(existing(f"/{_path_of(address)}"))
+    copy = _from_server if scheme in ("http", "https", "ftp") else _from_store
+    return _attempted(address, lambda: copy(address, suffix))
+
+
+def _path_of(address: str) -> str:
+    """Return the path of an address, without a query."""
+    return unquote(re.split(r"[?#]", address.partition("://")[2])[0].partition("/")[2])
 
 
 def _from_server(address: str, suffix: str) -> Source:
@@ -236,7 +239,7 @@ def _from_server(address: str, suffix: str) -> Source:
         headers = response.headers
         kind = headers.get_content_type() if headers.get("Content-Type") else ""
         expected = headers.get("Content-Length", "")
-        suffix = suffix or _known_suffix(unquote(urlsplit(response.geturl()).path))
+        suffix = suffix or _known_suffix(_path_of(response.geturl()))
         suffix = suffix or _known_suffix(headers.get_filename() or "")
         if headers.get("Content-Encoding") == "gzip" and not suffix.endswith(".gz"):
             suffix += ".gz"

@@ -7,6 +7,7 @@ of cells is never guessed.
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ _GIVEN = {"tab": "\t", "\\t": "\t", " ": BLANKS, "  ": WIDE}
 _TOKEN = {
     TABS: re.compile(r"[^\t]+"),
     BLANKS: re.compile(r'"(?:[^"\\]|""|\\.)*"(?!\S)|[^ \t]+'),
-    WIDE: re.compile(r'"(?:[^"\\]|""|\\.)*"(?!\S)|[^ \t]+(?: [^ \t]+)*'),
+    WIDE: re.compile(r'"(?:[^"\\]|""|\\.)*"(?=[ \t]{2}|\t|$)|[^ \t]+(?: [^ \t]+)*'),
 }
 _LOOKED_AT = 20_000  # characters used to detect the separator, if their lines agree
 _END = "\0 end of the text"  # read as a separate row unless a quotation mark is open
@@ -288,6 +289,16 @@ def _is_name(cell: str) -> bool:
 # Records
 
 
+@contextmanager
+def long_cells() -> Iterator[None]:
+    """Read cells of any length; the csv module has one limit for all its readers."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
 def csv_records(text: str, separator: str) -> Iterator[Record]:
     """Yield the records with a cell, and their first lines."""
     reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator)
@@ -361,18 +372,14 @@ def text_table(text: str, usual: str, separator: str | None, header: int | None)
     if separator is None and (marked := SEPARATOR_LINE.match(text)):
         separator = marked[1]
         text = "\n" * marked[0].count("\n") + text[marked.end() :]  # lines keep their numbers
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        below = text.split("\n", header - 1)[-1] if header else text
-        by = separator_in(below, usual, separator, header)
-        if by in _RUNS:
-            table = TextTable(lambda: blank_records(text, by), header, mark=" ")
-        else:
-            quoted_names = all(line.lstrip().startswith('"') for line in islice(_lines(below), 2))
-            row_names = None if by == "\t" or quoted_names else False
-            table = TextTable(lambda: csv_records(text, by), header, mark=by, row_names=row_names)
-    finally:
-        csv.field_size_limit(limit)
+    below = text.split("\n", header - 1)[-1] if header else text
+    by = separator_in(below, usual, separator, header)
+    if by in _RUNS:
+        table = TextTable(lambda: blank_records(text, by), header, mark=" ")
+    else:
+        quoted_names = all(line.lstrip().startswith('"') for line in islice(_lines(below), 2))
+        row_names = None if by == "\t" or quoted_names else False
+        table = TextTable(lambda: csv_records(text, by), header, mark=by, row_names=row_names)
     if by != usual:
         table.findings.insert(0, f"{_RUNS.get(by) or SEPARATORS.get(by, repr(by))} between columns")
     return table

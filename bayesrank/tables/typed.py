@@ -61,11 +61,14 @@ def label_text(values: pd.Series) -> pd.Series:
     ['1.5', '2.0']
     """
     dtype = values.dtype
-    if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(values, skipna=True) in (
-        "string",
-        "empty",
-    ):
-        return values
+    objects = pd.api.types.is_object_dtype(dtype)
+    if objects and pd.api.types.infer_dtype(values, skipna=True) in ("string", "empty"):
+        missing = values.isna().to_numpy()
+        if not missing.any():
+            return values
+        cells = values.to_numpy(copy=True)
+        cells[missing] = np.nan  # None is missing, too
+        return pd.Series(cells, values.index, name=values.name, dtype=object)
     if isinstance(dtype, pd.CategoricalDtype):
         codes = values.cat.codes.to_numpy()
         distinct: Any = label_text(pd.Series(values.cat.categories)).to_numpy()
@@ -205,7 +208,7 @@ def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> Column:
                 grades = [str(label).strip() for label in values.cat.categories]
             codes = values.cat.codes.to_numpy()
             bare = text_column(pd.Series(values.cat.categories, dtype=object))
-            labels = np.append(bare.cells.to_numpy(), np.nan)
+            labels = np.array([*bare.cells, np.nan], dtype=object)
             n = 0
             if bare.spaces:
                 names = values.cat.categories
@@ -213,8 +216,11 @@ def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> Column:
                 n = int(np.isin(codes, spaced).sum())
             return Column(pd.Series(labels[codes], index, name=name, dtype=object), n, grades)
         return typed_column(values)
-    values = array.to_pandas(types_mapper=_NULLABLE.get).set_axis(index).rename(name)
-    return typed_column(values)
+    try:
+        values = array.to_pandas(types_mapper=_NULLABLE.get)
+    except pa.ArrowNotImplementedError:  # lists of polars
+        values = pd.Series(array.to_pylist(), dtype=object)
+    return typed_column(values.set_axis(index).rename(name))
 
 
 def _concise(name: Any) -> str:
@@ -371,14 +377,12 @@ def sheet_table(path: Path, header: int | None) -> TextTable:
     import openpyxl
 
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
+        with path.open("rb") as file:  # openpyxl leaves a broken file open
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()
             rows = [[_cell(x) for x in row] for row in sheet.iter_rows(values_only=True)]
             n_sheets, title = len(book.worksheets), sheet.title
-        finally:
-            book.close()
     except MemoryError:
         raise
     except Exception as error:  # openpyxl raises errors of many types for a broken file
@@ -415,7 +419,7 @@ def parquet_table(path: Path) -> TypedTable:
         refuse_many_rows(file.metadata, path.stat().st_size)
         schema, n = file.schema_arrow, file.metadata.num_rows
 
-    def read(columns: list[str]) -> pa.Table:
+    def read(columns: list[str] | None) -> pa.Table:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             return file.read(columns)
 
@@ -425,17 +429,23 @@ def parquet_table(path: Path) -> TypedTable:
 
 def arrow_table(table: pa.Table) -> TypedTable:
     """Open a table of pyarrow, polars or another library that gives Arrow's stream of columns."""
-    return _of_arrow(table.schema, table.num_rows, lambda names: table.select(names))
+
+    def read(names: list[str] | None) -> pa.Table:
+        return table if names is None else table.select(names)
+
+    return _of_arrow(table.schema, table.num_rows, read)
 
 
-def _of_arrow(schema: pa.Schema, n: int, read: Callable[[list[str]], pa.Table]) -> TypedTable:
+def _of_arrow(
+    schema: pa.Schema, n: int, read: Callable[[list[str] | None], pa.Table]
+) -> TypedTable:
     """Make a table of Arrow's columns; names in nested columns are joined by dots."""
     names = schema.names
     nested = any(pa.types.is_struct(field.type) for field in schema)
     order = _saved_index(schema)
     index = pd.RangeIndex(n, name=ROW)
     if nested or len({*names}) < len(names):
-        whole = read(names) if not nested else _unnested(read(names))
+        whole = _unnested(read(None))
         return TypedTable(
             whole.column_names,
             lambda k: arrow_column(whole.column(k), whole.column_names[k], index),

@@ -64,11 +64,11 @@ import pandas as pd
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.data import read_table
 from bayesrank.inference import sample
 from bayesrank.leaderboard import leaderboard_model as build
 from bayesrank.leaderboard import nuts_settings
 from bayesrank.results import outcome_probability
+from bayesrank.tables.opening import open_table
 
 __all__ = ["Truth", "build", "fit", "report", "simulate", "to_pairs"]
 
@@ -211,6 +211,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Rank systems, with uncertainty.")
     parser.add_argument("file", nargs="?", help="with first, second, outcome, judge, category")
     file = parser.parse_args().file
-    matches = to_pairs(read_table(file)) if file else simulate(1000)[0]
+    matches = to_pairs(open_table(file).cells()) if file else simulate(1000)[0]
     print(matches)
     print(report(fit(matches)))

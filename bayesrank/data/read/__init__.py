@@ -2,9 +2,9 @@
 
 Pure functions convert user input to arrays and axes. `labels` builds axes, and `aligned` sorts
 labelled values into their order. `frames` converts tables of other libraries. `columns` reads
-numbers, and `times` reads dates. `formats` reads files, and `text` reads the cells of text files.
-`streams` reads large files in batches. `entries` reads the input of `Rankings`, `pair_entries` of
-`Pairs`, and `count_entries` of `PairCounts`.
+numbers, and `times` reads dates. `text` decodes files, `formats` knows their suffixes, and `orders`
+reads files of rankings. `streams` reads large files in batches. `entries` reads the input of
+`Rankings`, `pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
 
 The functions do not import the data classes. Other rooms use the names below.
 
@@ -21,7 +21,7 @@ from bayesrank.data.read.columns import (
 )
 from bayesrank.data.read.count_entries import assign_problems
 from bayesrank.data.read.entries import Entries, per_row
-from bayesrank.data.read.formats import TABLES, read_table, suffix_of, table_with_findings
+from bayesrank.data.read.formats import suffix_of
 from bayesrank.data.read.frames import as_frame
 from bayesrank.data.read.labels import (
     LINE,
@@ -45,7 +45,6 @@ __all__ = [
     "BROKEN",
     "LINE",
     "OUTCOMES",
-    "TABLES",
     "Entries",
     "Group",
     "are_dates",
@@ -67,12 +66,10 @@ __all__ = [
     "quoted",
     "read_lines",
     "read_preflib",
-    "read_table",
     "require_columns",
     "require_names",
     "row_name",
     "suffix_of",
-    "table_with_findings",
     "text_numbers",
     "time_coordinates",
     "warn",

@@ -1,8 +1,8 @@
 """Tables in files: pyarrow reads the requested columns in batches.
 
-Labels become categories, and numbers get the smallest type that holds them exactly. As in
-`read_table`, cells of text files stay text, only empty cells are missing, and Parquet files keep
-their types. Row numbers continue from file to file.
+Labels become categories, and numbers get the smallest type that holds them exactly. Cells of text
+files stay text, only empty cells are missing, and Parquet files keep their types. Row numbers
+continue from file to file.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, fs
 
 from bayesrank.data.read.columns import require_columns, require_names, text_numbers
-from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, read_table, refuse_many_rows, suffix_of
+from bayesrank.data.read.formats import BINARY, KNOWN, TEXT, refuse_many_rows, suffix_of
 from bayesrank.data.read.frames import TABLES, Table, as_frame
 from bayesrank.data.read.labels import give_back, looked_up, quoted
 from bayesrank.data.read.text import SEPARATOR_LINE, decoded, one_line, separator_of
@@ -32,6 +32,7 @@ type Source = Table | str | Path | Sequence[str | Path] | ds.Dataset
 BATCH = 2**16  # rows
 TOGETHER = 2**17  # minimum number of labels to number at a time
 POOL = pa.system_memory_pool()  # it returns freed memory to the system
+WHOLE = (".xlsx", ".json", ".jsonl", ".ndjson")  # formats that are not read in batches
 HEAD = 2**15  # bytes of a text file used to detect its format
 
 # Decode Parquet row groups in pieces, because a row group may have a million rows
@@ -87,14 +88,12 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
     store, files = _files(paths)
     where = str(source) if isinstance(source, str | Path) else f"The table in {quoted(files, 2)}"
     suffix = _common_suffix(files, where)
-    whole = (".xlsx", ".json", ".jsonl", ".ndjson")
-    if suffix in whole or Path(files[0]).suffix.lower() in (".xz", ".zip"):
-        if len(files) > 1:
-            raise ValueError(
-                f"{where} has files that cannot be read in batches. Read each with "
-                f"bayesrank.data.read_table, and combine them with pandas.concat."
-            )
-        return read_table(files[0], label_names, numbers=number_names)
+    if suffix in WHOLE or Path(files[0]).suffix.lower() in (".xz", ".zip"):
+        packed = "" if suffix in WHOLE else ", or unpack it"
+        raise ValueError(
+            f"{where} cannot be read in batches. Read it with br.read_rankings, br.read_matches or "
+            f"br.read_choices{packed}."
+        )
     try:
         opened = _open(store, files, suffix, label_names)
     except _BROKEN as error:
@@ -190,7 +189,7 @@ def _open(store: fs.FileSystem, files: list[str], suffix: str, labels: Sequence[
 
 
 def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileFormat:
-    """Detect the format of a text file from its head, like `read_table`."""
+    """Detect the format of a text file from its head."""
     with store.open_input_stream(path, compression="detect") as stream:
         head = stream.read(HEAD)
     whole = len(head) < HEAD
@@ -200,7 +199,7 @@ def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileForma
     if SEPARATOR_LINE.match(text):
         raise ValueError(
             "its first line, written by Excel, declares the separator. Remove the line, or read "
-            "the file with bayesrank.data.read_table."
+            "it with br.read_rankings, br.read_matches or br.read_choices."
         )
     return ds.CsvFileFormat(
         parse_options=csv.ParseOptions(
