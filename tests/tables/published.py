@@ -249,7 +249,7 @@ def chess(half: str = "1/2-1/2", dash: str = "-") -> Layout:
         header, rows, __Title=word("GM", "IM", ""), __Elo=lambda r: r.randint(2300, 2700),
         __FideId=lambda r: r.randint(10**6, 10**7), ECO=word("B90", "C42", "D37"),
         Opening=word("Sicilian", "Petrov"), Variation=word("Najdorf", "", "4.e3"),
-        Moves=word("1. e4 c5 2. Nf3 d6", "1. d4 d5"),
+        Moves=word("1. e4 c5 2. Nf3 d6", "1. d4 d5"), PlyCount=lambda r: r.randint(20, 150),
     )  # fmt: skip
     return Layout("games.csv", text, "matches", matches_are(12, firsts=IN_CHESS))
 

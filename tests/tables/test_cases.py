@@ -5,6 +5,7 @@ or a refusal whose remedies lead to the readings, each under the arguments that 
 readings were worked out by hand. Each is read by the function and by the command.
 """
 
+import shlex
 from collections import Counter
 from csv import DictReader
 from pathlib import Path
@@ -79,7 +80,14 @@ DATED = [
     "elm-fir [date=1978-05-28] 0:1",
 ]
 
+JUDGED = "J1: ash > elm > fir; J2: elm > ash > fir; J3: ash > fir > elm"
 LAST_ZEROS = "r1: ash > elm > oak > fir; r2: elm > ash > fir = oak"
+COUNTED_CHOICES = (
+    "line 2 (5): NB > L = THC; line 2 (3): L > NB = THC; line 2 (4): THC > L = NB; "
+    "line 3 (3): NB > PB = THC; line 3 (5): PB > NB = THC; line 3 (8): THC > NB = PB; "
+    "line 4 (4): L > PB = THC; line 4 (9): PB > L = THC; line 4 (2): THC > L = PB; "
+    "line 5 (10): NB > L = THC; line 5 (3): L > NB = THC; line 5 (3): THC > L = NB"
+)
 SQUARE = "ash-elm 8:2; ash-fir 9:1; elm-fir 7:3"
 
 CASES = {
@@ -89,13 +97,6 @@ CASES = {
     ),
     "points that are said to be ranks": Case(
         "points.csv", "rank", {"ranker": "judge", "item": "wine", "rank": "points"}, WORST_WINES
-    ),
-    "points alone": Case(
-        "points.csv",
-        "rank",
-        {},
-        words=("rating", "rank", "points"),
-        remedies=(({"rating": "points"}, WINES), ({"rank": "points"}, WORST_WINES)),
     ),
     "accuracies are no ranks": Case(
         "accuracy.csv",
@@ -218,7 +219,7 @@ CASES = {
         "rtable.txt",
         "rank",
         {"wide": "ranks", "item": "row"},
-        "J1: ash > elm > fir; J2: elm > ash > fir; J3: ash > fir > elm",
+        JUDGED,
     ),
     "heats of different length": Case(
         "heats.csv",
@@ -270,7 +271,6 @@ CASES = {
         "zeropts.csv",
         "rank",
         {"wide": "ranks", "item": "rider"},
-        words=("'points'",),
         remedies=(
             ({"empty": "0", "missing": "drop"}, "r1: ash > elm > oak; r2: elm > ash"),
             ({"empty": "0", "missing": "last"}, LAST_ZEROS),
@@ -288,13 +288,6 @@ CASES = {
     ),
     # matrices
     "a square": Case("square.csv", "matches", {"matrix": True}, SQUARE),
-    "a square alone": Case(
-        "square.csv",
-        "matches",
-        {},
-        words=("matrix",),
-        remedies=(({"matrix": True}, SQUARE),),
-    ),
     "a square without names of rows": Case(
         "square2.csv", "matches", {"matrix": True}, SQUARE
     ),
@@ -302,10 +295,7 @@ CASES = {
         "choicecounts.csv",
         "choices",
         {"counts": True},
-        "line 2 (5): NB > L = THC; line 2 (3): L > NB = THC; line 2 (4): THC > L = NB; "
-        "line 3 (3): NB > PB = THC; line 3 (5): PB > NB = THC; line 3 (8): THC > NB = PB; "
-        "line 4 (4): L > PB = THC; line 4 (9): PB > L = THC; line 4 (2): THC > L = PB; "
-        "line 5 (10): NB > L = THC; line 5 (3): L > NB = THC; line 5 (3): THC > L = NB",
+        COUNTED_CHOICES,
     ),
     # dates
     "dates that a later row makes clear": Case(
@@ -404,6 +394,48 @@ def chosen(arguments, name, value):
 def test_all_tables_are_read():
     read = {case.file for case in CASES.values()} | {file for file, *_ in COUNTS}
     assert {*read, "unused_column.csv"} == {path.name for path in FOLDER.iterdir()}
+
+
+# Files alone: nothing runs that can be read in two ways, and `look` names each way
+
+ALONE = [
+    ("points.csv", "rank", {"--rating points": WINES, "--rank points": WORST_WINES}),
+    ("square.csv", "matches", {"--matrix": SQUARE}),
+    ("square.csv", "rank", {"--matrix": SQUARE}),
+    ("square2.csv", "matches", {"--matrix": SQUARE}),
+    ("choicecounts.csv", "choices", {"--counts": COUNTED_CHOICES}),
+    ("spaces.txt", "rank", {"--rank place": "2003: ash > elm; 2004: elm > ash"}),
+    ("rtable.txt", "rank", {"--wide ranks": JUDGED}),
+]  # fmt: skip
+
+
+def printed(text):
+    """Return the commands in a text, word by word."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("bayesrank ")]
+
+
+@pytest.mark.parametrize(("file", "command", "readings"), ALONE)
+def test_a_file_alone_is_read_only_if_there_is_one_way(monkeypatch, file, command, readings):
+    ran = by_command(monkeypatch, command, FOLDER / file)
+    if ran.data is not None:
+        assert [written(ran.data)] == [ordered(reading) for reading in readings.values()]
+        return
+    named = {shlex.join(words) for words in printed(ran.output)}
+    assert named <= {shlex.join(words) for words in printed(str(br.look(FOLDER / file)))}
+
+
+@pytest.mark.parametrize(("file", "command", "readings"), ALONE)
+def test_look_names_each_way_to_read_a_file(monkeypatch, file, command, readings):
+    found = {}
+    for words in printed(str(br.look(FOLDER / file))):
+        ran = by_command(monkeypatch, *words)
+        assert not ran.error, f"{shlex.join(words)}: {ran.error}"
+        found[shlex.join(words)] = written(ran.data)
+    for option, reading in readings.items():
+        assert [ordered(reading)] == [text for words, text in found.items() if option in words]
+    others = {text for words, text in found.items() if not any(o in words for o in readings)}
+    assert not others or file == "rtable.txt", found  # whose names say nothing
 
 
 # Tables of many rows: the counts of each reading
