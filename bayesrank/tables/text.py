@@ -342,10 +342,15 @@ def _refuse_swallowed(lines: list[str], separator: str, at: int, regular: int) -
 
 def blank_records(text: str, runs: str) -> Iterator[Record]:
     """Yield the records of a text in which a run of blanks or tabs is one separator."""
-    token = _TOKEN[runs]
     for at, line in enumerate(_lines(text), start=1):
-        if cells := token.findall(line.rstrip("\n")):
-            yield at, [_unquoted(cell) for cell in cells]
+        if line.strip():
+            yield at, [_unquoted(cell) for cell in _tokens(line, runs)]
+
+
+def _tokens(line: str, runs: str) -> list[str]:
+    """Split a line at runs; a tab at its begin follows an empty cell, blanks are an indent."""
+    cells = _TOKEN[runs].findall(line.rstrip("\n"))
+    return ["", *cells] if runs == TABS and line[0] == "\t" else cells
 
 
 def _unquoted(cell: str) -> str:
@@ -478,14 +483,13 @@ def _columns_by_runs(text: str, kind: str, usual: str, header: int | None) -> in
 
     A header that is one shorter has no name for the names of rows.
     """
-    token = _TOKEN[kind]
-    lines = (found for line in _lines(text) if (found := token.findall(line.rstrip("\n"))))
+    lines = (_tokens(line, kind) for line in _lines(text) if line.strip())
     first = next(lines, [])
     rows, n = [*islice(lines, 1000)], len(first)
     width = len(rows[0]) if rows else 0
     if width < 2 or not all(len(row) == width for row in chain(rows, lines)):
         return 0
-    named = all(cell[0] == cell[-1] == '"' for cell in first)
+    named = all(cell[:1] == cell[-1:] == '"' for cell in first)
     short = header != 0 and width == n + 1 and (n > 1 or named)
     if not short and n != width:
         return 0

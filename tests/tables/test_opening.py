@@ -271,7 +271,12 @@ def table_of(file, text, name="t.txt", **settings):
 @pytest.mark.parametrize(
     ("text", "names", "first"),
     [
-        ("\t\tleg1\t\tleg2\nNight Owl\t1\t2\nWren\t\t3\t3\n", ["row", "leg1", "leg2"], "Night Owl"),
+        (
+            "\t\tleg1\t\tleg2\nNight Owl\t1\t2\nWren\t\t3\t3\n",
+            ["column 1", "leg1", "leg2"],
+            "Night Owl",
+        ),
+        ("leg1\t\tleg2\nNight Owl\t1\t2\nWren\t\t3\t3\n", ["row", "leg1", "leg2"], "Night Owl"),
         ("item year\n ash 2003\n   elm   2004\n", ["item", "year"], "ash"),
         ("item\tyear\nash  2003\nelm\t\t2004\n", ["item", "year"], "ash"),
         ('"J1" "J2"\n"the \\"ash\\"" 1 2\n"elm" 2 1\n', ["row", "J1", "J2"], 'the "ash"'),
