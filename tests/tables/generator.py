@@ -705,6 +705,34 @@ FORMS: dict[str, Callable[[random.Random], Form]] = {
 # Dialects of the cells
 
 
+def settings(rng: random.Random, form: Form) -> list[str]:
+    """Have cells and names that only make sense with further arguments."""
+    used = []
+    empty = any(cell is None for row in form.rows for cell in row)
+    if empty and form.command == "rank" and rng.random() < 0.3:
+        code = rng.choice(["skipped", "n.a.", "?", "no, thanks", "99"])
+        form.rows = [[code if cell is None else cell for cell in row] for row in form.rows]
+        form.arguments["empty"] = code
+        used.append("a code for nothing")
+    if form.free and rng.random() < 0.1:
+        decoys = [
+            [rng.choice(form.rows)[k] for k in range(len(form.names))]
+            for _ in range(rng.randint(1, 4))
+        ]
+        form.rows = [[*row, "1.10"] for row in form.rows] + [[*row, "1.1"] for row in decoys]
+        form.names.append("version")
+        form.arguments["where"] = "version=1.10"
+        used.append("rows of another version")
+    named = [name for name in form.names if name in form.arguments.values()]
+    if named and rng.random() < 0.1:
+        name = rng.choice(named)
+        form.names[form.names.index(name)] = f"my {name}"
+        form.quantities |= {f"my {name}"} if name in form.quantities else set()
+        form.arguments["rename"] = f"my {name}={name}"
+        used.append("a column by another name")
+    return used
+
+
 def more_columns(rng: random.Random, form: Form) -> list[str]:
     """Add columns that mean nothing here, and rows in another order."""
     used = []
@@ -1002,7 +1030,7 @@ def generated(seed: int) -> Example:
     rng = random.Random(seed)
     name = [*FORMS][seed % len(FORMS)]
     form = FORMS[name](rng)
-    used = more_columns(rng, form)
+    used = [*settings(rng, form), *more_columns(rng, form)]
     way, file, content = made(rng, form, used)
     return Example(
         seed, name, way, tuple(used), file, content, form.command, form.arguments,
