@@ -188,18 +188,16 @@ def _chosen(
 
     Returns the columns, and the arguments of the command.
     """
-    from bayesrank.cli.reading import forms_of
+    from bayesrank.cli.reading import only_form
 
-    command = COMMANDS[type(columns)]
-    fits, described = forms_of(source, columns, file)
-    if len(fits) != 1 or not fits[0].decided or fits[0].command != command:
-        raise click.UsageError(described)
-    if not fits[0].options:
+    options = only_form(source, columns, file)
+    if not options:  # a file of orders
         return columns, []
+    command = COMMANDS[type(columns)]
     group = click.get_current_context().find_object(Given)
     typed = group.args[1:] if group is not None else [str(file)]
     settings = [word for word in typed if word != str(file)]
-    args = [command, str(file), *fits[0].options, *settings]  # options of the user come last
+    args = [command, str(file), *options, *settings]  # options of the user come last
     given = main.commands[command].make_context(command, args[1:]).params
     chosen: Any = taken(type(columns), given)
     return chosen, args

@@ -343,6 +343,9 @@ class MatchColumns(Table):
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.
     score_b: Points of the second item.
+    wins_a: Number of wins of the first item, if a row is several matches, instead of --outcome.
+    wins_b: Number of wins of the second item.
+    ties: Number of ties, beside --wins-a and --wins-b.
     matrix: The table is square: how often the item of the row beat the item of the column.
     pair: Columns with the outcomes of one pair each, such as V12; a name, a pattern such as 'V*' or
         numbers. Each row is a judge; may be repeated.
@@ -366,7 +369,7 @@ class MatchColumns(Table):
 
     function: ClassVar[str] = "read_matches"
     READ: ClassVar[Mapping[str, str]] = same_names(
-        "first second outcome winner loser score_a score_b matrix pair first_wins second_wins tie "
+        "first second outcome winner loser score_a score_b wins_a wins_b ties matrix pair first_wins second_wins tie "
         "count judge category feature group neutral order date day_first"
     )
 
@@ -377,6 +380,9 @@ class MatchColumns(Table):
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")
     score_b: str | None = option(metavar="COLUMN")
+    wins_a: str | None = option(metavar="COLUMN")
+    wins_b: str | None = option(metavar="COLUMN")
+    ties: str | None = option(metavar="COLUMN")
     matrix: bool = option(default=False, is_flag=True)
     pair: tuple[str, ...] = repeated(metavar="COLUMN")
     first_wins: tuple[str, ...] = repeated(metavar="TEXT")
@@ -416,7 +422,7 @@ class MatchColumns(Table):
     def form(self) -> bool:
         """Whether the options say what the columns are."""
         named = (self.first, self.second, self.outcome, self.winner, self.loser, self.score_a)
-        return any((*named, self.score_b, self.matrix, self.pair))
+        return any((*named, self.score_b, self.wins_a, self.matrix, self.pair))
 
     def title(self, file: Path) -> str:
         """Return the heading of the page."""

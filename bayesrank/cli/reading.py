@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
-from bayesrank.cli.options import MatchColumns, RankColumns, Table, shown
+from bayesrank.cli.options import ARGUMENTS, MatchColumns, RankColumns, Table, shown
 from bayesrank.tables import (
     MissingColumnsError,
-    TableError,
     look,
     open_table,
     read_choices,
@@ -21,20 +20,11 @@ from bayesrank.tables import (
 from bayesrank.tables import Table as Opened
 from bayesrank.tables.look import Look
 from bayesrank.tables.opening import is_orders, open_orders
-from bayesrank.tables.words import options_of
+from bayesrank.tables.words import on_shell, options_of
 
 READERS: dict[str, Callable[..., Any]] = {
     "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
 }  # fmt: skip
-COMMANDS = {"read_rankings": "rank", "read_matches": "matches", "read_choices": "choices"}
-
-
-class FittingForm(NamedTuple):
-    """A form that fits a table: its command, its options, and whether nothing must be decided."""
-
-    command: str
-    options: list[str]
-    decided: bool
 
 
 def source_of(file: Path) -> str:
@@ -69,24 +59,24 @@ def look_at(file: Path, columns: Table) -> Look:
     return look(source_of(file), **given)
 
 
-def forms_of(source: Any, columns: Table, file: Path) -> tuple[list[FittingForm], str]:
-    """Find the forms that fit a table, and write them as commands."""
+def only_form(source: Any, columns: RankColumns | MatchColumns, file: Path) -> list[str]:
+    """Find the only form that fits a table, and return its options."""
     found = look(source, **columns.selecting)
     found.source = source_of(file)
-    fits = [
-        FittingForm(COMMANDS[fit.function], options_of(fit.arguments), fit.decided)
-        for fit in found.forms
-    ]
-    lines = [f"The columns of {shown(file)} do not tell how to read it."]
-    if fits:
-        lines = [f"{shown(file)} can be read in several ways, or something must be decided."]
-        if len(fits) == 1 and found.forms[0].decided:
-            lines = [f"{shown(file)} fits another command."]
-        for fit in found.forms:
-            lines += [f"  {fit.why}:", f"    {found.command(fit)}"]
-    else:
-        lines += [listed(source, columns), "`bayesrank look` shows what the columns contain."]
-    return fits, "\n".join(lines)
+    forms = found.forms
+    function = columns.function
+    if not forms or (len(forms) == 1 and forms[0].decided and forms[0].function == function):
+        try:
+            return options_of(found.only(function).arguments)
+        except MissingColumnsError as error:
+            text = on_shell(str(error), ARGUMENTS)
+            raise click.UsageError(f"{text} `bayesrank look` shows what they contain.") from None
+    one = len(forms) == 1 and forms[0].decided
+    name = shown(file)
+    lines = [f"{name} fits another command." if one else f"Say how to read {name}. It fits:"]
+    for fit in forms:
+        lines += [f"  {on_shell(fit.why, ARGUMENTS)}:", f"    {found.command(fit)}"]
+    raise click.UsageError("\n".join(lines))
 
 
 def listed(source: Any, columns: Table) -> str:
@@ -99,6 +89,3 @@ def listed(source: Any, columns: Table) -> str:
     also = f" and {more:,} more" if more > 0 else ""
     data = " If its first line contains data, use --header 0." * found.profile.without_header
     return f"{source.name} has the columns {', '.join(names)}{also}.{data}"
-
-
-__all__ = ["FittingForm", "TableError", "forms_of", "listed", "look_at", "opened", "read"]

@@ -9,12 +9,10 @@ forms on a table, and prints those that fit.
 This room may import fsspec, numpy, pandas, pyarrow, openpyxl and the room data.
 """
 
-from bayesrank.tables.choices import read_choices
 from bayesrank.tables.coming import read_coming
 from bayesrank.tables.look import Look, look
-from bayesrank.tables.matches import read_matches
 from bayesrank.tables.opening import Table, open_table
-from bayesrank.tables.rankings import read_rankings
+from bayesrank.tables.readers import read_choices, read_matches, read_rankings
 from bayesrank.tables.words import MissingColumnsError, TableError
 
 __all__ = [

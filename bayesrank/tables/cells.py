@@ -29,7 +29,10 @@ NESTED = (list, tuple, dict, bytes, np.ndarray)
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_]+")
-_PLACE = re.compile(r"(?:t|=)?\s*(\d+(?:\.5)?)\s*(?:st|nd|rd|th|=|\.)?", re.IGNORECASE)
+_PLACE = re.compile(
+    r"(?:t|=)?\s*(\d+(?:\.5)?)\s*(?:(?:st|nd|rd|th)(?:\s+(?:choice|place|preference|pick))?|=|\.)?",
+    re.IGNORECASE,
+)
 _PERCENT = re.compile(r"([-+]?\d[\d.,]*)\s*%")
 _DISCARDED = re.compile(r"\(\s*(\d[\d.,]*)\s*(?:[A-Z]{2,4})?\s*\)|(\d[\d.,]*)\s+[A-Z]{2,4}")
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):([0-5]?\d(?:[.,]\d+)?)")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,20 +11,16 @@ import pandas as pd
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted, row_name
 from bayesrank.tables.cells import labels, refuse_rows
-from bayesrank.tables.opening import Table, label_text, open_table
+from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.select import (
-    Rename,
     Selection,
     Settings,
     Texts,
-    Where,
     merged,
     refuse_disorder,
     texts_of,
 )
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
-
-__all__ = ["read_choices"]
 
 DISPLAY = frozenset(("do", "display", "order"))  # words in the names of columns of display order
 
@@ -47,6 +43,11 @@ class ChoiceColumns:
     threshold: str | None = None
     weight: str | None = None
     by: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything says what the columns are."""
+        return any((self.respondent, self.item, self.best, self.worst, self.codes, self.counts))
 
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
@@ -75,109 +76,6 @@ class ChoiceColumns:
         return bool(codes) and not texts_of(self.item)
 
 
-def read_choices(
-    source: Any,
-    *,
-    respondent: str | None = None,
-    task: str | None = None,
-    item: Texts = (),
-    best: str | None = None,
-    worst: str | None = None,
-    codes: Texts = (),
-    best_code: str | None = None,
-    worst_code: str | None = None,
-    counts: bool = False,
-    positions: bool = False,
-    several: bool = False,
-    threshold: str | None = None,
-    weight: str | None = None,
-    by: str | None = None,
-    missing: Literal["drop", "last", "refuse"] | None = None,
-    empty: Texts = (),
-    encoding: str | None = None,
-    separator: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    header: int | None = None,
-    where: Where = (),
-    rename: Rename = None,
-    merge: bool = False,
-) -> Rankings:
-    """Read best-worst tasks (MaxDiff), or choices of one item, from any table.
-
-    Parameters
-    ----------
-    source : path, address, "-", DataFrame, or list of dicts
-        As in `read_rankings`.
-    respondent : str
-        Column that says who answers.
-    task : str, optional
-        Column of the tasks of a respondent. By default, each respondent has one task, or each row
-        of a table with one row per task is one.
-    item : str or list of str
-        Column of the item shown, if each row is an item of a task. If each row is a task, the
-        columns of the items shown: names, patterns such as ``"item_*"``, or numbers such as
-        ``"4-8"``.
-    best, worst : str, optional
-        Columns of flags (1 or 0, x or empty). If each row is a task, columns of the item chosen.
-    codes : str or list of str, optional
-        One column with codes of each item instead: best, worst or empty, or 1, -1 or 0. Without
-        `item`, the columns of a survey with one row per respondent and one column for each item of
-        each task, such as ``"Q*"``; the last part of a name is the item, the rest the task.
-    best_code, worst_code : str, optional
-        Codes of the best and the worst item, if they are others, such as 2 and 1 of Qualtrics.
-    counts : bool
-        Whether each row is a set of items shown, each column an item, and each cell the number of
-        times that it was chosen; empty if it was not shown.
-    positions : bool
-        Whether `best` and `worst` are positions 1, 2, ... of the items.
-    several : bool
-        Whether a task may have several best or worst items.
-    threshold : str, optional
-        Column with the answer to a further question: do all, some or none of these items matter?
-    weight, by : str, optional
-        As in `read_rankings`.
-    missing : "drop" or "refuse", optional
-        What to do about a task without an answer. By default it is refused.
-    empty, encoding, separator, decimal, header, where, rename, merge : optional
-        As in `read_rankings`.
-
-    Returns
-    -------
-    Rankings
-        One ranking per task: best item, middle, worst item. ``notes`` says what was read, and every
-        change.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
-        help.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import bayesrank as br
-    >>> tasks = [{"id": 7, "a": "tea", "b": "milk", "c": "cola", "best": "milk", "worst": "cola"}]
-    >>> tasks += [{"id": 8, "a": "tea", "b": "cola", "c": "milk", "best": "tea", "worst": "cola"}]
-    >>> list(br.read_choices(tasks, respondent="id", item="2-4", best="best", worst="worst"))
-    [['milk', 'tea', 'cola'], ['tea', 'milk', 'cola']]
-    """
-    columns = ChoiceColumns(
-        respondent, task, item, best, worst, codes, best_code, worst_code, counts, positions,
-        several, threshold, weight, by,
-    )  # fmt: skip
-    if missing == "last":
-        raise TableError(
-            "missing='last' is for rankings. With missing='drop', tasks without an answer are left "
-            "out."
-        )
-    settings = Settings(missing, empty, decimal, where, rename, merge)
-    table = open_table(source, encoding=encoding, separator=separator, header=header)
-    columns.check()
-    return ChoiceReader(table, columns, settings).tasks()
-
-
 class ChoiceReader:
     """Read tasks in any form."""
 
@@ -185,8 +83,13 @@ class ChoiceReader:
         self.table, self.columns, self.settings = table, columns, settings
         self.selection = Selection(table, settings)
 
-    def tasks(self) -> Rankings:
+    def read(self) -> Rankings:
         """Read the tasks."""
+        if self.settings.missing == "last":
+            raise TableError(
+                "missing='last' is for rankings. With missing='drop', tasks without an answer are "
+                "left out."
+            )
         if self.columns.counts:
             found = self._from_counts()
         elif self.columns.several_codes:

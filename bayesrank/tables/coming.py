@@ -1,15 +1,12 @@
 """Coming: future matches or rankings, read with the arguments of the past ones."""
 
-from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.tables.matches import MatchColumns, MatchReader
+from bayesrank.tables.dispatch import reader_of
 from bayesrank.tables.opening import Table
-from bayesrank.tables.rankings import RankingColumns, RankingReader
-from bayesrank.tables.select import Settings
 
 __all__ = ["read_coming"]
 
@@ -41,9 +38,8 @@ def read_coming(
     TableError
         If an item is new, or a date is not in the future.
     """
-    names = [field.name for field in fields(Settings)]
-    settings = Settings(**{name: arguments.pop(name) for name in names if name in arguments})
+    function = "read_matches" if isinstance(data, Pairs) else "read_rankings"
+    reader = reader_of(function, table, arguments)
     if isinstance(data, Pairs):
-        return MatchReader(table, MatchColumns(**arguments), settings).coming(data, more)
-    reader = RankingReader(table, RankingColumns(**arguments), settings)
-    return reader.coming(table if more is None else more, data)
+        return cast(pd.DataFrame, reader.coming(data, more))
+    return cast(pd.DataFrame, reader.coming(table if more is None else more, data))

@@ -34,6 +34,7 @@ MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
 MOST_ROLES = 3  # choices of columns that are suggested for one column of numbers
 FEW = 3  # most columns that are named one by one
+LEAST_LISTS = 0.5  # share of the cells of ballots that have several items
 FIT = 0.8  # share of rankings whose ranks must be 1, 2, ...
 SIGNS = (">", ",", ";", "|", " ")  # between the items of a ballot
 
@@ -63,11 +64,16 @@ class Form(NamedTuple):
 def _tasks(table: Profile) -> Iterator[Reading]:
     """Suggest best-worst tasks, or choices with flags of the item chosen."""
     best, worst = (only(c for c in table.once if c.called(role)) for role in ("best", "worst"))
+    flags = (
+        c for c in table.once if "choice" in c.words and {x.casefold() for x in c.labels} <= FLAGS
+    )
+    best = best or only(c for c in flags if len(c.labels) == 2)
     answers = {label.casefold() for c in (best, worst) if c is not None for label in c.labels}
     rest = [c for c in table.once if c.is_label and c not in (best, worst)]
     ranker = only(c for c in rest if c.called("ranker") and not c.called("task")) or only(
         c for c in rest if c.words in (("id",), ("resp", "id"), ("response", "id"))
     )
+    rest = [c for c in rest if not (counts_rows(c.name, c.cells) and c is not ranker)]
     if best is None or ranker is None or (worst is None and not answers <= FLAGS):
         return
     task = only(c for c in rest if c.called("task") and c is not ranker)
@@ -134,7 +140,8 @@ def _ballots(table: Profile) -> Iterator[Reading]:
     """Suggest a column with whole rankings."""
     if _two_sides(table) or _shares(table):
         return
-    for column in table.once:
+    places = _named_places(table)
+    for column in (c for c in table.once if c not in places):
         sign = ">" if column.nested else _sign(column)
         if sign is None:
             continue
@@ -150,10 +157,15 @@ def _sign(column: Column) -> str | None:
         lists = [[x.strip() for x in cell.split(sign) if x.strip()] for cell in column.text]
         several = [one for one in lists if len(one) > 1]
         items = {item for one in several for item in one}
-        if len(several) < FIT * len(lists) or any(len({*one}) < len(one) for one in several):
+        alone = {item for one in lists if len(one) == 1 for item in one}
+        share = FIT if sign in (">", ",") and alone - items else LEAST_LISTS
+        if len(several) < share * len(lists) or any(len({*one}) < len(one) for one in several):
             continue
-        times = 3 if sign == " " else 2
-        if sign == ">" or sum(map(len, several)) >= times * len(items):
+        if sign == " ":  # names also contain blanks: the lists must have nearly the same items
+            longest = max(map(len, several), default=0)
+            if longest < 3 or len(items) > 1.5 * longest or alone - items:
+                continue
+        if sign == ">" or sum(map(len, several)) >= 2 * len(items):
             return sign
     return None
 
@@ -162,17 +174,8 @@ def _places(table: Profile) -> Iterator[Reading]:
     """Suggest columns of text that name places, such as choice 1 or first choice."""
     if _two_sides(table) or _shares(table):
         return
-    texts = [c for c in table.columns if c.type == "text" or (c.type == "empty" and c.words)]
-    for found in (
-        [c for c in texts if any(map(str.isdecimal, c.words))],
-        [c for c in texts if not {*ORDINALS}.isdisjoint(c.words)],
-    ):
-        if places_of([c.name for c in found]):
-            places = _in_order(found)
-            break
-    else:
-        return
-    if not {*places[0].labels} & {*places[1].labels} or _partly(table, places):
+    places = _named_places(table)
+    if not places or not {*places[0].labels} & {*places[1].labels} or _partly(table, places):
         return
     given = {"wide": "places", **_ranker(table), **_weight(table, "weight")}
     labels = dict.fromkeys(label for column in places for label in column.labels)
@@ -180,6 +183,18 @@ def _places(table: Profile) -> Iterator[Reading]:
     why = f"the names of {_span(places)} number the places"
     codes = {"empty": empty} if empty else {}
     yield Reading("read_rankings", {**given, "column": _columns(places), **codes}, why)
+
+
+def _named_places(table: Profile) -> list[Column]:
+    """Find columns of text whose names number the places, best first."""
+    texts = [c for c in table.columns if c.type == "text" or (c.type == "empty" and c.words)]
+    for found in (
+        [c for c in texts if any(map(str.isdecimal, c.words))],
+        [c for c in texts if not {*ORDINALS}.isdisjoint(c.words)],
+    ):
+        if places_of([c.name for c in found]):
+            return _in_order(found)
+    return []
 
 
 def _partly(table: Profile, places: list[Column]) -> bool:
@@ -206,6 +221,7 @@ def _items(table: Profile) -> Iterator[Reading]:
         known["ranker"] = texts.pop().name
     named = [c for c in table.once if c.name == known.get("ranker")]
     mixed = texts and not (named and named[0].names_rows)
+    mixed = mixed or bool(named and not named[0].names_rows)
     mixed = mixed or any(c.called("item") and c.is_label for c in rest if c not in numbers)
     if len(numbers) < 2 or _others(numbers) or mixed or _is_square(table):
         return
@@ -224,6 +240,8 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
     unnamed = columns is numbers or not (judged or series)
     if item is None or not item.names_rows or len(columns) < 2 or _is_square(table):
         return
+    if sum(bool(c.words) and {*c.words} <= WORDS["standing"] for c in columns) > 2:
+        return  # a table of a league: its columns are no rankers
     if unnamed and not item.called("item"):
         return
     yield from _wide(table, columns, {"item": item.name}, "one row per item", axis=1)
@@ -373,7 +391,11 @@ def _sides(table: Profile, markers: tuple[tuple[str, str], ...]) -> tuple[Column
         if (ids or texts) and whole and not agree(one, other):
             order = 3 if ids else 0 if not rest else 1 if rest <= WORDS["plain"] else 2
             found.setdefault(order, []).append((one, other))
-    return only(found[min(found)]) if found else None
+    best = found[min(found)] if found else []
+    alike = best and all(
+        one.labels == best[0][0].labels and other.labels == best[0][1].labels for one, other in best
+    )
+    return best[0] if alike else None
 
 
 def _two_sides(table: Profile) -> bool:
@@ -397,7 +419,7 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
     """Find columns of outcomes, and those of scores."""
     items = pd.DataFrame({"first": sides[0].text, "second": sides[1].text})
     both = (sides[0].name, sides[1].name)
-    found = []
+    found, named_too = [], []
     for column in (c for c in table.once if c not in sides and c.type not in ("list", "empty")):
         coded_well = len(column.labels) > 1 and _are_codes(column, both)
         usual = column.called("outcome") or column.type == "text"
@@ -405,21 +427,35 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
         named = winners(column.text, items.reindex(column.text.index)) is not None
         # in a cell such as 2-1 the first column has the first number
         scored &= sides[0].number < sides[1].number and all(map(of_scores, column.labels))
-        if (coded_well and usual) or scored or named:
+        if (coded_well and usual) or scored:
             found.append(column)
-    found = [c for c in found if not c.called("worst")]
-    found = [c for c in found if c.called("outcome")] or found
+        elif named:
+            named_too.append(column)
+    found = [
+        c for c in [*found, *named_too] if c.called("outcome") and not c.called("worst")
+    ] or found
     outcome = only([c for c in found if len(c.words) == 1] or found)
-    if outcome is not None:
-        yield {"outcome": outcome.name}, f"{outcome.name!r} says who of {_span([*sides])} won"
-        return
     scores = only(
         (one, other)
         for one, other, rest in table.pairs(SIDES)
         if "numbers" in one.type and "numbers" in other.type
         and (rest & WORDS["score"] or "goals" in rest)
     )  # fmt: skip
-    if scores is not None:
+    wins = only(
+        (one, other)
+        for one, other, rest in table.pairs(SIDES)
+        if one.type == other.type == "whole numbers" and rest & {"wins", "won", "win"}
+    )
+    if outcome is not None:
+        yield {"outcome": outcome.name}, f"{outcome.name!r} says who of {_span([*sides])} won"
+    elif wins is not None:
+        tied = only(c for c in table.once if {*c.words} & {"ties", "draws"})
+        names = {"wins_a": wins[0].name, "wins_b": wins[1].name}
+        names |= {} if tied is None else {"ties": tied.name}
+        yield names, f"{_span([*wins])} count the wins of both"
+    elif scores is None and (winner := only(named_too)) is not None:
+        yield {"outcome": winner.name}, f"{winner.name!r} names one of {_span([*sides])}"
+    elif scores is not None:
         names = {"score_a": scores[0].name, "score_b": scores[1].name}
         yield names, f"the higher of {_span([*scores])} won"
 
@@ -490,8 +526,8 @@ def _ranker(table: Profile, ballot: Column | None = None) -> dict[str, str]:
 def _weight(table: Profile, option: str) -> dict[str, str]:
     """Find the column of weights or counts."""
     whole = [c for c in table.once if c.type == "whole numbers" and np.nanmin(c.numbers) >= 0]
-    words = WORDS["weight"] | (WORDS["count"] if option == "count" else set())
-    weight = only(c for c in whole if c.words and c.words[-1] in words)
+    words = WORDS["weight"] | WORDS["count"]
+    weight = only(c for c in whole if c.words and {*c.words} <= words)
     return {} if weight is None else {option: weight.name}
 
 

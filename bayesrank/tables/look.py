@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,23 +10,26 @@ from typing import Any
 import pandas as pd
 
 from bayesrank.data.read import counted
-from bayesrank.tables.choices import read_choices
+from bayesrank.tables.dispatch import read
 from bayesrank.tables.forms import FORMS, Reading, short
-from bayesrank.tables.matches import read_matches
 from bayesrank.tables.opening import Table, is_orders, open_orders, open_table
 from bayesrank.tables.profile import Column, Profile
-from bayesrank.tables.rankings import read_rankings
 from bayesrank.tables.select import Rename, Selection, Settings, Texts, Where
-from bayesrank.tables.words import TableError, call_of, command_of, on_shell, spelled
+from bayesrank.tables.words import (
+    MissingColumnsError,
+    TableError,
+    call_of,
+    command_of,
+    on_shell,
+    spelled,
+)
 
 __all__ = ["Fit", "Look", "look"]
 
 MOST_ROWS = 60  # columns shown
+MOST_NAMED = 20  # columns named in an error
 MOST_TRIED = 100_000  # rows on which readings are tried
 MOST_WAYS = 4  # ways to decide what a reading leaves open
-READERS: dict[str, Callable[..., Any]] = {
-    "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
-}  # fmt: skip
 
 
 class _Head(Table):
@@ -120,7 +123,7 @@ class Look:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                READERS[reading.function](self._tried, **arguments)
+                read(reading.function, self._tried, arguments)
         except TableError as error:
             for remedy in error.remedies if depth else ():
                 changed = {name: x for name, x in arguments.items() if name not in remedy}
@@ -151,6 +154,32 @@ class Look:
     def __repr__(self) -> str:
         """Show the text."""
         return self.text()
+
+    def only(self, function: str) -> Fit:
+        """Return the only reading that works, if nothing is left to decide; or refuse."""
+        forms = self.forms
+        if len(forms) == 1 and forms[0].decided and forms[0].function == function:
+            return forms[0]
+        if not forms:
+            columns = [f"{c.name!r} ({c.type})" for c in self.profile.columns[:MOST_NAMED]]
+            more = len(self.profile.columns) - len(columns)
+            also = f" and {more:,} more" if more > 0 else ""
+            header = " If its first line contains data, give header=0."
+            raise MissingColumnsError(
+                f"No form fits all names and cells of {self.table.name}. Say what its columns are: "
+                f"{', '.join(columns)}{also}.{header * self.profile.without_header}"
+            )
+        mine = [fit for fit in forms if fit.function == function]
+        ways = [
+            f"{fit.why}: {spelled(**fit.arguments)}"
+            if fit.function == function
+            else f"{fit.why}: {self.call(fit)}, on the command line {self.command(fit)}"
+            for fit in mine or forms
+        ]
+        raise MissingColumnsError(
+            f"Say how to read {self.table.name}. It fits: {'; or '.join(ways)}.",
+            [fit.arguments for fit in mine],
+        )
 
     def command(self, fit: Fit) -> str:
         """Write a reading as a command of the shell."""
@@ -238,7 +267,7 @@ class OrdersLook(Look):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    read_rankings(self.orders, **{**self.given, **arguments})
+                    read("read_rankings", self.orders, {**self.given, **arguments})
             except TableError:
                 continue
             why = _reason(reading, arguments)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,17 +24,16 @@ from bayesrank.tables.cells import (
     yes_or_no,
 )
 from bayesrank.tables.clusters import clusters
-from bayesrank.tables.opening import Table, label_text, open_table
+from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.outcomes import Outcomes
 from bayesrank.tables.rankings import in_order_of_time, refuse_new, refuse_past
-from bayesrank.tables.select import Rename, Selection, Settings, Texts, Where, merged, texts_of
+from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
-
-__all__ = ["read_matches"]
 
 TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))  # beside winner and loser
 EMPTY = ("", "-", "\N{EN DASH}", "\N{EM DASH}", "x", "*", "na", "nan")  # on a diagonal
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
+_COUNT, _WON = "count of a row", "outcome of a row"  # columns that are added to a table
 _PAIR = re.compile(r"(?:.*?)(\d)(\d)|(?:.*?)(\d+)\D+(\d+)")
 
 
@@ -49,6 +48,9 @@ class MatchColumns:
     loser: str | None = None
     score_a: str | None = None
     score_b: str | None = None
+    wins_a: str | None = None
+    wins_b: str | None = None
+    ties: str | None = None
     matrix: bool = False
     pair: Texts = ()
     first_wins: Texts = ()
@@ -71,7 +73,8 @@ class MatchColumns:
     @property
     def results(self) -> list[str]:
         """Columns that tell the outcome."""
-        return [c for c in (self.outcome, self.score_a, self.score_b) if c is not None]
+        named = (self.outcome, self.score_a, self.score_b, self.wins_a, self.wins_b, self.ties)
+        return [c for c in named if c is not None]
 
     @property
     def groups(self) -> list[str]:
@@ -128,12 +131,20 @@ class MatchColumns:
         named += [name for sides in self.features.values() for name in sides]
         return [name for name in named if name is not None]
 
+    @property
+    def given(self) -> bool:
+        """Whether anything says what the columns are."""
+        return self.matrix or any(
+            (self.first, self.second, self.winner, self.loser, *self.results, self.pair)
+        )
+
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
+            more += ["wins_a", "wins_b", "ties"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
@@ -141,7 +152,7 @@ class MatchColumns:
         self._check_pair("winner", "loser")
         if self.winner is not None:
             self._leave_out(
-                ["first", "second", "outcome", "score_a", "score_b", "neutral"],
+                ["first", "second", "outcome", "score_a", "score_b", "wins_a", "neutral"],
                 "`winner` and `loser` already tell the outcome, and neither item is the first",
             )
             return
@@ -152,11 +163,16 @@ class MatchColumns:
                     "`loser`."
                 )
         self._check_pair("score_a", "score_b")
-        if (self.outcome is None) == (self.score_a is None):
+        self._check_pair("wins_a", "wins_b")
+        if sum(x is not None for x in (self.outcome, self.score_a, self.wins_a)) != 1:
             raise MissingColumnsError(
-                "Missing argument outcome=COLUMN. Give either outcome=COLUMN, or `score_a` and "
-                "`score_b`."
+                "Missing argument outcome=COLUMN. Give outcome=COLUMN, or `score_a` and `score_b`, "
+                "or `wins_a` and `wins_b` if a row counts several matches."
             )
+        if self.wins_a is None:
+            self._leave_out(["ties"], "`ties` counts ties beside `wins_a` and `wins_b`")
+        else:
+            self._leave_out(["count", "date"], "`wins_a` and `wins_b` count several matches")
 
     def _check_pair(self, *names: str) -> None:
         """Refuse one of two arguments without the other."""
@@ -170,128 +186,6 @@ class MatchColumns:
                 raise TableError(f"{why}. Leave `{name}` out.")
 
 
-def read_matches(
-    source: Any,
-    *,
-    first: str | None = None,
-    second: str | None = None,
-    outcome: str | None = None,
-    winner: str | None = None,
-    loser: str | None = None,
-    score_a: str | None = None,
-    score_b: str | None = None,
-    matrix: bool = False,
-    pair: Texts = (),
-    first_wins: Texts = (),
-    second_wins: Texts = (),
-    tie: Texts = (),
-    count: str | None = None,
-    judge: str | None = None,
-    category: str | None = None,
-    feature: Texts | Mapping[str, str | tuple[str, str]] = (),
-    group: Texts = (),
-    neutral: str | None = None,
-    order: bool = True,
-    date: str | None = None,
-    day_first: bool | None = None,
-    missing: Literal["drop", "last", "refuse"] | None = None,
-    empty: Texts = (),
-    encoding: str | None = None,
-    separator: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    header: int | None = None,
-    where: Where = (),
-    rename: Rename = None,
-    merge: bool = False,
-) -> Pairs:
-    """Read matches or other comparisons of two items from any table.
-
-    Codes of outcomes are read only if one table of codes has all of them: first, second and tie;
-    1, 0 and 0.5; 1, 0 and -1; home, away and draw; 1-0, 0-1 and ½-½; the name of the winner; or two
-    scores such as 2-1. Other codes need `first_wins`, `second_wins` and `tie`.
-
-    Parameters
-    ----------
-    source : path, address, "-", DataFrame, or list of dicts
-        As in `read_rankings`.
-    first, second : str, optional
-        Columns of the two items, such as home and away. ``"type+level"`` joins two columns.
-    outcome : str, optional
-        Column of the outcome.
-    winner, loser : str, optional
-        Columns of the item that won and the item that lost, instead of `first` and `second`.
-    score_a, score_b : str, optional
-        Columns of the scores of the first and the second item, instead of `outcome`.
-    matrix : bool
-        Whether the table is a square matrix: how often the item of the row beat the item of the
-        column. The diagonal is empty or zero. A column may name the rows.
-    pair : str or list of str
-        Columns with the outcomes of one pair each, such as V12 for the items 1 and 2; each row is a
-        judge. Names, patterns or numbers of columns.
-    first_wins, second_wins, tie : str or list of str
-        Codes of outcomes.
-    count : str, optional
-        Column with the number of times that the match occurred.
-    judge : str, optional
-        Column of the judges.
-    category : str, optional
-        Column that becomes the group "category".
-    feature : list of str, or mapping
-        Columns that differ between the items: ``"length_a,length_b"``, or one column with the
-        difference. A mapping names the features.
-    group : str or list of str
-        Columns of labels whose matches are not independent, such as the prompt.
-    neutral : str, optional
-        Column that says whether the first item has no advantage; it becomes the group "neutral".
-    order : bool
-        Whether the first item may have an advantage. If not, the items are sorted by name.
-    date : str, optional
-        Column that becomes the group "date". Matches without an outcome that are dated after all
-        others are left out, because they have not been played.
-    missing : "drop" or "refuse", optional
-        What to do about a match without an outcome or a label. By default it is refused.
-    day_first, empty, encoding, separator, decimal, header, where, rename, merge : optional
-        As in `read_rankings`.
-
-    Returns
-    -------
-    Pairs
-        ``notes`` says what was read, and every change.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
-        help.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import bayesrank as br
-    >>> games = [{"home": "Fulham", "away": "Arsenal", "result": "H"}]
-    >>> games += [{"home": "Arsenal", "away": "Everton", "result": "D"}]
-    >>> games += [{"home": "Everton", "away": "Fulham", "result": "A"}]
-    >>> pairs = br.read_matches(games, first="home", second="away", outcome="result")
-    >>> pairs
-    Pairs: 3 pairs of 3 items by 1 judge, 3 matches (1 first, 1 second, 1 tie)
-    >>> print(*pairs.notes)
-    Column 'result' is read with H as the first wins, A as the second wins, D as a tie.
-    """
-    columns = MatchColumns(
-        first, second, outcome, winner, loser, score_a, score_b, matrix, pair, first_wins,
-        second_wins, tie, count, judge, category, feature, group, neutral, order, date,
-    )  # fmt: skip
-    if missing == "last":
-        raise TableError(
-            "missing='last' is for rankings. Use missing='drop' or missing='refuse' for matches."
-        )
-    settings = Settings(missing, empty, decimal, where, rename, merge, day_first)
-    table = open_table(source, encoding=encoding, separator=separator, header=header)
-    columns.check()
-    return MatchReader(table, columns, settings).pairs()
-
-
 class MatchReader:
     """Read matches in any form."""
 
@@ -300,8 +194,13 @@ class MatchReader:
         self.selection = Selection(table, settings)
         self.note = self.selection.note
 
-    def pairs(self) -> Pairs:
+    def read(self) -> Pairs:
         """Read the matches that have been played."""
+        if self.settings.missing == "last":
+            raise TableError(
+                "missing='last' is for rankings. Use missing='drop' or missing='refuse' for "
+                "matches."
+            )
         if self.columns.matrix:
             found = self._from_matrix()
         elif texts_of(self.columns.pair):
@@ -363,6 +262,8 @@ class MatchReader:
     def _pairs(self, frame: pd.DataFrame) -> Pairs:
         """Make matches from rows with two items each."""
         c, frame = self.columns, self._complete(frame)
+        if c.wins_a is not None:
+            frame = self._counted(frame)
         table = self._two_items(frame)
         table["outcome"] = self._outcomes(frame, table)
         sides = ["first", "second"]
@@ -371,7 +272,9 @@ class MatchReader:
             for side in sides:
                 table[side] = merged(table[side], alike)
             self._refuse_itself(table)
-        if c.count is not None:
+        if c.wins_a is not None:
+            table["count"] = frame[_COUNT]
+        elif c.count is not None:
             table["count"] = counts = self.selection.read_numbers(frame[c.count], "count")
             must = "A count must be a whole number, 0 or more"
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, must)
@@ -388,13 +291,13 @@ class MatchReader:
             table[group] = labels(frame[group])
         if c.winner is not None:
             self._refuse_ties(table)
-        elif c.count is None and _is_mirrored(table):
+        elif "count" not in table and _is_mirrored(table):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
                 "Otherwise the intervals are too narrow."
             )
-        if c.count is None and c.date is None and len(self.selection.others):
+        if "count" not in table and c.date is None and len(self.selection.others):
             self._look_beside(table)
         # the column of a feature may have the name of another column
         features = {name: f"feature {name}" for name in c.features}
@@ -411,7 +314,7 @@ class MatchReader:
             first="first",
             second="second",
             outcome="outcome",
-            count="count" if c.count is not None else None,
+            count="count" if "count" in table else None,
             judge="judge" if c.judge is not None else None,
             by=[*groups, *c.groups],
             features=features,
@@ -543,9 +446,23 @@ class MatchReader:
         self.note(f"Matches with an empty cell are left out: {share}.")
         return frame[~incomplete]
 
+    def _counted(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Repeat each row for its wins of the first, its wins of the second, and its ties."""
+        c, parts = self.columns, []
+        named = zip(OUTCOMES, (c.wins_a, c.wins_b, c.ties), strict=True)
+        for outcome, column in named:
+            if column is not None:
+                counts = self.selection.read_numbers(frame[column], "count")
+                must = "A count must be a whole number, 0 or more"
+                refuse_rows(~(counts >= 0) | (counts % 1 != 0), frame[column], must)
+                parts.append(frame.assign(**{_COUNT: counts, _WON: outcome}))
+        return pd.concat(parts).sort_index(kind="stable")
+
     def _outcomes(self, frame: pd.DataFrame, table: pd.DataFrame) -> Any:
         """Return outcomes as first, second and tie."""
         c = self.columns
+        if c.wins_a is not None:
+            return frame[_WON]
         if c.winner is not None:
             return "first"
         if c.outcome is not None:

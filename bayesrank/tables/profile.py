@@ -19,13 +19,15 @@ WORDS = {
     for role, words in {
         "ranker": "user judge rater ranker voter annotator reviewer critic person participant "
         "respondent subject worker race event query panelist assessor customer ballot email "
-        "dataset benchmark task",
+        "dataset benchmark task individual household",
         "item": "item movie film beer wine product driver candidate system model team player "
         "athlete book song option alternative dish entry answer response brand algorithm method "
-        "skater rider boat sail",
+        "skater rider boat sail mode competitor horse dog",
         "outcome": "outcome result winner won label preference preferred choice vote verdict ftr",
         "weight": "weight weights n count counts votes voters frequency freq",
-        "count": "times wins",
+        "count": "times wins of vote voter ballot ballots num number total",
+        "standing": "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga gd "
+        "diff pct pts points streak home away",
         "share": "percent percentage pct share proportion total number",
         "ranking": "round session date day occasion heat wave run trial replicate aspect "
         "criterion category dimension attribute question season year",
@@ -43,7 +45,8 @@ WORDS = {
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 MARKED = re.compile(
-    r"(?:t|=)?\s*(\d+)\s*(?:st|nd|rd|th|=|\.)?|([-+]?\d[\d.,]*)\s*%|"
+    r"(?:t|=)?\s*(\d+)\s*(?:(?:st|nd|rd|th)(?:\s+(?:choice|place|preference|pick))?|=|\.)?|"
+    r"([-+]?\d[\d.,]*)\s*%|"
     r"\(\s*(\d[\d.,]*)\s*(?:[A-Z]{2,4})?\s*\)|(\d[\d.,]*)\s+[A-Z]{2,4}",
     re.IGNORECASE,
 )
@@ -64,7 +67,9 @@ class Column:
         self.labels: list[str] = self.text.unique().tolist()
 
     def called(self, *roles: str) -> bool:
-        """Whether the name suggests one of some roles."""
+        """Whether the name suggests one of some roles; a placeID is no place."""
+        if roles[0] in ("rank", "rating", "result") and "id" in self.words:
+            return False
         return any(not WORDS[role].isdisjoint(self.words) for role in roles)
 
     @cached_property

@@ -24,13 +24,11 @@ from bayesrank.tables.cells import (
     refuse_rows,
     words_of,
 )
-from bayesrank.tables.opening import Orders, Table, is_orders, label_text, open_orders, open_table
+from bayesrank.tables.opening import Orders, Table, label_text
 from bayesrank.tables.select import (
-    Rename,
     Selection,
     Settings,
     Texts,
-    Where,
     codes_of,
     counts_rows,
     joined_text,
@@ -41,8 +39,6 @@ from bayesrank.tables.select import (
     texts_of,
 )
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
-
-__all__ = ["read_rankings"]
 
 WIDE = ("ranks", "ratings", "results", "places")
 # Words in the names of columns that say what their numbers are
@@ -60,6 +56,7 @@ NINES = (99, 999, 9999)  # common codes for no number
 SUMS = ("total", "grand total", "sum", "mean", "average", "avg")  # names of columns and rows
 MOST_CODES = 20  # most codes in a message
 MOST_ENTRIES = 50_000_000  # most items in all rankings together
+_GRID = re.compile(r"(.*)\[([^\[\]]+)\]\s*")  # columns of one question in a form
 FIT = 0.8  # share of rankings that must be ranks, before one column is called odd
 
 
@@ -102,7 +99,21 @@ class RankingColumns:
         return texts_of(self.ranking or ())
 
     @property
-    def listing(self) -> bool:
+    def given(self) -> bool:
+        """Whether anything says what the columns are."""
+        named = (
+            self.ranker,
+            self.item,
+            self.rating,
+            self.rank,
+            self.result,
+            self.wide,
+            self.ballot,
+        )
+        return any(named) or bool(self.ranking or self.column)
+
+    @property
+    def rows_are_lists(self) -> bool:
         """Whether rows are lists of items, which may omit some."""
         return self.ballot is not None or self.wide == "places"
 
@@ -143,130 +154,6 @@ def _leave_out(columns: Any, names: str, why: str) -> None:
             raise TableError(f"`{name}` {why}. Leave it out.")
 
 
-def read_rankings(
-    source: Any,
-    *,
-    ranker: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    rank: str | None = None,
-    result: str | None = None,
-    ranking: Texts = (),
-    wide: Literal["ranks", "ratings", "results", "places"] | None = None,
-    ballot: str | None = None,
-    between: str | None = None,
-    listed: Listed = None,
-    column: Texts = (),
-    weight: str | None = None,
-    by: str | None = None,
-    group: str | None = None,
-    date: str | None = None,
-    day_first: bool | None = None,
-    last_block: Texts = (),
-    missing: Literal["drop", "last", "refuse"] | None = None,
-    empty: Texts = (),
-    encoding: str | None = None,
-    separator: str | None = None,
-    decimal: Literal[".", ","] | None = None,
-    header: int | None = None,
-    where: Where = (),
-    rename: Rename = None,
-    merge: bool = False,
-) -> Rankings:
-    """Read rankings, ratings, results or ballots from any table.
-
-    Labels are text as it is written. A direction is never guessed: `rating` is high for good items,
-    `rank` and `result` are low. What else can be read in two ways is refused; the message names
-    both readings and the arguments for each.
-
-    Parameters
-    ----------
-    source : path, address, "-", DataFrame, or list of dicts
-        A file (text, Excel, JSON or Parquet, also compressed; PrefLib, BLT or Condorcet election
-        format), a folder of tables, an address, or standard input ("-"). Or a table of pandas,
-        polars or pyarrow.
-    ranker : str, optional
-        Column that says who ranks: a user, a race or a judge. ``"year+round"`` joins two columns.
-    item : str, optional
-        Column of the items, if each row is a ranker and an item. With `wide`, each row is an item
-        and each column a ranker.
-    rating, rank, result : str, optional
-        Column of numbers: ratings (high is good), ranks (1 is best), or results where low is good,
-        such as times or strokes.
-    ranking : str or list of str, optional
-        Columns that separate the rankings of one ranker.
-    wide : "ranks", "ratings", "results" or "places", optional
-        Each row is a ranking, with one column per item or, for places, one column per place.
-    ballot : str, optional
-        Column with a whole ranking in each cell, such as ``a > b = c``, ``a, b, c`` or a list.
-    between : str, optional
-        Sign between the items of a ballot; found if it is ``>`` or a comma.
-    listed : "ranked" or "ticked", optional
-        What a list in a cell means: items best first, or one block of ticked items.
-    column : str or list of str
-        With `wide`, the columns of items, places or rankers: names, patterns such as ``"film*"``,
-        or numbers such as ``"8-13"``. By default all others.
-    weight : str, optional
-        Column with the number of times that a ranking was given.
-    by, group, date : str, optional
-        Columns that become the groups "category", "cluster" and "date" of the rankings.
-    day_first : bool, optional
-        Whether the day of a date such as 03.04.2024 comes first; needed if no date tells it.
-    last_block : str or list of str
-        Codes of items that come last together, such as DNF.
-    missing : "drop", "last" or "refuse", optional
-        What an entry without a value means, or an item that a ballot omits: it was not presented
-        ("drop"), or it comes last.
-    empty : str or list of str
-        Codes to read as empty cells.
-    encoding, separator, decimal, header : optional
-        How a text file is written, if this is not found: its encoding, the sign between columns,
-        the decimal mark, and the line of the header (0: none).
-    where : str, list of str, or mapping
-        Rows to use, such as ``"season=2025"``, ``"season!=2025"`` or ``{"season": 2025}``.
-    rename : str, list of str, or mapping
-        New names of columns, such as ``"old=new"``.
-    merge : bool
-        Whether labels that differ only in case or accents are one.
-
-    Returns
-    -------
-    Rankings
-        ``notes`` says what was read, and every change.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
-        help.
-    FileNotFoundError
-        If there is no such file.
-
-    Examples
-    --------
-    >>> import bayesrank as br
-    >>> votes = [{"vote": "ale > bock"}, {"vote": "bock > ale = cider"}, {"vote": "bock"}]
-    >>> rankings = br.read_rankings(votes, ballot="vote", missing="last")
-    >>> list(rankings[:2])
-    [['ale', 'bock', 'cider'], ['bock', {'ale', 'cider'}]]
-    >>> print(*rankings.notes)
-    Items that a ballot does not name are placed last in it, in one block: 3 in all.
-    """
-    columns = RankingColumns(
-        ranker, item, rating, rank, result, ranking, wide, ballot, between, listed, column, weight,
-        by, group, date, last_block,
-    )  # fmt: skip
-    settings = Settings(missing, empty, decimal, where, rename, merge, day_first)
-    if is_orders(source):
-        given = [name for name, value in vars(columns).items() if value and name != "listed"]
-        if given:
-            raise TableError(f"A file of orders needs no columns. Leave `{given[0]}` out.")
-        return _of_orders(open_orders(source, listed=listed), settings)
-    table = open_table(source, encoding=encoding, separator=separator, header=header)
-    columns.check()
-    return RankingReader(table, columns, settings).rankings()
-
-
 class RankingReader:
     """Read rankings in any form."""
 
@@ -275,7 +162,7 @@ class RankingReader:
         self.selection = Selection(table, settings)
         self.note, self.table = self.selection.note, table
 
-    def rankings(self) -> Rankings:
+    def read(self) -> Rankings:
         """Read the rankings."""
         c = self.columns
         named = [c.ranker, c.item, c.rating, c.rank, c.result, *c.rankings, c.weight, c.ballot]
@@ -376,8 +263,11 @@ class RankingReader:
         costs = pd.DataFrame({n: p["cost"] for n, p in zip(names, parts, strict=True)})
         if not texts_of(self.columns.column):
             self._ask_about_columns(frame, costs)
-        if self.columns.wide == "ranks" and not self.columns.turned:
-            self._refuse_turned(costs)
+        if self.columns.wide == "ranks":
+            for name, part in zip(names, parts, strict=True):
+                self._refuse_no_ranks(part["cost"], part["cell"].rename(name))
+            if not self.columns.turned:
+                self._refuse_turned(costs)
         return pd.concat(parts)
 
     def _from_places(self, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
@@ -432,7 +322,7 @@ class RankingReader:
                     f"{self.table.name} has several columns called {twice[0]!r}. Choose columns by "
                     "number, such as column='8-13'."
                 )
-        names = [str(frame.columns[n]) for n in chosen]
+        frame, names = self._without_question(frame, chosen)
         if len(names) < 2:
             raise TableError(
                 f"A table with wide={c.wide!r} needs two columns of {c.wide} or more; it has "
@@ -456,6 +346,21 @@ class RankingReader:
                     )
         others = [n for n, name in enumerate(frame.columns) if name in used and n not in chosen]
         return frame.iloc[:, [*others, *chosen]], names
+
+    def _without_question(
+        self, frame: pd.DataFrame, chosen: list[int]
+    ) -> tuple[pd.DataFrame, list[str]]:
+        """Name columns such as "Rank these [Ale]" and "Rank these [Bock]" by their items."""
+        names = [str(frame.columns[n]) for n in chosen]
+        found = [_GRID.fullmatch(name) for name in names]
+        short = [match[2].strip() for match in found if match is not None]
+        questions = {match[1] for match in found if match is not None}
+        if len(short) == len(names) > 1 and len(questions) == 1 and len({*short}) == len(short):
+            self.note(f"Columns of the question {questions.pop().strip()!r} are named by items.")
+            renamed = dict(zip(chosen, short, strict=True))
+            columns = [renamed.get(n, name) for n, name in enumerate(frame.columns)]
+            return frame.set_axis(columns, axis=1), short
+        return frame, names
 
     def _who(self, frame: pd.DataFrame) -> dict[str, pd.Series]:
         """Name the ranker of each row, by its number if there is no column."""
@@ -483,7 +388,7 @@ class RankingReader:
                 raise
             except ValueError as error:
                 raise self._about_codes(cells, error) from None
-        if of == "rank":
+        if of == "rank" and self.columns.wide is None:
             self._refuse_no_ranks(numbers, values)
         return {"cell": values, "cost": -numbers if of == "rating" else numbers, "last": last}
 
@@ -550,11 +455,10 @@ class RankingReader:
             why = "has values that are not ranks"
         if odd:
             others = [name for name in names if name not in odd]
-            remedies = [{"column": others}, {"column": names}]
             raise TableError(
-                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}, or "
-                f"name all columns if it belongs to them.",
-                remedies,
+                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}. If it "
+                "belongs to them, name all columns with `column`.",
+                [{"column": others}],
             )
         if not self.columns.turned:
             return
@@ -602,7 +506,7 @@ class RankingReader:
     def _settled(self, long: pd.DataFrame) -> pd.DataFrame:
         """Handle missing values and codes of the last block."""
         c, n = self.columns, len(long)
-        if c.listing or c.wide == "ranks":
+        if c.rows_are_lists or c.wide == "ranks":
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
             # Places from a longer list may have gaps; then their number means nothing.
             if (named.max().fillna(1) <= named.size()).all():
@@ -622,7 +526,7 @@ class RankingReader:
                 else f"No cell contains {listed}, so {spelled(last_block=codes)} has no effect."
             )
         long = self._without_missing(long)
-        if self.settings.missing == "last" and c.listing:
+        if self.settings.missing == "last" and c.rows_are_lists:
             long = self._completed(long)
         if not len(long):
             raise TableError(f"No row has a {c.of}, so the data say nothing about ranks.")
@@ -665,7 +569,7 @@ class RankingReader:
                     f"{name!r} may be a sum or a mean of the others. If so, leave it out, for "
                     f"example with {spelled(where=f'{c.item or c.ranker or "COLUMN"}!={name}')}."
                 )
-        if c.listing:
+        if c.rows_are_lists:
             for item in long["item"].unique():
                 if item.casefold() in NOTHING:
                     self.note(
@@ -797,7 +701,7 @@ class RankingReader:
         reader = RankingReader(self.table, columns, settings)
         reader._refuse_repeat = _refuse_quietly  # type: ignore[method-assign]
         try:
-            reader.rankings()
+            reader.read()
         except ValueError:
             return False
         return True
@@ -827,7 +731,7 @@ def _refuse_quietly(entries: pd.DataFrame) -> None:
     raise TableError("An item has one place in a ranking.")
 
 
-def _of_orders(orders: Orders, settings: Settings) -> Rankings:
+def read_orders(orders: Orders, settings: Settings) -> Rankings:
     """Read a file of orders."""
     named = [
         sum(len(block) if isinstance(block, frozenset) else 1 for block in order)

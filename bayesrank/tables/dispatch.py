@@ -1,0 +1,49 @@
+"""Dispatch: the reader of each function, and its arguments: what the columns are, and the rest."""
+
+from dataclasses import fields
+from typing import Any
+
+from bayesrank.tables.choices import ChoiceColumns, ChoiceReader
+from bayesrank.tables.matches import MatchColumns, MatchReader
+from bayesrank.tables.opening import Orders, Table
+from bayesrank.tables.rankings import RankingColumns, RankingReader, read_orders
+from bayesrank.tables.select import Settings
+from bayesrank.tables.words import TableError
+
+READERS: dict[str, tuple[type[Any], type[Any]]] = {
+    "read_rankings": (RankingReader, RankingColumns),
+    "read_matches": (MatchReader, MatchColumns),
+    "read_choices": (ChoiceReader, ChoiceColumns),
+}
+SETTINGS = tuple(field.name for field in fields(Settings))
+
+
+def columns_of(function: str, arguments: dict[str, Any]) -> Any:
+    """Return what the arguments of a function say about columns."""
+    given = {name: value for name, value in arguments.items() if name not in SETTINGS}
+    return READERS[function][1](**given)
+
+
+def settings_of(arguments: dict[str, Any]) -> Settings:
+    """Return what the arguments of a function say about rows and cells."""
+    return Settings(**{name: arguments[name] for name in SETTINGS if name in arguments})
+
+
+def reader_of(function: str, table: Table, arguments: dict[str, Any]) -> Any:
+    """Make the reader of a table."""
+    columns, settings = columns_of(function, arguments), settings_of(arguments)
+    return READERS[function][0](table, columns, settings)
+
+
+def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> Any:
+    """Read a table, or a file of orders, which needs no columns."""
+    if isinstance(source, Orders):
+        columns = columns_of(function, arguments)
+        given = [name for name, value in vars(columns).items() if value and name != "listed"]
+        if given or function != "read_rankings":
+            way_out = f"Leave `{given[0]}` out." if given else "Read it with br.read_rankings."
+            raise TableError(f"A file of orders contains rankings, without columns. {way_out}")
+        return read_orders(source, settings_of(arguments))
+    reader = reader_of(function, source, arguments)
+    reader.columns.check()
+    return reader.read()

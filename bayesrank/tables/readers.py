@@ -1,0 +1,353 @@
+"""The readers of tables: one function each for rankings, matches and choices."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from bayesrank.data import Pairs, Rankings
+from bayesrank.tables.ballots import Listed
+from bayesrank.tables.dispatch import columns_of, read
+from bayesrank.tables.look import look
+from bayesrank.tables.opening import is_orders, open_orders, open_table
+from bayesrank.tables.select import Rename, Texts, Where
+from bayesrank.tables.words import spelled
+
+__all__ = ["read_choices", "read_matches", "read_rankings"]
+
+LOOKING = ("missing", "empty", "decimal", "where", "rename", "merge")  # arguments of `look`
+
+
+def read_rankings(
+    source: Any,
+    *,
+    ranker: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    rank: str | None = None,
+    result: str | None = None,
+    ranking: Texts = (),
+    wide: Literal["ranks", "ratings", "results", "places"] | None = None,
+    ballot: str | None = None,
+    between: str | None = None,
+    listed: Listed = None,
+    column: Texts = (),
+    weight: str | None = None,
+    by: str | None = None,
+    group: str | None = None,
+    date: str | None = None,
+    day_first: bool | None = None,
+    last_block: Texts = (),
+    missing: Literal["drop", "last", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Rankings:
+    """Read rankings, ratings, results or ballots from any table.
+
+    Labels are text as it is written. A direction is never guessed: `rating` is high for good items,
+    `rank` and `result` are low. What else can be read in two ways is refused; the message names
+    both readings and the arguments for each.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        A file (text, Excel, JSON or Parquet, also compressed; PrefLib, BLT or Condorcet election
+        format), a folder of tables, an address, or standard input ("-"). Or a table of pandas,
+        polars or pyarrow.
+    ranker : str, optional
+        Column that says who ranks: a user, a race or a judge. ``"year+round"`` joins two columns.
+    item : str, optional
+        Column of the items, if each row is a ranker and an item. With `wide`, each row is an item
+        and each column a ranker.
+    rating, rank, result : str, optional
+        Column of numbers: ratings (high is good), ranks (1 is best), or results where low is good,
+        such as times or strokes.
+    ranking : str or list of str, optional
+        Columns that separate the rankings of one ranker.
+    wide : "ranks", "ratings", "results" or "places", optional
+        Each row is a ranking, with one column per item or, for places, one column per place.
+    ballot : str, optional
+        Column with a whole ranking in each cell, such as ``a > b = c``, ``a, b, c`` or a list.
+    between : str, optional
+        Sign between the items of a ballot; found if it is ``>`` or a comma.
+    listed : "ranked" or "ticked", optional
+        What a list in a cell means: items best first, or one block of ticked items.
+    column : str or list of str
+        With `wide`, the columns of items, places or rankers: names, patterns such as ``"film*"``,
+        or numbers such as ``"8-13"``. By default all others.
+    weight : str, optional
+        Column with the number of times that a ranking was given.
+    by, group, date : str, optional
+        Columns that become the groups "category", "cluster" and "date" of the rankings.
+    day_first : bool, optional
+        Whether the day of a date such as 03.04.2024 comes first; needed if no date tells it.
+    last_block : str or list of str
+        Codes of items that come last together, such as DNF.
+    missing : "drop", "last" or "refuse", optional
+        What an entry without a value means, or an item that a ballot omits: it was not presented
+        ("drop"), or it comes last.
+    empty : str or list of str
+        Codes to read as empty cells.
+    encoding, separator, decimal, header : optional
+        How a text file is written, if this is not found: its encoding, the sign between columns,
+        the decimal mark, and the line of the header (0: none).
+    where : str, list of str, or mapping
+        Rows to use, such as ``"season=2025"``, ``"season!=2025"`` or ``{"season": 2025}``.
+    rename : str, list of str, or mapping
+        New names of columns, such as ``"old=new"``.
+    merge : bool
+        Whether labels that differ only in case or accents are one.
+
+    Returns
+    -------
+    Rankings
+        ``notes`` says what was read, and every change.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> votes = [{"vote": "ale > bock"}, {"vote": "bock > ale = cider"}, {"vote": "bock"}]
+    >>> rankings = br.read_rankings(votes, ballot="vote", missing="last")
+    >>> list(rankings[:2])
+    [['ale', 'bock', 'cider'], ['bock', {'ale', 'cider'}]]
+    >>> print(*rankings.notes)
+    Items that a ballot does not name are placed last in it, in one block: 3 in all.
+    """
+    return _read("read_rankings", source, locals())
+
+
+def read_matches(
+    source: Any,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    outcome: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    score_a: str | None = None,
+    score_b: str | None = None,
+    wins_a: str | None = None,
+    wins_b: str | None = None,
+    ties: str | None = None,
+    matrix: bool = False,
+    pair: Texts = (),
+    first_wins: Texts = (),
+    second_wins: Texts = (),
+    tie: Texts = (),
+    count: str | None = None,
+    judge: str | None = None,
+    category: str | None = None,
+    feature: Texts | Mapping[str, str | tuple[str, str]] = (),
+    group: Texts = (),
+    neutral: str | None = None,
+    order: bool = True,
+    date: str | None = None,
+    day_first: bool | None = None,
+    missing: Literal["drop", "last", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Pairs:
+    """Read matches or other comparisons of two items from any table.
+
+    Codes of outcomes are read only if one table of codes has all of them: first, second and tie;
+    1, 0 and 0.5; 1, 0 and -1; home, away and draw; 1-0, 0-1 and ½-½; the name of the winner; or two
+    scores such as 2-1. Other codes need `first_wins`, `second_wins` and `tie`.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        As in `read_rankings`.
+    first, second : str, optional
+        Columns of the two items, such as home and away. ``"type+level"`` joins two columns.
+    outcome : str, optional
+        Column of the outcome.
+    winner, loser : str, optional
+        Columns of the item that won and the item that lost, instead of `first` and `second`.
+    score_a, score_b : str, optional
+        Columns of the scores of the first and the second item, instead of `outcome`.
+    wins_a, wins_b, ties : str, optional
+        Columns that count the wins of the first item, those of the second, and the ties, if a row
+        is several matches.
+    matrix : bool
+        Whether the table is a square matrix: how often the item of the row beat the item of the
+        column. The diagonal is empty or zero. A column may name the rows.
+    pair : str or list of str
+        Columns with the outcomes of one pair each, such as V12 for the items 1 and 2; each row is a
+        judge. Names, patterns or numbers of columns.
+    first_wins, second_wins, tie : str or list of str
+        Codes of outcomes.
+    count : str, optional
+        Column with the number of times that the match occurred.
+    judge : str, optional
+        Column of the judges.
+    category : str, optional
+        Column that becomes the group "category".
+    feature : list of str, or mapping
+        Columns that differ between the items: ``"length_a,length_b"``, or one column with the
+        difference. A mapping names the features.
+    group : str or list of str
+        Columns of labels whose matches are not independent, such as the prompt.
+    neutral : str, optional
+        Column that says whether the first item has no advantage; it becomes the group "neutral".
+    order : bool
+        Whether the first item may have an advantage. If not, the items are sorted by name.
+    date : str, optional
+        Column that becomes the group "date". Matches without an outcome that are dated after all
+        others are left out, because they have not been played.
+    missing : "drop" or "refuse", optional
+        What to do about a match without an outcome or a label. By default it is refused.
+    day_first, empty, encoding, separator, decimal, header, where, rename, merge : optional
+        As in `read_rankings`.
+
+    Returns
+    -------
+    Pairs
+        ``notes`` says what was read, and every change.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> games = [{"home": "Fulham", "away": "Arsenal", "result": "H"}]
+    >>> games += [{"home": "Arsenal", "away": "Everton", "result": "D"}]
+    >>> games += [{"home": "Everton", "away": "Fulham", "result": "A"}]
+    >>> pairs = br.read_matches(games, first="home", second="away", outcome="result")
+    >>> pairs
+    Pairs: 3 pairs of 3 items by 1 judge, 3 matches (1 first, 1 second, 1 tie)
+    >>> print(*pairs.notes)
+    Column 'result' is read with H as the first wins, A as the second wins, D as a tie.
+    """
+    return _read("read_matches", source, locals())
+
+
+def read_choices(
+    source: Any,
+    *,
+    respondent: str | None = None,
+    task: str | None = None,
+    item: Texts = (),
+    best: str | None = None,
+    worst: str | None = None,
+    codes: Texts = (),
+    best_code: str | None = None,
+    worst_code: str | None = None,
+    counts: bool = False,
+    positions: bool = False,
+    several: bool = False,
+    threshold: str | None = None,
+    weight: str | None = None,
+    by: str | None = None,
+    missing: Literal["drop", "last", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Rankings:
+    """Read best-worst tasks (MaxDiff), or choices of one item, from any table.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        As in `read_rankings`.
+    respondent : str
+        Column that says who answers.
+    task : str, optional
+        Column of the tasks of a respondent. By default, each respondent has one task, or each row
+        of a table with one row per task is one.
+    item : str or list of str
+        Column of the item shown, if each row is an item of a task. If each row is a task, the
+        columns of the items shown: names, patterns such as ``"item_*"``, or numbers such as
+        ``"4-8"``.
+    best, worst : str, optional
+        Columns of flags (1 or 0, x or empty). If each row is a task, columns of the item chosen.
+    codes : str or list of str, optional
+        One column with codes of each item instead: best, worst or empty, or 1, -1 or 0. Without
+        `item`, the columns of a survey with one row per respondent and one column for each item of
+        each task, such as ``"Q*"``; the last part of a name is the item, the rest the task.
+    best_code, worst_code : str, optional
+        Codes of the best and the worst item, if they are others, such as 2 and 1 of Qualtrics.
+    counts : bool
+        Whether each row is a set of items shown, each column an item, and each cell the number of
+        times that it was chosen; empty if it was not shown.
+    positions : bool
+        Whether `best` and `worst` are positions 1, 2, ... of the items.
+    several : bool
+        Whether a task may have several best or worst items.
+    threshold : str, optional
+        Column with the answer to a further question: do all, some or none of these items matter?
+    weight, by : str, optional
+        As in `read_rankings`.
+    missing : "drop" or "refuse", optional
+        What to do about a task without an answer. By default it is refused.
+    empty, encoding, separator, decimal, header, where, rename, merge : optional
+        As in `read_rankings`.
+
+    Returns
+    -------
+    Rankings
+        One ranking per task: best item, middle, worst item. ``notes`` says what was read, and every
+        change.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> tasks = [{"id": 7, "a": "tea", "b": "milk", "c": "cola", "best": "milk", "worst": "cola"}]
+    >>> tasks += [{"id": 8, "a": "tea", "b": "cola", "c": "milk", "best": "tea", "worst": "cola"}]
+    >>> list(br.read_choices(tasks, respondent="id", item="2-4", best="best", worst="worst"))
+    [['milk', 'tea', 'cola'], ['tea', 'milk', 'cola']]
+    """
+    return _read("read_choices", source, locals())
+
+
+def _read(function: str, source: Any, given: dict[str, Any]) -> Any:
+    """Open a source, and read it; without columns, by the only form that fits."""
+    arguments = {name: value for name, value in given.items() if name != "source"}
+    opening = {name: arguments.pop(name) for name in ("encoding", "separator", "header")}
+    if is_orders(source):
+        orders = open_orders(source, listed=arguments.get("listed"))
+        return read(function, orders, arguments)
+    table = open_table(source, **opening)
+    if not columns_of(function, arguments).given:
+        selecting = {name: x for name, x in arguments.items() if name in LOOKING}
+        fit = look(table, **selecting).only(function)
+        data = read(function, table, {**arguments, **fit.arguments})
+        first = f"Only one form fits {table.name}: {spelled(**fit.arguments)}."
+        return data._with(notes=(first, *data.notes))
+    return read(function, table, arguments)
