@@ -369,8 +369,8 @@ class MatchColumns(Table):
 
     function: ClassVar[str] = "read_matches"
     READ: ClassVar[Mapping[str, str]] = same_names(
-        "first second outcome winner loser score_a score_b wins_a wins_b ties matrix pair first_wins second_wins tie "
-        "count judge category feature group neutral order date day_first"
+        "first second outcome winner loser score_a score_b wins_a wins_b ties matrix pair "
+        "first_wins second_wins tie count judge category feature group neutral order date day_first"
     )
 
     first: str | None = option(metavar="COLUMN")

@@ -134,20 +134,24 @@ class ChoiceReader:
         frame = frame.assign(**by)
         same: dict[str, Any] = {
             "respondent": str(c.respondent), "task": c.task, "best": c.best, "worst": c.worst,
-            "several": c.several, "missing": "drop" if self.settings.missing == "drop" else "raise",
+            "missing": "drop" if self.settings.missing == "drop" else "raise",
             "threshold": c.threshold, "weight": c.weight, "by": list(by),
         }  # fmt: skip
         try:
             if isinstance(item, list):
                 if codes:
                     raise TableError("A table with one row per task has no `codes`; name `best`.")
+                if c.several:
+                    raise TableError(
+                        "A table with one row per task has one best and one worst item."
+                    )
                 return Rankings.from_best_worst_wide(
                     frame, items_shown=item, positions=c.positions, **same
                 )
             code: dict[str, Any] = {"codes": codes[0]} if codes else {}
             spelling = {"best_code": c.best_code, "worst_code": c.worst_code}
             code |= {name: value for name, value in spelling.items() if value is not None}
-            return Rankings.from_best_worst(frame, item=item, **same, **code)
+            return Rankings.from_best_worst(frame, item=item, several=c.several, **same, **code)
         except TableError:
             raise
         except ValueError as error:
@@ -239,8 +243,8 @@ class ChoiceReader:
                 f"is {name!r}. Rename it with `rename`."
             )
         task, item = parts
-        label = self.table.labels.get(name, "") if hasattr(self.table, "labels") else ""
-        found = re.search(r" - ([^-]+)$", label)  # as Qualtrics writes the text of an item
+        text = self.table.questions.get(name, "")
+        found = re.search(r" - ([^-]+)$", text)  # as Qualtrics writes the text of an item
         return task, found[1].strip() if found else item
 
     def _display(self, name: str, shown: set[str]) -> str | None:

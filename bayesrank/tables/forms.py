@@ -258,12 +258,15 @@ def _wide(
     if all(c.type == "times" for c in numbers):
         kinds = ["result"]
     ranked = _are_wide_ranks(values)
+    may_be_counts = any(_counts(table))
     decided = len(kinds) == 1 and (kinds[0] == "rank") == ranked
     if not decided:
         kinds = ["rank", "rating"] if ranked else ["rating", "result"]
     for kind in kinds:
         says = {"rank": "1 is best", "rating": "high is good", "result": "low is good"}[kind]
         named = " and their names say so" if decided else ""
+        if kind == "rating" and may_be_counts:
+            named = " (numbers of choices are not ratings)"
         why = f"{what}: {_span(numbers)}, if {says}{named}"
         column = {} if all_others else {"column": _columns(numbers)}
         given = {"wide": f"{kind}s", **known, **column}
@@ -286,7 +289,7 @@ def _entries(table: Profile) -> Iterator[Reading]:
     if _two_sides(table):
         return
     named = [c for c in table.once if c.is_number and c.called("rank", "rating", "result")]
-    named += [c for c in table.once if c.type == "times" and c not in named]
+    named = named or [c for c in table.once if c.type == "times"]
     plain = [c for c in named if len(c.words) == 1] or named
     known = ("item", "by", *OTHER)
     unnamed = [c for c in table.once if c.is_number and not c.called(*known)]

@@ -39,11 +39,17 @@ class _Head(Table):
         self.name, self.names = selection.table.name, selection.names
         self.rows_are, self.is_small = selection.table.rows_are, True
         self._frame, self._grades = frame, selection.table.grades
+        self._questions = selection.table.questions
 
     @property
     def grades(self) -> dict[str, list[str]]:
         """The ordered categories of the whole table."""
         return self._grades
+
+    @property
+    def questions(self) -> dict[str, str]:
+        """The texts below the names of columns of the whole table."""
+        return self._questions
 
     @property
     def notes(self) -> list[str]:

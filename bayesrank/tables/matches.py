@@ -455,7 +455,8 @@ class MatchReader:
                 counts = self.selection.read_numbers(frame[column], "count")
                 must = "A count must be a whole number, 0 or more"
                 refuse_rows(~(counts >= 0) | (counts % 1 != 0), frame[column], must)
-                parts.append(frame.assign(**{_COUNT: counts, _WON: outcome}))
+                more: dict[str, Any] = {_COUNT: counts, _WON: outcome}
+                parts.append(frame.assign(**more))
         return pd.concat(parts).sort_index(kind="stable")
 
     def _outcomes(self, frame: pd.DataFrame, table: pd.DataFrame) -> Any:

@@ -89,6 +89,11 @@ class Table:
         """Ordered categories, lowest first, of the columns that have been read."""
         return self._found.grades
 
+    @property
+    def questions(self) -> dict[str, str]:
+        """The texts below the names of columns in a survey export, such as those of questions."""
+        return self._found.questions if isinstance(self._found, TextTable) else {}
+
     def cells(self, columns: Collection[str] | None = None) -> pd.DataFrame:
         """Read the columns with some names, or all; names that no column has are ignored.
 

@@ -26,8 +26,8 @@ WORDS = {
         "outcome": "outcome result winner won label preference preferred choice vote verdict ftr",
         "weight": "weight weights n count counts votes voters frequency freq",
         "count": "times wins of vote voter ballot ballots num number total",
-        "standing": "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga gd "
-        "diff pct pts points streak home away",
+        "standing": "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga "
+        "gd diff pct pts points streak home away",
         "share": "percent percentage pct share proportion total number",
         "ranking": "round session date day occasion heat wave run trial replicate aspect "
         "criterion category dimension attribute question season year",

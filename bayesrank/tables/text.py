@@ -54,6 +54,7 @@ class Header(NamedTuple):
     names: list[str]
     rows: list[Record]
     lines: int  # number of header lines
+    questions: Sequence[str] = ()  # texts below the names, in survey exports
 
 
 class CellCache(dict[str, Any]):
@@ -122,6 +123,7 @@ class TextTable:
         self.unnamed = {n for n, name in enumerate(head.record) if not name.strip()}
         self.head = head
         self.names = list(head.names)
+        self.questions = dict(zip(head.names, head.questions, strict=False))
         self._drop_empty_ends()
 
     def _has_names_of_rows(self, head: Header) -> bool:
@@ -263,7 +265,7 @@ def header_of(records: Iterator[Record], header: int | None) -> Header:
         return Header(line, names, names, rows, 0)
     for n, (_, record) in enumerate(rows[1:], start=1):
         if any(cell.startswith(_IMPORT) for cell in record):
-            return Header(line, first, names, rows[n + 1 :], n + 1)
+            return Header(line, first, names, rows[n + 1 :], n + 1, rows[1][1] if n > 1 else ())
     if len(rows) > 1:
         second = [cell.strip() for cell in rows[1][1]]
         empty = [n for n, name in enumerate(first) if not name.strip()]
