@@ -6,8 +6,9 @@ Other columns contain text, without spaces around it, and NaN where a cell is em
 
 import datetime
 import json
+import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,10 @@ from bayesrank.tables.text import CellCache, Record, TextTable
 INDEX = "index"  # the column of names of rows of a data frame
 EXACT = 2**53  # above it, a float does not hold every whole number
 
+_RANGE = re.compile(
+    rb'"kind": "range", "name": ("(?:[^"\\]|\\.)*"), '
+    rb'"start": (-?\d+), "stop": (-?\d+), "step": (-?\d+)'
+)
 _NULLABLE = {  # keep integers as integers even if values are missing
     getattr(pa, name)(): pd.api.types.pandas_dtype(dtype)
     for name, dtype in [
@@ -246,22 +251,19 @@ class TypedTable:
     def __init__(
         self,
         names: Sequence[Any],
-        column: Callable[[int], Column],
-        *,
+        read: Callable[[Sequence[int]], Iterable[Column]],
         rows_are: str = ROW,
-        notes: Sequence[str] = (),
-        chosen: Callable[[Sequence[int]], Iterator[Column]] | None = None,
     ) -> None:
         self.names = [_concise(name) for name in names]
         self._spaced = [isinstance(name, str) and name != name.strip() for name in names]
-        self._column, self._chosen = column, chosen
-        self.rows_are, self.notes = rows_are, list(notes)
+        self._read, self.rows_are = read, rows_are
+        self.notes: list[str] = []
         self.findings: list[str] = []
         self.grades: dict[str, list[str]] = {}
 
     def cells(self, at: Sequence[int]) -> tuple[pd.DataFrame, int]:
         """Read the columns at some positions, and count the cells with spaces around them."""
-        columns = [*self._chosen(at)] if self._chosen else [self._column(k) for k in at]
+        columns = [*self._read(at)]
         for k, column in zip(at, columns, strict=True):
             if column.grades is not None:
                 self.grades[self.names[k]] = column.grades
@@ -351,7 +353,7 @@ def _of_records(records: Sequence[Mapping[str, Any]], index: pd.Index) -> TypedT
             )
         return typed_column(pd.Series(values, index))
 
-    return TypedTable(names, column, rows_are=str(index.name))
+    return TypedTable(names, lambda at: map(column, at), str(index.name))
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -440,26 +442,31 @@ def _of_arrow(
     schema: pa.Schema, n: int, read: Callable[[list[str] | None], pa.Table]
 ) -> TypedTable:
     """Make a table of Arrow's columns; names in nested columns are joined by dots."""
-    names = schema.names
     nested = any(pa.types.is_struct(field.type) for field in schema)
-    order = _saved_index(schema)
+    whole = _unnested(read(None)) if nested or len({*schema.names}) < len(schema) else None
+    names = schema.names if whole is None else whole.column_names
+    ranges = _saved_ranges(schema)
+    levels = [name for name in names if re.fullmatch(r"__index_level_\d+__", name)]
+    shown: dict[str, str | None] = {name: f"{INDEX} {k}" for k, name in enumerate(levels, start=1)}
+    if len(levels) == 1:
+        kind = schema.field(levels[0]).type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        shown = {levels[0]: None if number else INDEX}
+    left = [k for k, name in enumerate(names) if shown.get(name, name) is not None]
     index = pd.RangeIndex(n, name=ROW)
-    if nested or len({*names}) < len(names):
-        whole = _unnested(read(None))
-        return TypedTable(
-            whole.column_names,
-            lambda k: arrow_column(whole.column(k), whole.column_names[k], index),
-        )
-    shown = [order.get(name, name) for name in names]
-    left = [k for k, name in enumerate(shown) if name is not None]
+    labels = [*ranges, *(str(shown.get(names[k], names[k])) for k in left)]
 
-    def chosen(at: Sequence[int]) -> Iterator[Column]:
-        wanted = [names[left[k]] for k in at]
-        table = read(wanted).select(wanted)
-        for k, name in zip(at, wanted, strict=True):
-            yield arrow_column(table.column(name), str(shown[left[k]]), index)
+    def columns(at: Sequence[int]) -> Iterator[Column]:
+        places = {k: left[k - len(ranges)] for k in at if k >= len(ranges)}
+        table = read([names[k] for k in places.values()]) if whole is None else whole
+        for k in at:
+            if k not in places:
+                yield Column(pd.Series(ranges[labels[k]], index, name=labels[k]))
+            else:
+                place = names[places[k]] if whole is None else places[k]
+                yield arrow_column(table.column(place), labels[k], index)
 
-    return TypedTable([shown[k] for k in left], lambda k: next(chosen([k])), chosen=chosen)
+    return TypedTable(labels, columns)
 
 
 def _unnested(table: pa.Table) -> pa.Table:
@@ -468,15 +475,11 @@ def _unnested(table: pa.Table) -> pa.Table:
     return table
 
 
-def _saved_index(schema: pa.Schema) -> dict[str, str | None]:
-    """Return the names of saved, unnamed index columns; an index of numbers is none."""
-    found: dict[str, str | None] = {}
-    for name in schema.names:
-        if name.startswith("__index_level_") and name.endswith("__"):
-            kind = schema.field(name).type
-            number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-            found[name] = None if number else INDEX if INDEX not in schema.names else "row"
-    return found
+def _saved_ranges(schema: pa.Schema) -> dict[str, range]:
+    """Return named indices of equal steps, which pandas saves without a column."""
+    # with 100,000 columns, parsing all that pandas saves takes longer than everything else
+    found = _RANGE.search((schema.metadata or {}).get(b"pandas", b""))
+    return {json.loads(found[1]): range(*map(int, found.groups()[1:]))} if found else {}
 
 
 # Data frames
@@ -494,8 +497,6 @@ def frame_table(frame: pd.DataFrame) -> TypedTable:
         name = level.name
         if name is None:
             name = INDEX if len(levels) == 1 else f"{INDEX} {k + 1}"
-        if name in (LINE, ROW) and number:
-            continue  # numbers of rows, as this package counts them
         if _concise(name) not in map(_concise, frame.columns):
             columns.append((name, pd.Series(level, dtype=level.dtype)))
     for k, name in enumerate(frame.columns):
@@ -504,7 +505,7 @@ def frame_table(frame: pd.DataFrame) -> TypedTable:
     def column(at: int) -> Column:
         return typed_column(columns[at][1].set_axis(index).rename(columns[at][0]))
 
-    return TypedTable([name for name, _ in columns], column)
+    return TypedTable([name for name, _ in columns], lambda at: map(column, at))
 
 
 def records_table(records: Sequence[Mapping[str, Any]]) -> TypedTable:
