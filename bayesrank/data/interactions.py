@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.rankings import Rankings
-from bayesrank.data.read.columns import finite_numbers, is_graded
+from bayesrank.data.read.columns import finite_numbers, is_graded, layout
 from bayesrank.data.read.labels import counted, encode, label_repr, locate, quoted, warn
 from bayesrank.data.read.streams import Source, table_of
 
@@ -83,8 +83,8 @@ class Interactions(Frozen):
         cls,
         frame: Source,
         *,
-        user: str,
-        item: str,
+        user: str | None = None,
+        item: str | None = None,
         users: Iterable[Hashable] | None = None,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
@@ -95,7 +95,7 @@ class Interactions(Frozen):
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per interaction. Files are read as by `Rankings.from_ratings`.
         user, item : str
-            Columns.
+            Columns. Without names, those that `to_frame` writes are read.
         users, items : sequence of labels, optional
             The axes; by default the labels of the table, sorted. They may include labels that are
             not in the table: users without items, and items without users.
@@ -113,6 +113,8 @@ class Interactions(Frozen):
         UninformativeUserWarning
             If a user has all items. Such users are kept and contribute nothing.
         """
+        names, _ = layout({"user": user, "item": item}, ("user", "item"))
+        user, item = names["user"], names["item"]
         frame = table_of(frame, "interactions", labels=[user, item])
         user_idx, user_axis = encode(frame[user], users, user, "user")
         item_idx, item_axis = encode(frame[item], items, item)
@@ -332,6 +334,23 @@ class Interactions(Frozen):
         wanted = pd.Index([user], tupleize_cols=False)
         u = int(locate(wanted, self.users, "user")[0])
         return self.items.take(self.item[self.start[u] : self.start[u + 1]])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row per interaction, which `from_frame` reads back.
+
+        For users and items in another order or without interactions, write ``users=have.users`` and
+        ``items=have.items``.
+
+        Examples
+        --------
+        >>> have = Interactions.from_rankings(Rankings.from_orderings([["b", "a"], ["a", "b"]]))
+        >>> have.to_frame()
+           user item
+        0     0    b
+        1     1    a
+        """
+        columns = {"user": self.users.take(self.user_idx), "item": self.items.take(self.item)}
+        return pd.DataFrame(columns)
 
     def to_matrix(self) -> NDArray[np.bool_]:
         """Return a Boolean matrix, (n_users, n_items): True where the user has the item.

@@ -8,7 +8,7 @@ and sorted by ranker, first and second item. Items of different problems are nev
 PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -21,7 +21,13 @@ from scipy.special import gammaln
 from bayesrank.data.derive.grouping import distinct_cells
 from bayesrank.data.frozen import Frozen, label_at
 from bayesrank.data.read import entries
-from bayesrank.data.read.columns import check_weights, finite_numbers, float_array, is_graded
+from bayesrank.data.read.columns import (
+    check_weights,
+    finite_numbers,
+    float_array,
+    is_graded,
+    layout,
+)
 from bayesrank.data.read.count_entries import (
     ONE_PROBLEM,
     ItemAxis,
@@ -38,11 +44,13 @@ from bayesrank.data.read.labels import (
     Group,
     Labels,
     axis_index,
+    check_names,
     counted,
     factorize,
     label_repr,
     locate,
     require_one_each,
+    sorted_axis,
 )
 from bayesrank.data.read.pair_entries import (
     check_differ,
@@ -54,6 +62,9 @@ from bayesrank.data.read.pair_entries import (
 from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["ComparedPairs", "NetEntries", "PairCounts", "ProblemLayout"]
+
+GROUP_NAMES = frozenset({*entries.RANKING_NAMES, "problem"})
+"""Names that groups of rankers cannot have."""
 
 NOT_WHOLE = (
     "Multiply the counts to make them whole, or set the evidence weight of rankers with `weighted`."
@@ -140,26 +151,32 @@ class PairCounts(Frozen):
         cls,
         frame: Source,
         *,
-        first: str,
-        second: str,
-        count: str,
+        first: str | None = None,
+        second: str | None = None,
+        count: str | None = None,
         ranker: str | None = None,
         problem: str | None = None,
+        by: str | Sequence[str] = (),
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Read a table of counts; rows for the same ranker and pair add up.
+        """Read a table of counts, by default one that `to_frame` wrote.
+
+        Rows for the same ranker and pair add up.
 
         Parameters
         ----------
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per ranker and ordered pair. Files are read as by `Rankings.from_ratings`.
         first, second, count : str
-            Columns with the preferred item, the other item, and the count: whole, >= 0.
+            Columns with the preferred item, the other item, and the count: whole, >= 0. Without the
+            name of any column, those that `to_frame` writes are read.
         ranker : str, optional
             Column of rankers; one ranker 'all' by default.
         problem : str, optional
             Column of problems. Items of different problems are then different items, with labels
             (problem, item).
+        by : str or sequence of str, optional
+            Columns that group the rankers (region, age), constant within a ranker.
         items : sequence of labels, optional
             The item axis; by default the items of the table, sorted.
 
@@ -167,10 +184,27 @@ class PairCounts(Frozen):
         ------
         ValueError
             If a column or label is missing, an item is unknown or preferred to itself, or a problem
-            has one item. Also if a count is negative, not finite or not whole.
+            has one item. Also if a count is negative, not finite or not whole, or a column of `by`
+            varies within a ranker.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> counts = br.Rankings.from_orderings([["b", "a"], ["a", "b"]]).counts()
+        >>> br.PairCounts.from_frame(counts.to_frame()) == counts
+        True
         """
-        named = [first, second, ranker, problem]
-        frame = table_of(frame, "counts", labels=named, numbers=[count])
+        given = {"first": first, "second": second, "count": count}
+        given |= {"ranker": ranker, "problem": problem}
+        names, optional = layout(given, ("first", "second", "count"))
+        first, second, count = (names[x] for x in ("first", "second", "count"))
+        ranker, problem = names["ranker"], names["problem"]
+        by = [by] if isinstance(by, str) else list(by)
+        check_names(by, GROUP_NAMES, "rankers")
+        named = [first, second, ranker, problem, *by]
+        frame = table_of(frame, "counts", labels=named, numbers=[count], optional=optional)
+        absent = [x for x in optional if x not in frame.columns]
+        ranker, problem = (None if x in absent else x for x in (ranker, problem))
         if problem is None:
             one, other, labels = two_items(frame, first, second, items)
             axis = assign_one_problem(labels)
@@ -188,7 +222,13 @@ class PairCounts(Frozen):
         else:
             who, rankers = factorize(frame[ranker], ranker)
         pairs = OrderedPairs(who, one, other, amount)
-        return cls.from_pairs(axis, axis_index(rankers, "rankers"), pairs)
+        counts = cls.from_pairs(axis, axis_index(rankers, "rankers"), pairs)
+        groups = {}
+        for name in by:
+            codes, of_group = sorted_axis(frame[name], name)
+            codes = entries.constant(frame, name, name, codes, who, len(rankers), "ranker")
+            groups[name] = Group(of_group, codes.astype(np.int32))
+        return replace(counts, groups=groups)
 
     @classmethod
     def from_ratings(
@@ -408,9 +448,7 @@ class PairCounts(Frozen):
         ['east', 'west']
         """
         who = np.arange(len(self.rankers))
-        added = entries.grouped(
-            groups, who, self.rankers, "ranker", {*entries.RANKING_NAMES, "problem"}
-        )
+        added = entries.grouped(groups, who, self.rankers, "ranker", GROUP_NAMES)
         return replace(self, groups={**self.groups, **added})
 
     def _used(self, name: str) -> NDArray[Any]:

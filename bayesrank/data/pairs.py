@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.frozen import Frozen, label_at
-from bayesrank.data.read.columns import amounts
+from bayesrank.data.read.columns import amounts, layout
 from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
@@ -138,9 +138,9 @@ class Pairs(Frozen):
         cls,
         frame: Source,
         *,
-        first: str,
-        second: str,
-        outcome: str,
+        first: str | None = None,
+        second: str | None = None,
+        outcome: str | None = None,
         count: str | None = None,
         judge: str | None = None,
         by: str | Sequence[str] = (),
@@ -149,7 +149,7 @@ class Pairs(Frozen):
         collapse: bool = True,
         items: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Read a table of matches.
+        """Read a table of matches, by default one that `to_frame` wrote.
 
         Parameters
         ----------
@@ -157,7 +157,8 @@ class Pairs(Frozen):
             One row per match, or per distinct match with its count. Files are read as by
             `Rankings.from_ratings`.
         first, second : str
-            Columns with the two items. Their order matters only for an order effect (playing at
+            Columns with the two items. Without the name of any column, those that `to_frame` writes
+            are read. Their order matters only for an order effect (playing at
             home, playing white, being shown on the left).
         outcome : str
             Column with "first" (the first item won), "second" or "tie" (judged equal).
@@ -196,7 +197,20 @@ class Pairs(Frozen):
         -----
         UncomparedItemWarning
             If items of the axis are in no match. They are kept.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "c"], "won": ["first", "tie"]})
+        >>> matches = br.Pairs.from_frame(table, first="x", second="y", outcome="won")
+        >>> br.Pairs.from_frame(matches.to_frame()) == matches
+        True
         """
+        given = {"first": first, "second": second, "outcome": outcome}
+        given |= {"count": count, "judge": judge, "weight": weight}
+        names, optional = layout(given, ("first", "second", "outcome"))
+        first, second, outcome = (names[x] for x in ("first", "second", "outcome"))
+        count, judge, weight = (names[x] for x in ("count", "judge", "weight"))
         by = [by] if isinstance(by, str) else list(by)
         check_names(by, PAIR_NAMES, "pairs")
         columns = feature_columns(features, (*PAIR_NAMES, *by))
@@ -206,7 +220,10 @@ class Pairs(Frozen):
             "pairs",
             labels=[first, second, outcome, judge, *by],
             numbers=[count, weight, *ahead_of],
+            optional=optional,
         )
+        absent = [x for x in optional if x not in frame.columns]
+        count, judge, weight = (None if x in absent else x for x in (count, judge, weight))
         one, other, axis = two_items(frame, first, second, items)
         result = results(frame, outcome)
         times = None if count is None else whole_counts(frame, count)
@@ -384,6 +401,9 @@ class Pairs(Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table, which `from_frame` reads back.
+
+        For groups, features, and items in another order or without a match, write
+        ``by=[*p.groups]``, ``features=[*p.feature_names]`` and ``items=p.items``.
 
         It has one row per pair and observed outcome; a pair without matches has one row with count
         0. Columns are first, second, outcome, count, judge, the groups and the features, and

@@ -209,6 +209,47 @@ class Rankings(Frozen):
     # Constructors
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Source,
+        *,
+        ranker: str | None = None,
+        item: str | None = None,
+        rank: str | None = None,
+        rating: str | None = None,
+        ranking: str | None = None,
+        weight: str | None = None,
+        by: str | Sequence[str] = (),
+        features: Sequence[Any] = (),
+        items: Labels | None = None,
+    ) -> Self:
+        """Read a long table, by default one that `to_frame` wrote.
+
+        Parameters
+        ----------
+        frame : table, path, list of paths, or pyarrow.dataset.Dataset
+            One row per item in a ranking. Files are read as by `from_ratings`.
+        ranker, item : str
+            Columns. Without the name of any column, those that `to_frame` writes are read.
+        rank, rating : str
+            Column of ranks, as in `from_long_ranks`, or of ratings, as in `from_ratings`.
+        ranking, weight, by, items
+            As in `from_ratings`. The errors are also the same.
+        features : list of labels
+            Columns of numbers, the covariates of each item in a ranking.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["b", {"a", "c"}], ["a", "b"]], rest=())
+        >>> r = r.grouped({"season": [2025, 2026]})
+        >>> br.Rankings.from_frame(r.to_frame(), by="season") == r
+        True
+        """
+        names = {"ranker": ranker, "item": item, "rank": rank, "ranking": ranking, "weight": weight}
+        return cls._from_entries(entries.from_frame(frame, names, rating, by, items, features))
+
+    @classmethod
     def from_ratings(
         cls,
         frame: Source,
@@ -775,8 +816,8 @@ class Rankings(Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Return a long table, best first, with the groups and features as columns.
 
-        ``Rankings.from_long_ranks(frame, ranking="ranking", ranker="ranker", item="item",
-        rank="rank", weight="weight", items=r.items, by=[*r.groups])`` reads it back.
+        `from_frame` reads it back. For groups, features, and items in another order or without a
+        ranking, write ``by=[*r.groups]``, ``features=[*r.feature_names]`` and ``items=r.items``.
 
         Examples
         --------

@@ -4,7 +4,7 @@ Messages count rows from 0. If the index of a table is not 0, 1, 2, ..., they al
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from numbers import Real
@@ -44,6 +44,25 @@ def require_names(names: pd.Index, columns: Iterable[str], where: str) -> None:
             )
         if times > 1:
             raise ValueError(f"{where} has {times} columns called {column!r}; rename them.")
+
+
+def layout(
+    given: Mapping[str, str | None], required: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the names of columns, and those that the table may lack.
+
+    Without any name, the columns are those that `to_frame` writes, which are called as the
+    arguments are; those that are not required may be lacking.
+    """
+    if all(column is None for column in given.values()):
+        return {name: name for name in given}, [name for name in given if name not in required]
+    missing = [f"{name}=" for name in required if given[name] is None]
+    if missing:
+        raise ValueError(
+            f"Name the columns of the table: {' and '.join(missing)} must be given too. Only a "
+            f"table that to_frame() wrote needs no names."
+        )
+    return dict(given), []
 
 
 def finite_numbers(frame: pd.DataFrame, column: str, quantity: str) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from bayesrank.data.read.columns import (
     finite_numbers,
     float_array,
     is_graded,
+    layout,
     numbers,
     require_columns,
     whole_numbers,
@@ -181,10 +182,49 @@ def from_table(
     numeric = [value, weight, *column_names(features)]
     labels = [ranker, item, ranking, *columns.groups]
     frame = table_of(source, "rankings", labels=labels, numbers=numeric)
+    return long_entries(frame, columns, _cost(frame, value, quantity), items, features)
+
+
+def from_frame(
+    source: Source,
+    names: Mapping[str, str | None],
+    rating: str | None,
+    by: str | Sequence[str],
+    items: Labels | None,
+    features: Sequence[Any],
+) -> Entries:
+    """Read a long table, by default one that `Rankings.to_frame` wrote."""
+    if rating is not None and names["rank"] is not None:
+        raise ValueError("Give either rating=, where high is good, or rank=, where 1 is best.")
+    if isinstance(features, str):
+        raise ValueError(f"`features` must be a list of columns; write [{features!r}].")
+    features, required = list(features), ("ranker", "item", "rank")
+    value = names["rank"] if rating is None else rating
+    found, optional = layout({**names, "rank": value}, required)
+    ranker, item, value = (found[name] for name in required)
+    columns = Columns(ranker, item, found["ranking"], found["weight"], by)
+    labels = [ranker, item, columns.ranking, *columns.groups]
+    numeric = [value, columns.weight, *features]
+    frame = table_of(source, "rankings", labels=labels, numbers=numeric, optional=optional)
+    if "ranking" in optional and "ranking" not in frame.columns:
+        columns = columns._replace(ranking=None)
+    if "weight" in optional and "weight" not in frame.columns:
+        columns = columns._replace(weight=None)
+    covariates = None
+    if features:
+        values = [finite_numbers(frame, name, "feature") for name in features]
+        covariates = Covariates(np.column_stack(values).astype(np.float64), plain_index(features))
+    cost = _cost(frame, value, "rank" if rating is None else "rating")
+    return long_entries(frame, columns, cost, items, covariates)
+
+
+def _cost(frame: pd.DataFrame, value: str, quantity: Literal["rating", "rank"]) -> NDArray[Any]:
+    """Read ratings or ranks, so that low is good."""
     cost = finite_numbers(frame, value, quantity)
-    if quantity == "rating":  # ~x = -x - 1 turns integers and booleans round without overflow
-        cost = -cost if cost.dtype.kind == "f" else ~cost
-    return long_entries(frame, columns, cost, items, features)
+    if quantity == "rank":
+        return cost
+    # ~x = -x - 1 turns integers and booleans round without overflow
+    return -cost if cost.dtype.kind == "f" else ~cost
 
 
 def rankings_in(
@@ -221,11 +261,11 @@ def long_entries(
     n, evidence = len(ranker_idx), None
     if columns.weight is not None:
         given = finite_numbers(frame, columns.weight, "weight").astype(np.float64)
-        evidence = _per_ranking(frame, columns.weight, "weight", given, row, n)
+        evidence = constant(frame, columns.weight, "weight", given, row, n)
     groups = {}
     for name in columns.groups:
         codes, axis_of_group = sorted_axis(frame[name], name)
-        codes = _per_ranking(frame, name, name, codes, row, n)
+        codes = constant(frame, name, name, codes, row, n)
         groups[name] = Group(axis_of_group, codes.astype(np.int32))
     return Entries(
         row,
@@ -511,23 +551,30 @@ def who_ranked(rankers: Labels | None, n: int) -> tuple[NDArray[Any], pd.Index]:
     return who, axis_index(axis, "rankers")
 
 
-def _per_ranking(
-    frame: pd.DataFrame, column: str, quantity: str, values: NDArray[Any], row: NDArray[Any], n: int
+def constant(
+    frame: pd.DataFrame,
+    column: str,
+    quantity: str,
+    values: NDArray[Any],
+    row: NDArray[Any],
+    n: int,
+    unit: str = "ranking",
 ) -> NDArray[Any]:
-    """Return one value per ranking, or raise an error if its rows differ."""
-    per_ranking = np.empty(n, dtype=values.dtype)
-    per_ranking[row] = values
-    differs = np.flatnonzero(per_ranking[row] != values)
+    """Return one value per ranking (or other `unit`), or raise an error if its rows differ."""
+    found = np.empty(n, dtype=values.dtype)
+    found[row] = values
+    differs = np.flatnonzero(found[row] != values)
     if len(differs):
         k = int(differs[0])
         other = int(np.flatnonzero((row == row[k]) & (values != values[k]))[0])
         one, another = (label_repr(frame[column].iloc[m]) for m in (k, other))
+        name = "Name the column that identifies rankings with ranking=."
         raise ValueError(
-            f"The {quantity} of a ranking must be the same in all of its rows. Column {column!r} "
-            f"has {one} in {row_name(frame.index, k)} and {another} in another row of the ranking. "
-            "Name the column that identifies rankings with ranking=."
+            f"The {quantity} of a {unit} must be the same in all of its rows. Column {column!r} "
+            f"has {one} in {row_name(frame.index, k)} and {another} in another row of the {unit}. "
+            f"{name if unit == 'ranking' else 'Correct the rows.'}"
         )
-    return per_ranking
+    return found
 
 
 def grouped(

@@ -52,8 +52,11 @@ def table_of(
     *,
     labels: Iterable[str | None],
     numbers: Iterable[str | None] = (),
+    optional: Collection[str | None] = (),
 ) -> pd.DataFrame:
     """Read columns of labels and of numbers; return a table in memory as a DataFrame.
+
+    Columns that are `optional` are read if the table has them.
 
     A path is a file (.parquet, or a text file that may be compressed), a folder, or a URL that
     fsspec supports, such as ``s3://bucket/ratings/``. Files of a folder must have the same suffix;
@@ -65,17 +68,23 @@ def table_of(
     number_names = [*dict.fromkeys(x for x in numbers if x is not None and x not in label_names)]
     frame = as_frame(source)
     if not isinstance(frame, pd.DataFrame):
-        frame = _table(source, label_names, number_names)
-    require_columns(frame, [*label_names, *number_names])
+        frame = _table(source, label_names, number_names, optional)
+    named = [*label_names, *number_names]
+    require_columns(frame, [x for x in named if x not in optional or x in frame.columns])
     if not len(frame):
         raise ValueError(f"There are no {unit}: give at least one row.")
     return frame
 
 
-def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.DataFrame:
+def _table(
+    source: Any,
+    label_names: list[str],
+    number_names: list[str],
+    optional: Collection[str | None],
+) -> pd.DataFrame:
     """Read columns of files or of a dataset."""
     if isinstance(source, ds.Dataset):
-        return _read(_Opened(source), "The dataset", label_names, number_names)
+        return _read(_Opened(source), "The dataset", label_names, number_names, optional)
     paths = [source] if isinstance(source, str | Path) else source
     if not isinstance(paths, list | tuple) or not all(isinstance(x, str | Path) for x in paths):
         collect = " Collect it first: frame.collect()." if hasattr(source, "collect") else ""
@@ -99,7 +108,7 @@ def _table(source: Any, label_names: list[str], number_names: list[str]) -> pd.D
     except _BROKEN as error:
         reason = one_line(error)
         raise ValueError(f"{where} is not a readable {suffix[1:]} table: {reason}") from error
-    return _read(opened, where, label_names, number_names)
+    return _read(opened, where, label_names, number_names, optional)
 
 
 # Files
@@ -216,10 +225,18 @@ def _text_format(store: fs.FileSystem, path: str, usual: str) -> ds.CsvFileForma
 
 
 def _read(
-    opened: _Opened, where: str, labels: Sequence[str], numbers: Sequence[str]
+    opened: _Opened,
+    where: str,
+    labels: Sequence[str],
+    numbers: Sequence[str],
+    optional: Collection[str | None],
 ) -> pd.DataFrame:
     """Read columns, and concatenate their batches."""
     dataset, text, encoded = opened
+    labels, numbers = (
+        [x for x in names if x not in optional or x in dataset.schema.names]
+        for names in (labels, numbers)
+    )
     require_names(pd.Index(dataset.schema.names, dtype=object), [*labels, *numbers], where)
     for name in (*labels, *numbers):
         if pa.types.is_nested(arrow_type := dataset.schema.field(name).type):
