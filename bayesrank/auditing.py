@@ -505,7 +505,7 @@ def _drift(board: _Board) -> _Found:
         for rows in (idx < cut, idx >= cut)
     ]
     fits = [board.refit(half) for half in halves]
-    both = np.flatnonzero(np.logical_and(*(_played(half) > 0 for half in halves)))
+    both = np.flatnonzero(np.min([half.matches_by_item for half in halves], axis=0) > 0)
     if len(both) < 2:
         return _Found("Fewer than two items have matches in both halves.")
     moved = fits[1].utility[both] - fits[0].utility[both]
@@ -599,13 +599,6 @@ def _pooled(pairs: Pairs) -> Pairs:
         features=None,
         feature_names=None,
     )
-
-
-def _played(pairs: Pairs) -> Floats:
-    """How many matches each item is in."""
-    n = pairs.counts.sum(axis=1)
-    first, second = (np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
-    return np.asarray(first + second)
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:

@@ -290,8 +290,7 @@ def _differ_clearly(pairs: Pairs) -> bool:
     n = first + second
     points = np.bincount(pairs.first, first - second, pairs.n_items)
     points -= np.bincount(pairs.second, first - second, pairs.n_items)
-    matches = np.bincount(pairs.first, n, pairs.n_items)
-    matches += np.bincount(pairs.second, n, pairs.n_items)
+    matches = pairs.sum_by_item(n)
     return bool(np.mean(points**2 / np.maximum(matches, 1)) > DIFFER_CLEARLY)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from bayesrank.cli import fitting, match_sections, sections
-from bayesrank.cli.job import Job, confounded, open_ranks, times_played, times_ranked
+from bayesrank.cli.job import Job, confounded, open_ranks, times_ranked
 from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
 from bayesrank.cli.options import Fit, MatchColumns, RankColumns
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
@@ -158,7 +158,7 @@ class DatedJob(Job):
     def seen(self) -> pd.Series:
         """Count the matches or rankings with each item of the table."""
         data = self.data
-        seen = times_played(data) if isinstance(data, Pairs) else times_ranked(data)
+        seen = data.matches_by_item if isinstance(data, Pairs) else times_ranked(data)
         return seen.loc[self.items] if self.items else seen
 
     @cached_property

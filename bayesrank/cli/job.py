@@ -142,16 +142,6 @@ def times_ranked(rankings: "Rankings", name: str = "rankings") -> "pd.Series":
     return pd.Series(n, rankings.coords["item"], name=name)
 
 
-def times_played(pairs: "Pairs") -> "pd.Series":
-    """Count the matches that each item is in."""
-    import numpy as np
-    import pandas as pd
-
-    n = pairs.counts.sum(axis=1)
-    times = sum(np.bincount(side, n, pairs.n_items) for side in (pairs.first, pairs.second))
-    return pd.Series(times, pairs.coords["item"], name="matches")
-
-
 def confounded(pairs: "Pairs") -> str:
     """Say which items are always first or always second, so that the order effect is unknown.
 

@@ -240,13 +240,8 @@ def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Par
 
 def _share_of_ties(pairs: "Pairs") -> pd.Series:
     """Share of ties among the matches of each item, NaN without matches."""
-    both = np.concatenate([pairs.first, pairs.second])
-    played, tied = (
-        np.bincount(both, np.tile(n, 2), pairs.n_items)
-        for n in (pairs.counts.sum(axis=1), pairs.counts[:, 2])
-    )
-    share = np.divide(tied, played, out=np.full(len(played), np.nan), where=played > 0)
-    return pd.Series(share, pairs.coords["item"])
+    played = pairs.matches_by_item
+    return pairs.sum_by_item(pairs.counts[:, 2]) / played.where(played > 0)
 
 
 DATED = ("connection", "duplicates")  # probes that do not assume constant strengths

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bayesrank.cli.estimate import Size
-from bayesrank.cli.job import Job, confounded, open_ranks, times_played
+from bayesrank.cli.job import Job, confounded, open_ranks
 from bayesrank.cli.options import MATCHES, Fit, MatchColumns
 from bayesrank.cli.texts import sentence
 
@@ -144,7 +144,7 @@ class MatchJob(Job):
 
     def seen(self) -> "pd.Series":
         """Count the matches with each item."""
-        return times_played(self.pairs)
+        return self.pairs.matches_by_item
 
     def cautions(self) -> list[str]:
         """Say what a reader should know about the data."""

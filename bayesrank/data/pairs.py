@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.graph import Connectivity, connectivity
 from bayesrank.data.frozen import Frozen, label_at
-from bayesrank.data.read.columns import amounts, layout
+from bayesrank.data.read.columns import amounts, float_array, layout
 from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
@@ -500,6 +500,41 @@ class Pairs(Frozen):
         return Seen(pd.Index(names), item.astype(np.int32), first, second)
 
     # Derived quantities
+
+    @property
+    def matches_by_item(self) -> pd.Series:
+        """Number of matches that each item is in, ties included, a Series by item.
+
+        Examples
+        --------
+        >>> matches = Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 0, 0]], items=["a", "b", "c"])
+        >>> matches.matches_by_item.to_dict()
+        {'a': 4, 'b': 6, 'c': 2}
+        """
+        return self.sum_by_item(self.counts.sum(axis=1)).astype(np.int64).rename("matches")
+
+    def sum_by_item(self, values: ArrayLike) -> pd.Series:
+        """Sum one value per pair, such as its weighted matches, over the pairs of each item.
+
+        Parameters
+        ----------
+        values : array, shape (n_pairs,)
+            Each value counts for both items of the pair.
+
+        Returns
+        -------
+        pandas.Series
+            The sums, float64, by item.
+
+        Examples
+        --------
+        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]])
+        >>> matches.sum_by_item(matches.weight * matches.counts[:, 2]).tolist()
+        [2.0, 2.0]
+        """
+        given = float_array(values, "values")
+        first, second = (np.bincount(x, given, self.n_items) for x in (self.first, self.second))
+        return pd.Series(first + second, self.items)
 
     def split_ties(self) -> Self:
         r"""Count each tie as half a win for each item.

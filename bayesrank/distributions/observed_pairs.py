@@ -170,7 +170,7 @@ class ObservedPairRV(ObservedRV, PairRV):
         for group in _group_names(name, data):
             parts[group] = Part(data.group_idx(group), ("pair",))
             parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
-        parts[counted(ITEM, MATCHES)] = Part(_item_matches(data), (ITEM,))
+        parts[counted(ITEM, MATCHES)] = Part(data.matches_by_item.to_numpy(), (ITEM,))
         terms = _terms(name, data, cls.layout)
         parts[EFFECT] = Part(terms.which, (PAIR, TERM))
         parts[EFFECT_SIZE] = Part(terms.size, (PAIR, TERM))
@@ -607,12 +607,6 @@ def _matches_of(pairs: Pairs, group: str) -> NDArray[np.int64]:
     """Count the matches of every label of a group."""
     n_labels, n_matches = len(pairs.group_labels(group)), pairs.counts.sum(axis=1)
     return np.bincount(pairs.group_idx(group), n_matches, n_labels).astype(np.int64)
-
-
-def _item_matches(pairs: Pairs) -> NDArray[np.int64]:
-    """Count the matches of every item."""
-    both, n_matches = np.concatenate([pairs.first, pairs.second]), pairs.counts.sum(axis=1)
-    return np.bincount(both, np.tile(n_matches, 2), pairs.n_items).astype(np.int64)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -539,6 +539,27 @@ def test_the_order_of_the_rows_does_not_matter_to_collapsed_pairs():
         assert read(frame.sample(frac=1.0, random_state=seed)) == read(frame)
 
 
+def test_matches_are_counted_by_item():
+    table = pd.DataFrame(
+        {
+            "x": ["a", "b", "a", "c"],
+            "y": ["b", "a", "c", "a"],
+            "who": ["first", "tie", "second", "first"],
+            "n": [2, 1, 0, 3],
+            "w": [0.5, 1.0, 1.0, 2.0],
+        }
+    )
+    sides = {"first": "x", "second": "y", "outcome": "who", "count": "n"}
+    with pytest.warns(UncomparedItemWarning):
+        pairs = Pairs.from_frame(table, **sides, weight="w", items=list("dcba"))
+    # a: 2 and 1 against b, 3 against c; a pair without matches counts nothing
+    assert pairs.matches_by_item.to_dict() == {"d": 0, "c": 3, "b": 3, "a": 6}
+    assert pairs.matches_by_item.dtype == np.int64
+    weighted = pairs.sum_by_item(pairs.weight * pairs.counts.sum(axis=1))
+    assert weighted.to_dict() == {"d": 0, "c": 6, "b": 2, "a": 8}
+    assert pairs.sum_by_item(pairs.counts[:, 2]).to_dict() == {"d": 0, "c": 0, "b": 1, "a": 1}
+
+
 @pytest.mark.parametrize("empty", [np.nan, None])
 def test_the_diagonal_of_a_matrix_may_be_empty(empty):
     wins = [[empty, 3, 0], [1, empty, 2], [0, 4, empty]]
