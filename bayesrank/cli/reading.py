@@ -46,7 +46,8 @@ def read(source: Any, columns: RankColumns | MatchColumns) -> tuple[Any, Any]:
     try:
         data = READERS[columns.function](source, **columns.arguments)
     except MissingColumnsError as error:
-        raise click.UsageError(f"{error} {listed(source, columns)}".rstrip()) from None
+        text = on_shell(str(error), ARGUMENTS)
+        raise click.UsageError(f"{text} {listed(source, columns)}".rstrip()) from None
     if columns.date is None or (isinstance(columns, RankColumns) and columns.coming is None):
         return data, None
     more = None if columns.coming is None else opened(columns.coming, columns)

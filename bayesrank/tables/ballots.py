@@ -16,7 +16,7 @@ from bayesrank.tables.words import TableError, spelled
 
 LISTS = (list, tuple, np.ndarray)
 OTHER_SEPARATORS = (";", "|", "/", "\t", "\n", " ")  # offered if a ballot has neither > nor ,
-LIKELY = 20.0  # times less probable than this, lists in one order are not ranked by chance
+LIKELY = 4.0  # times less probable than this, lists in one order are not ranked by chance
 _BEHIND = re.compile(r"(.*?)\s*(?:\*\s*(\d{1,15})|:\s*(\d{1,15})|\((\d{1,15})\))", re.DOTALL)
 _BEFORE = re.compile(r"(\d{1,15})\s*[:*x\N{MULTIPLICATION SIGN}]\s*(.*)", re.DOTALL)
 _IN_BRACKETS = re.compile(r".*\(\d+\)")

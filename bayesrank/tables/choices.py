@@ -61,11 +61,11 @@ class ChoiceColumns:
                     )
             return
         if self.respondent is None:
-            raise MissingColumnsError("Missing argument respondent=COLUMN.")
+            raise MissingColumnsError("Missing: respondent=COLUMN.")
         if not texts_of(self.item) and not self.several_codes:
-            raise MissingColumnsError("Missing argument item=COLUMN.")
+            raise MissingColumnsError("Missing: item=COLUMN.")
         if not (self.best or self.worst or texts_of(self.codes)):
-            raise MissingColumnsError("Missing argument best=COLUMN.")
+            raise MissingColumnsError("Missing: best=COLUMN.")
         if (self.best_code or self.worst_code) and not texts_of(self.codes):
             raise TableError("`best_code` and `worst_code` need codes=COLUMN.")
 
@@ -284,7 +284,7 @@ class ChoiceReader:
             rest = frozenset(names[n] for n in np.flatnonzero(shown[row]) if n != k)
             orderings.append([names[k], next(iter(rest)) if len(rest) == 1 else rest])
             weights.append(table[row, k])
-            sets.append(row_name(frame.index, int(row)))
+            sets.append(f"{row_name(frame.index, int(row))}, {names[k]}")
         if not orderings:
             raise TableError("All counts are 0, so the data say nothing about ranks.")
         self.selection.note(

@@ -1,5 +1,6 @@
 """Dispatch: the reader of each function, and its arguments: what the columns are, and the rest."""
 
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +16,7 @@ READERS: dict[str, tuple[type[Any], type[Any]]] = {
     "read_matches": (MatchReader, MatchColumns),
     "read_choices": (ChoiceReader, ChoiceColumns),
 }
+_JUDGED = re.compile(r"[-+.\d]+\s+qid:\d")  # first line of a LETOR file
 SETTINGS = tuple(field.name for field in fields(Settings))
 
 
@@ -35,6 +37,16 @@ def reader_of(function: str, table: Table, arguments: dict[str, Any]) -> Any:
     return READERS[function][0](table, columns, settings)
 
 
+def _refuse_judged(table: Table) -> None:
+    """Refuse LETOR files, which have no items that occur in several rankings."""
+    if len(table.names) and _JUDGED.match(str(table.names[0])):
+        raise TableError(
+            f"{table.name} contains judged documents (LETOR). Each query has its own documents, so "
+            "utilities per document cannot be learned. Write their features into columns, and read "
+            "these with features= of br.Rankings.from_ratings."
+        )
+
+
 def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> Any:
     """Read a table, or a file of orders, which needs no columns."""
     if isinstance(source, Orders):
@@ -44,6 +56,7 @@ def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> An
             way_out = f"Leave `{given[0]}` out." if given else "Read it with br.read_rankings."
             raise TableError(f"A file of orders contains rankings, without columns. {way_out}")
         return read_orders(source, settings_of(arguments))
+    _refuse_judged(source)
     reader = reader_of(function, source, arguments)
     reader.columns.check()
     return reader.read()

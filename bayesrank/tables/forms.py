@@ -73,7 +73,6 @@ def _tasks(table: Profile) -> Iterator[Reading]:
     ranker = only(c for c in rest if c.called("ranker") and not c.called("task")) or only(
         c for c in rest if c.words in (("id",), ("resp", "id"), ("response", "id"))
     )
-    rest = [c for c in rest if not (counts_rows(c.name, c.cells) and c is not ranker)]
     if best is None or ranker is None or (worst is None and not answers <= FLAGS):
         return
     task = only(c for c in rest if c.called("task") and c is not ranker)
@@ -82,7 +81,7 @@ def _tasks(table: Profile) -> Iterator[Reading]:
     given = {role: c.name for role, c in named.items() if c is not None}
     weight = _weight(table, "weight")
     if answers <= FLAGS:
-        rest = [c for c in rest if c not in roles]
+        rest = [c for c in rest if c not in roles and not counts_rows(c.name, c.cells)]
         item = only(c for c in rest if c.called("item")) or only(rest)
         if item is not None:
             why = f"{best.name!r} marks the item of {item.name!r} that was chosen"

@@ -369,9 +369,10 @@ def _reason(reading: Reading, arguments: dict[str, Any]) -> str:
     """Give the reason for a reading, and what its decisions mean."""
     added = {k: v for k, v in arguments.items() if k not in reading.arguments}
     meaning = {"last": "omitted items come last", "drop": "omitted items were not presented"}
-    if (missing := added.get("missing")) in meaning:
-        return f"{reading.why}; if {meaning[missing]}"
-    return f"{reading.why}; if {spelled(**added)}" if added else reading.why
+    missing = meaning.get(added.pop("missing", None))
+    ways = [spelled(**added)] if added else []
+    ways += [] if missing is None else [missing]
+    return f"{reading.why}; if {' and '.join(ways)}" if ways else reading.why
 
 
 def _capitalized(text: str) -> str:

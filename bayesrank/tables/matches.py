@@ -159,14 +159,13 @@ class MatchColumns:
         for name in ("first", "second"):
             if getattr(self, name) is None:
                 raise MissingColumnsError(
-                    f"Missing argument {name}=COLUMN. Give `first` and `second`, or `winner` and "
-                    "`loser`."
+                    f"Missing: {name}=COLUMN. Give `first` and `second`, or `winner` and `loser`."
                 )
         self._check_pair("score_a", "score_b")
         self._check_pair("wins_a", "wins_b")
         if sum(x is not None for x in (self.outcome, self.score_a, self.wins_a)) != 1:
             raise MissingColumnsError(
-                "Missing argument outcome=COLUMN. Give outcome=COLUMN, or `score_a` and `score_b`, "
+                "Missing: outcome=COLUMN. Give outcome=COLUMN, or `score_a` and `score_b`, "
                 "or `wins_a` and `wins_b` if a row counts several matches."
             )
         if self.wins_a is None:
@@ -178,7 +177,7 @@ class MatchColumns:
         """Refuse one of two arguments without the other."""
         lacking = [name for name in names if getattr(self, name) is None]
         if len(lacking) == 1:
-            raise MissingColumnsError(f"Missing argument {lacking[0]}=COLUMN.")
+            raise MissingColumnsError(f"Missing: {lacking[0]}=COLUMN.")
 
     def _leave_out(self, names: Sequence[str], why: str) -> None:
         for name in names:

@@ -20,7 +20,7 @@ from bayesrank.data.read.labels import counted, label_repr, quoted
 from bayesrank.data.read.orders import ORDERS, Ordering, read_orders
 from bayesrank.data.read.text import BROKEN, COMPRESSED, content, decoded, one_line
 from bayesrank.tables.sources import Source, located, name_suffix
-from bayesrank.tables.text import NoRowsError, TextTable, long_cells, text_table
+from bayesrank.tables.text import GIVEN, NoRowsError, TextTable, long_cells, text_table
 from bayesrank.tables.typed import (
     TypedTable,
     arrow_table,
@@ -207,8 +207,9 @@ def open_table(
     encoding : str, optional
         Encoding of a text; by default UTF-8, or UTF-16 if detected.
     separator : str, optional
-        Separator of the columns of a text, such as ``";"`` or ``"tab"``. A blank means runs of
-        blanks. By default, the one with which all lines have as many cells as the header.
+        Separator of the columns of a text: a character such as ``";"``, or ``"tab"``, ``"blank"``
+        for runs of blanks, or ``"two blanks"`` for runs of at least two. By default, the one with
+        which all lines have as many cells as the header.
     header : int, optional
         Line of the header in a text or sheet, or 0 if there is none.
 
@@ -292,12 +293,12 @@ def _open_file(
 
 
 def _separator(given: str | None) -> str | None:
-    """Check a separator; tab and blanks may be written as words."""
-    known = ("tab", "\\t", "  ")
-    if given is None or given in known or (len(given) == 1 and given not in '"\n\r'):
+    """Check a separator."""
+    if given is None or given in GIVEN or (len(given) == 1 and given not in '"\n\r'):
         return given
     raise TableError(
-        f"A separator must be one character, such as ';' or '|'; got {label_repr(given)}."
+        "A separator must be one character, such as ';' or '|', or the word tab, blank or two "
+        f"blanks; got {label_repr(given)}."
     )
 
 

@@ -94,7 +94,8 @@ class Outcomes:
     def read(self) -> pd.Series:
         """Return the outcome of each row, or refuse the first one without a meaning."""
         if self.said:
-            return self._coded([_said(str(value), self.said) for value in self.distinct])
+            ties = TIE_WORDS if "tie" in self.said else frozenset()  # if none was named
+            return self._coded([_said(str(value), self.said, ties) for value in self.distinct])
         codes = codes_of(list(self.distinct), self.name, self.sides, self._refuse_two)
         meanings = meanings_of(codes) if codes is not None else {}
         meant = [meanings.get(folded(value)) for value in self.distinct]
@@ -142,6 +143,7 @@ class Outcomes:
             [meanings_of(codes).get(folded(x)) for x in self.distinct] for codes in CODES
         ]
         meant.append([self._by_name(str(value)) for value in self.distinct])
+        meant.append([of_scores(value) for value in self.distinct])
         best = max(meant, key=lambda one: sum(x is not None for x in one))
         known = np.array([meaning is not None for meaning in best])[self.at]
         tie = text.str.casefold().isin(TIES).to_numpy()
@@ -292,10 +294,11 @@ def _is_turned(codes: Codes, column: set[str], first: set[str], second: set[str]
     return bool(ahead & second or behind & first) and not (ahead & first or behind & second)
 
 
-def _said(value: str, said: Mapping[str, str]) -> str | None:
-    """Interpret an outcome by its exact code, or else ignoring case."""
+def _said(value: str, said: Mapping[str, str], ties: Collection[str]) -> str | None:
+    """Interpret an outcome by its exact code, or else ignoring case, or as a word for a tie."""
     alike = {meaning for text, meaning in said.items() if folded(text) == folded(value)}
-    return said.get(value) or (alike.pop() if len(alike) == 1 else None)
+    known = said.get(value) or (alike.pop() if len(alike) == 1 else None)
+    return "tie" if known is None and folded(value) in ties else known
 
 
 def of_scores(value: Any) -> str | None:

@@ -6,8 +6,10 @@ and codes are handled there, once.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +57,7 @@ NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted", "-", "na", 
 NINES = (99, 999, 9999)  # common codes for no number
 SUMS = ("total", "grand total", "sum", "mean", "average", "avg")  # names of columns and rows
 MOST_CODES = 20  # most codes in a message
+MOST_TRIED, MOST_WAYS = 6, 3  # columns that may tell repeated entries apart, and remedies
 MOST_ENTRIES = 50_000_000  # most items in all rankings together
 _GRID = re.compile(r"(.*)\[([^\[\]]+)\]\s*")  # columns of one question in a form
 FIT = 0.8  # share of rankings that must be ranks, before one column is called odd
@@ -142,7 +145,7 @@ class RankingColumns:
             _leave_out(self, "item ranking", "says nothing here: each row is a ranking")
         elif self.item is None or not (self.ranker or self.rankings):
             lacking = "item" if self.item is None else "ranker"
-            raise MissingColumnsError(f"Missing argument {lacking}=COLUMN.")
+            raise MissingColumnsError(f"Missing: {lacking}=COLUMN.")
         if self.wide is None:
             _leave_out(self, "column", "needs wide=")
 
@@ -161,6 +164,7 @@ class RankingReader:
         self.columns, self.settings = columns, settings
         self.selection = Selection(table, settings)
         self.note, self.table = self.selection.note, table
+        self.may_repeat = True  # whether rows that repeat others may be left out
 
     def read(self) -> Rankings:
         """Read the rankings."""
@@ -285,6 +289,7 @@ class RankingReader:
         ]
         long = pd.concat(parts).dropna(subset=["item"])
         again = long.set_index("item", append=True).index.duplicated()
+        self._refuse_no_items(long, again)
         if n := int(again.sum()):
             self.note(f"An item that a ballot names again counts where it is first: {n:,}.")
         return long[~again]
@@ -307,6 +312,23 @@ class RankingReader:
         if ballots.counts is not None:
             long["weight"] = ballots.counts.iloc[at].to_numpy()
         return long
+
+    def _refuse_no_items(self, long: pd.DataFrame, again: np.ndarray) -> None:
+        """Refuse a ballot that names twice what seems to be no item, such as skipped."""
+        none = over_distinct(long["item"], lambda item: item.casefold() in NOTHING).astype(bool)
+        rows = np.flatnonzero(again & none.to_numpy())
+        if len(rows):
+            item = str(long["item"].iloc[rows[0]])
+            ways: list[dict[str, Any]] = [
+                {"empty": [item], "missing": missing} for missing in ("last", "drop")
+            ]
+            raise TableError(
+                f"A ballot names {item!r} twice, in {row_name(long.index, int(rows[0]))}, so it "
+                f"seems to mean that no item was named. If so, say what the omitted items mean: "
+                f"{spelled(**ways[0])} if they come last, or {spelled(**ways[1])} if they were not "
+                "offered.",
+                ways,
+            )
 
     def _wide(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Find the columns of items, places or rankers."""
@@ -517,7 +539,8 @@ class RankingReader:
         self._note_doubtful(long)
         # Dense places replace the numbers, which may have more digits than a float.
         long = long.assign(cost=long["cost"].rank(method="dense"))
-        if codes := texts_of(c.last_block):
+        if texts_of(c.last_block):
+            codes = self._last_codes(long["cell"])
             found, listed = int(long["last"].sum()), ", ".join(codes)
             self.note(
                 f"Entries with {listed} are placed last in their rankings, in one block: "
@@ -649,6 +672,8 @@ class RankingReader:
         again = long.duplicated(keys)
         if not again.any():
             return long
+        if not self.may_repeat:
+            raise TableError("An item has one place in a ranking.")
         different = again & ~long.duplicated([*keys, "cost", "weight"])
         if different.any():
             self._refuse_repeat(long[(long[keys] == long[different].iloc[0][keys]).all(axis=1)])
@@ -657,7 +682,7 @@ class RankingReader:
 
     def _refuse_repeat(self, entries: pd.DataFrame) -> None:
         """Refuse contradictory entries of an item, and name the column in which they differ."""
-        c, first = self.columns, entries.iloc[0]
+        first = entries.iloc[0]
         other = int((entries["cost"] != first["cost"]).to_numpy().argmax())
         one, two = (row_name(entries.index, k) for k in (0, other))
         same = first["ranker"] == first["ranking"]
@@ -667,28 +692,39 @@ class RankingReader:
             f"{one} and {entries['cell'].iloc[other]} in {two}, but an item has one place in a "
             "ranking."
         )
-        remedies: list[dict[str, Any]] = []
-        if c.wide is None and c.ballot is None:
-            used = [c.ranker, c.item, c.value, *c.rankings, c.weight]
-            table = self.selection.table.cells()
-            rows = table.loc[[entries.index[0], entries.index[other]]]
-            for k, name in enumerate(table.columns):
-                cells = rows.iloc[:, k]
-                named = self.settings.renamed.get(name, name)
-                if named in used or list(table.columns).count(name) > 1 or cells.isna().any():
-                    continue
-                texts = [str(cell) for cell in cells]
-                if texts[0] != texts[1]:
-                    ranking_too = {"ranking": [*c.rankings, named]}
-                    remedies += [ranking_too, {"where": [f"{named}={texts[0]}"]}]
-            remedies = [one for one in remedies if self._reads(one)]
+        remedies = self._tell_apart(entries.iloc[[0, other]])
         if remedies:
-            ways = " or ".join(spelled(**one) for one in remedies[:6])
+            ways = " or ".join(spelled(**one) for one in remedies)
             raise TableError(f"{message} The two rows differ in another column: {ways}.", remedies)
         raise TableError(
             f"{message} Remove one of the rows. If the ranker ranked several times, name the "
             "rankings with ranking=COLUMN."
         )
+
+    def _tell_apart(self, entries: pd.DataFrame) -> list[dict[str, Any]]:
+        """Find columns that tell two entries apart, as names of rankings or as conditions."""
+        c = self.columns
+        if c.wide is not None or c.ballot is not None:
+            return []
+        used = [c.ranker, c.item, c.value, *c.rankings, c.weight]
+        table = self.selection.table.cells()
+        names = [self.settings.renamed.get(name, name) for name in table.columns]
+        found: dict[str, list[str]] = {}
+        for k, name in enumerate(names):
+            cells = table.iloc[:, k].loc[entries.index]
+            if name not in used and names.count(name) == 1 and not cells.isna().any():
+                found[name] = label_text(cells).tolist()
+        differ = [name for name, (one, other) in found.items() if one != other]
+        several = [[*c.rankings, name] for name in differ[:MOST_TRIED]]
+        pairs = combinations([name for name in found if name not in used][:MOST_TRIED], 2)
+        rankings = [x for x in several if self._reads({"ranking": x})] or [
+            x for pair in pairs if self._reads({"ranking": (x := [*c.rankings, *pair])})
+        ]
+        remedies: list[dict[str, Any]] = [{"ranking": x} for x in rankings[:MOST_WAYS]]
+        for name in differ[:MOST_TRIED]:
+            ways = [{"where": [f"{name}={value}"]} for value in found[name]]
+            remedies += [one for one in ways if self._reads(one)][:MOST_WAYS]
+        return remedies
 
     def _reads(self, remedy: dict[str, Any]) -> bool:
         """Whether the table can be read with other arguments."""
@@ -699,9 +735,11 @@ class RankingReader:
         rankings = {"ranking": remedy["ranking"]} if "ranking" in remedy else {}
         columns = replace(self.columns, **rankings)
         reader = RankingReader(self.table, columns, settings)
-        reader._refuse_repeat = _refuse_quietly  # type: ignore[method-assign]
+        reader.may_repeat = False
         try:
-            reader.read()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                reader.read()
         except ValueError:
             return False
         return True
@@ -725,10 +763,6 @@ class RankingReader:
         refuse_new(coming["item"], rankings.items, table.name)
         refuse_past(coming, rankings.groups["date"].labels, table.name)
         return in_order_of_time(coming)
-
-
-def _refuse_quietly(entries: pd.DataFrame) -> None:
-    raise TableError("An item has one place in a ranking.")
 
 
 def read_orders(orders: Orders, settings: Settings) -> Rankings:

@@ -25,8 +25,8 @@ WIDE = "  +"  # two blanks or more, or tabs, are one separator
 NAMES_OF_ROWS = "row"  # the column of names of rows, which have none in the header
 
 _RUNS = {TABS: "runs of tabs", BLANKS: "runs of blanks", WIDE: "two blanks or more"}
-_SPELLED = {"\t": "tab", TABS: "tab", BLANKS: " ", WIDE: "  "}
-_GIVEN = {"tab": "\t", "\\t": "\t", " ": BLANKS, "  ": WIDE}
+_SPELLED = {"\t": "tab", TABS: "tab", BLANKS: "blank", WIDE: "two blanks"}
+GIVEN = {"tab": "\t", "\\t": "\t", " ": BLANKS, "blank": BLANKS, "two blanks": WIDE}
 _TOKEN = {
     TABS: re.compile(r"[^\t]+"),
     BLANKS: re.compile(r'"(?:[^"\\]|""|\\.)*"(?!\S)|[^ \t]+'),
@@ -37,6 +37,7 @@ _END = "\0 end of the text"  # read as a separate row unless a quotation mark is
 _ANSWERS = ("", "response", "open-ended response")  # SurveyMonkey's second names of columns
 _IMPORT = '{"ImportId"'  # begins each cell of the last header line of Qualtrics
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
+_COMMA = re.compile(r"(?=(^|.),(.|$))")  # what is beside a comma
 _SIGNS = ("<", ">", "=", "<=", ">=", "*", "|", "~", "&")  # between items of a ballot
 
 type Record = tuple[int, list[str]]
@@ -394,7 +395,7 @@ def text_table(text: str, usual: str, separator: str | None, header: int | None)
 
 def separator_in(text: str, usual: str, given: str | None, header: int | None) -> str:
     """Find the separator with which all lines have as many cells as the header, or ask."""
-    given = _GIVEN.get(given or "", given)
+    given = GIVEN.get(given or "", given)
     if given is not None and given != "\t":
         return given
     head = [line for line in text[:_LOOKED_AT].split("\n") if line.strip()]
@@ -403,6 +404,8 @@ def separator_in(text: str, usual: str, given: str | None, header: int | None) -
     candidates = [usual, *(s for s in SEPARATORS if s != usual)] if given is None else [given]
     shapes = {s: shape for s in candidates if (shape := _shape(head, s)) is not None}
     fits = [s for s, shape in shapes.items() if shape.columns > 1 and shape.share == 1]
+    if len(fits) > 1 and "," in fits and _are_decimal(head):
+        fits.remove(",")
     columns = {s: shapes[s].columns for s in fits}
     if len(fits) > 1 and not (
         usual in fits and all(columns[usual] > columns[s] for s in fits if s != usual)
@@ -425,6 +428,17 @@ def separator_in(text: str, usual: str, given: str | None, header: int | None) -
             "tabs separate two columns, leave no cell empty, or write one tab between columns."
         )
     return best
+
+
+def _are_decimal(lines: list[str]) -> bool:
+    """Whether all commas are decimal marks or, before a blank, parts of words."""
+    parts = {part for line in lines for part in _COMMA.findall(line)}
+    words = all(part[1] == " " for part in _COMMA.findall(lines[0]))
+    return (
+        words
+        and all(p[1] == " " or (p[0].isdigit() and p[1].isdigit()) for p in parts)
+        and any(part[1] != " " for part in parts)
+    )
 
 
 class _Shape(NamedTuple):
@@ -474,10 +488,19 @@ def _runs(text: str, kinds: Iterable[str], usual: str, header: int | None) -> st
     for kind in kinds:
         if n := _columns_by_runs(text, kind, usual, header):
             wide = _columns_by_runs(text, WIDE, usual, header) if kind == BLANKS else n
-            if wide and wide != n:
+            if wide and wide != n and _has_words(text):
                 _ask([BLANKS, WIDE], {BLANKS: n, WIDE: wide})
             return kind
     return None
+
+
+def _has_words(text: str) -> bool:
+    """Whether two blanks or more separate words with one blank between, and not only numbers."""
+    if text.lstrip().startswith('"'):  # R and others have quoted such words
+        return False
+    rows = islice((_tokens(line, WIDE) for line in _lines(text) if line.strip()), 1, 1000)
+    several = (cell.split() for row in rows for cell in row)
+    return any(len(words) > 1 and not all(map(_NUMBER.fullmatch, words)) for words in several)
 
 
 def _columns_by_runs(text: str, kind: str, usual: str, header: int | None) -> int:

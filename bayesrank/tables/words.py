@@ -83,7 +83,7 @@ def on_shell(message: str, names: Iterable[str]) -> str:
     """Rewrite the arguments in a message as options of the command line.
 
     >>> on_shell("Use empty=['n.a.', '-'], missing='drop' here.", ["empty", "missing"])
-    'Use --empty n.a. --empty - --missing drop here.'
+    "Use --empty 'n.a.' --empty - --missing drop here."
     """
     known = {*names}
 
@@ -115,8 +115,10 @@ def _value(literal: str) -> Any:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for a shell, and leave options as they are."""
-    return shlex.quote(word)
+    """Quote a word for a shell; also one that a full stop may follow, such as n.a."""
+    if re.fullmatch(r"[\w/+*=-]+", word, re.ASCII) and "*" not in word:
+        return word
+    return shlex.quote(word) if shlex.quote(word) != word else f"'{word}'"
 
 
 def command_of(function: str, source: str, arguments: Mapping[str, Any]) -> str:
