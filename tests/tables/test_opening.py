@@ -328,6 +328,14 @@ def test_two_separators_that_fit_are_asked_about(file, text, readings):
     assert found == readings
 
 
+def test_aligned_numbers_need_no_answer(file):
+    text = "   item  grade n\n helles      4 1\n    ale    5.5 2\n"
+    assert table_of(file, text) == (
+        ["item", "grade", "n"],
+        [["helles", "4", "1"], ["ale", "5.5", "2"]],
+    )
+
+
 def test_decimal_commas_and_lists_in_cells_do_not_matter(file):
     assert table_of(file, "a;b\n1,5;2\n1,6;3\n", "t.csv")[0] == ["a", "b"]
     names = ["id", "one (x|y)", "other"]
