@@ -383,13 +383,14 @@ def sheet_table(path: Path, header: int | None) -> TextTable:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()
-            rows = [[_cell(x) for x in row] for row in sheet.iter_rows(values_only=True)]
+            cells = [*sheet.iter_rows(values_only=True)]
             n_sheets, title = len(book.worksheets), sheet.title
     except MemoryError:
         raise
     except Exception as error:  # openpyxl raises errors of many types for a broken file
         reason = one_line(error)
         raise ValueError(f"it is not an Excel sheet, or it is broken: {reason}") from error
+    rows = [[_cell(x) for x in row] for row in cells]
     used = [n for row in rows for n, cell in enumerate(row, start=1) if cell.strip()]
     if not used:
         raise pd.errors.EmptyDataError
@@ -402,6 +403,8 @@ def sheet_table(path: Path, header: int | None) -> TextTable:
     table = TextTable(lambda: iter([(n, [*row]) for n, row in records]), header, row_names=False)
     if n_sheets > 1:
         table.notes.insert(0, f"Only the first of {n_sheets} sheets, {title!r}, is read.")
+    if n := sum(isinstance(x, int | float) and abs(x) > EXACT for row in cells for x in row):
+        table.notes.append(f"Numbers with more digits than the 15 that Excel keeps: {n:,}.")
     return table
 
 
@@ -409,6 +412,8 @@ def _cell(value: Any) -> str:
     """Write a cell of a sheet as text."""
     if value is None:
         return ""
+    if isinstance(value, float) and EXACT < abs(value) < 1e22:
+        return f"{value:.0f}"
     return value if isinstance(value, str) else str(_one_label(value))
 
 

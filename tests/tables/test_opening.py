@@ -668,6 +668,12 @@ def test_cells_of_a_sheet_are_text(tmp_path):
     ]
 
 
+def test_long_numbers_of_a_sheet_are_noted(tmp_path):
+    table = open_table(sheet(tmp_path / "t.xlsx", [["id", "n"], [2**55, 1.5], ["x", 2]]))
+    assert table.cells()["id"].tolist() == ["36028797018963970", "x"]  # 2**55, as it is stored
+    assert table.notes == ["Numbers with more digits than the 15 that Excel keeps: 1."]
+
+
 def test_the_header_of_a_sheet_may_be_lower_or_missing(tmp_path):
     path = sheet(tmp_path / "t.xlsx", [["Title"], ["a", "b"], [1, 2]])
     assert open_table(path, header=2).cells().to_dict("list") == {"a": ["1"], "b": ["2"]}
