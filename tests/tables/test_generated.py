@@ -1,7 +1,10 @@
 """Generated tables are read as they were meant, or refused with a way out."""
 
+import shlex
+
 import pytest
 
+import bayesrank as br
 from tests.tables.generator import FORMS, generated
 from tests.tables.reading import (
     by_command,
@@ -14,6 +17,7 @@ from tests.tables.reading import (
 )
 
 SHORT, LONG = 300, 6_000
+FORMAT = ("encoding", "header", "decimal")
 BY_COMMAND = 8  # each of so many tables is read by the command as well
 
 
@@ -88,6 +92,48 @@ def test_the_meaning_of_each_table_is_known():
 
 def test_generated_tables_are_read_or_refused_with_a_way_out(tmp_path, monkeypatch):
     check(range(SHORT), tmp_path, monkeypatch)
+
+
+def alone(example, folder, monkeypatch):
+    """Say what is wrong if only the file is given; "" if it is read rightly or not at all."""
+    source = read(example, folder)
+    given = {name: example.arguments[name] for name in FORMAT if name in example.arguments}
+    ran = by_command(monkeypatch, example.command, source, *options(given))
+    if ran.data is not None:
+        decisions = [{}, {"missing": "drop"}, {"missing": "last"}]
+        right = [example.reading(example.arguments | decision) for decision in decisions]
+        # rankers without an argument are called after their lines
+        found = [row.partition(": ")[2] or row for row in rows(example, ran.data)]
+        if sorted(found) not in [sorted(r.partition(": ")[2] or r for r in x) for x in right if x]:
+            return f"misread alone: {ran.notes}\nfound {found}\nexpected {right[1]}"
+    for line in map(str.strip, str(br.look(source, **given)).splitlines()):
+        if line.startswith("bayesrank "):
+            ran = by_command(monkeypatch, *shlex.split(line)[1:])
+            if ran.error:
+                return f"refused as printed: {line}\n{ran.error}"
+    return ""
+
+
+def check_alone(seeds, folder, monkeypatch):
+    """Read files alone, but for rows and names that only arguments explain."""
+    wrong = {}
+    for seed in seeds:
+        example = generated(seed)
+        if example.name and not {"where", "rename"} & {*example.arguments}:
+            if found := alone(example, folder, monkeypatch):
+                wrong.setdefault(
+                    f"{example.form}: {found.partition(':')[0]}", f"{example}\n{found}"
+                )
+    assert not wrong, "\n\n".join([f"{len(wrong)} kinds of problems", *wrong.values()])
+
+
+def test_a_generated_file_alone_is_read_rightly_or_not_at_all(tmp_path, monkeypatch):
+    check_alone(range(100), tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_many_generated_files_alone_are_read_rightly_or_not_at_all(tmp_path, monkeypatch):
+    check_alone(range(100, 2_000), tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
