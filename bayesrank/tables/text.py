@@ -318,20 +318,20 @@ def csv_records(text: str, separator: str) -> Iterator[Record]:
                 if record[-1].endswith(_END):
                     break
                 lines = lines or text.split("\n")
-                _refuse_swallowed(lines[at - 1 : begin - 1], separator, at, regular or n)
+                _refuse_swallowed(lines[at - 1 : begin - 1], separator, at, regular or n, n)
             regular = n
             yield at, record
     raise ValueError(f"line {at} opens a cell with a quotation mark that is never closed.")
 
 
-def _refuse_swallowed(lines: list[str], separator: str, at: int, regular: int) -> None:
-    """Refuse a record of several lines, if a stray quotation mark has joined them.
+def _refuse_swallowed(lines: list[str], separator: str, at: int, regular: int, joined: int) -> None:
+    """Refuse a record of several lines with `joined` cells, if a stray mark has joined them.
 
-    Then text follows the second mark, or the lines between have the regular number of cells.
+    Then text follows the second mark, or each line alone has the regular number of cells.
     """
-    between = [len(line.split(separator)) for line in lines[1:-1]]
+    alone = {len(line.split(separator)) for line in lines}
+    stray = regular > 1 and alone == {regular} and (len(lines) > 2 or joined != regular)
     try:
-        stray = regular > 1 and between != [] and {*between} == {regular}
         _ = [*csv.reader([f"{line}\n" for line in lines], delimiter=separator, strict=True)]
     except csv.Error:
         stray = True

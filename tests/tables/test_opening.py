@@ -395,6 +395,7 @@ def test_an_unnamed_column_is_kept_if_it_has_cells(file):
         'item,note\nash,"one\nmore ""word"" here"\nelm,x\n',
         'item,note\n"ash","I like it, really\nvery, very much"\nelm,"x"\n',
         'item,size\npipe,5"\nrod,7" long\n',
+        'item,note\nash,"Well,\nI like it, really\nbye"\nelm,x\n',
     ],
 )
 def test_quoted_cells_of_several_lines_are_read(file, text):
@@ -409,6 +410,7 @@ def test_quoted_cells_of_several_lines_are_read(file, text):
         ('item,size\nash,1\n"elm,2\nfir,3\n"oak,4\nyew,5\n', 3),
         ('item,size\nash,1\n"elm,2\nfir,3\noak",4\nyew,5\n', 3),
         ('item,size\nash,"1\nfir,"3\n', 2),
+        ('item,size,note\nash,"1,x\nfir,3,y"\n', 2),
     ],
 )
 def test_a_stray_mark_that_joins_lines_is_refused(file, text, line):
