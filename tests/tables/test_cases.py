@@ -83,10 +83,10 @@ DATED = [
 JUDGED = "J1: ash > elm > fir; J2: elm > ash > fir; J3: ash > fir > elm"
 LAST_ZEROS = "r1: ash > elm > oak > fir; r2: elm > ash > fir = oak"
 COUNTED_CHOICES = (
-    "line 2 (5): NB > L = THC; line 2 (3): L > NB = THC; line 2 (4): THC > L = NB; "
-    "line 3 (3): NB > PB = THC; line 3 (5): PB > NB = THC; line 3 (8): THC > NB = PB; "
-    "line 4 (4): L > PB = THC; line 4 (9): PB > L = THC; line 4 (2): THC > L = PB; "
-    "line 5 (10): NB > L = THC; line 5 (3): L > NB = THC; line 5 (3): THC > L = NB"
+    "line 2, NB (5): NB > L = THC; line 2, L (3): L > NB = THC; line 2, THC (4): THC > L = NB; "
+    "line 3, NB (3): NB > PB = THC; line 3, PB (5): PB > NB = THC; line 3, THC (8): THC > NB = PB; "
+    "line 4, L (4): L > PB = THC; line 4, PB (9): PB > L = THC; line 4, THC (2): THC > L = PB; "
+    "line 5, NB (10): NB > L = THC; line 5, L (3): L > NB = THC; line 5, THC (3): THC > L = NB"
 )
 SQUARE = "ash-elm 8:2; ash-fir 9:1; elm-fir 7:3"
 

@@ -119,11 +119,9 @@ def check_alone(seeds, folder, monkeypatch):
     wrong = {}
     for seed in seeds:
         example = generated(seed)
-        if example.name and not {"where", "rename"} & {*example.arguments}:
-            if found := alone(example, folder, monkeypatch):
-                wrong.setdefault(
-                    f"{example.form}: {found.partition(':')[0]}", f"{example}\n{found}"
-                )
+        plain = example.name and not {"where", "rename"} & {*example.arguments}
+        if plain and (found := alone(example, folder, monkeypatch)):
+            wrong.setdefault(f"{example.form}: {found.partition(':')[0]}", f"{example}\n{found}")
     assert not wrong, "\n\n".join([f"{len(wrong)} kinds of problems", *wrong.values()])
 
 
