@@ -136,6 +136,19 @@ def test_a_dataframe_by_item_whose_items_are_a_column_is_refused_with_a_remedy()
     assert rankings.features.tolist() == [[[1.0], [2.0]]]
 
 
+def test_names_of_rankers_in_a_table_of_ranks_are_refused_with_a_remedy():
+    columns = {"voter": ["Ann", "Bo"], "a": [1, 2], "b": [2, 1]}
+    expected = Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["Ann", "Bo"])
+    message = r"column 'voter' has 'Ann' in row 0\..* and give rankers=frame\['voter'\]"
+    for frame in (pl.DataFrame(columns), pd.DataFrame(columns), pa.table(columns)):
+        with pytest.raises(ValueError, match=message):
+            Rankings.from_ranks(frame)
+        ranks = frame[["a", "b"]] if isinstance(frame, pd.DataFrame) else frame.select(["a", "b"])
+        read = Rankings.from_ranks(ranks, rankers=frame["voter"])
+        assert read == expected
+        assert {type(label) for label in read.rankers} == {str}
+
+
 def test_columns_and_lazy_tables_are_no_tables():
     with pytest.raises(TypeError, match="or a list of dicts; got Series"):
         READ["ratings"][1](pl.Series([1, 2]))

@@ -295,7 +295,13 @@ def from_wide(
     graded = _same_grades(frame)
     cells = np.empty(frame.shape)
     for k in range(len(axis)):
-        cells[:, k] = numbers(frame.iloc[:, k], "rank")
+        try:
+            cells[:, k] = numbers(frame.iloc[:, k], "rank")
+        except ValueError as error:
+            raise ValueError(
+                f"{error} If it names the rankers, leave the column out, and give "
+                f"rankers=frame[{frame.columns[k]!r}]."
+            ) from None
     if not graded:  # grades may be left out
         _check_places(cells, frame.index)
     rows = {"row": frame.index}

@@ -91,6 +91,8 @@ def plain_index(labels: Iterable[Any], name: str = "labels") -> pd.Index:
         raise ValueError(f"`{name}` must be a list of labels; got {label_repr(labels)}.")
     if hasattr(labels, "to_index"):  # a DataArray with coords
         labels = labels.to_index()
+    if hasattr(labels, "to_pylist"):  # an array of pyarrow, which contains its own scalars
+        labels = labels.to_pylist()
     if isinstance(labels, pd.MultiIndex):
         return labels.to_flat_index()
     if isinstance(labels, pd.CategoricalIndex):
