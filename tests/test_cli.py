@@ -306,8 +306,8 @@ def test_the_module_runs_and_tells_its_version():
 HEAD = "judge,beer,stars,place\n"
 
 
-@pytest.mark.parametrize(("args", "code"), [((*SMALL, "--burn", 9), 2), (("rank", "no.csv"), 2)])
-def test_wrong_use_ends_with_2_and_writes_nothing(folder, sampler, args, code):
+@pytest.mark.parametrize(("args", "code"), [((*SMALL, "--burn", 9), 2), (("rank", "no.csv"), 1)])
+def test_wrong_use_ends_with_an_error_and_writes_nothing(folder, sampler, args, code):
     refuses(run(*args), "", code)
     assert sampler == []
     assert [path.name for path in folder.iterdir()] == ["beers.csv"]

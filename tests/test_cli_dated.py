@@ -341,7 +341,7 @@ def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
         "played,home,away,ground\n2023-02-01,x,y,no\n2023-02-01,x,y,yes\n2023-02-01,y,x,yes\n"
     )
     columns = replace(COLUMNS, neutral="ground", coming=Path("next.csv"))
-    columns.check(Path("m.csv"))
+    columns.check()
     pairs, ahead = read(opened(Path("m.csv"), columns), columns)
     job = DatedJob(pairs, "t", job_of(folder)[0].fit, columns, coming=ahead)
     found = job._forecasts()[0].files["forecasts.csv"].reset_index()

@@ -91,7 +91,7 @@ def test_the_next_ranking_is_that_of_a_new_ranker():
 
 def test_group_names_other_clusters(tmp_path):
     file = tmp_path / "t.csv"
-    rows = [f"r{k},s{k // 2},{item},{n}" for k in range(6) for n, item in enumerate("abc")]
+    rows = [f"r{k},s{k // 2},{item},{n}" for k in range(6) for n, item in enumerate("abc", 1)]
     file.write_text("\n".join(["who,school,item,rank", *rows]), encoding="utf-8")
     columns = RankColumns(ranker="who", item="item", rank="rank", group="school")
     rankings, _ = read(opened(file, columns), columns)
@@ -111,7 +111,9 @@ def test_group_names_other_clusters(tmp_path):
         (("--group", "g", "--no-opinions"), "Use one of them"),
     ],
 )
-def test_options_that_exclude_opinions(options, message):
+def test_options_that_exclude_opinions(tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("who,item\nann,ale\n", encoding="utf-8")
     assert refuses_usage(
         run("rank", "t.csv", "--ranker", "who", "--item", "item", *options), message
     )

@@ -3,7 +3,11 @@
 ``bayesrank rank`` reads a table of ratings or ranks, ``bayesrank matches`` a table of matches or
 pairwise comparisons, and ``bayesrank choices`` a table of best-worst tasks. ``bayesrank
 quickstart`` ranks the bundled NASCAR 2002 season. All of them print a table and write figures,
-tables and a self-contained page.
+tables and a self-contained page. `reading` calls the readers of the room tables.
+
+This room may import click, jinja2, matplotlib, numba, numpy, pandas, pymc, pytensor, rich, scipy,
+xarray and the rooms auditing, data, distributions, inference, leaderboard, plots, priors, results,
+schema and tables.
 """
 
 from bayesrank.cli.commands import main

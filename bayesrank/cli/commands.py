@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-import bayesrank
+from bayesrank import __version__
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.console import errors_as_sentences
 from bayesrank.cli.job import Job
@@ -69,7 +69,7 @@ class Given(click.Group):
 
 
 @click.group(cls=Given, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(bayesrank.__version__, prog_name="bayesrank")
+@click.version_option(__version__, prog_name="bayesrank")
 def main() -> None:
     """Find out which item is best, and how sure you can be.
 
@@ -240,11 +240,16 @@ def rank(file: Path, **options: Any) -> None:
     """Rank the items of FILE from rankings, ratings or ballots.
 
     FILE is a table with one row per ranker and item, or one row per ranking (--wide, --ballot). It
-    may be text (.csv, .tsv, .tab, .txt, .dat, .data), JSON (.json, .jsonl, .ndjson), plain or
-    compressed (.gz, .bz2, .xz, .zip, .zst), Parquet or Excel (.xlsx), a folder of tables, an
-    address, or - for standard input. Files of orders need no columns: PrefLib (.soc, .soi, .toc,
-    .toi, .cat), .blt, and Condorcet election format (.cvotes).
-    """
+    is a file, a folder of tables, an address, or - for standard input.
+
+    \b
+    Text       .csv, .tsv, .tab, .txt, .dat, .data
+    JSON       .json, .jsonl, .ndjson
+    Other      .parquet, .pq, .xlsx
+    Packed     text and JSON with .gz, .bz2, .xz, .zip or .zst
+    Orders     .soc, .soi, .toc, .toi and .cat (PrefLib), .blt, .cvotes (Condorcet election
+               format); these need no columns
+    """  # noqa: D301
     _rank(file, RankColumns, options)
 
 
@@ -393,7 +398,10 @@ def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, d
         columns = taken(columns_of[name], options)
         table = options.pop("file", None)
         if table is not None:
+            from bayesrank.cli.reading import check_columns
+
             columns.check()
+            check_columns(columns)
     except (click.ClickException, click.exceptions.Exit) as error:
         why = error.format_message() if isinstance(error, click.ClickException) else command
         raise ValueError(f"{file} has a command that does not exist. {why}") from error

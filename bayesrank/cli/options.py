@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import click
 
-import bayesrank
+from bayesrank import __version__
 from bayesrank.priors import LEARNED, PRIORS
 
 DATED = "With --date the model has only strengths that change over time"
@@ -345,7 +345,7 @@ class MatchColumns(Table):
     score_b: Points of the second item.
     wins_a: Number of wins of the first item, if a row is several matches, instead of --outcome.
     wins_b: Number of wins of the second item.
-    ties: Number of ties, beside --wins-a and --wins-b.
+    ties: Number of ties, with --wins-a and --wins-b.
     matrix: The table is square: how often the item of the row beat the item of the column.
     pair: Columns with the outcomes of one pair each, such as V12; a name, a pattern such as 'V*' or
         numbers. Each row is a judge; may be repeated.
@@ -510,7 +510,7 @@ class Fit(Output):
     prior_scale: float | None = option(type=click.FloatRange(min=0, min_open=True))
     command: str = ""  # as the user typed it
     made: str = ""  # the date
-    version: str = bayesrank.__version__
+    version: str = __version__
 
     @property
     def folder(self) -> Path:

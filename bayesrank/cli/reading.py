@@ -10,6 +10,7 @@ import click
 from bayesrank.cli.options import ARGUMENTS, MatchColumns, RankColumns, Table, shown
 from bayesrank.tables import (
     MissingColumnsError,
+    TableError,
     look,
     open_table,
     read_choices,
@@ -18,6 +19,7 @@ from bayesrank.tables import (
     read_rankings,
 )
 from bayesrank.tables import Table as Opened
+from bayesrank.tables.dispatch import columns_of
 from bayesrank.tables.look import Look
 from bayesrank.tables.opening import is_orders, open_orders
 from bayesrank.tables.words import on_shell, options_of
@@ -52,6 +54,16 @@ def read(source: Any, columns: RankColumns | MatchColumns) -> tuple[Any, Any]:
         return data, None
     more = None if columns.coming is None else opened(columns.coming, columns)
     return data, read_coming(source, data, more, **columns.arguments)
+
+
+def check_columns(columns: RankColumns | MatchColumns) -> None:
+    """Refuse options that exclude each other in the command of a saved run."""
+    found = columns_of(columns.function, columns.arguments)
+    if found.given:
+        try:
+            found.check()
+        except TableError as error:
+            raise click.UsageError(on_shell(str(error), ARGUMENTS)) from None
 
 
 def look_at(file: Path, columns: Table) -> Look:

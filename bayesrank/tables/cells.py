@@ -156,7 +156,7 @@ def _unmarked(values: pd.Series, quantity: str, note: Callable[[str], None]) -> 
                 )
                 break
     marked = [cell for cell in read if read[cell] != cell]
-    # 0.5 and 50 % do not mix, and a time may have no other unit beside it
+    # 0.5 and 50 % do not mix, nor do times and other numbers
     whole = kinds & {"percent", "clock"} and len(read) < len(distinct)
     if not marked or whole:
         return values
@@ -180,7 +180,7 @@ def _clock(found: re.Match[str]) -> str:
 
 
 def _ungrouped(values: pd.Series, quantity: str, note: Callable[[str], None]) -> pd.Series:
-    """Read points as separators of thousands beside decimal commas, or refuse them."""
+    """Read points as separators of thousands if commas are decimal, or refuse them."""
     distinct = [cell for cell in values.dropna().unique() if isinstance(cell, str)]
     pointed = [cell for cell in distinct if "." in cell]
     odd = [cell for cell in pointed if not _GROUPED.fullmatch(cell)]

@@ -240,7 +240,7 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
     if item is None or not item.names_rows or len(columns) < 2 or _is_square(table):
         return
     if sum(bool(c.words) and {*c.words} <= WORDS["standing"] for c in columns) > 2:
-        return  # a table of a league: its columns are no rankers
+        return  # a table of a league: its columns are not rankers
     if unnamed and not item.called("item"):
         return
     yield from _wide(table, columns, {"item": item.name}, "one row per item", axis=1)

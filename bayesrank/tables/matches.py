@@ -30,7 +30,9 @@ from bayesrank.tables.rankings import in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
-TIED = frozenset(("tie", "ties", "tied", "draw", "draws", "drawn"))  # beside winner and loser
+TIED = frozenset(
+    ("tie", "ties", "tied", "draw", "draws", "drawn")
+)  # in a further column of winners and losers
 EMPTY = ("", "-", "\N{EN DASH}", "\N{EM DASH}", "x", "*", "na", "nan")  # on a diagonal
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
 _COUNT, _WON = "count of a row", "outcome of a row"  # columns that are added to a table
@@ -169,7 +171,7 @@ class MatchColumns:
                 "or `wins_a` and `wins_b` if a row counts several matches."
             )
         if self.wins_a is None:
-            self._leave_out(["ties"], "`ties` counts ties beside `wins_a` and `wins_b`")
+            self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
         else:
             self._leave_out(["count", "date"], "`wins_a` and `wins_b` count several matches")
 
@@ -230,7 +232,7 @@ class MatchReader:
         """Return the rows of matches that have been played, and of those that are to come."""
         c = self.columns
         more = [name for name in (c.count, c.neutral) if name is not None]
-        frame = self.selection.frame([*c.labels, *c.results, *more], beside=True)
+        frame = self.selection.frame([*c.labels, *c.results, *more], others=True)
         for score in (c.score_a, c.score_b):
             if score is not None:
                 frame[score] = without_words(frame[score])
@@ -331,9 +333,9 @@ class MatchReader:
         items = [name for n, name in enumerate(names) if n != rows]
         if len(frame) != len(items):
             raise TableError(
-                "A matrix of wins must have a row for each of its columns, with the same names or "
-                f"without names; {self.table.name} has {len(frame):,} rows and {len(items):,} "
-                f"columns, {quoted(items)}."
+                "A matrix of wins must have a row for each of its columns. Rows may have the same "
+                f"names as columns, or none. {self.table.name} has {len(frame):,} rows and "
+                f"{len(items):,} columns, {quoted(items)}."
             )
         order = items if rows is None else label_text(frame.iloc[:, rows]).tolist()
         wins = pd.DataFrame(index=order, columns=items, dtype=np.float64)
@@ -355,8 +357,8 @@ class MatchReader:
                 [{"missing": "drop"}],
             )
         self.note(
-            "The table is read as a matrix of wins: each cell counts how often the item of its "
-            f"row beat the item of its column, such as {items[0]!r} over {items[1]!r}: "
+            "Each cell counts how often the item of its row beat the item of its column, such as "
+            f"{items[0]!r} over {items[1]!r}: "
             f"{float(wins.to_numpy()[0, 1]):g}."
         )
         return Pairs.from_matrix(wins.fillna(0.0))

@@ -15,31 +15,41 @@ from bayesrank.tables.rankings import RANKS, RATINGS, RESULTS
 
 # Words in the names of columns
 WORDS = {
-    role: frozenset(words.split())
-    for role, words in {
-        "ranker": "user judge rater ranker voter annotator reviewer critic person participant "
-        "respondent subject worker race event query panelist assessor customer ballot email "
-        "dataset benchmark task individual household",
-        "item": "item movie film beer wine product driver candidate system model team player "
-        "athlete book song option alternative dish entry answer response brand algorithm method "
-        "skater rider boat sail mode competitor horse dog",
-        "outcome": "outcome result winner won label preference preferred choice vote verdict ftr",
-        "weight": "weight weights n count counts votes voters frequency freq",
-        "count": "times wins of vote voter ballot ballots num number total",
-        "standing": "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga "
-        "gd diff pct pts points streak home away",
-        "share": "percent percentage pct share proportion total number",
-        "ranking": "round session date day occasion heat wave run trial replicate aspect "
-        "criterion category dimension attribute question season year",
-        "by": "aspect criterion category dimension attribute",
-        "judge": "judge annotator rater voter user worker assessor reviewer",
-        "group": "prompt question conversation document",
-        "task": "task set screen block question choice",
-        "best": "best most chosen",
-        "worst": "worst least",
-        "score": "score goals points pts runs sets games",
-        "about": "age sex gender price mean average avg total sum overall net",
-        "plain": "name team player model item system answer response",
+    role: frozenset(word for text in texts for word in text.split())
+    for role, texts in {
+        "ranker": (
+            "user judge rater ranker voter annotator reviewer critic person participant subject",
+            "respondent worker race event query panelist assessor customer ballot email dataset",
+            "benchmark task individual household",
+        ),
+        "item": (
+            "item movie film beer wine product driver candidate system model team player athlete",
+            "book song option alternative dish entry answer response brand algorithm method skater",
+            "rider boat sail mode competitor horse dog",
+        ),
+        "outcome": (
+            "outcome result winner won label preference preferred choice vote verdict ftr",
+        ),
+        "weight": ("weight weights n count counts votes voters frequency freq",),
+        "count": ("times wins of vote voter ballot ballots num number total",),
+        "standing": (
+            "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga gd diff",
+            "pct pts points streak home away",
+        ),
+        "share": ("percent percentage pct share proportion total number",),
+        "ranking": (
+            "round session date day occasion heat wave run trial replicate aspect criterion",
+            "category dimension attribute question season year",
+        ),
+        "by": ("aspect criterion category dimension attribute",),
+        "judge": ("judge annotator rater voter user worker assessor reviewer",),
+        "group": ("prompt question conversation document",),
+        "task": ("task set screen block question choice",),
+        "best": ("best most chosen",),
+        "worst": ("worst least",),
+        "score": ("score goals points pts runs sets games",),
+        "about": ("age sex gender price mean average avg total sum overall net",),
+        "plain": ("name team player model item system answer response",),
     }.items()
 } | {"rank": RANKS, "rating": RATINGS, "result": RESULTS}
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
@@ -67,7 +77,7 @@ class Column:
         self.labels: list[str] = self.text.unique().tolist()
 
     def called(self, *roles: str) -> bool:
-        """Whether the name suggests one of some roles; a placeID is no place."""
+        """Whether the name suggests one of some roles; a placeID is not a place."""
         if roles[0] in ("rank", "rating", "result") and "id" in self.words:
             return False
         return any(not WORDS[role].isdisjoint(self.words) for role in roles)
@@ -78,7 +88,7 @@ class Column:
         out = {}
         plain = any(NUMBER.fullmatch(label) for label in self.labels)
         for label in self.labels:
-            # T2 is a shared place beside other places, and a name among T1, T2 and T3
+            # T2 is a shared place if there are plain places, and a name among T1, T2 and T3
             mark = MARKED.fullmatch(label) if plain or not label[:1].isalpha() else None
             text = next(filter(None, mark.groups()), label) if mark else label
             if NUMBER.fullmatch(text):

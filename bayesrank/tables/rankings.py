@@ -1,8 +1,8 @@
 """Rankings from any table: one form of table after the other, then what it leaves open.
 
-Each form becomes a long table of text, with one row per item in a ranking: ranker, ranking, item,
-cell, cost (low is good), and whether the item is in the last block. Missing values, repeated rows
-and codes are handled there, once.
+Each form becomes a long table of text, with one row per item in a ranking. Its columns are ranker,
+ranking, item, cell, cost (low is good), and last (whether the item is in the last block). Missing
+values, repeated rows and codes are handled there, once.
 """
 
 import re
@@ -151,7 +151,7 @@ class RankingColumns:
 
 
 def _leave_out(columns: Any, names: str, why: str) -> None:
-    """Refuse arguments that mean nothing beside the others."""
+    """Refuse arguments that mean nothing together with the others."""
     for name in names.split():
         if getattr(columns, name):
             raise TableError(f"`{name}` {why}. Leave it out.")
@@ -557,7 +557,7 @@ class RankingReader:
         return long.assign(cost=long["cost"].mask(long["last"], behind))
 
     def _refuse_no_ranks(self, cost: pd.Series, cells: pd.Series) -> None:
-        """Refuse numbers that are no ranks: fractions, and 0, which may mean that there is none."""
+        """Refuse numbers that cannot be ranks: fractions, and 0, which may mean a missing rank."""
         c = self.columns
         turned: list[dict[str, Any]] = (
             [{"rating": c.value, "rank": None}, {"result": c.value, "rank": None}]
@@ -618,7 +618,7 @@ class RankingReader:
         c, missing = self.columns, long["cost"].isna() & ~long["last"]
         if not missing.any():
             return long
-        asks = c.of != "rating" and c.wide is None and c.ballot is None
+        asks = c.of == "result" or (c.of == "rank" and c.wide is None and c.ballot is None)
         policy = self.settings.missing or ("refuse" if asks else "drop")
         share = f"{missing.sum():,} of {len(long):,}"
         if policy == "refuse":

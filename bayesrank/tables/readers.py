@@ -93,8 +93,8 @@ def read_rankings(
     empty : str or list of str
         Codes to read as empty cells.
     encoding, separator, decimal, header : optional
-        How a text file is written, if this is not found: its encoding, the sign between columns,
-        the decimal mark, and the line of the header (0: none).
+        How a text file is written. By default, the encoding, the sign between columns, the decimal
+        mark, and the line of the header (0: none) are found.
     where : str, list of str, or mapping
         Rows to use, such as ``"season=2025"``, ``"season!=2025"`` or ``{"season": 2025}``.
     rename : str, list of str, or mapping
@@ -167,9 +167,11 @@ def read_matches(
 ) -> Pairs:
     """Read matches or other comparisons of two items from any table.
 
-    Codes of outcomes are read only if one table of codes has all of them: first, second and tie;
-    1, 0 and 0.5; 1, 0 and -1; home, away and draw; 1-0, 0-1 and ½-½; the name of the winner; or two
-    scores such as 2-1. Other codes need `first_wins`, `second_wins` and `tie`.
+    Codes of outcomes are read only if one table of codes has all of them. The tables are: first,
+    second and tie; 1, 0 and 0.5; 1, 0 and -1; 1, 2 and x; W, L and D; true and false; home, away
+    and draw; a, b and tie; left and right; white, black, 1-0, 0-1 and ½-½. Cells may also be the
+    name of the winner, or two scores such as 2-1. Other codes need `first_wins`, `second_wins` and
+    `tie`.
 
     Parameters
     ----------
@@ -291,13 +293,13 @@ def read_choices(
         Columns of flags (1 or 0, x or empty). If each row is a task, columns of the item chosen.
     codes : str or list of str, optional
         One column with codes of each item instead: best, worst or empty, or 1, -1 or 0. Without
-        `item`, the columns of a survey with one row per respondent and one column for each item of
-        each task, such as ``"Q*"``; the last part of a name is the item, the rest the task.
+        `item`, the columns of a survey that has one row per respondent, such as ``"Q*"``. Each item
+        of each task has a column; the last part of its name is the item, the rest the task.
     best_code, worst_code : str, optional
         Codes of the best and the worst item, if they are others, such as 2 and 1 of Qualtrics.
     counts : bool
-        Whether each row is a set of items shown, each column an item, and each cell the number of
-        times that it was chosen; empty if it was not shown.
+        Whether each row is a set of items shown, and each column an item. A cell counts how often
+        its item was chosen, and is empty if it was not shown.
     positions : bool
         Whether `best` and `worst` are positions 1, 2, ... of the items.
     several : bool

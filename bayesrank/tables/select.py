@@ -51,7 +51,7 @@ class Settings:
         pairs = [text.partition("=") for text in texts_of(self.rename or ())]
         for old, _, new in pairs:
             if not old or not new:
-                raise TableError(f"`rename` must look like old=new; it is {old!r}.")
+                raise TableError(f"`rename` must look like 'old=new'; it is {old!r}.")
         return {old: new for old, _, new in pairs}
 
 
@@ -100,15 +100,15 @@ class Selection:
         named: Iterable[str],
         *,
         every: bool = False,
-        beside: bool = False,
+        others: bool = False,
         lists: Collection[str] = (),
         conditions: bool = False,
     ) -> pd.DataFrame:
         """Return the named columns, or all, of the selected rows.
 
         A column may be named by its number, unless another has that name. ``a+b`` joins the labels
-        of two columns. The columns `lists` may contain lists. With `beside`, the columns of a small
-        table that no argument names are kept in `others`. With `conditions`, all columns include
+        of two columns. The columns `lists` may contain lists. With `others`, further columns of a
+        small table are kept in the attribute. With `conditions`, all columns include
         those that only select rows.
         """
         named = list(dict.fromkeys(named))
@@ -117,7 +117,7 @@ class Selection:
         parts = {name: self._parts(name) for name in needed}
         sources = [source for found in parts.values() for source in found]
         numbered = any(isinstance(source, int) for source in sources)
-        whole = every or numbered or (beside and self.table.is_small)
+        whole = every or numbered or (others and self.table.is_small)
         old = {new: name for name, new in self.settings.renamed.items()}
         wanted = None if whole else {old.get(str(source), str(source)) for source in sources}
         frame = self._cells(wanted)
@@ -135,7 +135,7 @@ class Selection:
             self.numbers += [0] * len(joined)
         else:
             out = pd.DataFrame({name: columns[name] for name in named}, index=frame.index)
-            if beside and whole:
+            if others and whole:
                 unnamed = [n for n in rest if frame.columns[n] not in named]
                 self.others = frame.iloc[:, unnamed][kept.to_numpy()]
         out = out[kept.to_numpy()]
@@ -209,7 +209,7 @@ class Selection:
                     r"(.+?)\s*(!?=)\s*(.*)", text
                 )
                 if parts is None:
-                    raise TableError(f"`where` must look like season=2025; it is {text!r}.")
+                    raise TableError(f"`where` must look like 'season=2025'; it is {text!r}.")
                 found.setdefault((parts[1].strip(), parts[2] == "="), []).append(parts[3].strip())
         return [(column, equal, values) for (column, equal), values in found.items()]
 

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-FALSE = {"day_first": "--month-first"}  # options whose negation has a name of its own
+FALSE = {"day_first": "--month-first"}  # options whose negation has a separate name
 
 _LITERAL = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^\]]*\]|True|False|-?\d+(?:\.\d+)?|[A-Z]{3,}"""
