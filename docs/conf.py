@@ -143,6 +143,7 @@ numpydoc_xref_ignore = "all"
 
 ROOMS = {  # the rooms of which names are public, with what they are called in the reference
     "data": "Data",
+    "tables": "Tables",
     "distributions": "Distributions",
     "inference": "Inference",
     "results": "Results",
