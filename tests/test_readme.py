@@ -239,6 +239,12 @@ def test_the_page_on_arenas_builds_its_model():
     assert model.named_vars_to_dims["judge_feature_effect"] == ("feature", "judge")
 
 
+def test_the_page_of_forms_prints_what_it_shows(capsys):
+    (block,), (shown,) = (blocks(x, PAGES["start/forms.md"]) for x in ("python", "text"))
+    run(block, {})
+    assert capsys.readouterr().out == shown
+
+
 def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     first, second = blocks("python")
     shown = {name: blocks("python", text) for name, text in PAGES.items()}
@@ -247,6 +253,7 @@ def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
     run_above |= {"families/plackett_luce.md", "howto/results.md"}
     run_above |= {"howto/arena.md", "start/best_worst.md", "start/conjoint.md", *DRAWN}
+    run_above |= {"start/forms.md"}
     assert {name for name, code in shown.items() if code} == run_above
 
 

@@ -153,11 +153,12 @@ def _ballots(table: Profile) -> Iterator[Reading]:
 def _sign(column: Column) -> str | None:
     """Find the sign between the items of the lists in a column."""
     for sign in SIGNS if column.type == "text" else ():
-        lists = [[x.strip() for x in cell.split(sign) if x.strip()] for cell in column.text]
+        between = f"[{sign}=]"
+        lists = [[x.strip() for x in re.split(between, y) if x.strip()] for y in column.text]
         several = [one for one in lists if len(one) > 1]
         items = {item for one in several for item in one}
         alone = {item for one in lists if len(one) == 1 for item in one}
-        share = FIT if sign in (">", ",") and alone - items else LEAST_LISTS
+        share = FIT if sign == "," and alone - items else LEAST_LISTS
         if len(several) < share * len(lists) or any(len({*one}) < len(one) for one in several):
             continue
         if sign == " ":  # names also contain blanks: the lists must have nearly the same items
