@@ -301,7 +301,7 @@ def json_table(path: Path, encoding: str | None) -> TypedTable:
         lines = [n for n, _ in numbered]
     if isinstance(found, dict):
         lists = [value for value in found.values() if isinstance(value, list)]
-        found = lists[0] if len(lists) == 1 else [found]
+        found = _of_columns(found) or (lists[0] if len(lists) == 1 else [found])
     if found == []:
         raise pd.errors.EmptyDataError
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
@@ -311,6 +311,24 @@ def json_table(path: Path, encoding: str | None) -> TypedTable:
         )
     index = pd.RangeIndex(len(found), name=ROW) if lines is None else pd.Index(lines, name=LINE)
     return _of_records(found, index)
+
+
+def _of_columns(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of an object of columns, as pandas and polars write it, or none."""
+    if {*found} == {"columns", "index", "data"} and all(
+        isinstance(x, list) for x in found.values()
+    ):
+        return [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]
+    columns = [*found.values()]
+    if len(columns) > 1 and all(isinstance(column, list) for column in columns):
+        nested = any(isinstance(cell, list | dict) for column in columns for cell in column)
+        alike = len({len(column) for column in columns}) == 1 and not nested
+        return [dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True)] * alike
+    if columns and all(isinstance(column, dict) for column in columns):
+        rows = {tuple(column) for column in columns}
+        numbered = len(rows) == 1 and all(row.isdigit() for row in columns[0])
+        return [{k: found[k][row] for k in found} for row in columns[0]] if numbered else []
+    return []
 
 
 def _loads(text: str) -> Any:

@@ -491,6 +491,22 @@ def test_json_is_laid_out_by_names(file):
     assert open_table(file("t.json", '{"n": 1, "rows": [{"a": 1}]}')).cells().index.name == "row"
 
 
+@pytest.mark.parametrize("orient", ["columns", "list", "split", "records", "table"])
+def test_json_of_pandas_is_laid_out_in_rows(tmp_path, orient):
+    frame = pd.DataFrame({"a": ["007", "7"], "b": [1.5, 2.5]})
+    path = tmp_path / "t.json"
+    path.write_text(
+        json.dumps(frame.to_dict("list")) if orient == "list" else frame.to_json(orient=orient)
+    )
+    found = texts(path)
+    assert [found["a"], found["b"]] == [["007", "7"], ["1.5", "2.5"]]
+
+
+def test_one_object_is_one_row(file):
+    text = '{"home": {"name": "ash", "goals": 2}, "away": {"name": "elm", "goals": 1}}'
+    assert open_table(file("t.json", text)).cells().iloc[0].tolist() == ["ash", "2", "elm", "1"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
