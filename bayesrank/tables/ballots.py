@@ -1,6 +1,5 @@
 """Ballots: whole rankings in one cell, such as ``a > b = c``, ``a, b, c * 37`` or a list."""
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -16,7 +15,7 @@ from bayesrank.tables.words import TableError, spelled
 
 LISTS = (list, tuple, np.ndarray)
 OTHER_SEPARATORS = (";", "|", "/", "\t", "\n", " ")  # offered if a ballot has neither > nor ,
-LIKELY = 4.0  # times less probable than this, lists in one order are not ranked by chance
+LEAST_LISTS = 3  # different lists in one order that may have been ticked
 _BEHIND = re.compile(r"(.*?)\s*(?:\*\s*(\d{1,15})|:\s*(\d{1,15})|\((\d{1,15})\))", re.DOTALL)
 _BEFORE = re.compile(r"(\d{1,15})\s*[:*x\N{MULTIPLICATION SIGN}]\s*(.*)", re.DOTALL)
 _IN_BRACKETS = re.compile(r".*\(\d+\)")
@@ -129,10 +128,7 @@ class Ballots:
             return
         lists = [list(dict.fromkeys(x for b in blocks for x in b)) for blocks in self.blocks]
         order = _common_order(lists)
-        if order is None or len({*map(tuple, lists)}) < 3:
-            return
-        evidence = sum(math.lgamma(len(one) + 1) for one in lists) - math.lgamma(len(order) + 1)
-        if evidence < math.log(LIKELY):
+        if order is None or len({*map(tuple, lists)}) < LEAST_LISTS:
             return
         ticked, ranked = {"listed": "ticked"}, {"listed": "ranked"}
         raise TableError(

@@ -98,7 +98,7 @@ class Look:
     """
 
     def __init__(
-        self, table: Table, settings: Settings, given: dict[str, Any], source: str
+        self, table: Table, settings: Settings, given: dict[str, Any], source: str | None
     ) -> None:
         self.table, self.given, self.source = table, given, source
         selection = Selection(table, settings)
@@ -153,9 +153,13 @@ class Look:
         if not self.forms:
             lines += ["", self._no_form(command_line)]
         for fit in self.forms:
-            lines += ["", f"{_capitalized(fit.why)}:", f"  {self.command(fit)}"]
-            lines += [f"  {self.call(fit)}"]
+            lines += ["", *self._written(fit)]
         return "\n".join(lines)
+
+    def _written(self, fit: Fit) -> list[str]:
+        """Write the reason for a reading, its command if the table is in a file, and its call."""
+        command = [] if self.source is None else [f"  {self.command(fit)}"]
+        return [f"{_capitalized(fit.why)}:", *command, f"  {self.call(fit)}"]
 
     def __repr__(self) -> str:
         """Show the text."""
@@ -179,7 +183,7 @@ class Look:
         ways = [
             f"{fit.why}: {spelled(**fit.arguments)}"
             if fit.function == function
-            else f"{fit.why}: {self.call(fit)}, on the command line {self.command(fit)}"
+            else f"{fit.why}: {self.call(fit)}"
             for fit in mine or forms
         ]
         raise MissingColumnsError(
@@ -189,7 +193,7 @@ class Look:
 
     def command(self, fit: Fit) -> str:
         """Write a reading as a command of the shell."""
-        return command_of(fit.function, self.source, {**fit.arguments, **self.given})
+        return command_of(fit.function, self.source or "FILE", {**fit.arguments, **self.given})
 
     def call(self, fit: Fit) -> str:
         """Write a reading as a call of Python."""
@@ -228,9 +232,9 @@ class Look:
         """Say how to name columns if no form fits."""
         lines = ["No form fits all names and cells. Say what the columns are."]
         for what, function, arguments in _FORMS_BY_NAME:
-            call = f"br.{function}({self.source!r}, {arguments})"
+            call = f"{call_of(function, self.source, {})[:-1]}, {arguments})"
             if command_line:
-                words = command_of(function, self.source, {})
+                words = command_of(function, self.source or "FILE", {})
                 call = f"{words} {on_shell(arguments, re.findall(r'[a-z_]+(?==)', arguments))}"
             lines += ["", f"{what}:", f"  {call}"]
         if self.profile.without_header:
@@ -260,7 +264,7 @@ class OrdersLook(Look):
     def __init__(self, source: Any, given: dict[str, Any]) -> None:
         listed = given.get("listed")
         self.orders, self.given = open_orders(source, listed=listed), given
-        self.source = source if isinstance(source, str) else getattr(source, "name", str(source))
+        self.source = str(getattr(source, "name", source))
         self.notes = tuple(self.orders.notes)
 
     @cached_property
@@ -298,8 +302,7 @@ class OrdersLook(Look):
         lines = [f"{self.source}: {size}.", ""]
         lines += [table_of_text(rows, len(orders.alternatives) - MOST_ROWS)]
         for fit in self.forms:
-            lines += ["", f"{_capitalized(fit.why)}:", f"  {self.command(fit)}"]
-            lines += [f"  {self.call(fit)}"]
+            lines += ["", *self._written(fit)]
         return "\n".join(lines)
 
 
@@ -350,7 +353,9 @@ def look(
     selecting |= {"missing": missing, "merge": merge}
     given |= {name: value for name, value in selecting.items() if value}
     is_path = isinstance(source, str) or hasattr(source, "__fspath__")
-    name = str(source) if is_path else getattr(source, "name", "table")
+    name = str(source) if is_path else None
+    if isinstance(source, Table) and source.name != IN_MEMORY:
+        name = source.name
     return Look(table, settings, given, name)
 
 

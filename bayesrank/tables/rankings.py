@@ -530,8 +530,8 @@ class RankingReader:
         c, n = self.columns, len(long)
         if c.rows_are_lists or c.wide == "ranks":
             named = long[long["cost"].notna() | long["last"]].groupby("ranking", sort=False)["cost"]
-            # Places from a longer list may have gaps; then their number means nothing.
-            if (named.max().fillna(1) <= named.size()).all():
+            # Ranks from a longer list may have gaps; then their number means nothing.
+            if c.rows_are_lists or (named.max().fillna(1) <= named.size()).all():
                 ask_about_omitted(
                     named.size(), long["item"].nunique(), self.settings.missing, self.note,
                     silent=c.wide == "ranks",

@@ -243,6 +243,11 @@ class Selection:
         cells = {cell for column in columns for cell in column.unique() if isinstance(cell, str)}
         codes = codes_of(self.settings.empty, cells)
         marks = [column.isin(codes) for column in columns]
+        for code in codes:
+            number = _number(code)
+            if code not in cells and not np.isnan(number):  # 99 is also 99.0
+                for mark, column in zip(marks, columns, strict=True):
+                    mark |= pd.to_numeric(column, errors="coerce") == number
         n, listed = sum(int(mark.sum()) for mark in marks), ", ".join(codes)
         if not n:
             self.note(f"No cell contains {listed}, so {spelled(empty=codes)} has no effect.")

@@ -127,7 +127,7 @@ def command_of(function: str, source: str, arguments: Mapping[str, Any]) -> str:
     return shlex.join(["bayesrank", name, source, *options_of(arguments)])
 
 
-def call_of(function: str, source: str, arguments: Mapping[str, Any]) -> str:
+def call_of(function: str, source: str | None, arguments: Mapping[str, Any]) -> str:
     """Write a reading as a call of Python, such as ``br.read_rankings('votes.csv', ...)``."""
     given = f", {spelled(**arguments)}" if arguments else ""
-    return f"br.{function}({source!r}{given})"
+    return f"br.{function}({'table' if source is None else repr(source)}{given})"
