@@ -776,7 +776,7 @@ def text_file(rng: random.Random, form: Form, separator: str, used: list[str]) -
         if fractions:
             for row in rows[1:]:
                 for k in fractions:
-                    row[k] = row[k].replace(".", ",")
+                    row[k] = row[k].replace(".", ",") if is_number(row[k]) else row[k]
             used.append("decimal commas")
             if rng.random() < 0.5:
                 form.arguments["decimal"] = ","
@@ -851,7 +851,11 @@ def blank_file(rng: random.Random, form: Form, used: list[str]) -> bytes | None:
 
 def r_file(rng: random.Random, form: Form, used: list[str]) -> bytes | None:
     """Write what R's write.table writes: the header is one shorter, and text is quoted."""
-    texts = [k for k, name in enumerate(form.names) if name not in form.quantities]
+    cells = [*zip(*form.rows, strict=True)]
+    texts = [
+        k for k, name in enumerate(form.names)
+        if name not in form.quantities or not all(map(is_number, filter(None, cells[k])))
+    ]  # fmt: skip
     if any(row[k] is None or '"' in row[k] or row[k] == "NA" for row in form.rows for k in texts):
         return None
     if any('"' in name for name in form.names) or not form.free:
@@ -964,7 +968,8 @@ def sheet(rng: random.Random, form: Form, used: list[str]) -> bytes:
     book = openpyxl.Workbook()
     book.active.append(form.names)
     for row in zip(*columns.values(), strict=True):
-        book.active.append([*row])
+        # Excel keeps 15 digits, so longer identifiers are text
+        book.active.append([str(x) if isinstance(x, int) and x >= 10**15 else x for x in row])
     for row in book.active.iter_rows():
         for cell in row:
             if isinstance(cell.value, str):

@@ -126,12 +126,12 @@ def check_alone(seeds, folder, monkeypatch):
 
 
 def test_a_generated_file_alone_is_read_rightly_or_not_at_all(tmp_path, monkeypatch):
-    check_alone(range(100), tmp_path, monkeypatch)
+    check_alone(range(100, 200), tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
 def test_many_generated_files_alone_are_read_rightly_or_not_at_all(tmp_path, monkeypatch):
-    check_alone(range(100, 2_000), tmp_path, monkeypatch)
+    check_alone(range(200, 2_000), tmp_path, monkeypatch)
 
 
 @pytest.mark.slow
