@@ -12,7 +12,7 @@ import pandas as pd
 from bayesrank.data.read import counted
 from bayesrank.tables.dispatch import read
 from bayesrank.tables.forms import FORMS, Reading, short
-from bayesrank.tables.opening import Table, is_orders, open_orders, open_table
+from bayesrank.tables.opening import IN_MEMORY, Table, is_orders, open_orders, open_table
 from bayesrank.tables.profile import Column, Profile
 from bayesrank.tables.select import Rename, Selection, Settings, Texts, Where
 from bayesrank.tables.words import (

@@ -44,6 +44,7 @@ __all__ = [
     "open_table",
 ]
 
+IN_MEMORY = "the table"  # what messages call a table that is not in a file
 SMALL = 30_000_000  # bytes of a file, or cells of a frame, up to which all columns may be read
 
 
@@ -241,7 +242,7 @@ def open_table(
     size = len(found.names) * len(source)
     if not len(source):
         raise TableError("The table has no rows.")
-    return Table("the table", found, size, None)
+    return Table(IN_MEMORY, found, size, None)
 
 
 def _open_frame(source: Any) -> TypedTable:
