@@ -317,7 +317,11 @@ def _entries(table: Profile) -> Iterator[Reading]:
 def _roles(table: Profile, value: Column) -> list[list[Column]]:
     """Find columns of rankers and items for a column of numbers, those with the best names."""
     values = [c for c in table.once if c.called("rank", "rating", "result") and c.is_number]
-    labels = [c for c in table.once if c.is_label and c not in (value, *values)]
+    labels = [
+        c for c in table.once
+        if (c.is_label or c.called("ranker", "item")) and len(c.labels) > 1
+        and c not in (value, *values) and not c.called("about")
+    ]  # fmt: skip
     rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
     items = [c for c in labels if c.called("item")] or labels[:MOST_UNNAMED]
     within: list[tuple[Column, ...]] = [(), *((c,) for c in labels if c.called("ranking"))]
@@ -529,8 +533,9 @@ def _ranker(table: Profile, ballot: Column | None = None) -> dict[str, str]:
 def _weight(table: Profile, option: str) -> dict[str, str]:
     """Find the column of weights or counts."""
     whole = [c for c in table.once if c.type == "whole numbers" and np.nanmin(c.numbers) >= 0]
-    words = WORDS["weight"] | WORDS["count"]
-    weight = only(c for c in whole if c.words and {*c.words} <= words)
+    said = WORDS["weight"] | ({"times", "wins"} if option == "count" else set())
+    words = said | WORDS["count"]
+    weight = only(c for c in whole if {*c.words} <= words and said.intersection(c.words))
     return {} if weight is None else {option: weight.name}
 
 
