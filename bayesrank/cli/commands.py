@@ -128,7 +128,8 @@ def _fit(options: dict[str, Any], folder: str, args: Sequence[str] = ()) -> Fit:
 
 def _folder_of(file: Path) -> str:
     """Name the folder of the results after the input, in the current directory."""
-    return f"{file.name.split('.')[0] or 'table'}-ranks"
+    name = file.name.split(".")[0].strip("-")
+    return f"{name or 'table'}-ranks"
 
 
 def _given(name: str) -> bool:

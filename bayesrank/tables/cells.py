@@ -98,16 +98,18 @@ def labels(values: pd.Series) -> pd.Series:
     return label_text(values)
 
 
-def refuse_nested(values: pd.Series) -> None:
+def refuse_nested(values: pd.Series, table: str = "the table") -> None:
     """Refuse cells that contain lists, objects or bytes."""
-    if values.dtype == object:
-        nested = [isinstance(cell, NESTED) for cell in values]
-        refuse_rows(
-            nested,
-            values.map(lambda cell: cell.tolist() if isinstance(cell, np.ndarray) else cell),
-            "A cell must be text, a number or a date",
-            "Name another column, or write its content as text.",
-        )
+    if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True) == "string":
+        return
+    for n, cell in enumerate(values):
+        if isinstance(cell, NESTED):
+            shown = cell.tolist() if isinstance(cell, np.ndarray) else cell
+            raise TableError(
+                f"Column {values.name!r} of {table} must hold text, numbers or dates; it has "
+                f"{label_repr(shown)} in {row_name(values.index, n)}. Name another column, or "
+                "write its content as text."
+            )
 
 
 # Numbers

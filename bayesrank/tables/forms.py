@@ -22,13 +22,15 @@ from bayesrank.tables.select import ORDINALS, counts_rows, places_of
 SIDES = (
     ("home", "away"), ("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"),
     ("white", "black"), ("one", "two"), ("0", "1"), ("home", "visitor"),
-    ("team", "opponent"), ("player", "opponent"), ("for", "against"),
+    ("team", "opponent"), ("player", "opponent"), ("for", "against"), ("red", "blue"), ("r", "b"),
 )  # fmt: skip
 WON = (
     ("winner", "loser"), ("chosen", "rejected"), ("preferred", "rejected"), ("better", "worse"),
+    ("w", "l"), ("winning", "losing"),
 )  # fmt: skip
 OTHER = ("ranker", "ranking", "task", "best", "worst", "weight", "about")  # columns without items
 FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
+SCORED = WORDS["score"] | {"label", "preference", "preferred", "prob", "probability"}
 PLACES = WORDS["rank"] | {"choice", "preference", "pick"}  # names of columns with the items
 MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
@@ -63,7 +65,10 @@ class Form(NamedTuple):
 
 def _tasks(table: Profile) -> Iterator[Reading]:
     """Suggest best-worst tasks, or choices with flags of the item chosen."""
-    best, worst = (only(c for c in table.once if c.called(role)) for role in ("best", "worst"))
+    best, worst = (
+        only(c for c in table.once if c.called(role) or (c.words == (role[0],) and _flags(c)))
+        for role in ("best", "worst")
+    )
     flags = (
         c for c in table.once if "choice" in c.words and {x.casefold() for x in c.labels} <= FLAGS
     )
@@ -100,6 +105,11 @@ def _tasks(table: Profile) -> Iterator[Reading]:
             shown = {"item": _columns(items)}
             decided = by_label != by_place
             yield Reading("read_choices", {**given, **shown, **more, **weight}, why, decided)
+
+
+def _flags(column: Column) -> bool:
+    """Whether a column has only flags."""
+    return {*map(str.casefold, column.labels)} <= FLAGS
 
 
 def _survey(table: Profile) -> Iterator[Reading]:
@@ -154,7 +164,8 @@ def _sign(column: Column) -> str | None:
     """Find the sign between the items of the lists in a column."""
     for sign in SIGNS if column.type == "text" else ():
         between = f"[{sign}=]"
-        lists = [[x.strip() for x in re.split(between, y) if x.strip()] for y in column.text]
+        cells = column.labels  # lists share items, unlike sentences that come again
+        lists = [[x.strip() for x in re.split(between, y) if x.strip()] for y in cells]
         several = [one for one in lists if len(one) > 1]
         items = {item for one in several for item in one}
         alone = {item for one in lists if len(one) == 1 for item in one}
@@ -215,15 +226,18 @@ def _items(table: Profile) -> Iterator[Reading]:
     known = {**_ranker(table), **_weight(table, "weight")}
     rest = [c for c in table.columns if c.name not in known.values()]
     numbers = [c for c in rest if c.is_number and not counts_rows(c.name, c.cells)]
-    texts = [c for c in rest if c.type == "text" and c.is_label]
+    numbers = _without_others(numbers)
+    texts = [c for c in rest if c.type == "text" and c.is_label and not c.called("ranking")]
     alone = len(texts) == 1 and texts[0].names_rows and not texts[0].called("item")
     if not known.get("ranker") and alone:
         known["ranker"] = texts.pop().name
     named = [c for c in table.once if c.name == known.get("ranker")]
     mixed = texts and not (named and named[0].names_rows)
-    mixed = mixed or bool(named and not named[0].names_rows)
-    mixed = mixed or any(c.called("item") and c.is_label for c in rest if c not in numbers)
-    if len(numbers) < 2 or _others(numbers) or mixed or _is_square(table):
+    left = [c for c in rest if c not in numbers and c.is_label and not c.called("ranking", "about")]
+    mixed = mixed or bool(named and not named[0].names_rows and left)
+    mixed = mixed or any(c.called("item") for c in left)
+    answers = any(c.called("outcome", "best", "worst") for c in rest)
+    if len(numbers) < 2 or mixed or answers or _is_square(table):
         return
     yield from _wide(table, numbers, known, "one column per item", axis=0)
 
@@ -231,7 +245,8 @@ def _items(table: Profile) -> Iterator[Reading]:
 def _rows_of_items(table: Profile) -> Iterator[Reading]:
     """Suggest one row per item, and one column of numbers per ranker."""
     items = [c for c in table.once if c.type == "text" and (c.names_rows or c.called("item"))]
-    item = only(c for c in items if c.called("item")) or only(items)
+    first = (c for c in items[:1] if c.names_rows and c is table.columns[0])
+    item = only(c for c in items if c.called("item")) or only(items) or only(first)
     numbers = [c for c in table.columns if c.is_number and not counts_rows(c.name, c.cells)]
     judged = [c for c in numbers if c.called("ranker")]
     series = [c for c in numbers if places_of([x.name for x in numbers if _stem(x) == _stem(c)])]
@@ -291,13 +306,16 @@ def _entries(table: Profile) -> Iterator[Reading]:
     named = [c for c in table.once if c.is_number and c.called("rank", "rating", "result")]
     named = named or [c for c in table.once if c.type == "times"]
     plain = [c for c in named if len(c.words) == 1] or named
-    known = ("item", "by", *OTHER)
+    known = ("item", "by", "when", *OTHER)
     unnamed = [c for c in table.once if c.is_number and not c.called(*known)]
     unnamed = [c for c in unnamed if not counts_rows(c.name, c.cells)]
-    for value in plain or ([unnamed[0]] if len(unnamed) == 1 else []):
+    for value in plain or unnamed[:MOST_ROLES]:
         roles = _roles(table, value)
         for columns in roles[:MOST_ROLES]:
             ranker, *within, item = columns
+            roles_named = ranker.called("ranker") and item.called("item")
+            if not plain and len(unnamed) > 1 and not roles_named:
+                continue  # neither the roles nor the numbers have a name that says something
             kinds = [kind for kind in ("rank", "result", "rating") if value.called(kind)]
             kinds = kinds or (["result"] if value.type == "times" else [])
             ranked = _are_ranks(value, coded(ranker, *within))
@@ -426,7 +444,7 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
     """Find columns of outcomes, and those of scores."""
     items = pd.DataFrame({"first": sides[0].text, "second": sides[1].text})
     both = (sides[0].name, sides[1].name)
-    found, named_too = [], []
+    found, named_too, in_cells = list[Column](), list[Column](), list[Column]()
     for column in (c for c in table.once if c not in sides and c.type not in ("list", "empty")):
         coded_well = len(column.labels) > 1 and _are_codes(column, both)
         usual = column.called("outcome") or column.type == "text"
@@ -436,18 +454,21 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
         scored &= sides[0].number < sides[1].number and all(map(of_scores, column.labels))
         if (coded_well and usual) or scored:
             found.append(column)
+        elif sides[0].number < sides[1].number and all(map(of_scores, column.labels)):
+            in_cells.append(column)
         elif named:
             named_too.append(column)
     found = [
         c for c in [*found, *named_too] if c.called("outcome") and not c.called("worst")
     ] or found
     outcome = only([c for c in found if len(c.words) == 1] or found)
-    scores = only(
+    scored_sides = [
         (one, other)
-        for one, other, rest in table.pairs(SIDES)
-        if "numbers" in one.type and "numbers" in other.type
-        and (rest & WORDS["score"] or "goals" in rest)
-    )  # fmt: skip
+        for one, other, rest in table.pairs((*SIDES, *WON))
+        if "numbers" in one.type and "numbers" in other.type and rest & SCORED
+    ]
+    least = min((len(one.words) for one, _ in scored_sides), default=0)  # not the half-time score
+    scores = only(pair for pair in scored_sides if len(pair[0].words) == least)
     wins = only(
         (one, other)
         for one, other, rest in table.pairs(SIDES)
@@ -460,6 +481,9 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
         names = {"wins_a": wins[0].name, "wins_b": wins[1].name}
         names |= {} if tied is None else {"ties": tied.name}
         yield names, f"{_span([*wins])} count the wins of both"
+    elif scores is None and in_cells:
+        for column in in_cells:
+            yield {"outcome": column.name}, f"{column.name!r} has the scores of {_span([*sides])}"
     elif scores is None and (winner := only(named_too)) is not None:
         yield {"outcome": winner.name}, f"{winner.name!r} names one of {_span([*sides])}"
     elif scores is not None:
@@ -547,14 +571,19 @@ def _shares(table: Profile) -> bool:
     return any(c.name not in known and not counts_rows(c.name, c.cells) for c in weights)
 
 
-def _others(columns: list[Column]) -> bool:
-    """Whether the names of some columns say that they contain no items."""
+def _without_others(columns: list[Column]) -> list[Column]:
+    """Leave out columns whose names say that they contain no items."""
+    if not columns:
+        return []
     shared = frozenset.intersection(*(frozenset(c.words) for c in columns))
     other = frozenset().union(*(WORDS[role] for role in OTHER)) - (shared - WORDS["ranker"])
-    sums = any(c.name.casefold() in SUMS for c in columns)
     kinds = [kind for kind in ("rank", "rating", "result") if any(c.called(kind) for c in columns)]
-    values = any(not all(c.called(kind) for c in columns) for kind in kinds)
-    return sums or values or any(not other.isdisjoint(c.words) for c in columns)
+    some = [kind for kind in kinds if not all(c.called(kind) for c in columns)]
+    return [
+        c for c in columns
+        if other.isdisjoint(c.words) and c.name.casefold() not in SUMS
+        and not any(c.called(kind) for kind in some)
+    ]  # fmt: skip
 
 
 def _numbered(columns: list[Column]) -> bool:

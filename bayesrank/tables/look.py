@@ -299,7 +299,8 @@ class OrdersLook(Look):
             )
             rows.append((short(item, 40), f"{first:,.12g}", f"{named:,.12g}"))
         size = f"{len(orders.orderings):,} different orders by {voters} voters"
-        lines = [f"{self.source}: {size}.", ""]
+        name = "standard input" if self.source == "-" else self.source
+        lines = [f"{name}: {size}.", ""]
         lines += [table_of_text(rows, len(orders.alternatives) - MOST_ROWS)]
         for fit in self.forms:
             lines += ["", *self._written(fit)]

@@ -280,8 +280,11 @@ def is_lost(column: str) -> bool:
 
 
 def _names(code: Any, words: set[str], others: set[str]) -> bool:
-    """Whether a code consists of words of one name and differs from the other."""
+    """Whether a code consists of words of one name, or begins with its letter."""
     of_code = {*words_of(str(code))}
+    letters = {word for word in words ^ others if len(word) == 1}
+    if len(of_code) == 1 and len(letters) == 2 and len(str(code).strip()) > 1:
+        of_code = {word[0] for word in of_code if word[0] in letters} or of_code
     return of_code <= words and not of_code <= others and not re.search(r"[^\w\s]", str(code))
 
 

@@ -20,12 +20,12 @@ WORDS = {
         "ranker": (
             "user judge rater ranker voter annotator reviewer critic person participant subject",
             "respondent worker race event query panelist assessor customer ballot email dataset",
-            "benchmark task individual household",
+            "benchmark task individual household consumer taster juror",
         ),
         "item": (
             "item movie film beer wine product driver candidate system model team player athlete",
             "book song option alternative dish entry answer response brand algorithm method skater",
-            "rider boat sail mode competitor horse dog",
+            "rider boat sail mode competitor horse dog sample contestant entrant isbn asin title",
         ),
         "outcome": (
             "outcome result winner won label preference preferred choice vote verdict ftr",
@@ -44,16 +44,21 @@ WORDS = {
         "by": ("aspect criterion category dimension attribute",),
         "judge": ("judge annotator rater voter user worker assessor reviewer",),
         "group": ("prompt question conversation document",),
-        "task": ("task set screen block question choice",),
+        "task": ("task set screen block question choice q",),
         "best": ("best most chosen",),
         "worst": ("worst least",),
         "score": ("score goals points pts runs sets games",),
-        "about": ("age sex gender price mean average avg total sum overall net",),
+        "about": ("age sex gender price mean average avg total sum net",),
+        "when": ("time timestamp unix date year month day created updated",),
         "plain": ("name team player model item system answer response",),
     }.items()
 } | {"rank": RANKS, "rating": RATINGS, "result": RESULTS}
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
+# Words that may stand with "time" in the names of results
+TIMED = frozenset(
+    ("time", "finish", "official", "net", "gun", "lap", "race", "run", "swim", "bike")
+)
 MARKED = re.compile(
     r"(?:t|=)?\s*(\d+)\s*(?:(?:st|nd|rd|th)(?:\s+(?:choice|place|preference|pick))?|=|\.)?|"
     r"([-+]?\d[\d.,]*)\s*%|"
@@ -61,6 +66,7 @@ MARKED = re.compile(
     re.IGNORECASE,
 )
 CLOCK = re.compile(r"(\d{1,3}:)?\d{1,3}:[0-5]?\d([.,]\d+)?")
+_ZEROS = re.compile(r"0\d{3}")
 MOST_CODES = 12  # distinct codes in a column of numbers
 
 
@@ -77,10 +83,15 @@ class Column:
         self.labels: list[str] = self.text.unique().tolist()
 
     def called(self, *roles: str) -> bool:
-        """Whether the name suggests one of some roles; a placeID is not a place."""
-        if roles[0] in ("rank", "rating", "result") and "id" in self.words:
-            return False
-        return any(not WORDS[role].isdisjoint(self.words) for role in roles)
+        """Whether the name suggests one of some roles."""
+        return any(self._called(role) for role in roles)
+
+    def _called(self, role: str) -> bool:
+        if role in ("rank", "rating", "result") and "id" in self.words:
+            return False  # a placeID is not a place
+        if role == "result" and "time" in self.words and self.type != "times":
+            return {*self.words} <= TIMED  # the time of a review is not a result
+        return not WORDS[role].isdisjoint(self.words)
 
     @cached_property
     def values(self) -> dict[str, float]:
@@ -90,6 +101,8 @@ class Column:
         for label in self.labels:
             # T2 is a shared place if there are plain places, and a name among T1, T2 and T3
             mark = MARKED.fullmatch(label) if plain or not label[:1].isalpha() else None
+            if _ZEROS.match(label) and not self.called("rank", "rating", "result"):
+                continue  # a label such as 007
             text = next(filter(None, mark.groups()), label) if mark else label
             if NUMBER.fullmatch(text):
                 out[label] = float(text.replace(",", ".").replace("\N{MINUS SIGN}", "-"))

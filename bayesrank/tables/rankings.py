@@ -46,9 +46,25 @@ WIDE = ("ranks", "ratings", "results", "places")
 # Words in the names of columns that say what their numbers are
 RANKS = frozenset(("rank", "ranking", "place", "placing", "pos", "position", "finish"))
 RATINGS = frozenset(
-    ("rating", "score", "stars", "points", "pts", "grade", "mark", "accuracy", "auc", "percent")
+    (
+        "rating",
+        "score",
+        "stars",
+        "points",
+        "pts",
+        "grade",
+        "mark",
+        "accuracy",
+        "auc",
+        "percent",
+        "liking",
+        "acceptance",
+        "satisfaction",
+    )
 )
-RESULTS = frozenset(("time", "seconds", "error", "loss", "cost", "penalty", "strokes", "latency"))
+RESULTS = frozenset(
+    ("time", "seconds", "error", "loss", "cost", "penalty", "strokes", "latency", "runtime")
+)
 # Codes of items that did not take part, and items that are none
 NOT_RANKED = ("dns", "dsq", "dq", "w", "wd", "ex", "f", "dnq", "dnpq", "did not start", "withdrawn",
               "disqualified", "excluded", "did not qualify", "n/a", "-")  # fmt: skip
@@ -477,9 +493,10 @@ class RankingReader:
             why = "has values that are not ranks"
         if odd:
             others = [name for name in names if name not in odd]
+            all_of_them = " If it belongs to them, name all columns with `column`."
             raise TableError(
-                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}. If it "
-                "belongs to them, name all columns with `column`.",
+                f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}."
+                f"{all_of_them if self.columns.of != 'rank' else ''}",
                 [{"column": others}],
             )
         if not self.columns.turned:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data.read import label_repr, quoted, require_names
-from bayesrank.tables.cells import NESTED, over_distinct, read_numbers, words_of
+from bayesrank.tables.cells import over_distinct, read_numbers, refuse_nested, words_of
 from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.words import TableError, spelled
 
@@ -141,7 +141,7 @@ class Selection:
         out = out[kept.to_numpy()]
         for n in range(out.shape[1]):
             if out.columns[n] not in lists and (not every or out.columns[n] in named):
-                _refuse_lists(out.iloc[:, n], self.table.name)
+                refuse_nested(out.iloc[:, n], self.table.name)
         return self._without_codes(out)
 
     def _cells(self, wanted: Collection[str] | None) -> pd.DataFrame:
@@ -407,17 +407,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
-
-
-def _refuse_lists(values: pd.Series, name: str) -> None:
-    """Refuse lists, objects and bytes in a column of a table."""
-    if values.dtype != object:
-        return
-    for n, cell in enumerate(values):
-        if isinstance(cell, NESTED):
-            shown = cell.tolist() if isinstance(cell, np.ndarray) else cell
-            row = f"{values.index.name or 'row'} {values.index[n]}"
-            raise TableError(
-                f"Column {values.name!r} of {name} must hold text, numbers or dates; it has "
-                f"{label_repr(shown)} in {row}. Name another column, or write its content as text."
-            )
