@@ -339,7 +339,8 @@ class MatchColumns(Table):
     second: The second item.
     outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; the winner's name; or
         two scores, such as 2-1.
-    winner: The item that won, instead of --first.
+    winner: The item that won, instead of --first. With --first and --second, the name of the
+        winner instead of --outcome.
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.
     score_b: Points of the second item.
@@ -416,7 +417,8 @@ class MatchColumns(Table):
     @property
     def ordered(self) -> bool:
         """Whether the first item may have an advantage."""
-        return self.order and self.winner is None and not self.matrix
+        sides = self.winner is None or self.first is not None
+        return self.order and sides and not self.matrix
 
     @property
     def form(self) -> bool:
@@ -442,7 +444,7 @@ class MatchColumns(Table):
                 name in self.group,
                 f"--ties-by {name} and --group {name} have the same name. Rename the column.",
             )
-        if self.winner is not None:
+        if self.winner is not None and self.first is None:
             self.leave_out("ties_by", "With --winner and --loser no match is a tie")
         if not self.order:
             self.leave_out(

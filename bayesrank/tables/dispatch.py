@@ -8,7 +8,7 @@ from bayesrank.tables.choices import ChoiceColumns, ChoiceReader
 from bayesrank.tables.matches import MatchColumns, MatchReader
 from bayesrank.tables.opening import Orders, Table
 from bayesrank.tables.rankings import RankingColumns, RankingReader, read_orders
-from bayesrank.tables.select import Settings
+from bayesrank.tables.select import Settings, texts_of
 from bayesrank.tables.words import TableError
 
 READERS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -17,6 +17,7 @@ READERS: dict[str, tuple[type[Any], type[Any]]] = {
     "read_choices": (ChoiceReader, ChoiceColumns),
 }
 _JUDGED = re.compile(r"[-+.\d]+\s+qid:\d")  # first line of a LETOR file
+ADDED = ("empty", "last_block", "where", "first_wins", "second_wins", "tie")  # lists that add up
 SETTINGS = tuple(field.name for field in fields(Settings))
 
 
@@ -59,4 +60,19 @@ def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> An
     _refuse_judged(source)
     reader = reader_of(function, source, arguments)
     reader.columns.check()
-    return reader.read()
+    try:
+        return reader.read()
+    except TableError as error:
+        raise type(error)(str(error), [_joined(x, arguments) for x in error.remedies]) from None
+    except ValueError as error:
+        raise TableError(str(error)) from error
+
+
+def _joined(remedy: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Add the codes that were given before to those of a remedy."""
+    return {
+        name: [*dict.fromkeys([*texts_of(given.get(name) or ()), *texts_of(value)])]
+        if name in ADDED and value is not None and not isinstance(given.get(name), dict)
+        else value
+        for name, value in remedy.items()
+    }

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesrank.tables.matches import two_of
 from bayesrank.tables.outcomes import CODES, codes_of, folded, meanings_of, of_scores, winners
 from bayesrank.tables.profile import WORDS, Column, Profile, agree, coded, only
 from bayesrank.tables.rankings import NOTHING, SUMS, are_weak_orders
@@ -31,6 +32,21 @@ WON = (
 OTHER = ("ranker", "ranking", "task", "best", "worst", "weight", "about")  # columns without items
 FLAGS = frozenset(("0", "1", "x", "true", "false", "yes", "no"))  # marks of items chosen
 SCORED = WORDS["score"] | {"label", "preference", "preferred", "prob", "probability"}
+BALLOTS = frozenset(
+    (
+        "ballot",
+        "vote",
+        "ranking",
+        "rank",
+        "order",
+        "ordering",
+        "preference",
+        "preferences",
+        "pref",
+        "prefs",
+        "ranked",
+    )
+)  # names of columns with whole rankings
 PLACES = WORDS["rank"] | {"choice", "preference", "pick"}  # names of columns with the items
 MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
@@ -149,15 +165,18 @@ def _ballots(table: Profile) -> Iterator[Reading]:
     """Suggest a column with whole rankings."""
     if _two_sides(table) or _shares(table):
         return
+    if any(c.called("best", "worst") for c in table.once):
+        return  # the lists may be the items shown
     places = _named_places(table)
     for column in (c for c in table.once if c not in places):
         sign = ">" if column.nested else _sign(column)
-        if sign is None:
+        if sign is None or any("{" in label for label in column.labels[:1]):
             continue
         more = {} if sign in (">", ",") else {"between": sign}
         why = f"cells such as {short(column.labels[0], 30)!r} list items"
         roles = {**_ranker(table, column), **_weight(table, "weight")}
-        yield Reading("read_rankings", {"ballot": column.name, **more, **roles}, why)
+        decided = bool({*column.words} & BALLOTS) and not table.may_lack_header
+        yield Reading("read_rankings", {"ballot": column.name, **more, **roles}, why, decided)
 
 
 def _sign(column: Column) -> str | None:
@@ -193,7 +212,13 @@ def _places(table: Profile) -> Iterator[Reading]:
     empty = [label for label in labels if label.casefold() in NOTHING]
     why = f"the names of {_span(places)} number the places"
     codes = {"empty": empty} if empty else {}
-    yield Reading("read_rankings", {**given, "column": _columns(places), **codes}, why)
+    said = all({*c.words} & (PLACES | {*ORDINALS, "st", "nd", "rd", "th"}) for c in places)
+    rows = pd.concat([c.cells for c in places], axis=1)
+    again = rows.apply(lambda row: row.dropna().duplicated().any(), axis=1).mean()
+    if not said and again > 1 - FIT:
+        return  # answers that come again, not items
+    reading = {**given, "column": _columns(places), **codes}
+    yield Reading("read_rankings", reading, why, said and not table.may_lack_header)
 
 
 def _named_places(table: Profile) -> list[Column]:
@@ -236,10 +261,20 @@ def _items(table: Profile) -> Iterator[Reading]:
     left = [c for c in rest if c not in numbers and c.is_label and not c.called("ranking", "about")]
     mixed = mixed or bool(named and not named[0].names_rows and left)
     mixed = mixed or any(c.called("item") for c in left)
+    numbers = _one_question(numbers)
     answers = any(c.called("outcome", "best", "worst") for c in rest)
     if len(numbers) < 2 or mixed or answers or _is_square(table):
         return
     yield from _wide(table, numbers, known, "one column per item", axis=0)
+
+
+def _one_question(numbers: list[Column]) -> list[Column]:
+    """Keep the columns of one question, such as Q5_1 to Q5_4, if there is one among others."""
+    stems: dict[str, list[Column]] = {}
+    for c in numbers:
+        stems.setdefault(re.sub(r"[\s_.]?\d+$", "", c.name), []).append(c)
+    series = [found for found in stems.values() if len(found) > FEW - 1]
+    return series[0] if len(series) == 1 and len(series[0]) > 2 else numbers
 
 
 def _rows_of_items(table: Profile) -> Iterator[Reading]:
@@ -252,7 +287,11 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
     series = [c for c in numbers if places_of([x.name for x in numbers if _stem(x) == _stem(c)])]
     columns = judged if len(judged) > 1 else series if len(series) > 1 else numbers
     columns = [c for c in columns if not c.called("about", "weight")]
-    unnamed = columns is numbers or not (judged or series)
+    unnamed = not (len(judged) > 1 or len(series) > 1)
+    if unnamed:  # statistics of an item, such as its points or its number
+        stated = ("rank", "rating", "result", "weight", "when", "standing", "other", "score")
+        if any(c.called(*stated) for c in columns) and not all(c.called("rating") for c in columns):
+            return
     if item is None or not item.names_rows or len(columns) < 2 or _is_square(table):
         return
     if sum(bool(c.words) and {*c.words} <= WORDS["standing"] for c in columns) > 2:
@@ -320,6 +359,7 @@ def _entries(table: Profile) -> Iterator[Reading]:
             kinds = kinds or (["result"] if value.type == "times" else [])
             ranked = _are_ranks(value, coded(ranker, *within))
             decided = len(kinds) == 1 and (kinds[0] == "rank") == ranked
+            decided = decided and (value.type == "times" or value.is_plain(kinds[0]))
             if not decided:
                 kinds = [*kinds, *(["rank", "rating"] if ranked else ["rating", "result"])]
             for kind in dict.fromkeys(kinds):
@@ -337,8 +377,8 @@ def _roles(table: Profile, value: Column) -> list[list[Column]]:
     values = [c for c in table.once if c.called("rank", "rating", "result") and c.is_number]
     labels = [
         c for c in table.once
-        if (c.is_label or c.called("ranker", "item")) and len(c.labels) > 1
-        and c not in (value, *values) and not c.called("about")
+        if (c.is_label and len(c.labels) > 1) or ((c.called("ranker", "item") and c.labels)
+        and c not in (value, *values) and not c.called("about"))
     ]  # fmt: skip
     rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
     items = [c for c in labels if c.called("item")] or labels[:MOST_UNNAMED]
@@ -384,16 +424,29 @@ def _matches(table: Profile) -> Iterator[Reading]:
             return  # such as winner/tie: no column says which matches are ties
         given = {"winner": sides[0].name, "loser": sides[1].name}
         why = f"{sides[0].name!r} beat {sides[1].name!r}"
-        yield Reading("read_matches", {**given, **_beside(table, sides)}, why)
+        decided = _recur(*sides) and not table.may_lack_header
+        yield Reading("read_matches", {**given, **_beside(table, sides)}, why, decided)
         return
-    sides = _sides(table, SIDES) or _alike(table)
+    named = _sides(table, SIDES)
+    sides = named or _alike(table)
     if sides is None:
         return
     given = {"first": sides[0].name, "second": sides[1].name}
     neutral = only(c for c in table.once if "neutral" in c.words and c.type == "yes or no")
     more = {} if neutral is None else {"neutral": neutral.name}
     for results, why in _results(table, sides):
-        yield Reading("read_matches", {**given, **results, **more, **_beside(table, sides)}, why)
+        plain = results.get("outcome") is None or any(
+            c.is_plain("outcome") or c.called("score") or not c.called("other")
+            for c in table.once if c.name == results["outcome"]
+        )  # fmt: skip
+        decided = named is not None and plain and not table.may_lack_header
+        reading = {**given, **results, **more, **_beside(table, sides)}
+        yield Reading("read_matches", reading, why, decided)
+
+
+def _recur(one: Column, other: Column) -> bool:
+    """Whether some label of two columns occurs in several rows, as items do."""
+    return len({*one.labels} | {*other.labels}) < len(one.text) + len(other.text)
 
 
 def _beside(table: Profile, sides: tuple[Column, Column]) -> dict[str, str]:
@@ -415,6 +468,7 @@ def _sides(table: Profile, markers: tuple[tuple[str, str], ...]) -> tuple[Column
         whole = one.n_empty == other.n_empty
         if (ids or texts) and whole and not agree(one, other):
             order = 3 if ids else 0 if not rest else 1 if rest <= WORDS["plain"] else 2
+            order += 0 if _recur(one, other) else 4  # texts of answers are not items
             found.setdefault(order, []).append((one, other))
     best = found[min(found)] if found else []
     alike = best and all(
@@ -436,7 +490,8 @@ def _alike(table: Profile) -> tuple[Column, Column] | None:
         least = max(2, min(len(one.labels), len(other.labels)) / 2)
         return len({*one.labels} & {*other.labels}) >= least and not agree(one, other)
 
-    texts = [c for c in table.once if c.type == "text" and c.is_label][: 4 * MOST_UNNAMED]
+    texts = [c for c in table.once if c.type == "text" and c.is_label and "vs" not in c.words]
+    texts = texts[: 4 * MOST_UNNAMED]
     return only(pair for pair in combinations(texts, 2) if enough(*pair))
 
 
@@ -452,7 +507,9 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
         named = winners(column.text, items.reindex(column.text.index)) is not None
         # in a cell such as 2-1 the first column has the first number
         scored &= sides[0].number < sides[1].number and all(map(of_scores, column.labels))
-        if (coded_well and usual) or scored:
+        if column.called("other"):
+            continue  # who won the toss, or the first half
+        if (coded_well and usual) or scored or column.words in (("winner",), ("outcome",)):
             found.append(column)
         elif sides[0].number < sides[1].number and all(map(of_scores, column.labels)):
             in_cells.append(column)
@@ -508,6 +565,8 @@ def _matrix(table: Profile) -> Iterator[Reading]:
 
 def _is_square(table: Profile) -> bool:
     """Whether rows and columns have the same names, or the diagonal is empty or zero."""
+    if any(c.nested for c in table.columns):
+        return False
     texts = [c for c in table.columns if c.type == "text"]
     cells = [c for c in table.columns if c not in texts]
     n = len(cells)
@@ -527,15 +586,19 @@ def _pair_columns(table: Profile) -> Iterator[Reading]:
     found: dict[str, list[Column]] = {}
     for c in table.once:
         if (name := re.fullmatch(r"([A-Za-z]+)_?(\d)_?(\d)", c.name)) and name[2] != name[3]:
-            found.setdefault(name[1], []).append(c)
-    for prefix, columns in found.items():
-        items = {digit for c in columns for digit in re.findall(r"\d", c.name)}
-        labels = list({label for c in columns for label in c.labels})
+            found.setdefault(f"{name[1]}*", []).append(c)
+        elif re.fullmatch(r".+[\s_.\-]vs[\s_.\-]+.+", c.name):
+            found.setdefault("*vs*", []).append(c)
+    for pattern, columns in found.items():
+        pairs = [two_of(c.name) for c in columns]
+        items = {item for pair in pairs for item in pair}
+        labels = {label for c in columns for label in c.labels}
         whole = len(columns) == len(items) * (len(items) - 1) // 2 > 1
-        if whole and codes_of(labels, prefix, ("first", "second")) is not None:
+        coded_well = codes_of([*labels], "", ("first", "second")) is not None
+        if whole and (coded_well or labels & items):
             why = f"the names of {_span(columns)} are pairs of {len(items)} items"
             judge = only(c for c in table.once if c.names_rows and c not in columns)
-            given: dict[str, Any] = {"pair": f"{prefix}*"}
+            given: dict[str, Any] = {"pair": pattern}
             given |= {} if judge is None else {"judge": judge.name}
             yield Reading("read_matches", given, why, decided=False)
 
@@ -545,7 +608,9 @@ def _pair_columns(table: Profile) -> Iterator[Reading]:
 
 def _ranker(table: Profile, ballot: Column | None = None) -> dict[str, str]:
     """Find the column that names the ranker of each row; a ranker may have several rows."""
+    ids = [c for c in table.once if c.words == ("response", "id") and c.names_rows]
     labels = [c for c in table.once if c.called("ranker") and c.is_label and c is not ballot]
+    labels = ids or labels
     # a column of scores may be called "user score"
     ranker = only(
         c for c in labels
@@ -557,7 +622,7 @@ def _ranker(table: Profile, ballot: Column | None = None) -> dict[str, str]:
 def _weight(table: Profile, option: str) -> dict[str, str]:
     """Find the column of weights or counts."""
     whole = [c for c in table.once if c.type == "whole numbers" and np.nanmin(c.numbers) >= 0]
-    said = WORDS["weight"] | ({"times", "wins"} if option == "count" else set())
+    said = WORDS["weight"] | ({"times", "wins", "games", "matches"} if option == "count" else set())
     words = said | WORDS["count"]
     weight = only(c for c in whole if {*c.words} <= words and said.intersection(c.words))
     return {} if weight is None else {option: weight.name}

@@ -17,6 +17,7 @@ from bayesrank.tables.cells import (
     date_text,
     folded,
     labels,
+    over_distinct,
     read_times,
     refuse_rows,
     without_words,
@@ -25,8 +26,8 @@ from bayesrank.tables.cells import (
 )
 from bayesrank.tables.clusters import clusters
 from bayesrank.tables.opening import Table, label_text
-from bayesrank.tables.outcomes import Outcomes
-from bayesrank.tables.rankings import in_order_of_time, refuse_new, refuse_past
+from bayesrank.tables.outcomes import TIES, Outcomes, winners
+from bayesrank.tables.rankings import SUMS, in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
@@ -68,6 +69,11 @@ class MatchColumns:
     date: str | None = None
 
     @property
+    def names_winner(self) -> bool:
+        """Whether a column names which of the two items won."""
+        return self.winner is not None and self.first is not None
+
+    @property
     def sides(self) -> tuple[str, str]:
         """Columns of the two items; `check` makes sure that both were given."""
         return str(self.first or self.winner), str(self.second or self.loser)
@@ -75,7 +81,9 @@ class MatchColumns:
     @property
     def results(self) -> list[str]:
         """Columns that tell the outcome."""
-        named = (self.outcome, self.score_a, self.score_b, self.wins_a, self.wins_b, self.ties)
+        winner = self.winner if self.names_winner else None
+        named = [winner, self.outcome, self.score_a, self.score_b, self.wins_a, self.wins_b]
+        named.append(self.ties)
         return [c for c in named if c is not None]
 
     @property
@@ -86,7 +94,7 @@ class MatchColumns:
     @property
     def ordered(self) -> bool:
         """Whether the first item may have an advantage."""
-        return self.order and self.winner is None
+        return self.order and (self.winner is None or self.names_winner)
 
     @property
     def features(self) -> dict[str, tuple[str, ...]]:
@@ -115,10 +123,8 @@ class MatchColumns:
         given = dict(zip(OUTCOMES, (self.first_wins, self.second_wins, self.tie), strict=True))
         written = {outcome: texts_of(texts) for outcome, texts in given.items()}
         out: dict[str, str] = {}
-        if not any(written.values()):
-            return out
         for outcome, texts in written.items():
-            for text in texts or (outcome,):
+            for text in texts:
                 if out.setdefault(text, outcome) != outcome:
                     raise TableError(
                         f"{text!r} cannot mean both {out[text]} and {outcome}. Check `first_wins`, "
@@ -150,6 +156,10 @@ class MatchColumns:
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
+            return
+        if self.winner is not None and self.first is not None and self.second is not None:
+            more = ["loser", "outcome", "score_a", "score_b", "wins_a", "wins_b"]
+            self._leave_out(more, "`winner` names one of `first` and `second`")
             return
         self._check_pair("winner", "loser")
         if self.winner is not None:
@@ -290,7 +300,7 @@ class MatchReader:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
             table[group] = labels(frame[group])
-        if c.winner is not None:
+        if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
         elif "count" not in table and _is_mirrored(table):
             self.note(
@@ -324,6 +334,11 @@ class MatchReader:
     def _from_matrix(self) -> Pairs:
         """Read a square matrix: how often the item of the row beat the item of the column."""
         frame = self.selection.frame([], every=True)
+        sums = [str(name).casefold() in SUMS for name in frame.columns]
+        if any(sums):
+            left = ", ".join(repr(str(name)) for name in frame.columns[sums])
+            self.note(f"Columns that sum others are left out: {left}.")
+            frame = frame.loc[:, [not one for one in sums]]
         names = [str(name) for name in frame.columns]
         rows = next(
             (n for n in range(len(names))
@@ -372,7 +387,7 @@ class MatchReader:
         parts = []
         for n in at:
             name = str(frame.columns[n])
-            first, second = _two_of(name)
+            first, second = two_of(name)
             cells = label_text(frame.iloc[:, n])
             part = pd.DataFrame({"first": first, "second": second, "cell": cells})
             part["judge"] = labels(frame[c.judge]) if c.judge is not None else "all"
@@ -465,6 +480,8 @@ class MatchReader:
         c = self.columns
         if c.wins_a is not None:
             return frame[_WON]
+        if c.names_winner:
+            return self._named_winners(label_text(frame[str(c.winner)]), table)
         if c.winner is not None:
             return "first"
         if c.outcome is not None:
@@ -480,6 +497,29 @@ class MatchReader:
             "difference counts: the higher one wins, by any margin."
         )
         return np.select([a > b, a < b], OUTCOMES[:2], OUTCOMES[2])
+
+    def _named_winners(self, text: pd.Series, table: pd.DataFrame) -> pd.Series:
+        """Read a column of names of winners."""
+        said = {code: side for code, side in self.columns.said.items() if side == "tie"}
+        codes = text.isin([*said])
+        found = winners(text.mask(codes, "tie"), table)
+        if found is None:
+            played = (text == table["first"]) | (text == table["second"]) | codes
+            played |= over_distinct(text, lambda x: x.casefold() in TIES).astype(bool)
+            code = str(text[~played].iloc[0]) if not played.all() else ""
+            ways: list[dict[str, Any]] = [
+                {"tie": [*said, code]}, {"empty": [code], "missing": "drop"}
+            ]  # fmt: skip
+            refuse_rows(
+                ~played,
+                text,
+                "The winner must be one of the two items",
+                f"If it means a tie: {spelled(tie=code)}. If it means that there is no result: "
+                f"{spelled(**ways[1])}.",
+                ways,
+            )
+        assert found is not None
+        return found
 
     def _refuse_ties(self, table: pd.DataFrame) -> None:
         """Refuse a tie that another column states, because each match must have a winner here."""
@@ -529,12 +569,12 @@ class MatchReader:
             )
 
 
-def _two_of(name: str) -> tuple[str, str]:
+def two_of(name: str) -> tuple[str, str]:
     """Read the two items in the name of a column, such as V12, 1_2 or ale:bock."""
     if found := _PAIR.fullmatch(name):
         one, other, first, second = found.groups()
         return (one, other) if one else (first, second)
-    parts = [part.strip() for part in re.split(r"\s+vs\.?\s+|[:_\-/|]|\.vs\.", name)]
+    parts = [part.strip() for part in re.split(r"[\s_.\-]vs[\s_.\-]+|[:_\-/|]", name)]
     if len(parts) == 2 and all(parts) and parts[0] != parts[1]:
         return parts[0], parts[1]
     raise TableError(

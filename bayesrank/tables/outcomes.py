@@ -26,12 +26,12 @@ FLAGS: tuple[Codes, ...] = (
     (("1",), ("0",), ("0.5", ".5", "0,5", "1/2")),
     (("1",), ("-1",), ("0",)),
     (("w", "win", "won"), ("l", "loss", "lost"), ("d", "draw", "t", "tie")),
-    (("true", "yes"), ("false", "no"), ("tie", "draw")),
+    (("true", "yes", "t", "y"), ("false", "no", "f", "n"), ("tie", "draw")),
 )
 CODES: tuple[Codes, ...] = (
     (("first",), ("second",), ("tie", "draw")),
     *FLAGS,
-    (("1",), ("2",), ("x", "tie", "draw")),
+    (("1",), ("2",), ("x", "0", "tie", "draw")),
     (("1-0", "white"), ("0-1", "black"), ("1/2-1/2", "0.5-0.5", "1/2", "draw", "tie")),
     (("h", "home"), ("a", "away"), ("d", "draw")),
     (("a",), ("b",), ("tie", "draw")),
@@ -93,17 +93,24 @@ class Outcomes:
 
     def read(self) -> pd.Series:
         """Return the outcome of each row, or refuse the first one without a meaning."""
-        if self.said:
-            ties = TIE_WORDS if "tie" in self.said else frozenset()  # if none was named
-            return self._coded([_said(str(value), self.said, ties) for value in self.distinct])
-        codes = codes_of(list(self.distinct), self.name, self.sides, self._refuse_two)
+        said = [_said(str(value), self.said) for value in self.distinct]
+        if None not in said:
+            return self._coded(said)
+        rest = [value for value, meaning in zip(self.distinct, said, strict=True) if not meaning]
+        codes = codes_of(rest, self.name, self.sides, self._refuse_two)
         meanings = meanings_of(codes) if codes is not None else {}
-        meant = [meanings.get(folded(value)) for value in self.distinct]
-        named = winners(self.column, self.table)
+        meant = [
+            meaning or meanings.get(folded(value))
+            for value, meaning in zip(self.distinct, said, strict=True)
+        ]
+        named = None if any(said) else winners(self.column, self.table)
         if named is not None:
             return self._of_names(named, codes, meant)
         if codes is None:
-            scores = [of_scores(value) for value in self.distinct]
+            scores = [
+                meaning or of_scores(value)
+                for value, meaning in zip(self.distinct, said, strict=True)
+            ]
             if len(scores) and all(scores):
                 self.notes.append(
                     f"Column {self.name!r} is read as two scores, such as {self.distinct[0]}: the "
@@ -124,10 +131,12 @@ class Outcomes:
         decided = codes is not None and {*meant} != {"tie"}
         by_code = np.array(meant, dtype=object)[self.at]
         if decided and (named.to_numpy() != by_code).any():
+            said = self._arguments(codes)
             raise TableError(
                 f"Column {self.name!r} may contain names of winners, or say whether the first or "
-                "the second won. If it contains names, use `winner` and `loser`. Otherwise, name "
-                "the codes with `first_wins` and `second_wins`."
+                f"the second won. If it contains names, give {spelled(winner=self.name)} instead "
+                f"of `outcome`. Otherwise, give {spelled(**said)}.",
+                [{"outcome": None, "winner": self.name}, said],
             )
         lost = is_lost(self.name)
         self.notes.append(
@@ -173,24 +182,20 @@ class Outcomes:
 
     def _refuse_unknown(self, n: int) -> None:
         """Refuse an outcome without a known meaning."""
-        known = self.said or {side: side for side in OUTCOMES}
-        ways = [
-            f"{' or '.join(repr(text) for text in known if known[text] == side)} ({MEANINGS[side]})"
-            for side in OUTCOMES
-        ]
         code = str(self.column.iloc[n])
         none = {"empty": [code], "missing": "drop"}
+        remedies: list[dict[str, Any]] = [
+            {"first_wins": [code]}, {"second_wins": [code]}, {"tie": [code]}
+        ]  # fmt: skip
+        ways = [f"{spelled(**one)}" for one in remedies]
         message = (
-            f"An outcome must be {', '.join(ways)}, or the name of the winner; column "
-            f"{self.name!r} has {label_repr(code)} in {row_name(self.column.index, n)}. Name other "
-            "codes with `first_wins`, `second_wins` and `tie`; give a list for several codes. "
+            f"An outcome must be a known code, such as 'first', 'second' or 'tie', or the name of "
+            f"the winner; column {self.name!r} has {label_repr(code)} in "
+            f"{row_name(self.column.index, n)}. Say what it means: {', '.join(ways)}."
         )
-        remedies = [none]
-        if code in self._labels():
-            message += "This code is also the name of an item, so it cannot be read as empty."
-            remedies = []
-        else:
-            message += f"If the code means that there is no result: {spelled(**none)}."
+        if code not in self._labels():  # the name of an item is not a missing result
+            remedies.append(none)
+            message += f" If it means that there is no result: {spelled(**none)}."
         if re.search(r"\d\D+\d", code):
             message += (
                 " If cells contain several scores, write who won into a column, or write a column "
@@ -201,21 +206,26 @@ class Outcomes:
     def _labels(self) -> set[str]:
         return {*self.table["first"], *self.table["second"]}
 
+    def _arguments(self, codes: Codes | None) -> dict[str, list[str]]:
+        """Write the codes of a table, as far as the column has them, as arguments."""
+        meanings, said = meanings_of(codes or CODES[0]), dict[str, list[str]]()
+        option = dict(zip(OUTCOMES, ("first_wins", "second_wins", "tie"), strict=True))
+        for value in self.distinct:
+            if (meaning := meanings.get(folded(value))) is not None:
+                said.setdefault(option[meaning], []).append(str(value))
+        return said
+
     def _refuse_two(self, one: Codes, other: Codes) -> None:
         """Refuse codes that two tables of codes read differently."""
         odd = next(
             value
             for value in self.distinct
-            if meanings_of(one)[folded(value)] != meanings_of(other)[folded(value)]
+            if meanings_of(one).get(folded(value)) != meanings_of(other).get(folded(value))
         )
         remedies = []
         ways = []
         for codes in (one, other):
-            meanings = meanings_of(codes)
-            said: dict[str, list[str]] = {}
-            for value in self.distinct:
-                option = dict(zip(OUTCOMES, ("first_wins", "second_wins", "tie"), strict=True))
-                said.setdefault(option[meanings[folded(value)]], []).append(str(value))
+            meanings, said = meanings_of(codes), self._arguments(codes)
             remedies.append(said)
             ways.append(
                 f"{spelled(**said)} if {odd!r} means that {MEANINGS[meanings[folded(odd)]]}"
@@ -282,9 +292,11 @@ def is_lost(column: str) -> bool:
 def _names(code: Any, words: set[str], others: set[str]) -> bool:
     """Whether a code consists of words of one name, or begins with its letter."""
     of_code = {*words_of(str(code))}
-    letters = {word for word in words ^ others if len(word) == 1}
-    if len(of_code) == 1 and len(letters) == 2 and len(str(code).strip()) > 1:
-        of_code = {word[0] for word in of_code if word[0] in letters} or of_code
+    mine, theirs = words - others, others - words
+    if len(of_code) == len(mine) == len(theirs) == 1:
+        (one,), (word,), (other,) = of_code, mine, theirs
+        if 1 in (len(one), len(word)) and word[0] != other[0] and one[:1] == word[:1]:
+            return True  # W for white, or red for R
     return of_code <= words and not of_code <= others and not re.search(r"[^\w\s]", str(code))
 
 
@@ -297,11 +309,10 @@ def _is_turned(codes: Codes, column: set[str], first: set[str], second: set[str]
     return bool(ahead & second or behind & first) and not (ahead & first or behind & second)
 
 
-def _said(value: str, said: Mapping[str, str], ties: Collection[str]) -> str | None:
-    """Interpret an outcome by its exact code, or else ignoring case, or as a word for a tie."""
+def _said(value: str, said: Mapping[str, str]) -> str | None:
+    """Interpret an outcome by its exact code, or else ignoring case."""
     alike = {meaning for text, meaning in said.items() if folded(text) == folded(value)}
-    known = said.get(value) or (alike.pop() if len(alike) == 1 else None)
-    return "tie" if known is None and folded(value) in ties else known
+    return said.get(value) or (alike.pop() if len(alike) == 1 else None)
 
 
 def of_scores(value: Any) -> str | None:

@@ -30,7 +30,7 @@ WORDS = {
         "outcome": (
             "outcome result winner won label preference preferred choice vote verdict ftr",
         ),
-        "weight": ("weight weights n count counts votes voters frequency freq",),
+        "weight": ("weight weights n count counts votes voters ballots frequency freq",),
         "count": ("times wins of vote voter ballot ballots num number total",),
         "standing": (
             "gp pld mp played w d l t otl won win wins drawn draws lost loss losses gf ga gd diff",
@@ -49,6 +49,13 @@ WORDS = {
         "worst": ("worst least",),
         "score": ("score goals points pts runs sets games",),
         "about": ("age sex gender price mean average avg total sum net",),
+        # words that contradict what another word of the name says, such as brier score
+        "other": (
+            "brier rmse mae perplexity against fis difficulty handicap penalty error loss start",
+            "starting qualifying previous prev last predicted pred proj projected expected grid",
+            "count confidence adj adjusted change delta diff toss half ht favourite favorite pre",
+            "seed betting odds standard",
+        ),
         "when": ("time timestamp unix date year month day created updated",),
         "plain": ("name team player model item system answer response",),
     }.items()
@@ -81,6 +88,11 @@ class Column:
         self.n_rows, self.n_empty = len(cells), len(cells) - len(self.text)
         self.cells = cells if self.nested else label_text(cells)
         self.labels: list[str] = self.text.unique().tolist()
+
+    def is_plain(self, role: str) -> bool:
+        """Whether the name says a role, and nothing else that could contradict it."""
+        rest = {*self.words} - WORDS[role] - WORDS["item"] - WORDS["ranker"]
+        return self._called(role) and not rest - {"final", "review", "full", "my", "mean", "the"}
 
     def called(self, *roles: str) -> bool:
         """Whether the name suggests one of some roles."""
@@ -116,6 +128,8 @@ class Column:
     @cached_property
     def numbers(self) -> NDArray[np.float64]:
         """The numbers of all rows; NaN where there is none."""
+        if self.nested:
+            return np.full(self.n_rows, np.nan)
         return np.array([self.values.get(cell, np.nan) for cell in self.cells], dtype=float)
 
     @cached_property
@@ -179,10 +193,23 @@ class Profile:
         self.once = [column for column in self.columns if names.count(column.name) == 1]
         self.n_rows = len(frame)
 
+    @cached_property
+    def may_lack_header(self) -> bool:
+        """Whether the names of columns may be cells, because cells of their kind have them."""
+        for one in self.once:
+            if re.search(r"\S\s*>\s*\S", one.name):
+                return True
+            if one.type == "text" and any(
+                one.name in other.labels and {*one.labels} & {*other.labels}
+                for other in self.once if other.type == "text"
+            ):  # fmt: skip
+                return True
+        return False
+
     @property
     def without_header(self) -> bool:
         """Whether the first line may contain data instead of names."""
-        return any(NUMBER.fullmatch(column.name) for column in self.columns)
+        return self.may_lack_header or any(NUMBER.fullmatch(c.name) for c in self.columns)
 
     def pairs(
         self, markers: tuple[tuple[str, str], ...]

@@ -53,7 +53,6 @@ RATINGS = frozenset(
         "points",
         "pts",
         "grade",
-        "mark",
         "accuracy",
         "auc",
         "percent",

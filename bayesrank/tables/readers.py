@@ -182,7 +182,8 @@ def read_matches(
     outcome : str, optional
         Column of the outcome.
     winner, loser : str, optional
-        Columns of the item that won and the item that lost, instead of `first` and `second`.
+        Columns of the item that won and the item that lost, instead of `first` and `second`. With
+        `first` and `second`, `winner` is a column with the name of one of them.
     score_a, score_b : str, optional
         Columns of the scores of the first and the second item, instead of `outcome`.
     wins_a, wins_b, ties : str, optional
