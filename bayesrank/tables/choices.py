@@ -111,6 +111,10 @@ class ChoiceReader:
         frame = frame.iloc[:, [*others, *at]]
         if c.positions:
             refuse_disorder(items, "item")
+            for name in filter(None, (c.best, c.worst)):  # A is the first item
+                text = label_text(frame[name])
+                letters = {chr(65 + n): str(n + 1) for n in range(len(items))}
+                frame = frame.assign(**{name: text.replace(letters)})
         for name in filter(None, (c.respondent, c.task, c.by)):
             frame = frame.assign(**{name: labels(frame[name])})
         for name in filter(None, (*items, c.best, c.worst, *codes, c.threshold)):
@@ -168,7 +172,13 @@ class ChoiceReader:
         ):
             if words in text:
                 remedies.append(remedy)
-        return TableError(text.replace("positions=False", "no `positions`"), remedies)
+        text = text.replace("give positions=False", "leave `positions` out")
+        text = re.sub(
+            r"use Rankings\.from_best_worst_wide or Rankings\.from_choices_wide",
+            "name the columns of the items shown with `item`",
+            text,
+        )
+        return TableError(text, remedies)
 
     def _one_spelling(self, frame: pd.DataFrame, items: list[str]) -> pd.DataFrame:
         """Merge items and respondents that differ only in their spelling, or note them."""

@@ -290,7 +290,8 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
     unnamed = not (len(judged) > 1 or len(series) > 1)
     if unnamed:  # statistics of an item, such as its points or its number
         stated = ("rank", "rating", "result", "weight", "when", "standing", "other", "score")
-        if any(c.called(*stated) for c in columns) and not all(c.called("rating") for c in columns):
+        alike = any(all(c.called(kind) for c in columns) for kind in ("rank", "rating", "result"))
+        if any(c.called(*stated) for c in columns) and not alike:
             return
     if item is None or not item.names_rows or len(columns) < 2 or _is_square(table):
         return
@@ -375,10 +376,10 @@ def _entries(table: Profile) -> Iterator[Reading]:
 def _roles(table: Profile, value: Column) -> list[list[Column]]:
     """Find columns of rankers and items for a column of numbers, those with the best names."""
     values = [c for c in table.once if c.called("rank", "rating", "result") and c.is_number]
+    left = [c for c in table.once if c not in (value, *values) and not c.called("about")]
     labels = [
-        c for c in table.once
-        if (c.is_label and len(c.labels) > 1) or ((c.called("ranker", "item") and c.labels)
-        and c not in (value, *values) and not c.called("about"))
+        c for c in left
+        if (c.is_label and len(c.labels) > 1) or (c.called("ranker", "item") and c.labels)
     ]  # fmt: skip
     rankers = [c for c in labels if c.called("ranker")] or labels[:MOST_UNNAMED]
     items = [c for c in labels if c.called("item")] or labels[:MOST_UNNAMED]

@@ -235,7 +235,8 @@ class Look:
             call = f"{call_of(function, self.source, {})[:-1]}, {arguments})"
             if command_line:
                 words = command_of(function, self.source or "FILE", {})
-                call = f"{words} {on_shell(arguments, re.findall(r'[a-z_]+(?==)', arguments))}"
+                names = re.findall(r"[a-z_]+(?==)", arguments)
+                call = f"{words} {on_shell(arguments, names)}"
             lines += ["", f"{what}:", f"  {call}"]
         if self.profile.without_header:
             header = "--header 0" if command_line else "header=0"
@@ -246,8 +247,8 @@ class Look:
 _FORMS_BY_NAME = (
     ("One row per ranker and item (high is good; if 1 is best, give rank, and if low is good, "
      "result)", "read_rankings", "ranker=COLUMN, item=COLUMN, rating=COLUMN"),
-    ("One row per ranking (or wide='ratings', 'results' or 'places')", "read_rankings",
-     "wide='ranks'"),
+    ("One row per ranking: ranks, ratings, results or places", "read_rankings",
+     "wide='ranks', column=COLUMN"),
     ("One row per ballot", "read_rankings", "ballot=COLUMN"),
     ("One row per match", "read_matches", "first=COLUMN, second=COLUMN, outcome=COLUMN"),
     ("One row per match, if columns name the winner and the loser. If a row counts several "
@@ -375,6 +376,8 @@ def _reason(reading: Reading, arguments: dict[str, Any]) -> str:
     """Give the reason for a reading, and what its decisions mean."""
     added = {k: v for k, v in arguments.items() if k not in reading.arguments}
     meaning = {"last": "omitted items come last", "drop": "omitted items were not presented"}
+    if reading.function != "read_rankings":
+        meaning = {"drop": "rows without an answer are left out"}
     missing = meaning.get(added.pop("missing", None))
     ways = [spelled(**added)] if added else []
     ways += [] if missing is None else [missing]

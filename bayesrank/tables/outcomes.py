@@ -191,7 +191,7 @@ class Outcomes:
         message = (
             f"An outcome must be a known code, such as 'first', 'second' or 'tie', or the name of "
             f"the winner; column {self.name!r} has {label_repr(code)} in "
-            f"{row_name(self.column.index, n)}. Say what it means: {', '.join(ways)}."
+            f"{row_name(self.column.index, n)}. Say what it means: {' or '.join(ways)}."
         )
         if code not in self._labels():  # the name of an item is not a missing result
             remedies.append(none)

@@ -68,7 +68,7 @@ RESULTS = frozenset(
 NOT_RANKED = ("dns", "dsq", "dq", "w", "wd", "ex", "f", "dnq", "dnpq", "did not start", "withdrawn",
               "disqualified", "excluded", "did not qualify", "n/a", "-")  # fmt: skip
 NOTHING = ("skipped", "overvote", "undervote", "blank", "exhausted", "-", "na", "n/a", "#n/a",
-           "nan", "null", "none")  # fmt: skip
+           "nan", "null", "none", "no vote", "uwi", "write-in", "writein")  # fmt: skip
 NINES = (99, 999, 9999)  # common codes for no number
 SUMS = ("total", "grand total", "sum", "mean", "average", "avg")  # names of columns and rows
 MOST_CODES = 20  # most codes in a message
@@ -149,7 +149,8 @@ class RankingColumns:
             raise MissingColumnsError(
                 "If the table has one row per ranker and item, give rating=COLUMN (high is good), "
                 "rank=COLUMN (1 is best) or result=COLUMN (low is good). If it has one row per "
-                "ranking, give wide='ranks', 'ratings', 'results' or 'places', or ballot=COLUMN."
+                "ranking, give wide='ranks', wide='ratings', wide='results' or wide='places', or "
+                "ballot=COLUMN."
             )
         if self.ballot is None:
             _leave_out(self, "between listed", "needs ballot=COLUMN")
@@ -334,8 +335,9 @@ class RankingReader:
         rows = np.flatnonzero(again & none.to_numpy())
         if len(rows):
             item = str(long["item"].iloc[rows[0]])
+            codes = [str(x) for x in long["item"][none.to_numpy()].unique()]
             ways: list[dict[str, Any]] = [
-                {"empty": [item], "missing": missing} for missing in ("last", "drop")
+                {"empty": codes, "missing": missing} for missing in ("last", "drop")
             ]
             raise TableError(
                 f"A ballot names {item!r} twice, in {row_name(long.index, int(rows[0]))}, so it "
@@ -387,9 +389,15 @@ class RankingReader:
     def _without_question(
         self, frame: pd.DataFrame, chosen: list[int]
     ) -> tuple[pd.DataFrame, list[str]]:
-        """Name columns such as "Rank these [Ale]" and "Rank these [Bock]" by their items."""
+        """Name columns such as "Rank these [Ale]" and "Rank these [Bock]" by their items.
+
+        The names, or the questions below them in a survey export, contain the items.
+        """
         names = [str(frame.columns[n]) for n in chosen]
-        found = [_GRID.fullmatch(name) for name in names]
+        texts = [self.table.questions.get(name, "") for name in names]
+        asked = all(re.search(r"\S - \S", text) for text in texts)  # as Qualtrics writes items
+        written = [re.sub(r"^(.*) - (.*)$", r"\1[\2]", text) for text in texts] if asked else names
+        found = [_GRID.fullmatch(name) for name in written]
         short = [match[2].strip() for match in found if match is not None]
         questions = {match[1] for match in found if match is not None}
         if len(short) == len(names) > 1 and len(questions) == 1 and len({*short}) == len(short):
@@ -451,7 +459,12 @@ class RankingReader:
         if hopeless and not self.columns.wide:
             return TableError(str(error))
         if hopeless:
-            return TableError(f"{error} Name the columns of items or rankers with column=.")
+            turned = "rankers" if self.columns.turned else "items"
+            who = {} if self.columns.turned or self.columns.ranker else {"ranker": str(values.name)}
+            more = f" If {values.name!r} says who ranks, give {spelled(**who)}." if who else ""
+            return TableError(
+                f"{error} Name the columns of {turned} with `column`.{more}", [who] if who else []
+            )
         words = words[:MOST_CODES]
         also = {"missing": "drop"} if self.columns.of != "rating" else {}
         last, none = {"last_block": words}, {"empty": words, **also}
@@ -478,12 +491,12 @@ class RankingReader:
         names = [str(name) for name in costs.columns]
         values = costs.to_numpy(np.float64)
         odd = [name for name in names if name.casefold() in SUMS]
-        if not odd and self.columns.of != "rank" and len(names) > 2:
+        if not odd and self.columns.of != "rank" and len(names) > 2 and len(values) > 2:
             for k, name in enumerate(names):
                 rest = np.delete(values, k, axis=1)
                 known = ~np.isnan(rest).any(axis=1)
                 sums = rest.sum(axis=1), rest.mean(axis=1)
-                if known.sum() > 1 and any(np.allclose(values[known, k], s[known]) for s in sums):
+                if known.sum() > 2 and any(np.allclose(values[known, k], s[known]) for s in sums):
                     odd = [name]
                     break
         why = "may be the sum or the mean of the others"
@@ -496,7 +509,7 @@ class RankingReader:
             raise TableError(
                 f"Column {odd[0]!r} {why}. Leave it out with {spelled(column=others)}."
                 f"{all_of_them if self.columns.of != 'rank' else ''}",
-                [{"column": others}],
+                [{"column": others}, *([{"column": names}] if self.columns.of != "rank" else [])],
             )
         if not self.columns.turned:
             return
@@ -602,12 +615,14 @@ class RankingReader:
     def _note_doubtful(self, long: pd.DataFrame) -> None:
         """Note items and ratings that may mean that there is none, and sums."""
         c = self.columns
-        for name in [*long["ranker"].unique(), *long["item"].unique()]:
-            if str(name).casefold() in SUMS:
-                self.note(
-                    f"{name!r} may be a sum or a mean of the others. If so, leave it out, for "
-                    f"example with {spelled(where=f'{c.item or c.ranker or "COLUMN"}!={name}')}."
-                )
+        columns = {"ranker": None if c.turned else c.ranker, "item": c.item}
+        for role, column in columns.items():
+            for name in long[role].unique():
+                if column is not None and name.casefold() in SUMS:
+                    self.note(
+                        f"{name!r} in column {column!r} may be a sum or a mean of the others. If "
+                        f"so, leave it out with {spelled(where=f'{column}!={name}')}."
+                    )
         if c.rows_are_lists:
             for item in long["item"].unique():
                 if item.casefold() in NOTHING:

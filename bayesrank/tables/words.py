@@ -124,6 +124,7 @@ def _quoted(word: str) -> str:
 def command_of(function: str, source: str, arguments: Mapping[str, Any]) -> str:
     """Write a reading as a command, such as ``bayesrank rank votes.csv --ballot vote``."""
     name = {"read_rankings": "rank", "read_matches": "matches", "read_choices": "choices"}[function]
+    source = f"./{source}" if source.startswith("-") and source != "-" else source
     return shlex.join(["bayesrank", name, source, *options_of(arguments)])
 
 

@@ -135,6 +135,18 @@ CASES = {
                 {"empty": "postponed"},
                 "ash-elm 1:0; ash-fir 0:1; elm-fir 0:1; fir-ash 1:0",
             ),
+            (
+                {"first_wins": "postponed"},
+                "ash-elm 1:0; ash-fir 0:1; elm-ash 1:0; elm-fir 0:1; fir-ash 1:0",
+            ),
+            (
+                {"second_wins": "postponed"},
+                "ash-elm 1:0; ash-fir 0:1; elm-ash 0:1; elm-fir 0:1; fir-ash 1:0",
+            ),
+            (
+                {"tie": "postponed"},
+                "ash-elm 1:0:0; ash-fir 0:1:0; elm-ash 0:0:1; elm-fir 0:1:0; fir-ash 1:0:0",
+            ),
         ),
     ),
     # ballots and places

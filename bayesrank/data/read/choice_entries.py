@@ -219,7 +219,7 @@ def _codes(frame: pd.DataFrame, answers: Answers) -> NDArray[np.int64]:
     best, worst = (None if x is None else _word(x) for x in (answers.best_code, answers.worst_code))
     if best is worst is None:
         must = "A code must be 'best', 'worst' or empty, or 1, -1 or 0"
-        way_out = "Name other codes: best_code=..., worst_code=...."
+        way_out = "Name other codes with `best_code` and `worst_code`."
         return _words(frame, answers.codes, _CODES, must, way_out)
     if best == worst or "" in (best, worst):
         raise ValueError(
