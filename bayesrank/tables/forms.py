@@ -248,6 +248,8 @@ def _partly(table: Profile, places: list[Column]) -> bool:
 
 def _items(table: Profile) -> Iterator[Reading]:
     """Suggest one row per ranking, and one column of numbers per item."""
+    if _two_sides(table):
+        return
     known = {**_ranker(table), **_weight(table, "weight")}
     rest = [c for c in table.columns if c.name not in known.values()]
     numbers = [c for c in rest if c.is_number and not counts_rows(c.name, c.cells)]
@@ -282,6 +284,8 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
     items = [c for c in table.once if c.type == "text" and (c.names_rows or c.called("item"))]
     first = (c for c in items[:1] if c.names_rows and c is table.columns[0])
     item = only(c for c in items if c.called("item")) or only(items) or only(first)
+    if _two_sides(table):
+        return
     numbers = [c for c in table.columns if c.is_number and not counts_rows(c.name, c.cells)]
     judged = [c for c in numbers if c.called("ranker")]
     series = [c for c in numbers if places_of([x.name for x in numbers if _stem(x) == _stem(c)])]
@@ -361,6 +365,8 @@ def _entries(table: Profile) -> Iterator[Reading]:
             ranked = _are_ranks(value, coded(ranker, *within))
             decided = len(kinds) == 1 and (kinds[0] == "rank") == ranked
             decided = decided and (value.type == "times" or value.is_plain(kinds[0]))
+            labels = {label.casefold() for c in columns for label in c.labels}
+            decided = decided and labels.isdisjoint(SUMS)
             if not decided:
                 kinds = [*kinds, *(["rank", "rating"] if ranked else ["rating", "result"])]
             for kind in dict.fromkeys(kinds):
@@ -437,7 +443,9 @@ def _matches(table: Profile) -> Iterator[Reading]:
     more = {} if neutral is None else {"neutral": neutral.name}
     for results, why in _results(table, sides):
         plain = results.get("outcome") is None or any(
-            c.is_plain("outcome") or c.called("score") or not c.called("other")
+            c.is_plain("outcome")
+            or {*c.words} <= WORDS["score"] | {"final"}
+            or {*c.words} <= WORDS["outcome"] | {*sides[0].words, *sides[1].words}
             for c in table.once if c.name == results["outcome"]
         )  # fmt: skip
         decided = named is not None and plain and not table.may_lack_header
@@ -512,7 +520,11 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
             continue  # who won the toss, or the first half
         if (coded_well and usual) or scored or column.words in (("winner",), ("outcome",)):
             found.append(column)
-        elif sides[0].number < sides[1].number and all(map(of_scores, column.labels)):
+        elif (
+            len(column.labels) > 1
+            and sides[0].number < sides[1].number
+            and all(map(of_scores, column.labels))
+        ):
             in_cells.append(column)
         elif named:
             named_too.append(column)

@@ -92,7 +92,15 @@ class Column:
     def is_plain(self, role: str) -> bool:
         """Whether the name says a role, and nothing else that could contradict it."""
         rest = {*self.words} - WORDS[role] - WORDS["item"] - WORDS["ranker"]
-        return self._called(role) and not rest - {"final", "review", "full", "my", "mean", "the"}
+        return self._called(role) and not rest - {
+            "final",
+            "review",
+            "full",
+            "my",
+            "the",
+            "match",
+            "game",
+        }
 
     def called(self, *roles: str) -> bool:
         """Whether the name suggests one of some roles."""

@@ -459,11 +459,11 @@ class RankingReader:
         if hopeless and not self.columns.wide:
             return TableError(str(error))
         if hopeless:
-            turned = "rankers" if self.columns.turned else "items"
+            what = "rankers" if self.columns.turned else "items"
             who = {} if self.columns.turned or self.columns.ranker else {"ranker": str(values.name)}
             more = f" If {values.name!r} says who ranks, give {spelled(**who)}." if who else ""
             return TableError(
-                f"{error} Name the columns of {turned} with `column`.{more}", [who] if who else []
+                f"{error} Name the columns of {what} with `column`.{more}", [who] if who else []
             )
         words = words[:MOST_CODES]
         also = {"missing": "drop"} if self.columns.of != "rating" else {}
