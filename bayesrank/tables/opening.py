@@ -1,8 +1,8 @@
 """Open: any source gives named columns of text as it is written, with line numbers.
 
-A source is a file, a folder of tables, an address, standard input ("-"), a pipe, a table of pandas,
-polars or pyarrow, or a list of dicts. `text` splits text into cells, `typed` reads formats that
-store types, and `sources` copies what is not on this machine.
+A source is a file, a folder of tables, an address, standard input ("-") or a pipe. It may also be a
+table of pandas, polars or pyarrow, or a list of dicts. `text` splits text into cells, `typed` reads
+formats that store types, and `sources` copies what is not on this machine.
 """
 
 import os
@@ -203,13 +203,14 @@ def open_table(
     Parameters
     ----------
     source : path, str, table or list of dict
-        A file, a folder of tables, an address such as ``https://...``, ``"-"`` for standard input,
-        a table of pandas, polars or pyarrow, or a list of dicts. A `Table` is returned as it is.
+        A file, a folder of tables, an address such as ``https://...``, or ``"-"`` for standard
+        input. It may also be a table of pandas, polars or pyarrow, or a list of dicts. A `Table` is
+        returned unchanged.
     encoding : str, optional
         Encoding of a text; by default UTF-8, or UTF-16 if detected.
     separator : str, optional
-        Separator of the columns of a text: a character such as ``";"``, or ``"tab"``, ``"blank"``
-        for runs of blanks, or ``"two blanks"`` for runs of at least two. By default, the one with
+        Separator of the columns of a text, such as ``";"`` or ``"tab"``. Runs of blanks are
+        ``"blank"``, and runs of at least two are ``"two blanks"``. By default, the one with
         which all lines have as many cells as the header.
     header : int, optional
         Line of the header in a text or sheet, or 0 if there is none.

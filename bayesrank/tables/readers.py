@@ -167,11 +167,10 @@ def read_matches(
 ) -> Pairs:
     """Read matches or other comparisons of two items from any table.
 
-    Codes of outcomes are read only if one table of codes has all of them. The tables are: first,
-    second and tie; 1, 0 and 0.5; 1, 0 and -1; 1, 2 and x; W, L and D; true and false; home, away
-    and draw; a, b and tie; left and right; white, black, 1-0, 0-1 and ½-½. Cells may also be the
-    name of the winner, or two scores such as 2-1. Other codes need `first_wins`, `second_wins` and
-    `tie`.
+    Codes of outcomes are read only if one table of codes has all of them. Some of these tables are
+    first, second and tie; 1, 0 and 0.5; 1, -1 and 0; 1, 2 and x. Others are W, L and D; home, away
+    and draw; left and right; 1-0, 0-1 and ½-½. Cells may also be the name of the winner, or two
+    scores such as 2-1. Say what other codes mean with `first_wins`, `second_wins` and `tie`.
 
     Parameters
     ----------

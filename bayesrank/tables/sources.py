@@ -62,7 +62,7 @@ class Source:
     name : str
         How messages call it.
     suffix : str
-        The suffix that gives the format, in lower case, without that of a compression.
+        The suffix that gives the format, in lower case, without the suffix of a compression.
     """
 
     def __init__(self, path: Path, name: str, suffix: str | None = None) -> None:

@@ -37,7 +37,7 @@ _END = "\0 end of the text"  # read as a separate row unless a quotation mark is
 _ANSWERS = ("", "response", "open-ended response")  # SurveyMonkey's second names of columns
 _IMPORT = '{"ImportId"'  # begins each cell of the last header line of Qualtrics
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
-_COMMA = re.compile(r"(?=(^|.),(.|$))")  # what is beside a comma
+_COMMA = re.compile(r"(?=(^|.),(.|$))")  # the characters around a comma
 _SIGNS = ("<", ">", "=", "<=", ">=", "*", "|", "~", "&")  # between items of a ballot
 
 type Record = tuple[int, list[str]]

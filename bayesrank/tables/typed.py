@@ -54,7 +54,7 @@ class Column(NamedTuple):
 def label_text(values: pd.Series) -> pd.Series:
     """Return labels as they are written: text, NaN where one is missing.
 
-    Floats that are all whole have no point, as they were whole numbers beside a missing value.
+    Floats that are all whole have no point: pandas makes floats of whole numbers if one is missing.
 
     Examples
     --------

@@ -346,7 +346,7 @@ def _same_grades(frame: pd.DataFrame) -> bool:
 
 
 def _check_places(table: NDArray[np.float64], index: pd.Index) -> None:
-    """Check that the ranks of each row are dense, competition ranks or midranks; NaN is no rank."""
+    """Check that each row has dense ranks, competition ranks or midranks; NaN means no rank."""
     ranks = np.sort(table, axis=1)
     n, k = ranks.shape
     slot = np.arange(k)

@@ -1,7 +1,7 @@
 """Frames: tables of pandas, polars and pyarrow, and lists of dicts, as DataFrames of pandas.
 
 Tables of other libraries are read through the Arrow C stream, so none of them is imported here.
-Whole numbers stay exact beside missing values, and categories keep their order.
+Whole numbers stay exact if others are missing, and categories keep their order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ type Table = pd.DataFrame | ArrowTable | Sequence[Mapping[str, Any]]
 TABLES = "a table of pandas, polars or pyarrow, or a list of dicts"
 """What `Table` is called in messages."""
 
-# pandas would make floats of whole numbers beside missing values, and objects of booleans
+# pandas would make floats of whole numbers if some are missing, and objects of booleans
 _NULLABLE = {
     pa.int8(): pd.Int8Dtype(),
     pa.int16(): pd.Int16Dtype(),
@@ -43,7 +43,7 @@ _NULLABLE = {
 
 
 def as_frame(table: Any) -> Any:
-    """Convert a table to a DataFrame; return a DataFrame, and what is no table, unchanged.
+    """Convert a table to a DataFrame; return other values, and a DataFrame, unchanged.
 
     >>> as_frame([{"film": "a", "stars": 5}, {"film": "b", "stars": None}]).columns.tolist()
     ['film', 'stars']
@@ -52,7 +52,7 @@ def as_frame(table: Any) -> Any:
         return table
     if isinstance(table, list) and table and all(isinstance(row, Mapping) for row in table):
         frame = pd.DataFrame(table, dtype=object)
-        # beside a missing value, pandas would infer floats for whole numbers
+        # if a value is missing, pandas would infer floats for whole numbers
         return frame.apply(lambda x: x if x.hasnans else x.infer_objects())
     if not is_arrow_table(table):
         return table
@@ -73,7 +73,7 @@ def is_arrow_table(table: Any) -> bool:
 def indexed_frame(table: Any, name: str) -> Any:
     """Convert a table whose index must name items, or raise an error if it has no index.
 
-    What is no table is returned unchanged. Messages call the argument `name`.
+    Other values are returned unchanged. Messages call the argument `name`.
     """
     frame = as_frame(table)
     if frame is table or not isinstance(frame.index, pd.RangeIndex):
