@@ -186,12 +186,15 @@ def _ungrouped(values: pd.Series, quantity: str, note: Callable[[str], None]) ->
     distinct = [cell for cell in values.dropna().unique() if isinstance(cell, str)]
     pointed = [cell for cell in distinct if "." in cell]
     odd = [cell for cell in pointed if not _GROUPED.fullmatch(cell)]
+    points = {"decimal": "."}
+    mixed = any("," in cell for cell in distinct)
+    other = "" if mixed else f", or give {spelled(**points)} if the point is the decimal mark"
     refuse_rows(
         values.isin(odd[:1]),
         values,
         f"With decimal commas a point in a {quantity} must group thousands",
-        f"Correct the cell, or give {spelled(decimal='.')} if the point is the decimal mark.",
-        [{"decimal": "."}],
+        f"Correct the cell{other}.",
+        [] if mixed else [points],
     )
     if pointed:
         bare = pointed[0].replace(".", "")

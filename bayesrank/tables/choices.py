@@ -164,11 +164,12 @@ class ChoiceReader:
     def _with_remedies(self, error: ValueError) -> TableError:
         """Attach to an error about tasks the arguments that it names."""
         text, remedies = str(error), list[dict[str, Any]]()
+        if re.search(r"one of those shown; .* has '[A-Z]' in", text):
+            text += " If the letters are the places of the items, give positions=True."
         for words, remedy in (
             ("missing='drop'", {"missing": "drop"}),
             ("several=True", {"several": True}),
             ("positions=True", {"positions": True}),
-            ("positions=False", {"positions": False}),
         ):
             if words in text:
                 remedies.append(remedy)

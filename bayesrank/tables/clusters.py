@@ -46,7 +46,7 @@ def clusters(table: pd.DataFrame, others: pd.DataFrame) -> list[str]:
     >>> clusters(table, pd.DataFrame({"prompt": prompt, "colour": rng.integers(20, size=400)}))
     ['prompt']
     """
-    if len(table) > MOST_MATCHES:
+    if not 0 < len(table) <= MOST_MATCHES:
         return []
     first, second = table["first"].to_numpy(), table["second"].to_numpy()
     codes, items = pd.factorize(np.concatenate([first, second]))

@@ -58,9 +58,9 @@ def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> An
             raise TableError(f"A file of orders contains rankings, without columns. {way_out}")
         return read_orders(source, settings_of(arguments))
     _refuse_judged(source)
-    reader = reader_of(function, source, arguments)
-    reader.columns.check()
     try:
+        reader = reader_of(function, source, arguments)
+        reader.columns.check()
         return reader.read()
     except TableError as error:
         raise type(error)(str(error), [_joined(x, arguments) for x in error.remedies]) from None

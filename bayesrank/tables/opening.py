@@ -376,7 +376,10 @@ def open_orders(source: Any, *, listed: Literal["ranked", "ticked"] | None = Non
         return source
     if not isinstance(source, Source):
         source = located(source)
-    found = read_orders(source.path, source.name, source.suffix)
+    try:
+        found = read_orders(source.path, source.name, source.suffix)
+    except ValueError as error:
+        raise TableError(str(error)) from error
     notes = [*found.notes]
     if found.categories:
         if listed != "ranked":

@@ -147,6 +147,7 @@ class Outcomes:
     def _odd_row(self) -> int:
         """Find a row whose code has no meaning, by the codes that most rows fit."""
         text, table = self.column, self.table
+        told = np.array([_said(str(x), self.said) is not None for x in self.distinct])[self.at]
         labels = self._labels()
         meant: list[list[Any]] = [
             [meanings_of(codes).get(folded(x)) for x in self.distinct] for codes in CODES
@@ -160,7 +161,9 @@ class Outcomes:
         if named.sum() > known.sum():  # names of winners
             played = ((text == table["first"]) | (text == table["second"])).to_numpy() | tie
             known = played if named.all() else named
-        return int((~known).argmax()) if known.any() else 0
+        if (known | told).all():
+            known[:] = False
+        return int((~(known | told)).argmax())
 
     def _by_name(self, value: str) -> str | None:
         """Read a code that consists of words of one of the two columns."""
@@ -193,7 +196,8 @@ class Outcomes:
             f"the winner; column {self.name!r} has {label_repr(code)} in "
             f"{row_name(self.column.index, n)}. Say what it means: {' or '.join(ways)}."
         )
-        if code not in self._labels():  # the name of an item is not a missing result
+        # the name of an item is not a missing result; without its only code a column is empty
+        if code not in self._labels() and len(self.distinct) > 1:
             remedies.append(none)
             message += f" If it means that there is no result: {spelled(**none)}."
         if re.search(r"\d\D+\d", code):

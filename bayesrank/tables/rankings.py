@@ -375,8 +375,9 @@ class RankingReader:
                     rest = [other for other in names if other != name]
                     turned = "rankers" if c.turned else "items"
                     remedies: list[dict[str, Any]] = [{"column": rest}]
-                    also = "" if c.turned else f", or give {spelled(ranker=name)}"
-                    remedies += [] if c.turned else [{"ranker": name}]
+                    named = c.turned or c.ranker
+                    also = "" if named else f", or give {spelled(ranker=name)}"
+                    remedies += [] if named else [{"ranker": name}]
                     raise TableError(
                         f"Column {name!r} seems to number the rows, but all columns without an "
                         f"argument are {turned}. Name the columns of {turned}: "
@@ -448,11 +449,15 @@ class RankingReader:
         words = [cell for cell in cells if not re.search(r"\d", cell)]
         clock = any(re.fullmatch(r"[\d.,:]+:[\d.,:]+", cell) for cell in cells)
         if clock and self.columns.of != "result" and self.columns.wide is None:
-            turned = {"result": self.columns.value}
-            text = f"{error} If the cells are times, low is good: give {spelled(**turned)}."
-            return TableError(text, [turned])
+            turned, given = {"result": self.columns.value}, {self.columns.of: self.columns.value}
+            text = (
+                f"{error} If the cells are times, low is good: give {spelled(**turned)} instead of "
+                f"{spelled(**given)}."
+            )
+            return TableError(text, [{**turned, self.columns.of: None}])
         if clock and self.columns.wide in ("ranks", "ratings"):
-            return TableError(f"{error} If the cells are times, low is good: use wide='results'.")
+            text = f"{error} If the cells are times, low is good: use wide='results'."
+            return TableError(text, [{"wide": "results"}])
         hopeless = len(words) == len(cells)
         if not words:
             return TableError(str(error))

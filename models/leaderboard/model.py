@@ -68,7 +68,7 @@ from bayesrank.inference import sample
 from bayesrank.leaderboard import leaderboard_model as build
 from bayesrank.leaderboard import nuts_settings
 from bayesrank.results import outcome_probability
-from bayesrank.tables.opening import open_table
+from bayesrank.tables import open_table
 
 __all__ = ["Truth", "build", "fit", "report", "simulate", "to_pairs"]
 

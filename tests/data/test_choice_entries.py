@@ -224,7 +224,7 @@ def test_other_codes_are_named(codes, empty):
 def test_codes_that_are_not_named_are_refused_and_the_remedy_works():
     frame = LONG.assign(answer=[2, 0, 0, 1, 0, 1, 2])
     read = {"best": None, "worst": None, "codes": "answer"}
-    message = r"'answer' has 2 in row 0. Name other codes: best_code=\.\.\., worst_code="
+    message = r"'answer' has 2 in row 0. Name other codes with `best_code` and `worst_code`"
     with pytest.raises(ValueError, match=message):
         long(frame, **read)
     assert long(frame, **read, best_code=2, worst_code=1) == long()

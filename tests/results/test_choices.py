@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pymc as pm
 import pytest
 import xarray as xr
@@ -79,6 +81,14 @@ def test_profiles_are_rows_of_features():
     assert moved.dims == ("chain", "draw", "set", "car")
     assert (moved.sel(set="cheaper", car="new") > moved.sel(set="now", car="new")).all()
     np.testing.assert_allclose(moved.sel(set="now"), shares.mean("ranker"))
+
+
+def test_profiles_may_be_a_table_of_polars_or_pyarrow():
+    draws = part_worths([[[1.0, 0.0, -2.0]]])
+    cars = pd.DataFrame([[1, 0, 0.5], [0, 0, 0]], columns=FEATURES)
+    expected = share_of_preference(draws, "part_worth", sets=cars)
+    for table in (pl.DataFrame(cars), pa.table(cars)):
+        xr.testing.assert_equal(share_of_preference(draws, "part_worth", sets=table), expected)
 
 
 def test_other_dims_are_kept_and_extreme_utilities_have_shares():

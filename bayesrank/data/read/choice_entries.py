@@ -280,9 +280,14 @@ def _laid_out(
             same = chosen.eq(frame[columns.item].astype(object))
         unknown = ~(chosen.isna() | (chosen == "") | same.groupby(line).transform("any"))
         must = "The item chosen must be one of those shown"
-        if_other = "labels." if answers.positions else "positions 1, 2, ...."
-        way_out = f"give positions={not answers.positions} if the column has {if_other}"
-        refuse_rows(unknown.to_numpy(), frame[answer], must, f"Correct the row, or {way_out}")
+        way_out = "Correct the row"
+        if answers.positions:
+            way_out += ", or give positions=False if the column has labels."
+        elif pd.to_numeric(chosen[unknown], errors="coerce").notna().all():
+            way_out += ", or give positions=True if the column has positions 1, 2, ...."
+        else:
+            way_out += "."
+        refuse_rows(unknown.to_numpy(), frame[answer], must, way_out)
         flags.append(same.to_numpy())
     return Shown(frame, columns, *flags)
 

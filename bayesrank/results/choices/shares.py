@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.data.read import axis_index, locate
+from bayesrank.data.read import as_frame, axis_index, locate
 from bayesrank.results.draws import SAMPLE, posterior_utilities
 from bayesrank.schema import FEATURE, ITEM, RANKER
 
@@ -44,7 +44,7 @@ def share_of_preference(
         Posterior with the dims chain, draw, `dim`, and perhaps ranker and others, such as groups.
     var_name : str
         The utilities of items, or the part-worths of features.
-    sets : sequence of labels, DataFrame, or mapping of these, optional
+    sets : sequence of labels, table, or mapping of these, optional
         What is on offer, by default all items. It is a list of items, or a table with one row per
         profile and one column per feature, as ``rankings.attributes.code`` returns it. A mapping
         names several sets.
@@ -87,6 +87,7 @@ def share_of_preference(
     """
     several = isinstance(sets, Mapping)
     offers: dict[Any, Any] = dict(sets) if isinstance(sets, Mapping) else {0: sets}
+    offers = {name: as_frame(offer) for name, offer in offers.items()}
     tables = {isinstance(offer, pd.DataFrame) for offer in offers.values()}
     if len(tables) != 1:
         raise ValueError(
