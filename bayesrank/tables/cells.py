@@ -36,6 +36,7 @@ _PLACE = re.compile(
 _PERCENT = re.compile(r"([-+]?\d[\d.,]*)\s*%")
 _DISCARDED = re.compile(r"\(\s*(\d[\d.,]*)\s*(?:[A-Z]{2,4})?\s*\)|(\d[\d.,]*)\s+[A-Z]{2,4}")
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):([0-5]?\d(?:[.,]\d+)?)")
+_COMMA = re.compile(r"[-+]?\d+,\d+")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")
 _DAY = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})\.?((?:[ T]|$).*)")
 _COMPACT = re.compile(r"(?:1[6-9]|20|21)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
@@ -129,6 +130,8 @@ def read_numbers(
     known = _unmarked(known, quantity, note)
     if decimal == ",":
         known = _ungrouped(known, quantity, note)
+    elif decimal is None:
+        _refuse_grouped(known, quantity)
     read, commas = text_numbers(known, quantity, decimal=decimal)
     if commas and decimal is None:
         note(f"Column {values.name!r} is read with decimal commas.")
@@ -179,6 +182,25 @@ def _clock(found: re.Match[str]) -> str:
     whole, _, rest = seconds.replace(",", ".").partition(".")
     total = 3600 * int(hours) + 60 * int(minutes) + int(whole)
     return f"{total}.{rest}" if rest else str(total)
+
+
+def _refuse_grouped(values: pd.Series, quantity: str) -> None:
+    """Refuse numbers such as 1.020 beside 950 or 3,5, whose points may group thousands."""
+    distinct = [cell for cell in values.dropna().unique() if isinstance(cell, str)]
+    pointed = [cell for cell in distinct if "." in cell]
+    if not pointed or not all(map(_GROUPED.fullmatch, pointed)):
+        return
+    grouping, mark = {"decimal": ","}, {"decimal": "."}
+    commas = any(_COMMA.fullmatch(cell) for cell in distinct)
+    if commas or any(re.fullmatch(r"[-+]?[1-9]\d\d", cell) for cell in distinct):
+        other = "" if commas else f" If the point is the decimal mark, give {spelled(**mark)}."
+        refuse_rows(
+            values.isin(pointed[:1]),
+            values,
+            f"A {quantity} must be unambiguous, but points may group thousands",
+            f"If they do, give {spelled(**grouping)}.{other}",
+            [grouping] if commas else [grouping, mark],
+        )
 
 
 def _ungrouped(values: pd.Series, quantity: str, note: Callable[[str], None]) -> pd.Series:

@@ -361,7 +361,14 @@ class MatchReader:
             mark = cells.iloc[diagonal]
             if isinstance(mark, str) and mark.casefold() in EMPTY:
                 cells.iloc[diagonal] = np.nan
-            wins[name] = self.selection.read_numbers(cells.rename(name), "count").to_numpy()
+            cells = cells.rename(name)
+            refuse_rows(
+                label_text(cells).str.contains(r"½|[.,]5$").fillna(False),
+                cells,
+                "A matrix must count wins, without halves for ties",
+                "Write one row per match, with its outcome.",
+            )
+            wins[name] = self.selection.read_numbers(cells, "count").to_numpy()
         wins = wins.loc[items]
         away = ~np.eye(len(items), dtype=bool)
         if (wins.isna().to_numpy() & away).any() and self.settings.missing != "drop":

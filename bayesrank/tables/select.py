@@ -160,16 +160,24 @@ class Selection:
     def _parts(self, name: str) -> tuple[str | int, ...]:
         """Find the column that an argument names, by name or number, or the two that it joins."""
         if name in self.names:
-            require_names(self.names, [name], self.table.name)
+            self._require([name])
             return (name,)
         if name.isdigit() and 1 <= int(name) <= len(self.names):
             return (int(name),)
         parts = [part.strip() for part in name.split("+")]
         if len(parts) > 1 and all(part in self.names for part in parts):
-            require_names(self.names, parts, self.table.name)
+            self._require(parts)
             return tuple(parts)
-        require_names(self.names, [name], self.table.name)
+        self._require([name])
         raise AssertionError
+
+    def _require(self, names: Sequence[str]) -> None:
+        """Check that each name is one column; a table that is broken is the first thing to say."""
+        try:
+            require_names(self.names, names, self.table.name)
+        except ValueError:
+            self.table.cells(())  # refuses rows that are longer than the header, as below a title
+            raise
 
     def _column(self, frame: pd.DataFrame, name: str, parts: tuple[str | int, ...]) -> pd.Series:
         """Return a column, or several as one, whose labels are joined by a space."""

@@ -304,43 +304,51 @@ def long_cells() -> Iterator[None]:
 
 def csv_records(text: str, separator: str) -> Iterator[Record]:
     """Yield the records with a cell, and their first lines."""
-    reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator)
+    reader = csv.reader(chain(_lines(text), [_END]), delimiter=separator, strict=True)
     begin = 1
     lines: list[str] = []
     regular = 0
-    for record in reader:
-        at, begin = begin, reader.line_num + 1
-        n = len(record)
-        if n <= 1 and record == [_END]:
-            return
-        if n and (record[0].strip() or any(map(str.strip, record))):
-            if begin - at > 1:
-                if record[-1].endswith(_END):
-                    break
-                lines = lines or text.split("\n")
-                _refuse_swallowed(lines[at - 1 : begin - 1], separator, at, regular or n, n)
-            regular = n
-            yield at, record
-    raise ValueError(f"line {at} opens a cell with a quotation mark that is never closed.")
+    try:
+        for record in reader:
+            at, begin = begin, reader.line_num + 1
+            n = len(record)
+            if n <= 1 and record == [_END]:
+                return
+            if n and (record[0].strip() or any(map(str.strip, record))):
+                if begin - at > 1:
+                    lines = lines or text.split("\n")
+                    if _is_swallowed(lines[at - 1 : begin - 1], separator, regular or n, n):
+                        raise _stray_mark(at, begin - 1)
+                regular = n
+                yield at, record
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            message = f"line {begin} opens a cell with a quotation mark that is never closed."
+            raise ValueError(message) from None
+        raise _stray_mark(begin, reader.line_num) from None
 
 
-def _refuse_swallowed(lines: list[str], separator: str, at: int, regular: int, joined: int) -> None:
-    """Refuse a record of several lines with `joined` cells, if a stray mark has joined them.
+def _is_swallowed(lines: list[str], separator: str, regular: int, joined: int) -> bool:
+    """Whether a stray mark has joined lines into one record of `joined` cells.
 
-    Then text follows the second mark, or each line alone has the regular number of cells.
+    Then each line alone has the regular number of cells.
     """
     alone = {len(line.split(separator)) for line in lines}
-    stray = regular > 1 and alone == {regular} and (len(lines) > 2 or joined != regular)
-    try:
-        _ = [*csv.reader([f"{line}\n" for line in lines], delimiter=separator, strict=True)]
-    except csv.Error:
-        stray = True
-    if stray:
-        raise ValueError(
-            f"line {at} opens a cell with a quotation mark that closes in line "
-            f"{at + len(lines) - 1}, so that these lines would be one row. Remove the mark that "
-            "does not belong there, or double it inside a quoted cell."
+    return regular > 1 and alone == {regular} and (len(lines) > 2 or joined != regular)
+
+
+def _stray_mark(first: int, last: int) -> ValueError:
+    """Say that a mark of a cell that begins in one line does not belong there."""
+    if first == last:
+        return ValueError(
+            f"line {first} has a quoted cell with text behind its closing quotation mark. Double "
+            "the marks inside a quoted cell, or remove what follows it."
         )
+    return ValueError(
+        f"line {first} opens a cell with a quotation mark that closes in line {last}, so that "
+        "these lines would be one row. Remove the mark that does not belong there, or double it "
+        "inside a quoted cell."
+    )
 
 
 def blank_records(text: str, runs: str) -> Iterator[Record]:
@@ -478,7 +486,7 @@ def _ask(separators: Sequence[str], columns: dict[str, int]) -> None:
         for s in separators
     ]
     raise TableError(
-        f"it can be split at {' or at '.join(ways)}. Say which with separator.",
+        f"it can be split at {' or at '.join(ways)}. Say which one separates columns.",
         [{"separator": _SPELLED.get(s, s)} for s in separators],
     )
 
