@@ -185,7 +185,7 @@ def _clock(found: re.Match[str]) -> str:
 
 
 def _refuse_grouped(values: pd.Series, quantity: str) -> None:
-    """Refuse numbers such as 1.020 beside 950 or 3,5, whose points may group thousands."""
+    """Refuse numbers such as 1.020 if others are 950 or 3,5, and points may group thousands."""
     distinct = [cell for cell in values.dropna().unique() if isinstance(cell, str)]
     pointed = [cell for cell in distinct if "." in cell]
     if not pointed or not all(map(_GROUPED.fullmatch, pointed)):
