@@ -102,7 +102,7 @@ def main() -> None:
       lower       with --sort lower: lower end of the interval of the utility or Elo rating
 
     If the model does not fit, treat the ranks as a rough order. The page shows the misfit.
-    """  # noqa: D301
+    """  # noqa: D301  click keeps the lines below \b
     # Matrices have a few hundred rows, so a second thread of BLAS makes runs up to thirty times
     # slower. BLAS reads these variables when NumPy is loaded.
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -250,7 +250,7 @@ def rank(file: Path, **options: Any) -> None:
     Packed     text and JSON with .gz, .bz2, .xz, .zip or .zst
     Orders     .soc, .soi, .toc, .toi and .cat (PrefLib), .blt, .cvotes (Condorcet election
                format); these need no columns
-    """  # noqa: D301
+    """  # noqa: D301  click keeps the lines below \b
     _rank(file, RankColumns, options)
 
 

@@ -273,7 +273,7 @@ class Rankings(Frozen):
             such as ``s3://bucket/ratings/`` (which needs fsspec). Only the named columns of
             files are read, in batches. Row numbers continue from file to file.
         ranker, item, rating : str
-            Columns. Ratings are numbers, or ordered categories, of which the last is the best.
+            Columns. Ratings are numbers or ordered categories; the last category is the best.
         ranking : str, optional
             Column that separates several rankings of one ranker, such as sessions.
         weight : str, optional
@@ -336,7 +336,7 @@ class Rankings(Frozen):
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per item in a ranking.
         ranker, item, rank : str
-            Columns. Ranks are numbers, or ordered categories, of which the first is the best.
+            Columns. Ranks are numbers or ordered categories; the first category is the best.
         ranking, weight, items, features, by
             As in `from_ratings`. The errors are also the same.
 

@@ -168,7 +168,7 @@ def _several(text: pd.Series, sign: str) -> bool:
 
 
 def _from_list(cell: Any) -> list[list[str]]:
-    """Read a list of items, of which some may be lists of tied items."""
+    """Read a list of items, in which tied items may form a list of their own."""
     if not isinstance(cell, LISTS):
         return [[str(cell)]]
     return [[*map(str, block)] if isinstance(block, LISTS) else [str(block)] for block in cell]

@@ -223,7 +223,7 @@ def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> Column:
         return typed_column(values)
     try:
         values = array.to_pandas(types_mapper=_NULLABLE.get)
-    except pa.ArrowNotImplementedError:  # lists of polars
+    except pa.ArrowNotImplementedError:  # pyarrow cannot convert lists of string views (polars)
         values = pd.Series(array.to_pylist(), dtype=object)
     return typed_column(values.set_axis(index).rename(name))
 

@@ -49,7 +49,7 @@ def test_invalid_collections_of_weak_orders_are_refused(read, message):
         ([0, 1, 2, 3], "0, 1, 2, 3"),
         ([1, 1.5, 2, 3], "1, 1.5, 2, 3"),
         ([1, np.inf, 2, 3], "1, 2, 3, inf"),
-        ([4, 4, 2, 1], "1, 2, 4, 4"),  # points, of which four are the most
+        ([4, 4, 2, 1], "1, 2, 4, 4"),  # points: high is good
         ([1, 2, 2, 5], "1, 2, 2, 5"),
         ([1, 1, 1, 3], "1, 1, 1, 3"),
         ([2.5, 2.5, 1, 3], "1, 2.5, 2.5, 3"),

@@ -340,7 +340,7 @@ def orders(rng: random.Random, ties: bool) -> tuple[list[str], list[list[list[st
 def omitted(ballots: list[list[list[str]]], missing: str | None) -> list[list[list[str]]] | None:
     """Complete ballots: omitted items come last, or were not there; None if nobody said it.
 
-    Ballots of one length need no decision: so many items were asked for.
+    If all ballots have one length, nothing is asked: each voter had to name that many items.
     """
     lengths = {sum(map(len, blocks)) for blocks in ballots}
     missing = missing or ("drop" if len(lengths) == 1 else None)

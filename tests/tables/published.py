@@ -104,7 +104,7 @@ def text_of(names: list[str], rows: list[list[Any]], separator: str = ",") -> st
 def filled(
     header: str, known: list[dict[str, Any]], **drawn: Callable[[random.Random], Any]
 ) -> str:
-    """Write rows of which some columns are known; others are drawn by a function or are small.
+    """Write rows from known columns; a function draws the others, or they are numbers up to 15.
 
     ``header`` has the names separated by commas; names of ``drawn`` are patterns of names.
     """

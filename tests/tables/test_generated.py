@@ -18,7 +18,7 @@ from tests.tables.reading import (
 
 SHORT, LONG = 300, 6_000
 FORMAT = ("encoding", "header", "decimal")
-BY_COMMAND = 8  # each of so many tables is read by the command as well
+BY_COMMAND = 8  # the command reads every eighth table as well
 
 
 def read(example, folder):

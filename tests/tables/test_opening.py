@@ -231,7 +231,7 @@ def test_a_compressed_table_that_is_cut_off_is_refused(tmp_path):
         open_table(path)
 
 
-# What is found out about files
+# Separators, headers and encodings are detected
 
 
 @pytest.mark.parametrize("text", ["a;b\n1,5;2\n", "a\tb\n1,5\t2\n", "a|b\n1,5|2\n"])
