@@ -2,7 +2,14 @@
 # checkers and editors read. In a stub "as" makes a name public.
 
 from . import jax as jax
-from .auditing import audit as audit
+from .analysis.auditing import audit as audit
+from .analysis.fit import fit as fit
+from .analysis.leaderboard import leaderboard_model as leaderboard_model
+from .analysis.models import (
+    choice_model as choice_model,
+    dynamic_model as dynamic_model,
+    ranking_model as ranking_model,
+)
 from .data import (
     Interactions as Interactions,
     PairCounts as PairCounts,
@@ -52,9 +59,6 @@ from .tables import (
     read_matches as read_matches,
     read_rankings as read_rankings,
 )
-from .leaderboard import (
-    leaderboard_model as leaderboard_model,
-)
 from .plots import (
     plot_adherence as plot_adherence,
     plot_compare as plot_compare,
@@ -66,6 +70,7 @@ from .plots import (
     plot_ranks as plot_ranks,
     plot_wins as plot_wins,
 )
+from .reporting.report import report as report
 from .results import (
     adherence_summary as adherence_summary,
     attribute_importance as attribute_importance,

@@ -148,8 +148,10 @@ ROOMS = {  # the rooms of which names are public, with what they are called in t
     "inference": "Inference",
     "results": "Results",
     "plots": "Plots",
-    "leaderboard": "Leaderboards",
-    "auditing": "Audit",
+    "analysis": "Models and fits",
+    "analysis.leaderboard": "Leaderboards",
+    "analysis.auditing": "Audit",
+    "reporting": "Reports",
     "jax": "JAX",
     "utility": "Utilities",
 }
@@ -161,7 +163,8 @@ def public_names() -> dict[str, list[str]]:
     table: dict[str, list[str]] = {room: [] for room in ROOMS}
     for node in stub.body:
         if isinstance(node, ast.ImportFrom) and node.module:
-            table[node.module] += [f"bayesrank.{name.asname}" for name in node.names]
+            room = node.module if node.module in ROOMS else node.module.split(".")[0]
+            table[room] += [f"bayesrank.{name.asname}" for name in node.names]
     listed = {name.rpartition(".")[2] for names in table.values() for name in names}
     assert listed | {"jax"} == set(br.__all__) | {"jax"}, listed ^ set(br.__all__)
     for room, names in table.items():
@@ -230,14 +233,15 @@ def write_reference() -> None:
             about = about.removeprefix(f"{title}: ")
             about = about[0].upper() + about[1:]
         page = [title, "=" * len(title), "", about, ""]
-        if room == "leaderboard":
-            page += [".. py:module:: bayesrank.leaderboard", ""]
+        if room == "analysis.leaderboard":
+            page += [f".. py:module:: bayesrank.{room}", ""]
         if not hasattr(module, "__path__"):  # docstrings of packages go on with notes on the code
             page += [chapter, ""]
         page += [".. autosummary::", "   :toctree: names", "   :signatures: short", ""]
         page += [f"   ~{name}" for name in names]
-        _write(folder / f"{room}.rst", "\n".join(page) + "\n")
-        rows.append(f"   {room}")
+        file = room.rpartition(".")[2]
+        _write(folder / f"{file}.rst", "\n".join(page) + "\n")
+        rows.append(f"   {file}")
     title = "API reference"
     page = [title, "=" * len(title), ""]
     n_names = sum(map(len, table.values()))

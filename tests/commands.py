@@ -33,7 +33,7 @@ cat,cider,2,2
 cat,ale,2,2
 cat,bock,3,1
 """
-SCHEMA = json.loads((PACKAGE / "cli" / "result.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((PACKAGE / "reporting" / "result.schema.json").read_text(encoding="utf-8"))
 
 
 def run(*args):
@@ -76,9 +76,9 @@ def few_predicted(monkeypatch):
 
     Other choices and matches to come need no digits either.
     """
-    monkeypatch.setattr("bayesrank.cli.fitting.PREDICTED", 100)  # what leave-one-out needs
-    monkeypatch.setattr("bayesrank.cli.fitting.SIMULATED", 50)
-    monkeypatch.setattr("bayesrank.cli.sensitivity.DRAWS", 50)
+    monkeypatch.setattr("bayesrank.analysis.fitting.PREDICTED", 100)  # what leave-one-out needs
+    monkeypatch.setattr("bayesrank.analysis.fitting.SIMULATED", 50)
+    monkeypatch.setattr("bayesrank.analysis.sensitivity.DRAWS", 50)
     monkeypatch.setattr("bayesrank.results.matches.needed._Futures.futures", 40)
     monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
 
@@ -88,7 +88,7 @@ def no_sampling(monkeypatch, sample):
     monkeypatch.setattr(inference, "sample", sample)
     monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 1.0)
-    monkeypatch.setattr("bayesrank.cli.parts.figure_svg", lambda _: b"a picture")
+    monkeypatch.setattr("bayesrank.reporting.parts.figure_svg", lambda _: b"a picture")
     few_predicted(monkeypatch)
 
 

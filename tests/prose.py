@@ -89,7 +89,7 @@ def messages() -> Iterator[Sentence]:
 
 def texts() -> Iterator[Sentence]:
     """Yield the sentences of the texts of the commands."""
-    file = Path("bayesrank/cli/texts.jinja")
+    file = Path("bayesrank/texts/texts.jinja")
     text = (ROOT / file).read_text(encoding="utf-8")
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}", "\n\n", text, flags=re.S)
     text = re.sub(r"\{\{.*?\}\}", "{...}", text, flags=re.S)

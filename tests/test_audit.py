@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.auditing import PROBES, _agreement, audit
+from bayesrank.analysis.auditing import PROBES, _agreement, audit
 
 SYSTEMS = [f"s{k:02d}" for k in range(12)]
 STRENGTH = np.array([1.7, *np.linspace(1.0, -1.2, 11)])

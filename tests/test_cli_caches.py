@@ -11,7 +11,8 @@ import numba
 import pytest
 
 from bayesrank import kernel_cache
-from bayesrank.cli.caches import FLAGS, broken_cache, compiling_said, find_cache
+from bayesrank.analysis.fitting import tell_compiling
+from bayesrank.cli.caches import FLAGS, broken_cache, find_cache
 from bayesrank.cli.console import Talk, errors_as_sentences
 from bayesrank.cli.warm_up import RUNS
 
@@ -97,12 +98,12 @@ def test_compiling_is_reported_once_and_only_with_a_cache(capsys, monkeypatch, t
     talk, kept = Talk(), numba.njit(cache=True)
     doubled = kept(lambda x: 2 * x)
     tripled = kept(lambda x: 3 * x)
-    with compiling_said(talk.compiling):
+    with tell_compiling(talk.compiling):
         assert doubled(1) + tripled(1) == 5
     assert capsys.readouterr().err.count("Compiling once; later runs skip this step") == 1
-    with compiling_said(lambda: pytest.fail("there was nothing to compile")):
+    with tell_compiling(lambda: pytest.fail("there was nothing to compile")):
         assert doubled(2) == 4
-    with compiling_said(lambda: pytest.fail("the next run will compile it again")):
+    with tell_compiling(lambda: pytest.fail("the next run will compile it again")):
         assert numba.njit(lambda x: 4 * x)(1) == 4
 
 

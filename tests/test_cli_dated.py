@@ -7,6 +7,7 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,15 +15,20 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
-from bayesrank.cli import match_sections
-from bayesrank.cli.dated import DatedJob
-from bayesrank.cli.options import Fit, MatchColumns, RankColumns
+from bayesrank.analysis.analysis import Settings
+from bayesrank.analysis.dynamic import DynamicAnalysis
+from bayesrank.analysis.listener import Listener
+from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.reading import opened, read
+from bayesrank.reporting import match_sections
+from bayesrank.reporting.dynamic_sections import _DynamicSections
+from bayesrank.reporting.options import Layout
 from bayesrank.tables.cells import time_text
 from tests.commands import ran, run
 
 MATCHES = ("--first", "home", "--second", "away", "--outcome", "result", "--date", "played")
 COLUMNS = MatchColumns(first="home", second="away", outcome="result", date="played")
+SETTINGS = Settings(draws=100, tune=50, chains=2, random_seed=1)
 DAYS = pd.date_range("2021-01-03", periods=24, freq="30D")
 
 
@@ -61,11 +67,19 @@ def job_of(folder, coming=None):
     columns = replace(COLUMNS, coming=coming)
     pairs, ahead = read(opened(Path("m.csv"), columns), columns)
     notes += pairs.notes
-    fit = Fit(
-        output_dir=folder, seed=1, draws=100, tune=50, chains=2, top=3, prior="zero-sum",
-        prior_scale=None, made="today",
-    )  # fmt: skip
-    return DatedJob(pairs, "t", fit, columns, coming=ahead), notes
+    return analysis_of(pairs, ahead), notes
+
+
+def analysis_of(data, coming=None, **options):
+    neutral = "neutral" if "neutral" in data.groups else None
+    analysis = DynamicAnalysis(data, coming=coming, neutral=neutral, **options)
+    analysis.random_seed = 1
+    return analysis
+
+
+def sections_of(analysis, settings=SETTINGS):
+    report = SimpleNamespace(settings=settings, layout=Layout(), listener=Listener())
+    return _DynamicSections(report, analysis)
 
 
 # Whole runs
@@ -138,7 +152,7 @@ def test_changing_strengths_are_a_finding_only_for_a_model_without_them(folder):
     assert match_sections.audit_of_dated(pairs, order=True).notes == []
     notes = match_sections.audit_of(pairs, ["date"], order=True).notes
     (note,) = [note for note in notes if "moved most" in note]
-    assert note.endswith("Use --date date instead of --group to let them change.")
+    assert note.endswith("Use `time='date'` instead of `groups` to let them change.")
 
 
 @pytest.mark.parametrize(
@@ -201,18 +215,18 @@ def test_items_that_may_have_left_are_reported_and_not_plotted(folder):
     job, _ = job_of(folder)
     (sentence,) = job.cautions()
     assert sentence.startswith("x was not seen since 2022-09-25, in the last tenth of the time")
-    posterior = job.draw(print)
+    posterior = job.draw(SETTINGS, print)
     assert job.last_seen()["x"] == "2022-05-28"
-    assert job.headline(posterior) == ""
+    assert job.leader_left(posterior) == ""
     posterior["posterior"]["utility"].loc[{"item": "x"}] += 9
-    assert job.headline(posterior).startswith("x was last seen at 2022-05-28, and is ranked")
-    strength, when = job._over_time(posterior)
+    assert job.leader_left(posterior).startswith("x was last seen at 2022-05-28, and is ranked")
+    strength, when = sections_of(job)._over_time(posterior)
     history = strength.files["history.csv"].reset_index()
     assert history.loc[history["item"] == "x", "date"].max() == pd.Timestamp("2022-05-28")
     np.testing.assert_allclose(history.groupby("date")["p_best"].sum(), 1)
     assert "; at the last date riser " in strength.alt
     assert " from 20" in when.alt
-    chosen = DatedJob(job.data, "t", job.fit, replace(COLUMNS, since="2021-06-01"))
+    chosen = analysis_of(job.data, since="2021-06-01")
     assert chosen.cautions() == []
 
 
@@ -222,7 +236,7 @@ def test_pictures_begin_when_those_are_there_who_come_in_first(folder):
     two = table["home"].isin(["x", "y"]) & table["away"].isin(["x", "y"])
     table[~first | two].to_csv("m.csv", index=False)
     job, _ = job_of(folder)
-    assert job._moments()[0] == DAYS[1]
+    assert sections_of(job)._moments()[0] == DAYS[1]
 
 
 @pytest.fixture
@@ -247,10 +261,9 @@ def races(folder):
 
 @pytest.mark.slow
 def test_rankings_to_come_are_forecast(folder, races):
-    rankings, ahead, columns = races("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
-    fit = replace(job_of(folder)[0].fit, draws=1000, chains=2)
-    job = DatedJob(rankings, "t", fit, columns, coming=ahead)
-    (part,) = job._forecasts()
+    rankings, ahead, _ = races("far,a,90\nfar,d,90\nnear,d,13\nnear,a,13\nnear,b,13")
+    job = analysis_of(rankings, ahead)
+    (part,) = sections_of(job, SETTINGS._replace(draws=1000))._forecasts()
     found = part.files["forecasts.csv"].reset_index()
     assert found["ranking"].tolist() == ["near"] * 3 + ["far"] * 2
     assert found["item"].tolist() == ["a", "b", "d", "a", "d"]
@@ -274,14 +287,14 @@ def test_rankings_to_come_are_forecast(folder, races):
 
 def test_changes_and_forecasts_are_those_of_the_history(folder):
     job, _ = job_of(folder, Path("next.csv"))
-    posterior = job.draw(print)
-    (changes,) = job._changes()
+    posterior = job.draw(SETTINGS, print)
+    (changes,) = sections_of(job)._changes()
     table = changes.files["changes.csv"]
     assert table.index[0] == "riser"
     assert table["change"]["riser"] > 0.3 > -0.3 > table["change"]["faller"]
     assert table["mean_rank_now"]["riser"] <= table["mean_rank_then"]["riser"]
     assert changes.paragraphs[0].startswith("Rising since 2022-06-04, with pro")
-    forecast = job._forecasts()[0].table
+    forecast = sections_of(job)._forecasts()[0].table
     assert forecast.index.tolist() == ["2023-01-01", "2023-02-01"]
     shares = forecast[["First wins", "Tie", "Second wins"]].astype(float)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.011)
@@ -295,15 +308,15 @@ def test_changes_and_forecasts_are_those_of_the_history(folder):
 
 
 def test_the_picture_is_of_days_where_there_are_no_hours(folder, monkeypatch):
-    monkeypatch.setattr("bayesrank.cli.dated.MOMENTS", 5)
-    moments = job_of(folder)[0]._moments()
+    monkeypatch.setattr("bayesrank.reporting.dynamic_sections.MOMENTS", 5)
+    moments = sections_of(job_of(folder)[0])._moments()
     assert [moment.normalize() for moment in moments] == moments
     assert (moments[0], moments[-1], len(moments)) == (DAYS[0], DAYS[-1], 5)
 
 
 def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
     job, _ = job_of(folder)
-    part = job._tested()
+    part = sections_of(job)._tested()
     assert not part.failures
     found = re.search(r"mean gain per match is ([\d.]+) ± (\d+\.\d+)", part.paragraphs[1])
     gain, error = map(float, found.groups())
@@ -315,7 +328,7 @@ def test_the_past_predicts_the_last_fifth_better_than_chance(folder):
 
 
 def test_the_fit_is_checked_and_circles_are_found(folder):
-    part = job_of(folder)[0]._checks()
+    part = sections_of(job_of(folder)[0])._checks()
     assert part.heading == "What it misses"
     assert not part.failures
     assert part.fit
@@ -325,7 +338,7 @@ def test_the_fit_is_checked_and_circles_are_found(folder):
     ahead = (rank["away"] - rank["home"]) % 3
     table["result"] = table["result"].mask(ahead == 1, "first").mask(ahead == 2, "second")
     table.to_csv("m.csv", index=False)
-    part = job_of(folder)[0]._checks()
+    part = sections_of(job_of(folder)[0])._checks()
     assert part.failures[0].startswith("The model does not describe the order of pairs of items")
     assert part.failures[0].endswith("Treat the ranks as a rough order only.")
 
@@ -343,28 +356,28 @@ def test_neither_item_has_an_advantage_in_a_neutral_match_to_come(folder):
     columns = replace(COLUMNS, neutral="ground", coming=Path("next.csv"))
     columns.check()
     pairs, ahead = read(opened(Path("m.csv"), columns), columns)
-    job = DatedJob(pairs, "t", job_of(folder)[0].fit, columns, coming=ahead)
-    found = job._forecasts()[0].files["forecasts.csv"].reset_index()
+    job = analysis_of(pairs, ahead)
+    found = sections_of(job)._forecasts()[0].files["forecasts.csv"].reset_index()
     assert found["neutral"].tolist() == ["no", "yes", "yes"]
     first, second = found["p_first"], found["p_second"]
     assert first[1] == pytest.approx(second[2], abs=1e-3)
     assert first[0] > first[1] + 0.1
-    assert "except on neutral ground" in job.model
+    assert "except on neutral ground" in job.description
     # a saved run has all that its report needs
-    posterior = job.draw(lambda *_: None)
-    other = DatedJob(pairs, "t", job.fit, replace(columns, coming=None))
-    other.resume(posterior)
+    posterior = job.draw(SETTINGS, lambda *_: None)
+    other = analysis_of(pairs)
+    other.resume(posterior, SETTINGS)
     assert other.items == job.items
-    again = other._forecasts()[0].files["forecasts.csv"].reset_index()
+    again = sections_of(other)._forecasts()[0].files["forecasts.csv"].reset_index()
     np.testing.assert_allclose(again["p_first"], first, atol=1e-3)
     posterior["coming"] = xr.DataTree(
         posterior["coming"].to_dataset().assign(first=("index", ["z?"] * 3))
     )
     with pytest.raises(ValueError, match="names items that the data do not have"):
-        other.resume(posterior)
+        other.resume(posterior, SETTINGS)
     posterior["posterior"]["utility"].loc[{"item": "x"}] = np.nan
     with pytest.raises(ValueError, match="utility has invalid draws"):
-        other.resume(posterior)
+        other.resume(posterior, SETTINGS)
 
 
 # What is read

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from bayesrank import inference
-from bayesrank.cli import estimate
-from bayesrank.cli.console import Talk
-from bayesrank.cli.matches import MatchJob
-from bayesrank.cli.options import Fit, MatchColumns, RankColumns
-from bayesrank.cli.rank import RankJob
+from bayesrank.analysis import size as estimate
+from bayesrank.analysis.analysis import Settings
+from bayesrank.analysis.fitting import check_size
+from bayesrank.analysis.listener import Listener
+from bayesrank.analysis.matches import MatchAnalysis
+from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.inference.approximation import nested
 from tests.builders import ballots, matches
 from tests.commands import few, no_sampling, run
@@ -28,16 +29,15 @@ def votes(n_prompts, n_items, n, seed=1):
     return first, second, won, rng.integers(0, n_prompts, n)
 
 
-def job_of(pairs, *groups, **settings):
-    columns = MatchColumns(first="a", second="b", outcome="won", group=groups)
-    return MatchJob(pairs, "title", Fit(seed=1, **settings), columns)
+def job_of(pairs, *groups):
+    return MatchAnalysis(pairs, groups=groups)
 
 
 @pytest.mark.parametrize("groups", [(), ("prompt",)])
 def test_the_size_counts_the_parameters_of_the_model(groups):
     first, second, won, prompt = votes(30, 4, 100)
     job = job_of(matches(first, second, won, prompt=prompt), *groups)
-    point = job.pymc_model.initial_point()
+    point = job.model.initial_point()
     assert job.size().free == pytest.approx(sum(map(np.size, point.values())), abs=6)
     if groups:
         assert 0.8 * job.size().free < job.size().blocks < job.size().free
@@ -45,8 +45,8 @@ def test_the_size_counts_the_parameters_of_the_model(groups):
 
 
 def test_the_size_counts_the_opinions_of_rankers():
-    job = RankJob(ballots(30, 2), "title", Fit(seed=1), RankColumns())
-    point = job.pymc_model.initial_point()
+    job = RankingAnalysis(ballots(30, 2))
+    point = job.model.initial_point()
     assert job.size().free == pytest.approx(sum(map(np.size, point.values())), abs=6)
     assert job.size()[3:] == (30 * 3, 3)
 
@@ -55,7 +55,7 @@ def test_the_size_counts_the_opinions_of_rankers():
 def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
     """The estimate is between the memory used and twice as much: 400 deviations in blocks."""
     first, second, won, prompt = votes(100, 4, 500)
-    job = job_of(matches(first, second, won, prompt=prompt), "prompt", quick=True, draws=50)
+    job = job_of(matches(first, second, won, prompt=prompt), "prompt")
     find, used = nested.hyper_nodes, []
 
     def traced(joint, names):
@@ -67,9 +67,9 @@ def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
         return found
 
     monkeypatch.setattr(nested, "hyper_nodes", traced)
-    with job.pymc_model as model:
+    with job.model as model:
         posterior = inference.fit_inla(draws=50, random_seed=1, model=model)["posterior"]
-    arrays = estimate.arrays_of(job.size(), job.fit, quick=True)
+    arrays = estimate.arrays_of(job.size(), 4 * 50, quick=True)
     expected = 8 * np.prod(arrays["approximation"])
     assert used[0] < expected < 2 * used[0]
     kept = sum(x.nbytes for x in posterior.data_vars.values())
@@ -78,10 +78,10 @@ def test_the_estimate_is_the_memory_that_a_quick_answer_takes(monkeypatch):
 
 def test_eight_hundred_prompts_need_three_gigabytes_where_draws_are_most_of_them():
     size = estimate.Size(3 * 11_266, 12_900, 25_800, 12_880, 16)
-    arrays = estimate.arrays_of(size, Fit(), quick=True)
+    arrays = estimate.arrays_of(size, 4000, quick=True)
     assert 2e9 < estimate.bytes_of(arrays) < 3.2e9
     assert np.prod(arrays["draws"]) > 5 * np.prod(arrays["approximation"])
-    without = estimate.bytes_of(estimate.arrays_of(size._replace(blocks=0), Fit(), quick=True))
+    without = estimate.bytes_of(estimate.arrays_of(size._replace(blocks=0), 4000, quick=True))
     assert without > 20e9
 
 
@@ -118,13 +118,13 @@ def test_a_run_that_does_not_fit_is_refused_and_its_advice_works(table, monkeypa
 def test_sampling_is_recommended_if_only_the_approximation_is_too_large(monkeypatch):
     monkeypatch.setattr(estimate, "free_memory", lambda: 4e9)
     pairs = matches([0, 1], [1, 0], ["first", "second"])
-    job = job_of(pairs, quick=True)
+    job = job_of(pairs)
     job.size = lambda: estimate.Size(10, 9000, 9000)
-    with pytest.raises(ValueError, match=r"for the approximation, .* Use --full, which takes"):
-        estimate.check_run(job, Talk(quiet=True), quick=True)
-    estimate.check_run(job, Talk(quiet=True), quick=False)
+    with pytest.raises(ValueError, match=r"for the approximation, .* Use `method='nuts'`, which"):
+        check_size(job, Settings(), Listener(), quick=True)
+    check_size(job, Settings(), Listener(), quick=False)
 
 
 def test_unknown_memory_refuses_nothing(monkeypatch):
     monkeypatch.setattr(estimate, "free_memory", lambda: None)
-    estimate.check_memory({"draws": (10**12,)}, Talk(quiet=True))
+    estimate.check_memory({"draws": (10**12,)}, Listener())

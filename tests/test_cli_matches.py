@@ -12,9 +12,10 @@ import pytest
 import xarray as xr
 
 import bayesrank
-from bayesrank import leaderboard
-from bayesrank.auditing import PROBES
-from bayesrank.cli import match_sections, next_matches, texts
+from bayesrank import texts
+from bayesrank.analysis import leaderboard
+from bayesrank.analysis.auditing import PROBES
+from bayesrank.reporting import match_sections, next_matches
 from bayesrank.results.ranks.counted import PairWins
 from tests.builders import stored
 from tests.commands import asked, command, data_of, few, few_predicted, no_sampling, notes, ran, run

@@ -8,7 +8,9 @@ import pymc as pm
 import pytest
 import xarray as xr
 
-from bayesrank.cli import mixture, sections
+from bayesrank import inference
+from bayesrank.analysis import mixtures
+from bayesrank.reporting import sections
 from bayesrank.results.checks.families import OMNIBUS
 from bayesrank.results.checks.ranking_checks import check_table
 from tests.commands import command, data_of, few, no_sampling, ran
@@ -59,7 +61,7 @@ def sampler(folder, monkeypatch):
         return tree
 
     no_sampling(monkeypatch, sample)
-    monkeypatch.setattr(mixture, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
+    monkeypatch.setattr(mixtures, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     return asked
 
 
@@ -112,7 +114,7 @@ def test_a_component_that_does_not_fit_is_reported_with_advice(monkeypatch):
         "The model does not describe which item is first within the components: how often new hope "
         "is first (component 1): observed 0.90, predicted"
     )
-    assert "Try another number of --components" in sentence
+    assert "Try another number of `components`" in sentence
     assert part.table.index.tolist() == ["new hope, component 1", "mean over rankings, component 2"]
 
 
@@ -136,8 +138,8 @@ def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
 
     messages = []
     for reached in (12, 1):
-        monkeypatch.setattr(mixture, "fit_mixture", found(reached))
-        assert mixture.first_components(None, 7, messages.append) == {"share": 1}
+        monkeypatch.setattr(inference, "fit_mixture", found(reached))
+        assert mixtures.first_components(None, 7, messages.append) == {"share": 1}
     (sentence,) = messages
     assert sentence.startswith("Only one of 20 starts reached the best components")
 

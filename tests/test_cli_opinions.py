@@ -9,11 +9,12 @@ import xarray as xr
 from scipy.special import expit
 from scipy.stats import norm
 
-from bayesrank.cli.mixture import MixtureJob
-from bayesrank.cli.options import Fit, MatchColumns, RankColumns
-from bayesrank.cli.predict import at_new_labels, next_ranking
-from bayesrank.cli.rank import RankJob
+from bayesrank.analysis import rankings as analysis_of_rankings
+from bayesrank.analysis.mixtures import MixtureAnalysis
+from bayesrank.analysis.rankings import RankingAnalysis
+from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.reading import opened, read
+from bayesrank.reporting.predict import at_new_labels, next_ranking
 from bayesrank.tables.clusters import clusters
 from models.fit.model import Ballots, log_likelihood
 from tests.builders import ORDERS, ballots
@@ -21,28 +22,29 @@ from tests.commands import few, no_sampling, ran, run
 
 
 def job(rankings, **options):
-    return RankJob(rankings, "title", Fit(seed=1), RankColumns(**options))
+    category = "category" if "category" in rankings.groups else None
+    return RankingAnalysis(rankings, category=category, **options)
 
 
 def test_rankers_with_several_rankings_have_opinions():
-    assert job(ballots(5, 2)).opinions
-    assert "opinions of each ranker" in job(ballots(5, 2)).model
-    assert not job(ballots(5, 1)).opinions
-    assert not job(ballots(5, 2), opinions=False).opinions
+    assert job(ballots(5, 2)).differ
+    assert "opinions of each ranker" in job(ballots(5, 2)).description
+    assert not job(ballots(5, 1)).differ
+    assert not job(ballots(5, 2), opinions=False).differ
     assert job(ballots(5, 1)).cautions() == job(ballots(5, 2)).cautions() == []
 
 
 def test_a_note_says_that_intervals_are_too_narrow_without_opinions(monkeypatch):
     (note,) = job(ballots(4, 2)).cautions()
     assert "fewer than 5 rankers cannot show how much they differ" in note
-    assert job(ballots(4, 2), opinions=True).opinions
+    assert job(ballots(4, 2), opinions=True).differ
     assert job(ballots(4, 2), opinions=False).cautions() == []
-    monkeypatch.setattr(RankColumns, "most_opinions", 20)
+    monkeypatch.setattr(analysis_of_rankings, "MOST_OPINIONS", 20)
     (note,) = job(ballots(7, 2)).cautions()
     assert note.startswith("The 7 rankers have 2.0 rankings each on average.")
-    assert note.endswith("To model them anyway, use --opinions.")
+    assert note.endswith("To model them anyway, use `opinions=True`.")
     (note,) = job(ballots(7, 1), opinions=True).cautions()
-    assert note == "No ranker has several rankings, so --opinions has no effect."
+    assert note == "No ranker has several rankings, so `opinions=True` has no effect."
 
 
 @pytest.mark.parametrize("category", [False, True])
@@ -50,7 +52,7 @@ def test_the_model_adds_deviations_of_each_ranker_to_the_utilities(category):
     rankings = ballots(5, 2)
     if category:
         rankings = rankings.grouped({"category": ["x", "y"] * 5})
-    model = job(rankings, opinions=True).pymc_model
+    model = job(rankings, opinions=True).model
     names = [rv.name for rv in model.free_RVs]
     more = ["category_spread", "category_z"] if category else []
     assert names == ["utility_scale", "utility_z", *more, "ranker_spread", "ranker_z"]
@@ -96,10 +98,10 @@ def test_group_names_other_clusters(tmp_path):
     columns = RankColumns(ranker="who", item="item", rank="rank", group="school")
     rankings, _ = read(opened(file, columns), columns)
     assert rankings.groups["cluster"].labels.tolist() == ["s0", "s1", "s2"]
-    found = RankJob(rankings, "title", Fit(seed=1), columns)
-    assert "opinions of each school" in found.model
-    assert found.pymc_model["cluster_deviation"].type.shape == (None, None)
-    assert not MixtureJob(rankings, "title", Fit(seed=1), 2).opinions
+    found = RankingAnalysis(rankings, cluster="cluster")
+    assert "opinions of each school" in found.description
+    assert found.model["cluster_deviation"].type.shape == (None, None)
+    assert not MixtureAnalysis(rankings, components=2).differ
 
 
 @pytest.mark.parametrize(

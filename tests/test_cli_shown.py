@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayesrank import inference
-from bayesrank.cli import mixture
+from bayesrank.analysis import mixtures
 from tests.commands import BEERS, few, no_sampling, ran, shown
 
 JUDGED = "judge,beer,stars,kind\n" + "".join(
@@ -83,6 +83,6 @@ def test_the_output_of_a_run_is_as_recorded(tmp_path, monkeypatch, golden, case)
     Path("t.csv").write_text(table, encoding="utf-8")
     no_sampling(monkeypatch, few)
     monkeypatch.setattr(inference, "fit_inla", fit_inla)
-    monkeypatch.setattr(mixture, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
+    monkeypatch.setattr(mixtures, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     result = ran(command, "t.csv", *options, "--seed", 1)
     golden(case, shown(result, Path("t-ranks")))

@@ -12,8 +12,8 @@ from pymc.distributions.transforms import ZeroSumTransform
 from scipy import stats
 
 import bayesrank as br
-import bayesrank.leaderboard
-from bayesrank.leaderboard import (
+import bayesrank.analysis.leaderboard
+from bayesrank.analysis.leaderboard import (
     have_opinions,
     leaderboard_model,
     may_decide_alone,
@@ -103,7 +103,9 @@ def test_judges_have_opinions_where_one_might_decide_alone(share, may):
 def test_opinions_are_as_asked_for(monkeypatch):
     pairs = pairs_of(**JUDGED)
     assert not names(leaderboard_model(pairs, opinions=False)) & OPINIONS
-    monkeypatch.setattr(bayesrank.leaderboard, "MOST_OPINIONS", 5)  # two judges have three items
+    monkeypatch.setattr(
+        bayesrank.analysis.leaderboard, "MOST_OPINIONS", 5
+    )  # two judges have three items
     assert may_decide_alone(pairs)
     assert not have_opinions(pairs)
     assert not names(leaderboard_model(pairs)) & OPINIONS
@@ -117,7 +119,7 @@ def test_opinions_are_as_asked_for(monkeypatch):
 
 
 def test_the_table_in_the_docstring_names_the_variables():
-    named = set(re.findall(r"(?m)^``(\w+)`` ", bayesrank.leaderboard.__doc__))
+    named = set(re.findall(r"(?m)^``(\w+)`` ", bayesrank.analysis.leaderboard.__doc__))
     pairs = pairs_of(
         STYLED.rename(columns={"prompt": "g"}), **LENGTH, **JUDGED, by=["category", "g"]
     )
@@ -473,7 +475,7 @@ def test_settings_of_the_sampler_suit_the_model():
     [
         ({"prior": "flat"}, r"^`prior` is 'flat'; it must be one of 'normal', 'zero-sum'\.$"),
         ({"utility_scale": 0.0}, r"^`utility_scale` is 0.0; it must be positive and finite\.$"),
-        ({"category": "day"}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
+        ({"category": "day"}, r"^`category` is 'day', but the groups of the data are none\. Name"),
         ({"groups": "day"}, r"^`groups` is 'day'; give a list, \['day'\]\.$"),
         ({"groups": ["day"]}, r"^There is no group 'day': the groups of these pairs are 'judge'"),
         ({"groups": ["order"]}, r"^`groups` has 'order', which is a name of the model"),

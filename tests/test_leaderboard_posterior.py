@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
+from bayesrank.analysis.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.inference import sample
-from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from tests.distributions.calibration import THINNED, bins_by_weight, bins_of_ranks, uniformity
 
 OF_ALL = (

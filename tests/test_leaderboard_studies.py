@@ -12,8 +12,8 @@ import pytest
 from scipy.optimize import minimize
 
 import bayesrank as br
+from bayesrank.analysis.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.inference import fit_inla, fit_pairs, sample
-from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.results import outcome_probability
 
 SYSTEMS = np.array(list("abcdef"))

@@ -20,7 +20,7 @@ from tests.prose import trees
 
 HOME = Path(bayesrank.__file__).parent
 # options of the command line are no arguments, policies have directives, and JAX is an extra
-OTHERS = {Path("bayesrank", x) for x in ("cli", "jax", "results/page/report.py")}
+OTHERS = {Path("bayesrank", x) for x in ("cli", "jax", "texts", "reporting/page/report.py")}
 FOREIGN = [
     pm.Model, pm.Data, pm.Minibatch, pm.Normal.dist, pm.sample, pm.sample_posterior_predictive,
     pm.sample_prior_predictive, pm.compute_log_likelihood, az.loo, az.compare,

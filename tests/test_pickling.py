@@ -46,7 +46,7 @@ def test_a_function_that_names_the_package_is_pickled():
 
 
 def test_the_package_is_pickled_after_the_audit_is_loaded():
-    assert br.audit.__module__ == "bayesrank.auditing"
+    assert br.audit.__module__ == "bayesrank.analysis.auditing"
     assert cloudpickle.loads(cloudpickle.dumps(function())).__globals__["br"] is br
 
 

@@ -5,9 +5,8 @@ pairwise comparisons, and ``bayesrank choices`` a table of best-worst tasks. ``b
 quickstart`` ranks the bundled NASCAR 2002 season. All of them print a table and write figures,
 tables and a self-contained page. `reading` calls the readers of the room tables.
 
-This room may import click, jinja2, matplotlib, numba, numpy, pandas, pymc, pytensor, rich, scipy,
-xarray and the rooms auditing, data, distributions, inference, leaderboard, plots, priors, results,
-schema and tables.
+This room may import click, matplotlib, numpy, pandas, pytensor, rich, xarray and the rooms
+analysis, data, priors, reporting, schema, tables and texts.
 """
 
 from bayesrank.cli.commands import main

@@ -8,8 +8,6 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 FLAGS = "PYTENSOR_FLAGS"
@@ -47,27 +45,6 @@ def find_cache() -> str | None:
             f"{other}. Set {FLAGS}=base_compiledir=FOLDER to keep compiled code in another folder."
         )
     return None
-
-
-@contextmanager
-def compiling_said(say: Callable[[], None]) -> Iterator[None]:
-    """Call `say` when numba compiles code that later runs can load from the cache.
-
-    Code that numba cannot cache, such as calls from compiled code to Python, compiles in a quarter
-    of a second and is not reported.
-    """
-    from numba.core import event
-    from numba.core.caching import Cache
-
-    class Compiling(event.Listener):
-        def on_start(self, begun: event.Event) -> None:
-            if isinstance(getattr(begun.data["dispatcher"], "_cache", None), Cache):
-                say()
-
-        def on_end(self, _: event.Event) -> None: ...
-
-    with event.install_listener("numba:compile", Compiling()):
-        yield
 
 
 def broken_cache(error: BaseException) -> str | None:

@@ -14,10 +14,9 @@ from typing import Any
 import click
 
 from bayesrank import __version__
+from bayesrank.analysis.analysis import Analysis
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.console import errors_as_sentences
-from bayesrank.cli.job import Job
-from bayesrank.cli.matches import MatchJob
 from bayesrank.cli.options import (
     FILE,
     ChoiceColumns,
@@ -31,12 +30,10 @@ from bayesrank.cli.options import (
     refuse,
     taken,
 )
-from bayesrank.cli.rank import RankJob
 from bayesrank.cli.run import run
 
 QUICKSTART = "Drivers of the NASCAR 2002 season"
-# Options that `bayesrank report` does not take from the run that it repeats
-NOT_REPEATED = ("output_dir", "save", "force", "open", "quiet", "data")
+OUTPUT = Output()
 COMMANDS = {RankColumns: "rank", MatchColumns: "matches", ChoiceColumns: "choices"}
 DATES = ("date", "since", "coming")  # options of tables that tasks lack
 SEEDS = 2**31  # number of seeds to choose from, if the user gives none
@@ -109,8 +106,8 @@ def main() -> None:
         os.environ.setdefault(name, "1")
 
 
-def _fit(options: dict[str, Any], folder: str, args: Sequence[str] = ()) -> Fit:
-    """Make the settings from the options; choose a seed and a folder if the user did not.
+def _fit(options: dict[str, Any], folder: str, title: str, args: Sequence[str] = ()) -> Fit:
+    """Make the settings from the options; choose what the user did not.
 
     The saved command has the arguments `args`, or by default those of the user.
     """
@@ -119,6 +116,7 @@ def _fit(options: dict[str, Any], folder: str, args: Sequence[str] = ()) -> Fit:
     typed = group.args if group is not None else ()
     return replace(
         fit,
+        title=fit.title or title,
         output_dir=fit.output_dir or Path(folder),
         seed=secrets.randbelow(SEEDS) if fit.seed is None else fit.seed,
         command=shlex.join(["bayesrank", *(args or typed)]),
@@ -171,15 +169,15 @@ def _rank(
         data, coming = read(source, columns)
         for note in data.notes:
             talk.note(note)
-        fit = _fit(options, _folder_of(file), args)
-        if sentence := find_cache():  # before jobs import PyTensor
+        fit = _fit(options, _folder_of(file), columns.title(file), args)
+        if sentence := find_cache():  # before analyses import PyTensor
             talk.stage(sentence)
-        job = _job(data, columns.title(file), fit, columns, coming)
+        others = {}
         if type(columns) is RankColumns:
-            from bayesrank.cli.sensitivity import readings
+            from bayesrank.cli.readings import readings
 
-            job.readings = readings(source, columns, data)
-        run(job, talk)
+            others = readings(source, columns, data)
+        run(_analysis(data, fit, columns, coming), fit, talk, readings=others)
 
 
 def _chosen(
@@ -204,21 +202,46 @@ def _chosen(
     return chosen, args
 
 
-def _job(
-    data: Any, title: str, fit: Fit, columns: RankColumns | MatchColumns, coming: Any = None
-) -> Job:
-    """Choose the model of rankings or matches."""
+def _analysis(
+    data: Any, fit: Fit, columns: RankColumns | MatchColumns, coming: Any = None
+) -> Analysis:
+    """Choose the analysis of rankings or matches."""
+
+    def group(name: str) -> str | None:
+        return name if name in data.groups else None
+
+    scale = fit.prior_scale
     if columns.date is not None:
-        from bayesrank.cli.dated import DatedJob
+        from bayesrank.analysis.dynamic import DynamicAnalysis
 
-        return DatedJob(data, title, fit, columns, coming=coming)
+        return DynamicAnalysis(
+            data, since=columns.since, coming=coming, neutral=group("neutral"), utility_scale=scale
+        )
+    prior: dict[str, Any] = {
+        "prior": fit.prior, "utility_scale": scale, "category": group("category"),
+    }  # fmt: skip
     if isinstance(columns, MatchColumns):
-        return MatchJob(data, title, fit, columns)
-    if columns.components is not None:
-        from bayesrank.cli.mixture import MixtureJob
+        from bayesrank.analysis.matches import MatchAnalysis
 
-        return MixtureJob(data, title, fit, columns.components, columns)
-    return RankJob(data, title, fit, columns)
+        return MatchAnalysis(
+            data,
+            **prior,
+            neutral=group("neutral"),
+            groups=columns.group_names,
+            ties_by=columns.ties_by,
+        )
+    tasks: dict[str, Any] = {"tasks": False, "threshold": False}
+    if isinstance(columns, ChoiceColumns):
+        tasks = {"tasks": True, "threshold": columns.threshold is not None}
+    if columns.components is not None:
+        from bayesrank.analysis.mixtures import MixtureAnalysis
+
+        return MixtureAnalysis(data, components=columns.components, utility_scale=scale, **tasks)
+    from bayesrank.analysis.rankings import RankingAnalysis
+
+    return RankingAnalysis(
+        data, **prior, **tasks, cluster=group("cluster"), opinions=columns.opinions
+    )
 
 
 @main.command(
@@ -226,11 +249,13 @@ def _job(
 )
 def quickstart(**options: Any) -> None:
     """Rank the drivers of the NASCAR 2002 season (36 races, 87 drivers)."""
-    fit = _fit(options, "nascar-ranks")
+    fit = _fit(options, "nascar-ranks", QUICKSTART)
     with errors_as_sentences(fit) as talk:
+        from bayesrank.analysis.rankings import RankingAnalysis
         from bayesrank.data import load_nascar
 
-        run(RankJob(load_nascar(), QUICKSTART, fit), talk)
+        analysis = RankingAnalysis(load_nascar(), prior=fit.prior, utility_scale=fit.prior_scale)
+        run(analysis, fit, talk)
 
 
 @main.command(
@@ -337,17 +362,17 @@ def report(file: Path, **options: Any) -> None:
         readable(file)
         if sentence := find_cache():
             talk.stage(sentence)
-        from bayesrank.cli.saved_runs import check_saved, folder_of, saved_data, saved_run, tidy
+        from bayesrank.cli.saved_runs import folder_of, open_run, restore_run, tidy
 
-        saved = saved_run(file)
-        columns, title, settings = _asked(file, saved.command)
-        fit = Fit(**{**settings, **saved.settings, "output_dir": folder_of(file), **given})
-        for note in saved.notes:
+        posterior, record = open_run(file)
+        more = {name: x for name, x in record.more.items() if name != "ci_prob"}
+        interval = record.more.get("ci_prob", OUTPUT.interval)
+        kept = {**more, "interval": interval, "output_dir": folder_of(file), **given}
+        for note in record.notes:
             talk.note(note)
-        job = _job(saved_data(file, saved, columns), title, fit, columns)
-        check_saved(file, job, saved)
+        analysis = restore_run(file, posterior, record)
         talk.kept = file  # it stays, whatever happens
-        run(job, talk, saved.posterior)
+        run(analysis, Fit(**kept), talk, posterior, record.settings)
         tidy(file)
 
 
@@ -368,43 +393,22 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
-        from bayesrank.cli.predict import at_new_labels, check_items, next_match, next_ranking
-        from bayesrank.cli.report import records
-        from bayesrank.cli.saved_runs import saved_run
+        from bayesrank.cli.saved_runs import open_run
+        from bayesrank.reporting.predict import at_new_labels, check_items, next_match, next_ranking
+        from bayesrank.reporting.report import records
+        from bayesrank.schema import FIRST, Kept
 
-        saved = saved_run(file)
-        columns, _, _ = _asked(file, saved.command)
-        draws = saved.posterior["posterior"].to_dataset()
+        posterior, record = open_run(file)
+        draws = posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
         draws, new = at_new_labels(draws)
-        if isinstance(columns, MatchColumns):
+        if FIRST in Kept(posterior, "y"):
             part = next_match(draws, items, output.interval, new)
         else:
-            words = {"ranker": columns.words.ranker, "cluster": str(columns.group)}
-            part = next_ranking(draws, items, output.interval, [words[name] for name in new])
+            ranker = "respondent" if record.arguments.get("tasks") else "ranker"
+            names = {"ranker": ranker, "cluster": record.columns.get("cluster", "cluster")}
+            part = next_ranking(draws, items, output.interval, [names.get(x, x) for x in new])
         talk.result(part.text())
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}
             talk.document(json.dumps({"text": part.paragraphs, **tables}, indent=1))
-
-
-def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, dict[str, Any]]:
-    """Read the command of a saved run: its columns, the title of its page, and other options."""
-    columns_of: dict[str, Any] = {command: group for group, command in COMMANDS.items()}
-    columns_of["quickstart"] = RankColumns
-    _, name, *args = [*shlex.split(command), ""]
-    try:
-        refuse(name not in columns_of, f"There is no command {name!r}.")
-        options = main.commands[name].make_context(name, args[:-1]).params
-        columns = taken(columns_of[name], options)
-        table = options.pop("file", None)
-        if table is not None:
-            from bayesrank.cli.reading import check_columns
-
-            columns.check()
-            check_columns(columns)
-    except (click.ClickException, click.exceptions.Exit) as error:
-        why = error.format_message() if isinstance(error, click.ClickException) else command
-        raise ValueError(f"{file} has a command that does not exist. {why}") from error
-    options = {name: value for name, value in options.items() if name not in NOT_REPEATED}
-    return columns, QUICKSTART if table is None else columns.title(table), options

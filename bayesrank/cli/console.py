@@ -5,6 +5,7 @@ Names come from files that others wrote, so control characters are removed from 
 
 import io
 import math
+import re
 import shutil
 import signal
 import sys
@@ -22,6 +23,7 @@ from typing import Any
 
 import click
 
+from bayesrank.analysis.listener import Listener
 from bayesrank.cli.caches import broken_cache
 from bayesrank.cli.options import Output
 
@@ -41,7 +43,7 @@ def stopping() -> list[int]:
 
 
 @dataclass
-class Talk:
+class Talk(Listener):
     """Console of a run: what it may print, and what it has printed.
 
     Attributes
@@ -62,13 +64,20 @@ class Talk:
 
     quiet: bool = False
     data: bool = False
-    notes: list[str] = field(default_factory=list)
     kept: Path | None = None
     failed: list[str] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
-    bar: "Bar | None" = None
     compiled: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal has asked the run to stop."""
+        return bool(self.asked)
+
+    def spell(self, text: str) -> str:
+        """Write the arguments in a text as options."""
+        return _on_command_line(text)
 
     def result(self, text: str, *, brief: bool = False) -> None:
         """Print a result; a quiet run prints only brief results."""
@@ -207,7 +216,7 @@ def _plain(text: str) -> str:
     """Remove control characters from a text."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    from bayesrank.results.page.files import plain
+    from bayesrank.reporting.page.files import plain
 
     return plain(text)
 
@@ -216,9 +225,12 @@ def _on_command_line(text: str) -> str:
     """Write arguments of Python in a message as options."""
     if "=" not in text and "`" not in text:
         return text
-    from bayesrank.cli.options import ARGUMENTS
+    from bayesrank.cli.options import ARGUMENTS, OPTIONS
     from bayesrank.tables.words import on_shell
 
+    for argument, flag in OPTIONS.items():
+        text = text.replace(f"`{argument}`", flag)
+        text = re.sub(f"`{argument}=([^`]*)`", rf"{flag} \1", text)
     return on_shell(text, ARGUMENTS)
 
 

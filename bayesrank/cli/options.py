@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import click
 
 from bayesrank import __version__
-from bayesrank.priors import LEARNED, PRIORS
+from bayesrank.analysis.analysis import Method, Settings
+from bayesrank.priors import PRIORS
+from bayesrank.reporting.options import Layout
+from bayesrank.texts import TASKS, Words
 
 DATED = "With --date the model has only strengths that change over time"
 RESERVED = ("chain", "draw")  # names of axes in the results
@@ -139,25 +142,6 @@ class Table:
             refuse(value is not None, f"--{name} needs --date COLUMN.")
 
 
-class Words(NamedTuple):
-    """What the reports of a command call a ranker, a ranking, the ends of a ranking, and chance."""
-
-    ranker: str = "ranker"
-    ranking: str = "ranking"
-    rankings: str = "rankings"
-    first: str = "first"
-    last: str = "last"
-    chance: str = "random order"
-
-    def of(self, text: str) -> str:
-        """Replace the words of rankings in a text."""
-        words = r"\b(rankings?|ranker|first|last)(?=s?\b)"
-        return re.sub(words, lambda found: str(getattr(self, found[1])), text)
-
-
-MATCHES = Words("judge", "match", "matches")
-
-
 @dataclass(frozen=True)
 class RankColumns(Table):
     """Columns of a table of rankings, in long form, in wide form or as ballots.
@@ -188,9 +172,6 @@ class RankColumns(Table):
     """
 
     words: ClassVar[Words] = Words()
-    family: ClassVar[str] = "Plackett-Luce"
-    reading: ClassVar[str | None] = None  # what the difference of two utilities means, for the page
-    most_opinions: ClassVar[int] = 5_000  # most rankers times items that have opinions by default
     function: ClassVar[str] = "read_rankings"
     READ: ClassVar[Mapping[str, str]] = same_names(  # arguments of the function, by field
         "ranker item rating rank result ranking wide ballot between listed column weight by group "
@@ -209,7 +190,7 @@ class RankColumns(Table):
     listed: str | None = option(type=click.Choice(["ranked", "ticked"]))
     column: tuple[str, ...] = repeated(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
-    by: str | None = option(metavar="COLUMN")
+    by: str | None = option("--category", "--by", metavar="COLUMN")
     group: str | None = option(metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
     last_block: tuple[str, ...] = repeated(metavar="CODES")
@@ -254,7 +235,7 @@ class RankColumns(Table):
         self.leave_out("group opinions", one)
         refuse(
             self.by is not None,
-            "--components finds unknown groups, --by names known ones. Use one of them.",
+            "--components finds unknown groups, --category names known ones. Use one of them.",
         )
         refuse(
             self.date is not None,
@@ -293,12 +274,7 @@ class ChoiceColumns(RankColumns):
         utilities.
     """
 
-    words: ClassVar[Words] = Words("respondent", "task", "tasks", "best", "worst", "random answers")
-    family: ClassVar[str] = "Rank-ordered logit with ties (Plackett-Luce)"
-    reading: ClassVar[str | None] = (
-        "in a task of two items, one is best with probability 1 / (1 + exp(−difference))"
-    )
-    most_opinions: ClassVar[int] = 50_000
+    words: ClassVar[Words] = TASKS
     function: ClassVar[str] = "read_choices"
     READ: ClassVar[Mapping[str, str]] = {
         "ranker": "respondent",
@@ -322,7 +298,7 @@ class ChoiceColumns(RankColumns):
     several: bool = option(default=False, is_flag=True)
     threshold: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
-    by: str | None = option(metavar="COLUMN")
+    by: str | None = option("--category", "--by", metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
 
@@ -405,20 +381,9 @@ class MatchColumns(Table):
         return {**read, **self.selecting}
 
     @property
-    def groups(self) -> tuple[str, ...]:
-        """Groups of matches that are not independent, except the matches of a judge."""
-        return tuple(group for group in self.group if group != self.judge)
-
-    @property
-    def opinions(self) -> bool | None:
-        """Whether the options ask for opinions of judges; None if they do not say."""
-        return True if self.groups != self.group else None
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the first item may have an advantage."""
-        sides = self.winner is None or self.first is not None
-        return self.order and sides and not self.matrix
+    def group_names(self) -> tuple[str, ...]:
+        """Groups of matches that are not independent; "judge" stands for the column of judges."""
+        return tuple("judge" if group == self.judge else group for group in self.group)
 
     @property
     def form(self) -> bool:
@@ -433,7 +398,7 @@ class MatchColumns(Table):
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
         self.check_dates("judge category feature group ties_by")
-        for name in self.groups:
+        for name in (group for group in self.group if group != self.judge):
             refuse(
                 "/" in name or name in RESERVED,
                 f"--group {name!r} contains '/' or is a reserved name ({', '.join(RESERVED)}). "
@@ -521,22 +486,17 @@ class Fit(Output):
         return self.output_dir
 
     @property
-    def sampling(self) -> str:
-        """Settings of the sampler, in words."""
-        if self.quick:
-            return f"{self.chains * self.draws:,} draws of an approximation"
-        chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
-        return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
+    def settings(self) -> Settings:
+        """How to fit."""
+        method: Method = "auto" if self.quick is None else "inla" if self.quick else "nuts"
+        return Settings(method, self.draws, self.tune, self.chains, self.seed, self.top)
 
     @property
-    def spread(self) -> str:
-        """Prior standard deviation of the utilities, in words."""
-        if self.prior_scale is not None:
-            return f"with standard deviation {self.prior_scale:g}"
-        return (
-            "with a standard deviation learned from the data (prior: half-normal with scale "
-            f"{LEARNED:g})"
-        )
+    def layout(self) -> Layout:
+        """How to lay out the report."""
+        names = ("top", "scale", "anchor", "sort", "tables", "command", "made", "version")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return Layout(title=self.title or "", ci_prob=self.interval, **given)
 
 
 # Arguments of the readers, which messages name as options
@@ -545,6 +505,28 @@ ARGUMENTS = frozenset(
     for group in (RankColumns, MatchColumns, ChoiceColumns)
     for name in (*group.READ.values(), *Table.OPENING, *Table.SELECTING)
 )
+
+# Arguments of models, fits and reports by option; those with a value come first
+OPTIONS = {
+    "order_effect=False": "--no-order",
+    "method='inla'": "--quick",
+    "method='nuts'": "--full",
+    "opinions=True": "--opinions",
+    "groups=['judge']": "--group with the column of the judges",
+    "anchor": "--anchor",
+    "category": "--category",
+    "cluster": "--group",
+    "components": "--components",
+    "draws": "--draws",
+    "groups": "--group",
+    "loser": "--loser",
+    "random_seed": "--seed",
+    "since": "--since",
+    "ties_by": "--ties-by",
+    "time": "--date",
+    "utility_scale": "--prior-scale",
+    "winner": "--winner",
+}
 
 
 def refuse(wrong: bool, sentence: str) -> None:

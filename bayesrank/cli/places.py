@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from bayesrank.cli.console import stopping
-from bayesrank.cli.texts import sentence
+from bayesrank.texts import sentence
 
 # All files that a run may write. Other files in the folder are not touched.
 FILES: tuple[str, ...] = (

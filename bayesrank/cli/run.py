@@ -1,19 +1,19 @@
-"""Run a job: fit, save, print and write."""
+"""Run an analysis: fit, save, print and write."""
 
 import json
 import shutil
 import tempfile
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
+from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.cli.caches import find_cache
 from bayesrank.cli.console import Talk
-from bayesrank.cli.fitting import fitted
-from bayesrank.cli.job import Job
+from bayesrank.cli.loading import load_pymc
 from bayesrank.cli.options import Fit
 from bayesrank.cli.places import (
     POSTERIOR,
@@ -28,13 +28,19 @@ from bayesrank.cli.places import (
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
-# What `bayesrank report` needs in addition to the options of the command
-REMEMBERED = ("command", "seed", "draws", "tune", "quick", "made", "version")
 
+def run(
+    analysis: Analysis,
+    fit: Fit,
+    talk: Talk,
+    posterior: Any = None,
+    settings: Settings | None = None,
+    readings: Mapping[str, Any] | None = None,
+) -> None:
+    """Fit unless a posterior is given, save it, and print and write the report.
 
-def run(job: Job, talk: Talk, posterior: Any = None) -> None:
-    """Fit unless a posterior is given, save it, and print and write the report."""
-    fit = job.fit
+    `settings` are those of a given posterior.
+    """
     if fit.tables == "xlsx" and find_spec("openpyxl") is None:
         raise ValueError(
             "Excel files need the package openpyxl. Install it with pip install "
@@ -46,15 +52,14 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
             talk.stage(left)
     if sentence := find_cache():
         talk.stage(sentence)
-    talk.result(job.data_text)
-    if fit.anchor is not None and fit.anchor not in job.data.coords["item"]:
+    talk.result(analysis.data_text)
+    if fit.anchor is not None and fit.anchor not in analysis.data.coords["item"]:
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
-    for sentence in job.cautions():
+    for sentence in analysis.cautions():
         talk.note(sentence)
-    if posterior is None:
-        posterior = fitted(job, talk)
-        fit = _remember(posterior, job, talk)
-    document, names = _save_and_report(job, fit, talk, posterior)
+    if posterior is None or settings is None:
+        posterior, settings = _fit(analysis, fit, talk)
+    document, names = _save_and_report(analysis, fit, talk, posterior, settings, readings or {})
     if talk.data:
         talk.document(json.dumps(document | {"files": names}, indent=1))
     talk.result("\n".join(["\nWritten:", *(f"  {name}" for name in names)]))
@@ -63,33 +68,42 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
         click.launch(str((fit.folder / "report.html").absolute()))
 
 
-def _remember(posterior: Any, job: Job, talk: Talk) -> Fit:
-    """Store in a posterior what `bayesrank report` needs, and return the actual settings."""
-    drawn = posterior["posterior"]
-    fit = replace(
-        job.fit,
-        draws=drawn.sizes["draw"],
-        tune=drawn.attrs.get("tuning_steps", job.fit.tune),
-        quick="approximation" in drawn.attrs,
-    )
-    remembered = {name: getattr(fit, name) for name in REMEMBERED} | {"notes": talk.notes}
-    posterior.attrs["bayesrank"] = json.dumps(remembered)
-    return fit
+def _fit(analysis: Analysis, fit: Fit, talk: Talk) -> tuple[Any, Settings]:
+    """Fit, and store in the posterior what `bayesrank report` needs."""
+    from bayesrank.analysis.fit import record_fit
+    from bayesrank.analysis.fitting import fit_analysis
+
+    if not analysis.accuracy:
+        talk.stage("Loading PyMC ...")
+        load_pymc()
+    posterior = fit_analysis(analysis, fit.settings, talk)
+    more = fit.layout._asdict()
+    return posterior, record_fit(posterior, analysis, fit.settings, talk.notes, **more)
 
 
 def _save_and_report(
-    job: Job, fit: Fit, talk: Talk, posterior: Any
+    analysis: Analysis,
+    fit: Fit,
+    talk: Talk,
+    posterior: Any,
+    settings: Settings,
+    readings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """Save the posterior, write the report, and put both in place; return the file names."""
-    from bayesrank.cli.report import Report
+    import matplotlib as mpl
 
+    from bayesrank.reporting.report import Report
+
+    mpl.use("agg")  # pictures go to files, so no display is needed
     made = new_folder(fit.folder)
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted sampling returns the draws so far
-        report = Report(job, fit, talk, posterior)
-        report.print_ranks()
-        report.write(made)
+        report = Report(posterior, analysis, settings, fit.layout, talk, readings)
+        _print_ranks(report, talk)
+        _print_sections(report, talk)
+        for name, content in report.files():
+            _write(made / name, content)
         if not saved and (fit.folder / POSTERIOR).exists():
             raise OSError(f"The earlier results in {name_of(fit.folder)} are unchanged.")
     except BaseException:
@@ -105,7 +119,39 @@ def _save_and_report(
     if fit.save is not None:
         _write_posterior(posterior, fit.save)
         written.append(fit.save)
-    return report.document(), [name_of(path) for path in written]
+    return report.document, [name_of(path) for path in written]
+
+
+def _print_ranks(report: Any, talk: Talk) -> None:
+    """Print the table of ranks, the verdict, and whether the chains have converged."""
+    from bayesrank.reporting.page.report import table_text
+
+    talk.result(f"\n{table_text(report.summary)}\n")
+    talk.result(report.verdict, brief=True)
+    text, doubtful = " ".join(report.convergence), report.quick or not report.converged
+    talk.result(text if report.converged else f"Warning: {text}", brief=doubtful)
+
+
+def _print_sections(report: Any, talk: Talk) -> None:
+    """Print whether the model fits, warnings, and sections."""
+    parts = report.parts
+    for sentence in report.failures:
+        talk.result(f"Warning: {sentence}", brief=True)
+    if report.good_fit:
+        talk.result(report.good_fit, brief=True)
+    for sentence in report.warnings:
+        talk.result(f"Warning: {sentence}", brief=True)
+    for part in parts:
+        if part.printed:
+            talk.result(f"\n{part.text()}")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file; an error names it, even on a full disk."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> bool:
@@ -132,7 +178,7 @@ def _save(posterior: Any, path: Path, talk: Talk) -> bool:
 
 def _write_posterior(posterior: Any, path: Path) -> None:
     """Write a posterior completely or not at all."""
-    from bayesrank.results import whole_file
+    from bayesrank.reporting.page.files import whole_file
 
     with whole_file(path) as unfinished:
         try:

@@ -15,7 +15,7 @@ array([[1, 1, 0],
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -112,6 +112,11 @@ class Pairs(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
+    columns : mapping of str to str
+        Columns of the table that a reader read, by role, such as ``{"judge": "voter"}``.
+    ordered : bool
+        Whether the first item of a match may have an advantage. False if a reader read winners and
+        losers, a matrix of wins, or a table whose order means nothing.
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -130,6 +135,8 @@ class Pairs(Frozen):
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
     notes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    ordered: bool = True
 
     # Constructors
 

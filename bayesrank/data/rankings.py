@@ -21,6 +21,7 @@ appearance.
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
@@ -113,6 +114,8 @@ class Rankings(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
+    columns : mapping of str to str
+        Columns of the table that a reader read, by role, such as ``{"item": "film"}``.
 
     Raises
     ------
@@ -157,6 +160,7 @@ class Rankings(Frozen):
     feature_names: pd.Index | None
     attributes: Attributes | None
     notes: tuple[str, ...] = ()
+    columns: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -963,7 +967,7 @@ class Rankings(Frozen):
                 features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
-        )._with(notes=self.notes)
+        )._with(notes=self.notes, columns=self.columns)
 
     @overload
     def split(

@@ -1,7 +1,6 @@
-"""Results: posteriors of ranks as tables, checks, model comparisons and a report page.
+"""Results: posteriors of ranks as tables, checks, and model comparisons.
 
-This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, jinja2, markupsafe,
-matplotlib, rich, threadpoolctl, schema and the room data.
+This room may import numpy, scipy, pandas, xarray, arviz, threadpoolctl, schema and the room data.
 """
 
 from bayesrank.results.checks.component_checks import component_checks
@@ -14,6 +13,7 @@ from bayesrank.results.choices.attributes import (
     willingness_to_pay,
 )
 from bayesrank.results.choices.shares import share_of_preference
+from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.evaluation.baseline import baseline_elpd
 from bayesrank.results.evaluation.comparison import compare
 from bayesrank.results.evaluation.component_labels import (
@@ -33,10 +33,6 @@ from bayesrank.results.matches.adherence import adherence_summary, effective_jud
 from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
-from bayesrank.results.page.diagnostics import Convergence, convergence, precise
-from bayesrank.results.page.files import figure_png, figure_svg, plain, table_bytes, whole_file
-from bayesrank.results.page.pair_results import pair_results
-from bayesrank.results.page.report import Section, report_html, table_text, verdict
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.counted import (
@@ -61,7 +57,6 @@ __all__ = [
     "ParetoKWarning",
     "PriceWarning",
     "QueryMetrics",
-    "Section",
     "adherence_summary",
     "attribute_importance",
     "baseline_elpd",
@@ -77,8 +72,6 @@ __all__ = [
     "elo_scale",
     "expected_kendall",
     "expected_reciprocal_rank",
-    "figure_png",
-    "figure_svg",
     "first_places",
     "loo_by_ranker",
     "match_checks",
@@ -88,10 +81,8 @@ __all__ = [
     "ndcg",
     "next_matches",
     "outcome_probability",
-    "pair_results",
     "pair_wins",
     "place_probability",
-    "plain",
     "precise",
     "predicted_ranks",
     "query_metrics",
@@ -100,16 +91,11 @@ __all__ = [
     "ranking_checks",
     "recommendation_metrics",
     "relabel_components",
-    "report_html",
     "resample_location",
     "share_of_preference",
     "standing",
-    "table_bytes",
-    "table_text",
     "tied_with_leader",
     "tiers",
-    "verdict",
-    "whole_file",
     "willingness_to_pay",
     "win_probability",
     "worst_checks",

@@ -45,6 +45,12 @@ class ChoiceColumns:
     by: str | None = None
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Columns by the role that they have in the data."""
+        roles = {"ranker": self.respondent, "category": self.by, "threshold": self.threshold}
+        return {role: column for role, column in roles.items() if column is not None}
+
+    @property
     def given(self) -> bool:
         """Whether anything says what the columns are."""
         return any((self.respondent, self.item, self.best, self.worst, self.codes, self.counts))

@@ -69,6 +69,12 @@ class MatchColumns:
     date: str | None = None
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Columns by the role that they have in the data."""
+        names = ("first", "second", "winner", "loser", "judge", "category", "neutral", "date")
+        return {role: column for role in names if (column := getattr(self, role)) is not None}
+
+    @property
     def names_winner(self) -> bool:
         """Whether a column names which of the two items won."""
         return self.winner is not None and self.first is not None
@@ -219,7 +225,9 @@ class MatchReader:
         else:
             frame, _ = self._split()
             found = self._pairs(frame)
-        return found._with(notes=self.selection.notes)
+        return found._with(
+            notes=self.selection.notes, ordered=self.columns.ordered and not self.columns.matrix
+        )
 
     def coming(self, pairs: Pairs, more: Table | None = None) -> pd.DataFrame:
         """Read future matches: those of the table without an outcome, and those of another table.

@@ -100,6 +100,13 @@ class RankingColumns:
     last_block: Texts = ()
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Columns by the role that they have in the data."""
+        roles = {"item": self.item, "ranker": self.ranker, "ballot": self.ballot, "date": self.date}
+        roles |= {"category": self.by, "cluster": self.group}
+        return {role: column for role, column in roles.items() if column is not None}
+
+    @property
     def value(self) -> str:
         """Column of the numbers of a table with one row per ranker and item."""
         return str(self.rating or self.rank or self.result)

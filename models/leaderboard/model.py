@@ -31,8 +31,8 @@ outcomes                ``y``                   pair, result
 
 Deviations sum to zero, over categories and over judges. So ``utility`` and ``order_effect`` are
 means. The geometric mean of the adherences is one, and the geometric mean of ``judge_nu`` is
-``nu``. `bayesrank.leaderboard` builds the model with its priors and scales, and `bayesrank matches`
-fits it to any table.
+``nu``. `bayesrank.analysis.leaderboard` builds the model with its priors and scales, and
+`bayesrank matches` fits it to any table.
 
 The model differs from public leaderboards in three ways. It has a posterior of ranks instead of
 bootstrap intervals of scores. Ties are separate outcomes instead of half wins. Judges may differ.
@@ -64,9 +64,9 @@ import pandas as pd
 import xarray as xr
 
 import bayesrank as br
+from bayesrank.analysis.leaderboard import leaderboard_model as build
+from bayesrank.analysis.leaderboard import nuts_settings
 from bayesrank.inference import sample
-from bayesrank.leaderboard import leaderboard_model as build
-from bayesrank.leaderboard import nuts_settings
 from bayesrank.results import outcome_probability
 from bayesrank.tables import open_table
 

@@ -170,7 +170,8 @@ def now() -> NDArray[np.float64]:
 STAGES = {
     "reading": ("bayesrank.cli.read_matches:read_matches",
                 "bayesrank.cli.read_rankings:read_rankings", "bayesrank.data:load_nascar"),
-    "building": ("bayesrank.leaderboard:leaderboard_model", "bayesrank.priors:utility_prior",
+    "building": ("bayesrank.analysis.leaderboard:leaderboard_model",
+                 "bayesrank.priors:utility_prior",
                  "bayesrank.distributions:PlackettLuce"),
     "compiling": (
         "bayesrank.inference:compile_density",

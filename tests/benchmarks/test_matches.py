@@ -16,8 +16,8 @@ import pymc as pm
 import pytest
 
 import bayesrank as br
+from bayesrank.analysis.leaderboard import leaderboard_model
 from bayesrank.inference import climb, fit_inla, fit_matches, objective
-from bayesrank.leaderboard import leaderboard_model
 from tests.benchmarks.book import Book, gradient_function, seconds, time_text
 from tests.benchmarks.peers import random_matches, read_matches
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from bayesrank.analysis.leaderboard import leaderboard_model
 from bayesrank.inference.approximation import inner_gaussian, nested
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.modes import gradient_change, objective
 from bayesrank.inference.approximation.nested import _by_blocks, _joint, learned_scales
-from bayesrank.leaderboard import leaderboard_model
 from bayesrank.likelihoods.pairs import total
 from tests.builders import matches
 

@@ -15,6 +15,7 @@ from pymc.distributions.transforms import log_exp_m1
 from scipy import stats
 
 import bayesrank as br
+from bayesrank.analysis.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.inference import fit_inla, fit_pairs, learned_scales, sample
 from bayesrank.inference.approximation import nested
 from bayesrank.inference.approximation.hessian_products import many_products
@@ -22,7 +23,6 @@ from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.inner_gaussian import Joint
 from bayesrank.inference.approximation.modes import objective
 from bayesrank.inference.approximation.nodes import WIDER, Laid
-from bayesrank.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.likelihoods.plackett_luce.per_item import StageTotal
 from tests.builders import matches
 

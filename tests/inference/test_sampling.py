@@ -194,7 +194,7 @@ print(hashlib.sha256(found.to_numpy().tobytes()).hexdigest(), len(kept))
 
 def leaderboard():
     """Judges, categories and ties."""
-    from bayesrank.leaderboard import leaderboard_model
+    from bayesrank.analysis.leaderboard import leaderboard_model
     from tests.distributions.pair_examples import pairs_of
 
     return leaderboard_model(pairs_of(), category="kind")

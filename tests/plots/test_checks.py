@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 
-from bayesrank.cli import sections
-from bayesrank.cli.options import ChoiceColumns
 from bayesrank.plots.checks import PANELS, plot_match_checks, plot_ranking_checks
+from bayesrank.reporting import sections
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
+from bayesrank.texts import TASKS
 from tests.builders import results
 from tests.plots.pictures import names_of
 
@@ -75,7 +75,7 @@ def test_best_worst_tasks_have_a_panel_of_last_items_and_words_of_their_own(monk
     assert names_of(axes_of(pc, "last item")) == [label for label, _ in last.index]
     drawn = []
     monkeypatch.setattr(sections, "marked_svg", lambda plot, _: drawn.append(plot))
-    part = sections.checks(data, "no column", ChoiceColumns.words)
+    part = sections.checks(data, "no column", TASKS)
     assert "tasks: the best item, the worst item, the order of pairs" in " ".join(part.paragraphs)
     title, axis = (PANELS["last item"][k].replace("last", "worst") for k in (0, 1))
     ax = axes_of(drawn[0], "last item")

@@ -1,6 +1,6 @@
 r"""Matches of one judge: posterior mode and Laplace approximation from counts.
 
-The model is `bayesrank.leaderboard.leaderboard_model` without judges and categories: Davidson, or
+The model is `bayesrank.leaderboard_model` without judges and categories: Davidson, or
 Bradley-Terry without ties. The first of two items has the lead :math:`d = w_i - w_j + o`, and
 :math:`\eta = \log \nu` is the tie parameter. `outcome_curvature` gives the derivatives of the
 log-probabilities with respect to both. Newton's method takes about ten passes over the pairs, and

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from bayesrank.auditing import audit
-from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
-from bayesrank.cli.texts import paragraphs, some
+from bayesrank.analysis.auditing import audit
+from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.data.read import Group, label_times
 from bayesrank.plots import plot_adherence
+from bayesrank.reporting import sections
+from bayesrank.reporting.counted_sections import counted_matches
+from bayesrank.reporting.draft import Draft
+from bayesrank.reporting.next_matches import coming
+from bayesrank.reporting.options import Layout
+from bayesrank.reporting.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
@@ -24,6 +28,7 @@ from bayesrank.results import (
     rank_summary,
     standing,
 )
+from bayesrank.texts import MATCHES, paragraphs, some
 
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
@@ -32,8 +37,55 @@ SURE = 0.95  # probability from which an item differs between two categories
 SHOWN = 10  # differences in the table
 MOST_DIFFERENCES = 100_000  # most differences of items between categories
 OPEN = 0.05  # probability that the leader is not better than all items that are not close
+COMPARED = 5  # items compared with the leader
+MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
+MOST_JUDGES = 100  # most judges in the picture and the table of the page
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
+
+
+def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
+    """Return the sections after the ranks."""
+    pairs, layout = analysis.pairs, report.layout
+    posterior, predicted, summary = report.posterior, report.predicted, report.summary
+    out = []
+    if len(summary) > 1:
+        out.append(leader(posterior, summary, COMPARED))
+        out.append(coming(posterior, summary, layout.top, analysis.groups))
+    if analysis.adjusted:
+        raw = report.sample(MatchAnalysis(pairs, **analysis.arguments | {"features": False}))
+        out += features(posterior, summary, raw, layout)
+    if analysis.groups:
+        out.append(together(posterior, pairs, analysis.groups, layout))
+    if analysis.ties_by:
+        out.append(ties(posterior, pairs, summary, layout))
+    if analysis.judges:
+        out.append(judges(posterior, pairs, MOST_JUDGES, layout))
+    by = ["judge"] if analysis.judges else []
+    if analysis.categories:
+        group = str(analysis.category)
+        by.append(group)
+        n = np.bincount(pairs.group_idx(group), pairs.counts.sum(axis=1))
+        labels, name = pairs.coords[group], analysis.category_name
+        out += categories(posterior, name, labels, n, "Matches", summary, layout)
+    out.append(sections.predictions(predicted, "pair", MATCHES))
+    out.append(sections.checks_of_matches(predicted, by))
+    if len(summary) <= MOST_AUDITED:
+        out.append(
+            audit_of(
+                pairs,
+                analysis.groups,
+                order=analysis.order_effect,
+                opinions=analysis.differ,
+                leader=summary.index[0],
+            )
+        )
+    return [
+        *out,
+        *counted_matches(pairs, summary),
+        sections.places(posterior, summary),
+        *sections.wins(posterior, summary),
+    ]
 
 
 def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
@@ -80,10 +132,10 @@ def _matches(n: float, most: int) -> str:
     return f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
-def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
+def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
-    csv = adherence_summary(posterior, dim="judge", ci_prob=fit.interval)[::-1]
-    plot = plot_adherence(posterior, dim="judge", ci_prob=fit.interval, max_rankers=most)
+    csv = adherence_summary(posterior, dim="judge", ci_prob=layout.ci_prob)[::-1]
+    plot = plot_adherence(posterior, dim="judge", ci_prob=layout.ci_prob, max_rankers=most)
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
@@ -108,7 +160,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     table = formatted(csv, "Judge", columns)
     text = paragraphs(
         "judges",
-        prob=fit.interval,
+        prob=layout.ci_prob,
         outliers=list(csv.index[csv["outlier"]]),
         spread=spread,
         order="judge_order_effect" in draws,
@@ -130,10 +182,10 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     )
 
 
-def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[Part]:
+def features(posterior: Any, summary: pd.DataFrame, raw: Any, layout: Layout) -> list[Part]:
     """Show the effects of features, and the ranks with and without them."""
     draws = posterior["posterior"]
-    csv = interval_table(draws["feature_effect"], fit.interval)
+    csv = interval_table(draws["feature_effect"], layout.ci_prob)
     unit = posterior["constant_data"]["feature_unit"]
     csv.insert(0, "unit", pd.Series(unit.to_numpy(), unit["feature"].to_numpy()))
     columns = {"A usual difference": "{unit:.3g}", "Effect": "{mean:.2f}"}
@@ -142,19 +194,19 @@ def features(posterior: Any, summary: pd.DataFrame, raw: Any, fit: Fit) -> list[
     judged = "judge_feature_effect" in draws
     if judged:
         effects = draws["judge_feature_effect"].transpose(..., "feature", "judge")
-        by_judge = interval_table(effects, fit.interval).sort_index()
+        by_judge = interval_table(effects, layout.ci_prob).sort_index()
         data["features_by_judge"] = by_judge
         least, most = by_judge["mean"].groupby("feature").agg(["min", "max"]).T.to_numpy()
         table["Of judges"] = [f"{x:.2f} to {y:.2f}" for x, y in zip(least, most, strict=True)]
-    text = paragraphs("features", prob=fit.interval, judged=judged)
+    text = paragraphs("features", prob=layout.ci_prob, judged=judged)
     files = {f"{name}.csv": found for name, found in data.items()}
     part = Part("Features", text, table, file="features.csv", files=files, data=data)
-    return [part, _as_they_are(summary, raw, fit)]
+    return [part, _as_they_are(summary, raw, layout)]
 
 
-def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
+def _as_they_are(summary: pd.DataFrame, raw: Any, layout: Layout) -> Part:
     """Compare the ranks adjusted for features with the unadjusted ones."""
-    ranks = rank_summary(raw, top=fit.top, ci_prob=fit.interval)
+    ranks = rank_summary(raw, top=layout.top, ci_prob=layout.ci_prob)
     both = formatted(summary, "Item", {"Adjusted": RANKS})
     both["Unadjusted"] = formatted(ranks.loc[summary.index], "Item", {"": RANKS})[""]
     moved = (ranks["mean_rank"][summary.index] - summary["mean_rank"]).abs()
@@ -170,10 +222,10 @@ def _as_they_are(summary: pd.DataFrame, raw: Any, fit: Fit) -> Part:
     )
 
 
-def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) -> Part:
+def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], layout: Layout) -> Part:
     """Show how much items vary between the labels of each group."""
     rows = {group: _spread_by(posterior, pairs, group) for group in groups}
-    families, tail = [], (1 - fit.interval) / 2
+    families, tail = [], (1 - layout.ci_prob) / 2
     if "judge_spread" in posterior["posterior"]:
         for group in groups:
             if kin := _families(pairs, group):
@@ -185,7 +237,7 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], fit: Fit) ->
     columns = {"Labels": "{labels:,.0f}", "Matches each": "{matches_each:,.1f}"}
     columns["An item varies by"] = "{spread:.2f} ± {spread_sd:.2f}"
     table, file = formatted(csv, "Group", columns), "groups.csv"
-    text = paragraphs("together", families=families, prob=fit.interval)
+    text = paragraphs("together", families=families, prob=layout.ci_prob)
     return Part(
         "Groups of matches", text, table, file=file, files={file: csv}, data={"groups": csv}
     )
@@ -220,10 +272,10 @@ def _families(pairs: "Pairs", group: str) -> dict[str, str]:
     return {str(judges[i]): str(labels[k]) for i, k in both.to_numpy()}
 
 
-def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Part:
+def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, layout: Layout) -> Part:
     """Show which items tie more often, and whether strong or weak items do."""
     draws = posterior["posterior"]
-    csv = interval_table(draws["item_tie_effect"], fit.interval).loc[summary.index]
+    csv = interval_table(draws["item_tie_effect"], layout.ci_prob).loc[summary.index]
     csv["tied"] = _share_of_ties(pairs)[csv.index]
     odds = csv[["mean", "low", "high"]].apply(np.exp).assign(tied=csv["tied"])
     columns = {"Tied": "{tied:.2f}", "Odds times": "{mean:.2f}"}
@@ -231,10 +283,10 @@ def ties(posterior: Any, pairs: "Pairs", summary: pd.DataFrame, fit: Fit) -> Par
     data, times, more = {"ties": csv}, None, 0.0
     if "strength_tie_slope" in draws:
         slope = draws["strength_tie_slope"].expand_dims(by=["strength"])
-        data["ties_by_strength"] = interval_table(slope, fit.interval)
+        data["ties_by_strength"] = interval_table(slope, layout.ci_prob)
         times = np.exp(data["ties_by_strength"].loc["strength"])
         more = float((slope > 0).mean())
-    text = paragraphs("ties", prob=fit.interval, times=times, more=more)
+    text = paragraphs("ties", prob=layout.ci_prob, times=times, more=more)
     return Part("Ties", text, table, file="ties.csv", files={"ties.csv": csv}, data=data)
 
 
@@ -265,7 +317,7 @@ def audit_of(
         pairs = in_time(pairs, time)
     found = audit(pairs, order_effect=order, leader=leader, time=time, random_seed=0)
     if time is not None and found.loc["drift", "fires"]:
-        way_out = f" Use --date {time} instead of --group to let them change."
+        way_out = f" Use `time={time!r}` instead of `groups` to let them change."
         found.loc["drift", "says"] = str(found.loc["drift", "says"]) + way_out
     found["in_model"] = False
     if found.loc["clusters", "fires"]:
@@ -355,7 +407,7 @@ def by_group(
     group: Literal["category", "component"],
     sizes: pd.Series,
     summary: pd.DataFrame,
-    fit: Fit,
+    layout: Layout,
     text: Sequence[str],
     column: str = "component",
 ) -> list[Part]:
@@ -363,7 +415,7 @@ def by_group(
     name = "categories" if group == "category" else "components"
     heading = f"Leaders by {column}" if group == "category" else "Components"
     file = f"{name}.csv"
-    csv = rank_summary(posterior, f"{group}_utility", top=fit.top, ci_prob=fit.interval)
+    csv = rank_summary(posterior, f"{group}_utility", top=layout.top, ci_prob=layout.ci_prob)
     rows, ranks = [], {}
     for label, size in zip(sizes.index.tolist(), sizes.tolist(), strict=True):
         ranks_here = csv.loc[label]
@@ -405,18 +457,21 @@ def categories(
     times: Iterable[float],
     noun: str,
     summary: pd.DataFrame,
-    fit: Fit,
+    layout: Layout,
 ) -> list[Part]:
     """Name the leader of each category, show the ranks in all categories, and compare them."""
     sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
     text = paragraphs("categories")
-    found = by_group(posterior, "category", sizes, summary, fit, text, column)
-    return [*found, *_differences(posterior, column, fit)]
+    found = by_group(posterior, "category", sizes, summary, layout, text, column)
+    return [*found, *_differences(posterior, column, layout)]
 
 
-def _differences(posterior: Any, column: str, fit: Fit) -> list[Part]:
+def _differences(posterior: Any, column: str, layout: Layout) -> list[Part]:
     """Compare each item between each two categories, relative to the mean item."""
-    utility = posterior["posterior"]["category_utility"].transpose(*SAMPLE, "category", "item")
+    utility = posterior["posterior"]["category_utility"]
+    (dim,) = {*map(str, utility.dims)} - {*SAMPLE, "item"}  # the name of the group
+    utility = utility.rename({} if dim == "category" else {dim: "category"})
+    utility = utility.transpose(*SAMPLE, "category", "item")
     utility = utility - utility.mean("item")
     labels = utility["category"].to_numpy()
     if len(labels) * (len(labels) - 1) * utility.sizes["item"] > 2 * MOST_DIFFERENCES:
@@ -425,7 +480,9 @@ def _differences(posterior: Any, column: str, fit: Fit) -> list[Part]:
     for one, other in combinations(labels.tolist(), 2):
         apart = utility.sel(category=one, drop=True) - utility.sel(category=other, drop=True)
         better = (apart > 0).mean(SAMPLE).to_series().rename("p_better")
-        tables[(str(one), str(other))] = interval_table(apart, fit.interval).assign(p_better=better)
+        tables[(str(one), str(other))] = interval_table(apart, layout.ci_prob).assign(
+            p_better=better
+        )
     csv = pd.concat(tables, names=["category", "category_other"]).reorder_levels([2, 0, 1])
     sure = (csv["p_better"] - 0.5).abs()
     order = np.lexsort((-(csv["mean"] / csv["sd"]).abs(), -sure))
@@ -445,7 +502,7 @@ def _differences(posterior: Any, column: str, fit: Fit) -> list[Part]:
     )
     text = paragraphs(
         "differences", n=len(clear), total=len(csv), shown=len(shown), sure=SURE,
-        prob=fit.interval, column=column,
+        prob=layout.ci_prob, column=column,
     )  # fmt: skip
     table, file = formatted(swapped, "Item", columns), "differences.csv"
     heading = f"Differences by {column}"

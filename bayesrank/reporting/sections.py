@@ -13,10 +13,8 @@ import pandas as pd
 import xarray as xr
 from matplotlib.text import Text
 
-from bayesrank.cli.options import Words
-from bayesrank.cli.parts import Part, formatted, marked_svg
-from bayesrank.cli.texts import paragraphs, sentence, some
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
+from bayesrank.reporting.parts import Part, formatted, marked_svg
 from bayesrank.results import (
     ParetoKWarning,
     component_checks,
@@ -27,6 +25,7 @@ from bayesrank.results import (
 )
 from bayesrank.results.checks.families import FAMILIES as FAMILY_OF
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
+from bayesrank.texts import Words, paragraphs, sentence, some
 
 SHOWN = 30  # most items in a matrix
 GOOD_K = 0.7  # Pareto k up to which LOO is reliable

@@ -1,10 +1,34 @@
-"""Texts of the commands: the blocks of ``texts.jinja``, filled with numbers and names."""
+"""Texts of analyses and reports: the blocks of ``texts.jinja``, filled with numbers and names.
+
+They name arguments as Python does; the command rewrites them as options. This room may import
+jinja2 and no other room.
+"""
 
 import functools
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayesrank.cli.options import Words
+__all__ = ["MATCHES", "TASKS", "Words", "paragraphs", "sentence", "some"]
+
+
+class Words(NamedTuple):
+    """What a report calls a ranker, a ranking, the ends of a ranking, and chance."""
+
+    ranker: str = "ranker"
+    ranking: str = "ranking"
+    rankings: str = "rankings"
+    first: str = "first"
+    last: str = "last"
+    chance: str = "random order"
+
+    def of(self, text: str) -> str:
+        """Replace the words of rankings in a text."""
+        words = r"\b(rankings?|ranker|first|last)(?=s?\b)"
+        return re.sub(words, lambda found: str(getattr(self, found[1])), text)
+
+
+MATCHES = Words("judge", "match", "matches")
+TASKS = Words("respondent", "task", "tasks", "best", "worst", "random answers")
 
 
 @functools.cache
@@ -12,7 +36,7 @@ def _texts() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # so that --help is instant
 
     environment = Environment(
-        loader=PackageLoader("bayesrank.cli", ""),
+        loader=PackageLoader(__name__, ""),
         undefined=StrictUndefined,
         autoescape=False,
         trim_blocks=True,

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.cli.job import times_ranked
-from bayesrank.cli.options import Words
-from bayesrank.cli.parts import Part, counted, formatted
-from bayesrank.cli.texts import paragraphs, sentence
+from bayesrank.analysis.analysis import times_ranked
 from bayesrank.data import Pairs, Rankings
+from bayesrank.reporting.parts import Part, counted, formatted
 from bayesrank.results import PairWins, borda, condorcet, first_places, pair_wins
+from bayesrank.texts import Words, paragraphs, sentence
 
 MOST_ITEMS = 2_000  # most items for which pairs are counted
 MOST_PAIRS = 300_000_000  # most pairs in all rankings

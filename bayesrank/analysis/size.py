@@ -8,16 +8,12 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from bayesrank.cli.texts import sentence
+from bayesrank.analysis.listener import Listener
+from bayesrank.texts import sentence
 
-if TYPE_CHECKING:
-    from bayesrank.cli.console import Talk
-    from bayesrank.cli.job import Job
-    from bayesrank.cli.options import Fit
-
-__all__ = ["Size", "arrays_of", "bytes_of", "check_memory", "check_run", "free_memory"]
+__all__ = ["Size", "arrays_of", "bytes_of", "check_memory", "free_memory", "seconds_of", "way_out"]
 
 PYTHON = 0.7e9  # bytes of Python with PyMC and compiled code
 LARGE, LONG = 2e9, 120.0  # bytes and seconds of a run from which the estimate is printed
@@ -55,17 +51,18 @@ class Size(NamedTuple):
     block: int = 0
 
 
-def arrays_of(size: Size, fit: "Fit", *, quick: bool) -> dict[str, Sequence[float]]:
+def arrays_of(size: Size, draws: int, *, quick: bool) -> dict[str, Sequence[float]]:
     """Return the shapes of the largest arrays of a run, by what they hold.
 
-    >>> from bayesrank.cli.options import Fit
-    >>> arrays_of(Size(100, 10, 20), Fit(), quick=True)["draws"]
+    `draws` counts those of all chains.
+
+    >>> arrays_of(Size(100, 10, 20), 4000, quick=True)["draws"]
     (2, 4000, 20)
     """
     n = size.free
     predicted = min(PREDICTED * size.entries, MOST_PREDICTED)
     arrays: dict[str, Sequence[float]] = {
-        "draws": (2, fit.chains * fit.draws, size.kept),
+        "draws": (2, draws, size.kept),
         "predictions": (2, predicted),
     }
     if quick:
@@ -123,7 +120,11 @@ def free_memory() -> float | None:
 
 
 def check_memory(
-    arrays: Mapping[str, Sequence[float]], talk: "Talk", *, seconds: float = 0.0, way_out: str = ""
+    arrays: Mapping[str, Sequence[float]],
+    listener: Listener,
+    *,
+    seconds: float = 0.0,
+    way_out: str = "",
 ) -> None:
     """Print the memory and time of a large run, and refuse one that does not fit into memory.
 
@@ -131,7 +132,7 @@ def check_memory(
     ----------
     arrays : mapping of str to sequence of int
         Shapes of the largest arrays, by what they hold, in words.
-    talk : Talk
+    listener : Listener
     seconds : float
         Estimated time, 0 if it is unknown.
     way_out : str
@@ -144,23 +145,19 @@ def check_memory(
         raise ValueError(sentence("too_large", **words, way_out=way_out))
     if needed > LARGE or seconds > LONG:
         minutes = max(round(seconds / 60), 1) if seconds else 0
-        talk.stage(sentence("size", memory=_memory(needed), minutes=minutes))
+        listener.stage(sentence("size", memory=_memory(needed), minutes=minutes))
 
 
-def check_run(job: "Job", talk: "Talk", *, quick: bool) -> None:
-    """Check the memory of a run; if it is too large, recommend what makes it fit."""
-    size, fit = job.size(), job.fit
-    quick = quick and not job.drawn
-    arrays, most = arrays_of(size, fit, quick=quick), SPARE * (free_memory() or math.inf)
-    way_out = ""
-    if bytes_of(arrays) > most:
-        rest = bytes_of(arrays | {"draws": (0,)})
-        share = (most - rest) / (bytes_of(arrays) - rest)
-        draws = int(fit.draws * share / FEWEST) * FEWEST
-        full = quick and bytes_of(arrays_of(size, fit, quick=False)) <= most
-        words = {"draws": max(draws, 0), "full": full, "groups": job.groups}
-        way_out = sentence("way_out", **words)
-    check_memory(arrays, talk, seconds=seconds_of(size) if quick else 0.0, way_out=way_out)
+def way_out(size: Size, draws: int, chains: int, groups: Sequence[str], *, quick: bool) -> str:
+    """Recommend what makes a run fit into memory, empty if it fits; `draws` are those per chain."""
+    arrays, most = arrays_of(size, chains * draws, quick=quick), SPARE * (free_memory() or math.inf)
+    if bytes_of(arrays) <= most:
+        return ""
+    rest = bytes_of(arrays | {"draws": (0,)})
+    share = (most - rest) / (bytes_of(arrays) - rest)
+    fewer = int(draws * share / FEWEST) * FEWEST
+    full = quick and bytes_of(arrays_of(size, chains * draws, quick=False)) <= most
+    return sentence("way_out", draws=max(fewer, 0), full=full, groups=groups)
 
 
 def _memory(n: float) -> str:

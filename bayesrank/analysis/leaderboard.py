@@ -69,6 +69,7 @@ from numpy.typing import NDArray
 from pymc.distributions.multivariate import ZeroSumNormalRV
 from pytensor.tensor import TensorVariable
 
+from bayesrank.analysis.registry import find_group, remember
 from bayesrank.data import Pairs
 from bayesrank.data.read import coord_values
 from bayesrank.distributions import BradleyTerry, Davidson
@@ -98,13 +99,13 @@ def leaderboard_model(
     contrary: bool = False,
     prior: str = "zero-sum",
     utility_scale: float | None = None,
-    order_effect: bool = True,
+    order_effect: bool | None = None,
     neutral: str | None = None,
     ties_by: Sequence[str] = (),
 ) -> pm.Model:
     """Build the model of a leaderboard: a PyMC model of matches, judges and categories.
 
-    The module `bayesrank.leaderboard` describes the model and its variables.
+    The module `bayesrank.analysis.leaderboard` describes the model and its variables.
 
     Parameters
     ----------
@@ -128,9 +129,9 @@ def leaderboard_model(
     utility_scale : float, optional
         Standard deviation of the utilities, positive, as log odds with a typical judge. By default
         it is learned.
-    order_effect : bool
-        Whether the first item may have an advantage. False if the order of the items means nothing,
-        as with winner and loser.
+    order_effect : bool, optional
+        Whether the first item may have an advantage; by default ``pairs.ordered``. False if the
+        order of the items means nothing, as with winner and loser.
     neutral : str, optional
         A group of the pairs with the labels "no" and "yes". In matches labelled "yes", such as
         those on neutral ground, the first item has no advantage.
@@ -141,9 +142,9 @@ def leaderboard_model(
     Returns
     -------
     pm.Model
-        With the variables of the table in `bayesrank.leaderboard`, and the observed ``y``, whose
-        matches `bayesrank.set_observed` replaces. The dim "category" of the table has the name of
-        the group.
+        With the variables of the table in `bayesrank.analysis.leaderboard`, and the observed
+        ``y``, whose matches `bayesrank.set_observed` replaces. The dim "category" of the table
+        has the name of the group.
 
     Raises
     ------
@@ -156,6 +157,13 @@ def leaderboard_model(
     >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
     ['utility_scale', 'utility_z', 'nu']
     """
+    category = find_group(pairs, "category", category)
+    order_effect = pairs.ordered if order_effect is None else order_effect
+    arguments = {
+        "category": category, "groups": list(groups), "features": features, "opinions": opinions,
+        "contrary": contrary, "prior": prior, "utility_scale": utility_scale,
+        "order_effect": order_effect, "neutral": neutral, "ties_by": list(ties_by),
+    }  # fmt: skip
     if utility_scale is not None and not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
     if category is not None and len(pairs.group_labels(category)) == 1:
@@ -221,6 +229,7 @@ def leaderboard_model(
                 ties.append(_item_tie_effect(ties_by, model["utility"], utility, category))
             parts["tie_effect"] = ties
             Davidson("y", utility, nu=nu, order_effect=order, observed=pairs, **parts)
+    remember(model, "matches", pairs, arguments)
     return model
 
 

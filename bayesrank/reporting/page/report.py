@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bayesrank.results.page.files import plain
+from bayesrank.reporting.page.files import plain
 from bayesrank.results.ranks.counted import LITTLE
 from bayesrank.results.ranks.rank_table import standing
 

@@ -1,71 +1,92 @@
-"""Base class of the jobs of the commands: the model to fit and the report to write."""
+"""Base class of analyses: data, a model of them, and what a reader should know before the fit."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from bayesrank.cli.estimate import Size
-from bayesrank.cli.options import Fit
-from bayesrank.cli.texts import paragraphs, sentence, some
+from bayesrank.analysis.size import Size
+from bayesrank.priors import LEARNED
+from bayesrank.texts import Words, paragraphs, sentence, some
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bayesrank.cli.parts import Part
-    from bayesrank.cli.report import Report
     from bayesrank.data import Connectivity, Pairs, Rankings
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
+Method = Literal["auto", "nuts", "inla"]
+
 NAMED = 3  # most items to name in a note
-
-
 LEVEL = 1e-6  # largest error of levels that explain the order of all matches
 
 
-class Job(ABC):
-    """The model and the report of a command.
+class Settings(NamedTuple):
+    """How to fit: the arguments of `bayesrank.fit`.
+
+    `top` is the k for which P(top k) must be precise.
+    """
+
+    method: Method = "auto"
+    draws: int = 1000
+    tune: int = 500
+    chains: int = 4
+    random_seed: int = 0
+    top: int = 3
+
+    def text(self, *, quick: bool) -> str:
+        """Describe the draws in words."""
+        if quick:
+            return f"{self.chains * self.draws:,} draws of an approximation"
+        chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
+        return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
+
+
+class Analysis(ABC):
+    """Data and a model of them.
 
     Attributes
     ----------
     data : Rankings or Pairs
-    title : str
-        Heading of the page.
-    fit : Fit
-    model : str
+    model : pm.Model or None
+        None if the analysis does not use PyMC.
+    description : str
         The model in words.
     reading : str, optional
         Meaning of a difference of utilities, if it is not the one for rankings.
+    words : Words
+        What texts call rankers and rankings.
     checked : sequence of (str, str)
         Variables whose convergence is checked, and their dims.
-    drawn : str
+    accuracy : str
         If no sampler is used: how accurate the draws are, in words. Then `draw` returns them.
     entries : int
         Number of values in the observed variable.
     groups : sequence of str
         Columns whose labels have deviations.
     finds_start : bool
-        Whether `start` gives the initial values; then there is no quick answer.
+        Whether `start` gives the initial values; then there is no approximation.
     simple : bool
-        For matches: whether `fit_pairs` has the same model.
-    readings : mapping of str to Rankings
-        The same table with another meaning of omitted items or codes.
+        Whether `fit_pairs` or `fit_rankings` has the same model.
     """
 
+    KIND: ClassVar[str]
+    ARGUMENTS: ClassVar[tuple[str, ...]]
+    """Arguments of the class that a saved posterior records."""
+
     data: Any
-    model: str
-    pymc_model: Any = None
+    description: str
+    model: Any = None
     reading: str | None = None
+    words: Words = Words()
     checked: Sequence[tuple[str, str]] = (("utility", "item"),)
-    drawn: str = ""
+    accuracy: str = ""
     entries: int = 0
     groups: Sequence[str] = ()
     finds_start: bool = False
     simple: bool = False
-
-    def __init__(self, title: str, fit: Fit) -> None:
-        self.title, self.fit = title, fit
-        self.readings: Mapping[str, Rankings] = {}
+    prior: str = "normal"
+    utility_scale: float | None = None
 
     @abstractmethod
     def cautions(self) -> list[str]:
@@ -75,29 +96,45 @@ class Job(ABC):
     def seen(self) -> "pd.Series":
         """Count the rankings or matches that each item is in."""
 
-    @abstractmethod
-    def parts(self, report: "Report") -> "list[Part]":
-        """Return the sections of the report after the ranks."""
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Columns of the table that the data came from, by role."""
+        return getattr(self.data, "columns", {})
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the class that a saved posterior records."""
+        return {name: getattr(self, name) for name in self.ARGUMENTS}
 
     @property
     def data_text(self) -> str:
         """The data in words."""
         return repr(self.data)
 
+    @property
+    def prior_text(self) -> str:
+        """The prior of the utilities in words."""
+        if self.utility_scale is not None:
+            return f"{self.prior} with standard deviation {self.utility_scale:g}"
+        return (
+            f"{self.prior} with a standard deviation learned from the data (prior: half-normal "
+            f"with scale {LEARNED:g})"
+        )
+
     def size(self) -> Size:
         """Count the parameters, for an estimate of the memory."""
         n = len(self.data.coords["item"])
         return Size(self.entries, n + 1, 2 * n + 1)
 
-    def draw(self, watch: Callable[[int, int], None]) -> Any:
-        """Return draws from the posterior, if `drawn` is set; report the progress of the fit."""
+    def draw(self, settings: Settings, watch: Callable[[int, int], None]) -> Any:
+        """Return draws from the posterior, if `accuracy` is set; report the progress of the fit."""
         return None
 
-    def resume(self, posterior: Any) -> None:
-        """Take what else a saved posterior contains, if `drawn` is set; refuse what is wrong."""
+    def resume(self, posterior: Any, settings: Settings) -> None:
+        """Take what else a saved posterior contains, if `accuracy` is set; refuse what is wrong."""
         return
 
-    def start(self, model: Any, note: Callable[[str], None]) -> dict[str, Any]:
+    def start(self, model: Any, random_seed: int, note: Callable[[str], None]) -> dict[str, Any]:
         """Find initial values for the chains."""
         return {}
 
@@ -105,30 +142,27 @@ class Job(ABC):
         """Return when each item was last in a ranking or match, if the data have dates."""
         return None
 
-    def headline(self, posterior: Any) -> str:
-        """Return a sentence to add to the verdict."""
-        return ""
-
     def nuts(self, model: Any) -> dict[str, Any]:
         """Choose settings of NUTS for the model."""
         return {}
 
-    def moved(self, posterior: Any) -> Any:
+    def moved(self, posterior: Any, random_seed: int) -> Any:
         """Return draws of the same posterior with a smaller Monte Carlo error, or reordered."""
         return posterior
 
-    def some(self, entries: int) -> "Job | None":
-        """Return this job with this many random entries, or None if it cannot have fewer."""
+    def some(self, entries: int, random_seed: int) -> "Analysis | None":
+        """Return this analysis with this many random entries, or None if it needs all."""
         return None
 
-    def described(self, fit: Fit) -> str:
+    def described(self, settings: Settings, *, quick: bool) -> str:
         """Describe the data, model and draws for the page."""
-        if self.drawn:
-            n = fit.chains * fit.draws
-            return f"{self.data_text}. Model: {self.model}; {n:,} draws; seed {fit.seed}."
+        seed = settings.random_seed
+        if self.accuracy:
+            n = settings.chains * settings.draws
+            return f"{self.data_text}. Model: {self.description}; {n:,} draws; seed {seed}."
         return (
-            f"{self.data_text}. Model: {self.model}; utilities {fit.prior} {fit.spread}; "
-            f"{fit.sampling}; seed {fit.seed}."
+            f"{self.data_text}. Model: {self.description}; utilities {self.prior_text}; "
+            f"{settings.text(quick=quick)}; seed {seed}."
         )
 
 
@@ -179,7 +213,7 @@ def confounded(pairs: "Pairs") -> str:
     return sentence("confounded", n=n_names, apart=apart, items=items, side=side, rows=n_rows)
 
 
-def open_ranks(found: "Connectivity", fit: Fit | None = None) -> list[str]:
+def open_ranks(found: "Connectivity", prior: str = "") -> list[str]:
     """Say which ranks the comparisons leave open, and describe the prior that decides them."""
     rest = found.components[1:]  # the first is the largest
     return paragraphs(
@@ -192,7 +226,7 @@ def open_ranks(found: "Connectivity", fit: Fit | None = None) -> list[str]:
         one_way=[] if found.is_strongly_connected else found.strong_components,
         groups=_groups,
         items=_named,
-        fit=fit,
+        prior=prior,
     )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from bayesrank.cli.parts import SAMPLE, Part, formatted
-from bayesrank.cli.texts import paragraphs
+from bayesrank.reporting.parts import SAMPLE, Part, formatted
 from bayesrank.results import matches_of, outcome_probability
+from bayesrank.texts import paragraphs
 
 NEUTRAL = "neither"  # the item that has the advantage of the first
 

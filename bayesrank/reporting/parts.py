@@ -4,14 +4,15 @@ The files of a quick answer say that it is one.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from string import Formatter
 from typing import Any
 
 import pandas as pd
 
-from bayesrank.results import Section, figure_svg, table_bytes
+from bayesrank.reporting.page.files import figure_svg, table_bytes
+from bayesrank.reporting.page.report import Section
 
 MARK = "Quick answer: an approximation"
 SAMPLE = ("chain", "draw")
@@ -28,7 +29,17 @@ class Part(Section):
     fit: str = ""  # sentence for the verdict if there are no failures
     unclear: bool = False  # whether the checks cannot tell if the model fits
     notes: Sequence[str] = ()  # notes on the data
-    data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for --json
+    data: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # for JSON
+
+    def spelled(self, spell: Callable[[str], str]) -> "Part":
+        """Rewrite the texts, for example with options of the command instead of arguments."""
+        return replace(
+            self,
+            paragraphs=list(map(spell, self.paragraphs)),
+            failures=list(map(spell, self.failures)),
+            warnings=list(map(spell, self.warnings)),
+            fit=spell(self.fit),
+        )
 
 
 def is_quick(posterior: Any) -> bool:

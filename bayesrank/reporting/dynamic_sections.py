@@ -1,230 +1,53 @@
-"""The commands with ``--date``: strengths that change over time, and who is best today."""
+"""Sections of strengths over time: forecasts, changes, history, and a test of predictions."""
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from bayesrank.cli import fitting, match_sections, sections
-from bayesrank.cli.job import Job, confounded, open_ranks, times_ranked
-from bayesrank.cli.matches import COMPARED, MOST_AUDITED, READING
-from bayesrank.cli.options import Fit, MatchColumns, RankColumns
-from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
-from bayesrank.cli.saved_runs import are_draws
-from bayesrank.cli.texts import paragraphs, sentence, some
+from bayesrank.analysis import fitting
+from bayesrank.analysis.dynamic import AWAY, LEAST_DRAWS, DynamicAnalysis, has_advantage
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import OUTCOMES, are_instants, label_times, time_coordinates
-from bayesrank.inference import DynamicFit, fit_dynamic, forward_validation
+from bayesrank.data.read import OUTCOMES, are_instants, time_coordinates
+from bayesrank.inference import forward_validation
 from bayesrank.plots import plot_dynamic
-from bayesrank.results import rank_summary
+from bayesrank.reporting import match_sections, sections
+from bayesrank.reporting.draft import Draft
+from bayesrank.reporting.match_sections import COMPARED, MOST_AUDITED
+from bayesrank.reporting.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.results.draws import ranks_of
 from bayesrank.tables.cells import time_text
-
-if TYPE_CHECKING:
-    from bayesrank.cli.report import Report
+from bayesrank.texts import paragraphs, sentence, some
 
 MOMENTS = 60  # most times in the picture
 NUMBERS = 20_000_000  # most numbers in its draws
 DRAWS = 100  # most draws per chain for it
-DRAWN = 25_000_000  # nodes (items at times) by draws per chain, from which there are fewer draws
 LEAST_CHECKED = 100  # least number of draws for the checks
-LEAST_DRAWS = 250  # draws per chain that there always are; they are independent
 LATELY = 0.25  # share of the time over which changes are reported (for dates at most a year)
-AWAY = 0.1  # share of the time in which items enter at first, or after which they have left
 CERTAIN = 0.95
 TESTED = 0.2  # share of matches or rankings to predict from the earlier ones
 STEPS = 40  # number of steps of these predictions
-MOST_TESTED = 20_000  # matches or rankings beyond which predictions need --full
-HOW = (
-    "The posterior of the strengths is approximated by a normal around the mode, with all "
-    "covariances (Laplace's approximation). It is least accurate for items with little data."
-)
+MOST_TESTED = 20_000  # most matches or rankings to predict, unless `method` is "nuts"
 
 
-class DatedJob(Job):
-    """Dynamic strengths at the latest date, from matches or rankings with the group "date".
+def dynamic_parts(report: Draft, analysis: DynamicAnalysis) -> list[Part]:
+    """Return the sections, those on the latest date first."""
+    return _DynamicSections(report, analysis).parts()
 
-    Parameters
-    ----------
-    data : Pairs or Rankings
-    columns : RankColumns or MatchColumns
-    coming : DataFrame, optional
-        Future matches or rankings.
-    """
 
-    drawn = HOW
-    checked = ()
+class _DynamicSections:
+    """The sections of one report."""
 
-    def __init__(
-        self,
-        data: Pairs | Rankings,
-        title: str,
-        fit: Fit,
-        columns: RankColumns | MatchColumns,
-        *,
-        coming: pd.DataFrame | None = None,
-    ) -> None:
-        super().__init__(title, fit)
-        self.data, self.since, self.coming = data, columns.since, coming
-        self.order = isinstance(columns, MatchColumns) and columns.ordered
-        self.items: list[Any] = []  # items in the table of ranks
-        self.nodes: pd.DataFrame | None = None  # hyperparameters of a saved run
-        self.watch: Callable[[int, int], None] | None = None
-        self.effects: dict[str, Any] = {"order_effect": self.order}
-        if self.order and "neutral" in data.groups:
-            group = data.groups["neutral"]
-            advantage = _has_advantage(group.labels.take(group.idx))
-            self.effects = {"order_effect": False, "covariates": {"order_effect": advantage}}
-        pairs = isinstance(data, Pairs)
-        self.reading = READING if pairs else None
-        ties = isinstance(data, Pairs) and bool(data.counts[:, 2].any())
-        neutral = "covariates" in self.effects
-        self.model = sentence(
-            "dated_model", pairs=pairs, ties=ties, order=self.order, neutral=neutral
-        )
+    def __init__(self, report: Draft, analysis: DynamicAnalysis) -> None:
+        self.report, self.analysis, self.data = report, analysis, analysis.data
+        self.settings, self.ci_prob = report.settings, report.layout.ci_prob
 
-    @property
-    def _labels(self) -> pd.Index:
-        return self.data.groups["date"].labels
-
-    @cached_property
-    def _times(self) -> NDArray[np.float64]:
-        return label_times(self._labels, "date")
-
-    @cached_property
-    def dynamic_fit(self) -> DynamicFit:
-        """Posterior of the strengths over time."""
-        scale = self.fit.prior_scale
-        given = None if scale is None else {"scale": scale}
-        return fit_dynamic(
-            self.data,
-            time="date",
-            hyperparameters=given if self.nodes is None else self.nodes,
-            watch=self.watch,
-            random_seed=self.fit.seed,
-            **self.effects,
-        )
-
-    @property
-    def _n_draws(self) -> int:
-        """Draws per chain."""
-        n_nodes = self.dynamic_fit.observations.nodes.item.size
-        return min(self.fit.draws, max(LEAST_DRAWS, DRAWN // n_nodes))
-
-    def draw(self, watch: Callable[[int, int], None]) -> Any:
-        """Draw the strengths at the last date."""
-        self.watch = watch
-        fit, found = self.fit, self.dynamic_fit
-        out = found.draws(
-            since=self.since, draws=self._n_draws, chains=fit.chains, random_seed=fit.seed
-        )
-        # prior standard deviation of a strength today
-        scale, drift = found.nodes["scale"].to_numpy(), found.nodes["drift"].to_numpy()
-        sd = np.sqrt(scale**2 + drift**2 * np.ptp(self._times))
-        posterior = out["posterior"].to_dataset()
-        posterior["utility_scale"] = (("chain", "draw"), sd[out["sample_stats"]["node"]])
-        # There is no full answer to this model, so this one is not marked as quick.
-        posterior.attrs["method"] = posterior.attrs.pop("approximation")
-        out["posterior"] = posterior
-        if self.coming is not None and len(self.coming):
-            out["coming"] = xr.DataTree(self.coming.astype(object).to_xarray())
-        self.items[:] = posterior["item"].to_numpy().tolist()
-        return out
-
-    def resume(self, posterior: Any) -> None:
-        """Take hyperparameters, items and future matches or rankings of a saved posterior."""
-        draws = posterior["posterior"].to_dataset()
-        for name, dims in {"utility": ("item",), "utility_scale": ()}.items():
-            if draws[name].dims != ("chain", "draw", *dims) or not are_draws(draws[name].values):
-                raise ValueError(f"{name} has invalid draws")
-        self.items[:] = draws["item"].to_numpy().tolist()
-        known = self.data.coords["item"]
-        self.nodes = posterior["hyperparameters"].to_dataset().to_dataframe()
-        if "coming" in posterior.children:
-            self.coming = posterior["coming"].to_dataset().to_dataframe()
-            names = ("first", "second") if isinstance(self.data, Pairs) else ("item",)
-            coming = self.coming[list(names)].to_numpy().ravel()
-        else:
-            coming = np.array([], dtype=object)
-        if not {*self.items, *coming} <= {*known}:
-            raise ValueError("it names items that the data do not have")
-        _ = self.dynamic_fit
-
-    def seen(self) -> pd.Series:
-        """Count the matches or rankings with each item of the table."""
-        data = self.data
-        seen = data.matches_by_item if isinstance(data, Pairs) else times_ranked(data)
-        return seen.loc[self.items] if self.items else seen
-
-    @cached_property
-    def _ends(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Positions among all dates at which each item was first and last seen."""
-        data, place = self.data, np.argsort(np.argsort(self._times))
-        when = place[data.groups["date"].idx]
-        if isinstance(data, Pairs):
-            item, when = np.concatenate([data.first, data.second]), np.tile(when, 2)
-        else:
-            row, slot = np.nonzero(data.mask)
-            item, when = data.item[row, slot], when[row]
-        first, last = np.full(data.n_items, len(place) - 1), np.zeros(data.n_items, dtype=np.intp)
-        np.minimum.at(first, item, when)
-        np.maximum.at(last, item, when)
-        return first, last
-
-    def last_seen(self) -> pd.Series:
-        """Return when each item was last in a match or ranking."""
-        labels = self._labels[np.argsort(self._times)]
-        return pd.Series(labels[self._ends[1]].map(str), self.data.coords["item"])
-
-    @cached_property
-    def _gone(self) -> tuple[pd.Index, str]:
-        """Items that may have left, the most frequent ones first, and the date since then.
-
-        There are none if --since chose the items.
-        """
-        times = np.sort(self._times)
-        last = times[self._ends[1]]
-        bound = last.max() - AWAY * (last.max() - times[0])
-        labels = self._labels[np.argsort(self._times)]
-        since = str(labels[np.searchsorted(times, bound)])
-        gone = self.data.coords["item"][(last < bound) & (self.since is None)]
-        return gone[np.argsort(-self.seen()[gone].to_numpy(), kind="stable")], since
-
-    def headline(self, posterior: Any) -> str:
-        """Say when the leader was last seen, if it may have left."""
-        leader, (gone, since) = rank_summary(posterior, top=1).index[0], self._gone
-        if leader not in gone:
-            return ""
-        last = self.last_seen()[leader]
-        return sentence("leader_gone", leader=leader, last=last, since=since)
-
-    def cautions(self) -> list[str]:
-        """Say what a reader should know about the data."""
-        found = self.data.connectivity()
-        if len(found.uncompared) == self.data.n_items:
-            raise ValueError(
-                "No item is compared with another, so the data say nothing about ranks."
-            )
-        out = open_ranks(found)
-        if isinstance(self.data, Pairs) and self.order and (text := confounded(self.data)):
-            out.append(text)
-        gone, since = self._gone
-        if len(gone):
-            items = some(gone, COMPARED)
-            out.append(sentence("gone", items=items, n=len(gone), since=since))
-        if len(self._labels) == 1:
-            out.append(sentence("one_date", label=self._labels[0]))
-        return out
-
-    def parts(self, report: "Report") -> list[Part]:
+    def parts(self) -> list[Part]:
         """Return the sections, those on the latest date first."""
-        posterior, summary = report.posterior, report.summary
-        several = len(self._labels) > 1
+        posterior, summary = self.report.posterior, self.report.summary
+        several = len(self.analysis.labels) > 1
         pairs = isinstance(self.data, Pairs)
         out = [*self._forecasts(), self._checks()]
         if several:
@@ -232,28 +55,31 @@ class DatedJob(Job):
         if pairs and len(summary) > 1:
             out.append(match_sections.leader(posterior, summary, COMPARED))
         if several:
-            self.watch = report.talk.progress
             out.append(self._tested())
         if isinstance(self.data, Pairs) and self.data.n_items <= MOST_AUDITED:
-            out.append(match_sections.audit_of_dated(self.data, order=self.order))
+            out.append(match_sections.audit_of_dated(self.data, order=self.analysis.order_effect))
         out.append(sections.places(posterior, summary))
         return out + sections.wins(posterior, summary)
 
     def _drawn(self, at: list[Any], draws: int, since: str | None = None) -> xr.DataArray:
         """Draw the strengths at the given times."""
-        found = self.dynamic_fit.draws(
-            at=at, since=since, draws=draws, chains=self.fit.chains, random_seed=self.fit.seed
+        found = self.analysis.dynamic_fit.draws(
+            at=at,
+            since=since,
+            draws=draws,
+            chains=self.settings.chains,
+            random_seed=self.settings.random_seed,
         )
         return found["posterior"].to_dataset()["utility"]
 
     def _checks(self) -> Part:
         """Compare simulated with observed matches or rankings."""
-        data, n_nodes = self.data, self.dynamic_fit.observations.nodes.item.size
+        data, n_nodes = self.data, self.analysis.dynamic_fit.observations.nodes.item.size
         entries = data.counts.size if isinstance(data, Pairs) else data.item.size
         most = fitting.MOST_NUMBERS // max(entries, n_nodes)
         n = min(fitting.SIMULATED, max(LEAST_CHECKED, most))
-        tree = self.dynamic_fit.draws(
-            draws=n, chains=1, random_seed=self.fit.seed, predictions=True
+        tree = self.analysis.dynamic_fit.draws(
+            draws=n, chains=1, random_seed=self.settings.random_seed, predictions=True
         )
         # rankings of the past do not follow the utilities of today
         posterior = tree["posterior"].to_dataset().drop_vars("utility")
@@ -265,15 +91,15 @@ class DatedJob(Job):
 
     def _forecasts(self) -> list[Part]:
         """Forecast future matches or rankings."""
-        coming = self.coming
+        coming = self.analysis.coming
         if coming is None or not len(coming):
             return []
         if isinstance(self.data, Rankings):
             return [self._forecast_rankings(coming)]
-        neutral, more = "covariates" in self.effects, {}
+        neutral, more = "covariates" in self.analysis.effects, {}
         if neutral:
-            more["covariates"] = {"order_effect": _has_advantage(coming["neutral"])}
-        found = self.dynamic_fit.predict(
+            more["covariates"] = {"order_effect": has_advantage(coming["neutral"])}
+        found = self.analysis.dynamic_fit.predict(
             coming["first"].tolist(), coming["second"].tolist(), at=coming["date"].tolist(), **more
         )
         csv = found.set_index("date")
@@ -286,14 +112,17 @@ class DatedJob(Job):
             columns["Tie"] = "{p_tie:.2f}"
         columns["Second wins"] = "{p_second:.2f}"
         table = formatted(csv, "Date", columns)
-        text, file = paragraphs("forecasts", order=self.order, neutral=neutral), "forecasts.csv"
+        text, file = (
+            paragraphs("forecasts", order=self.analysis.order_effect, neutral=neutral),
+            "forecasts.csv",
+        )
         return [Part("The next matches", text, table, file=file, files={file: csv})]
 
     def _forecast_rankings(self, coming: pd.DataFrame) -> Part:
         """Forecast the first place and the mean ranks of future rankings."""
         dates = list(dict.fromkeys(coming["date"]))
-        most = NUMBERS // (len(dates) * self.data.n_items * self.fit.chains)
-        drawn = self._drawn(dates, max(20, min(self.fit.draws, most)))
+        most = NUMBERS // (len(dates) * self.data.n_items * self.settings.chains)
+        drawn = self._drawn(dates, max(20, min(self.settings.draws, most)))
         values = drawn.to_numpy().reshape(-1, *drawn.shape[2:])  # (draws, dates, items)
         column = pd.Index(drawn["item"].to_numpy()).get_indexer(pd.Index(coming["item"]))
         at = pd.Index(dates).get_indexer(pd.Index(coming["date"]))
@@ -315,7 +144,7 @@ class DatedJob(Job):
     def _changes(self) -> list[Part]:
         """Say which items are rising and falling."""
         then, now = self._lately()
-        drawn = self._drawn([then, now], min(self.fit.draws, LEAST_DRAWS), self.since)
+        drawn = self._drawn([then, now], min(self.settings.draws, LEAST_DRAWS), self.analysis.since)
         values = drawn.to_numpy().reshape(-1, 2, drawn.sizes["item"])
         both = ~np.isnan(values[0, 0])
         if both.sum() < 2:
@@ -354,7 +183,7 @@ class DatedJob(Job):
 
     def _lately(self) -> tuple[Any, Any]:
         """Return an earlier time and the last one, a year or a quarter of all time apart."""
-        whole = time_coordinates(self._used, "date")
+        whole = time_coordinates(self._used, self.analysis.time)
         first, last = whole.min(), whole.max()
         back = (last - first) * LATELY
         if np.issubdtype(whole.dtype, np.datetime64):
@@ -365,7 +194,7 @@ class DatedJob(Job):
 
     @property
     def _used(self) -> pd.Index:
-        return self._labels[np.unique(self.data.groups["date"].idx)]
+        return self.analysis.labels[np.unique(self.data.groups[self.analysis.time].idx)]
 
     def _moments(self) -> list[Any]:
         """Choose the times of the picture: all, or evenly spaced ones.
@@ -373,29 +202,36 @@ class DatedJob(Job):
         The picture begins when all early items have been seen, because the best of only two items
         is not the best of all.
         """
-        dates, first = np.sort(time_coordinates(self._labels, "date")), self._ends[0]
+        dates, first = (
+            np.sort(time_coordinates(self.analysis.labels, self.analysis.time)),
+            self.analysis.ends[0],
+        )
         early = first[dates[first] <= dates[0] + AWAY * (dates[-1] - dates[0])]
-        whole = np.sort(time_coordinates(self._used, "date"))
+        whole = np.sort(time_coordinates(self._used, self.analysis.time))
         whole = whole[whole >= dates[early.max()]]
         if len(whole) > MOMENTS:
             whole = whole[0] + np.linspace(0, 1, MOMENTS) * (whole[-1] - whole[0])
         if not np.issubdtype(whole.dtype, np.datetime64):
             return [float(x) for x in whole]
-        if not are_instants(self._used, "date"):
+        if not are_instants(self._used, self.analysis.time):
             whole = np.unique(whole.astype("datetime64[D]"))
         return [pd.Timestamp(x) for x in whole]
 
     def _over_time(self, posterior: Any) -> list[Part]:
         """Show the strengths over time, and who was best when."""
-        moments, fit = self._moments(), self.fit
-        most = NUMBERS // (len(moments) * len(self.items) * fit.chains)
-        utility = self._drawn(moments, max(20, min(DRAWS, fit.draws, most)), self.since)
-        last = time_coordinates(pd.Index(self.last_seen()[utility["item"].to_index()]), "date")
+        moments, settings = self._moments(), self.settings
+        most = NUMBERS // (len(moments) * len(self.analysis.items) * settings.chains)
+        utility = self._drawn(
+            moments, max(20, min(DRAWS, settings.draws, most)), self.analysis.since
+        )
+        last = time_coordinates(
+            pd.Index(self.analysis.last_seen()[utility["item"].to_index()]), self.analysis.time
+        )
         late = utility["date"] > xr.DataArray(last, dims="item")
-        utility = utility.where(~(late & utility["item"].isin(self._gone[0])))
-        csv = _table_of(utility, fit.interval)
-        strengths = marked_svg(plot_dynamic(utility, ci_prob=fit.interval), posterior)
-        best_when = marked_svg(plot_dynamic(utility, show="best", ci_prob=fit.interval), posterior)
+        utility = utility.where(~(late & utility["item"].isin(self.analysis.gone[0])))
+        csv = _table_of(utility, self.ci_prob)
+        strengths = marked_svg(plot_dynamic(utility, ci_prob=self.ci_prob), posterior)
+        best_when = marked_svg(plot_dynamic(utility, show="best", ci_prob=self.ci_prob), posterior)
         best = csv.loc[csv.groupby("date")["p_best"].idxmax()].reset_index()
         spells = (best["item"] != best["item"].shift()).cumsum()
         leaders = best.groupby(spells).agg({"date": "first", "item": "first"})
@@ -428,8 +264,11 @@ class DatedJob(Job):
         """Predict the last matches or rankings from earlier ones, and score the predictions."""
         data, heading = self.data, "How well it predicts"
         n = int(data.counts.sum()) if isinstance(data, Pairs) else data.n_rankings
-        if self.fit.quick or (n > MOST_TESTED and self.fit.quick is None):
-            skipped = "Predictions of the last results were not tested. Use --full to test them."
+        method = self.settings.method
+        if method == "inla" or (n > MOST_TESTED and method == "auto"):
+            skipped = (
+                "Predictions of the last results were not tested. Use `method='nuts'` to test them."
+            )
             return Part(heading, [skipped], printed=False)
         try:
             walk, constant = map(self._forward, ("random_walk", "constant"))
@@ -463,22 +302,17 @@ class DatedJob(Job):
 
     def _forward(self, dynamics: str) -> pd.DataFrame:
         """Predict the last matches or rankings, a few dates at a time."""
-        when = np.sort(self._times[self.data.groups["date"].idx])
+        when = np.sort(self.analysis.times[self.data.groups[self.analysis.time].idx])
         return forward_validation(
             self.data,
-            time="date",
+            time=self.analysis.time,
             start=1 - TESTED,
             dynamics=dynamics,
             step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS,
-            watch=self.watch,
-            random_seed=self.fit.seed,
-            **self.effects,
+            watch=self.report.listener.progress,
+            random_seed=self.settings.random_seed,
+            **self.analysis.effects,
         ).predictions
-
-
-def _has_advantage(neutral: Any) -> NDArray[np.float64]:
-    """Return 0 for matches on neutral ground, 1 for others."""
-    return np.asarray(neutral != "yes", dtype=float)
 
 
 def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, float]:

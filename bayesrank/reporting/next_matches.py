@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesrank.cli.parts import Part, formatted
-from bayesrank.cli.texts import paragraphs, some
+from bayesrank.reporting.parts import Part, formatted
 from bayesrank.results import MatchesNeeded, matches_needed, next_matches, standing
+from bayesrank.texts import paragraphs, some
 
 BATCH = 10  # number of matches to choose
 KNOWN = 0.95  # probability from which an item is known to be among the best, or not

@@ -1,0 +1,53 @@
+"""How a report is laid out, and what its page says of the run."""
+
+import shlex
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from bayesrank import __version__
+
+__all__ = ["FORMS", "LAYOUT", "Layout"]
+
+Form = Literal["csv", "md", "xlsx"]
+FORMS = ("csv", "md", "xlsx")
+SCALES = ("utility", "elo")
+ORDERS = ("mean", "lower")
+
+
+class Layout(NamedTuple):
+    """Arguments of `bayesrank.report`, then the command, the date and the version of the run."""
+
+    title: str = ""
+    top: int = 3
+    ci_prob: float = 0.94
+    scale: Literal["utility", "elo"] = "utility"
+    anchor: str | None = None
+    sort: Literal["mean", "lower"] = "mean"
+    tables: Form = "csv"
+    command: str = ""
+    made: str = ""
+    version: str = __version__
+
+
+def _is_command(text: Any) -> bool:
+    """Whether a shell reads a text as a single call of bayesrank."""
+    try:
+        words = shlex.split(text)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return words[:1] == ["bayesrank"] and shlex.join(words) == text
+
+
+# Checks of the values in a file that a stranger may have written
+LAYOUT: dict[str, Callable[[Any], bool]] = {
+    "title": lambda value: isinstance(value, str),
+    "top": lambda value: type(value) is int and value > 0,
+    "ci_prob": lambda value: type(value) is float and 0 < value < 1,
+    "scale": lambda value: value in SCALES,
+    "anchor": lambda value: value is None or isinstance(value, str),
+    "sort": lambda value: value in ORDERS,
+    "tables": lambda value: value in FORMS,
+    "command": lambda value: value == "" or _is_command(value),
+    "made": lambda value: isinstance(value, str),
+    "version": lambda value: isinstance(value, str),
+}
