@@ -142,8 +142,12 @@ def _sample(
         posterior = analysis.moved(tree, settings.random_seed)
         return check_convergence(posterior, analysis)[0] and is_precise(so_far)
 
+    begun = False
+
     def watch(done: int, most: int) -> None:
-        if listener.bar is None:  # compilation has ended
+        nonlocal begun
+        if not begun:  # compilation has ended
+            begun = True
             listener.stage(f"Sampling {settings.text(quick=False)} at most ...")
         listener.progress(done, most)
 

@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, field
-from typing import Any
 
 __all__ = ["Listener"]
 
@@ -20,12 +19,9 @@ class Listener:
     ----------
     notes : list of str
         Notes for the page, each once.
-    bar : object, optional
-        The progress bar, if one is visible.
     """
 
     notes: list[str] = field(default_factory=list)
-    bar: Any = None
 
     @property
     def interrupted(self) -> bool:

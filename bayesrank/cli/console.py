@@ -68,6 +68,7 @@ class Talk(Listener):
     failed: list[str] = field(default_factory=list)
     asked: list[int] = field(default_factory=list)
     start: float = field(default_factory=time.perf_counter)
+    bar: "Bar | None" = None
     compiled: bool = False
 
     @property

@@ -39,6 +39,7 @@ MOST_DIFFERENCES = 100_000  # most differences of items between categories
 OPEN = 0.05  # probability that the leader is not better than all items that are not close
 COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
+LEADERS = 5  # categories whose leader the headline names
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
@@ -448,6 +449,18 @@ def _named(csv: pd.DataFrame, column: str) -> pd.DataFrame:
     """Give the groups of a table the name of their column, unless another column has it."""
     taken = {*csv.columns, *csv.index.names[1:]}
     return csv if column in taken else csv.rename_axis([column, *csv.index.names[1:]])
+
+
+def categories_headline(posterior: Any, layout: Layout, column: str) -> str:
+    """Name the leader of each category."""
+    summary = rank_summary(posterior, "category_utility", top=layout.top, ci_prob=layout.ci_prob)
+    labels = summary.index.get_level_values(0).unique()
+    leaders = []
+    for label in labels[:LEADERS]:
+        first = summary.loc[label].iloc[0]
+        leaders.append(f"{first.name} in {label} ({first['p_best']:.2f})")
+    more = f" and in {len(labels) - LEADERS} more" if len(labels) > LEADERS else ""
+    return f"First by {column}, with the probability of being best: {', '.join(leaders)}{more}."
 
 
 def categories(

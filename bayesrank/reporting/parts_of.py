@@ -5,7 +5,7 @@ from typing import Any
 
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.dynamic_sections import dynamic_parts
-from bayesrank.reporting.match_sections import match_parts
+from bayesrank.reporting.match_sections import categories_headline, match_parts
 from bayesrank.reporting.mixture_sections import components_headline, mixture_parts
 from bayesrank.reporting.parts import Part
 from bayesrank.reporting.ranking_sections import ranking_parts
@@ -28,6 +28,8 @@ def headline_of(report: Draft) -> str:
     analysis: Any = report.analysis
     if analysis.KIND == "mixture":
         return components_headline(report.posterior, report.layout, analysis.words.ranker)
+    if analysis.KIND in ("rankings", "matches") and analysis.categories:
+        return categories_headline(report.posterior, report.layout, analysis.category_name)
     if analysis.KIND == "dynamic":
         return str(analysis.leader_left(report.posterior))
     return ""

@@ -1,0 +1,198 @@
+"""Models, fits and reports from Python: what the commands do, in four lines."""
+
+import json
+import logging
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+
+import bayesrank as br
+from bayesrank import inference
+from bayesrank.analysis.fit import RECORD
+from bayesrank.analysis.fitting import TOO_LONG
+from bayesrank.analysis.matches import MatchAnalysis
+from bayesrank.analysis.models import analysis_of
+from bayesrank.analysis.saved import read_record, restore
+from bayesrank.reporting.options import LAYOUT
+from tests.commands import few, few_predicted
+
+BALLOTS = [
+    {"voter": f"v{k}", "scene": "xy"[k % 2], "ballot": ballot}
+    for k, ballot in enumerate(["a > b > c", "b > a > c", "a > c > b"] * 4)
+]
+GAMES = [
+    {"w": one, "l": other, "kind": "xy"[k % 2], "by": "pq"[k % 3 == 0]}
+    for k, (one, other) in enumerate([("ale", "bock"), ("bock", "cider"), ("ale", "cider")] * 5)
+]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Have the sampler draw at once, and the predictions use few draws."""
+    asked = []
+
+    def sample(**settings):
+        asked.append(settings)
+        return few(**settings)
+
+    monkeypatch.setattr(inference, "sample", sample)
+    few_predicted(monkeypatch)
+    return asked
+
+
+def rankings(**more):
+    return br.read_rankings(BALLOTS, ranker="voter", ballot="ballot", **more)
+
+
+def matches(**more):
+    return br.read_matches(GAMES, winner="w", loser="l", **more)
+
+
+MODELS = {
+    "rankings": lambda: br.ranking_model(rankings()),
+    "categories": lambda: br.ranking_model(rankings(by="scene"), category="scene"),
+    "clusters": lambda: br.ranking_model(rankings(group="scene"), cluster="scene", opinions=True),
+    "components": lambda: br.ranking_model(rankings(), components=2),
+    "tasks": lambda: br.choice_model(rankings(), utility_scale=1.0),
+    "matches": lambda: br.leaderboard_model(matches()),
+    "judges": lambda: br.leaderboard_model(
+        matches(judge="by", category="kind"), category="kind", opinions=True
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_posterior_restores_the_analysis_that_made_it(name):
+    model = MODELS[name]()
+    made = analysis_of(model)
+    assert made.model is model
+    groups = inference.data_groups(model)
+    posterior = xr.DataTree.from_dict({"posterior": xr.Dataset(), **groups})
+    record = {
+        "kind": made.KIND, "arguments": made.arguments, "columns": dict(made.columns),
+        "ordered": getattr(made.data, "ordered", True), "notes": [],
+        "settings": br.analysis.analysis.Settings()._asdict(),
+    }  # fmt: skip
+    posterior.attrs[RECORD] = json.dumps(record)
+    found = restore(posterior, read_record(posterior, LAYOUT))
+    assert type(found) is type(made)
+    assert found.arguments == made.arguments
+    assert found.description == made.description
+    assert found.data_text == made.data_text
+    assert found.columns == made.columns
+    point = model.initial_point()
+    assert found.model.compile_logp()(point) == pytest.approx(model.compile_logp()(point))
+
+
+def test_winners_and_losers_have_no_order_effect_by_default():
+    assert "order_effect" not in {rv.name for rv in MODELS["matches"]().free_RVs}
+    sided = br.read_matches(GAMES, first="w", second="l", outcome="w")
+    assert "order_effect" in {rv.name for rv in br.leaderboard_model(sided).free_RVs}
+    assert not MatchAnalysis(matches()).order_effect
+
+
+def test_a_group_is_named_as_the_column_or_as_itself():
+    by_column = br.ranking_model(rankings(by="scene"), category="scene")
+    by_name = br.ranking_model(rankings(by="scene"), category="category")
+    assert by_column.named_vars_to_dims["category_utility"] == ("category", "item")
+    assert [rv.name for rv in by_column.free_RVs] == [rv.name for rv in by_name.free_RVs]
+    own = rankings().grouped({"scene": ["x", "y"] * 6})
+    model = br.ranking_model(own, category="scene")
+    assert model.named_vars_to_dims["category_utility"] == ("scene", "item")
+    with pytest.raises(ValueError, match=r"^`category` is 'day', but the groups of the data are n"):
+        br.ranking_model(rankings(), category="day")
+    with pytest.raises(ValueError, match=r"so leave `opinions` out\.$"):
+        br.ranking_model(rankings(), components=2, opinions=True)
+
+
+def test_a_fit_records_its_settings_and_says_what_it_notes(drawn, caplog):
+    with caplog.at_level(logging.INFO, logger="bayesrank"):
+        posterior = br.fit(br.ranking_model(rankings()), random_seed=5, draws=300, chains=2)
+    assert [drawn[0][name] for name in ("random_seed", "draws", "chains")] == [5, 300, 2]
+    record = read_record(posterior, LAYOUT)
+    assert (record.settings.random_seed, record.settings.method) == (5, "auto")
+    assert record.columns == {"ranker": "voter", "ballot": "ballot"}
+    assert record.notes == [one.getMessage() for one in caplog.records if "..." not in one.message]
+
+
+def test_auto_approximates_only_if_sampling_takes_longer(drawn, monkeypatch):
+    quick = []
+
+    def fit_inla(model, enough=None, **settings):
+        quick.append(settings)
+        with model:
+            return few(**settings)
+
+    monkeypatch.setattr(inference, "fit_inla", fit_inla)
+    monkeypatch.setattr(inference, "compile_density", lambda _: None)
+    monkeypatch.setattr("bayesrank.analysis.fitting.SURELY_SHORT", 0)
+    model = br.ranking_model(rankings())
+    for method, seconds, approximation in (
+        ("auto", TOO_LONG - 1, 10.0, ), ("auto", TOO_LONG + 1, 10.0),
+        ("auto", TOO_LONG + 1, TOO_LONG + 2), ("nuts", TOO_LONG + 1, 10.0), ("inla", 1.0, 10.0),
+    ):  # fmt: skip
+        monkeypatch.setattr(inference, "nuts_seconds", lambda *_, s=seconds, **__: s)
+        monkeypatch.setattr("bayesrank.analysis.fitting.seconds_of", lambda _, s=approximation: s)
+        br.fit(model, method=method, random_seed=1)
+    assert (len(drawn), len(quick)) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "laplace"}, r"^`method` is 'laplace'; it must be one of auto, nuts, inla\.$"),
+        ({"draws": 0}, r"^`draws` is 0; it must be 1 or more\.$"),
+        ({"chains": 0}, r"^`chains` is 0; it must be 1 or more\.$"),
+    ],
+)
+def test_wrong_arguments_of_a_fit_raise(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        br.fit(None, **arguments)
+
+
+def test_other_models_and_posteriors_are_refused_with_a_way_out():
+    with pm.Model() as model:
+        pm.Normal("x")
+    with pytest.raises(ValueError, match=r"must come from br\.ranking_model, .* br\.rank_summary"):
+        br.fit(model)
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})})
+    with pytest.raises(ValueError, match=r"does not come from br\.fit .* br\.rank_summary\.$"):
+        br.report(tree)
+
+
+def test_a_report_has_a_verdict_tables_and_files(drawn, tmp_path):
+    posterior = br.fit(br.leaderboard_model(matches()), random_seed=1, draws=200, chains=2)
+    report = br.report(posterior, tmp_path / "out", title="Beers", top=2)
+    assert report.verdict.startswith(report.table.index[0])
+    assert "p_top2" in report.table
+    assert {"p", "fails"} <= set(report.checks)
+    assert report._repr_html_().startswith("<iframe srcdoc=")
+    assert "Beers" in report.page
+    assert repr(report).endswith(report.verdict)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"report.html", "ranks.csv", "ranks.svg", "posterior.nc", "pairs.csv"} <= names
+    ranks = pd.read_csv(tmp_path / "out" / "ranks.csv", index_col="item")
+    np.testing.assert_allclose(ranks["mean_rank"], report.table["mean_rank"])
+    with pytest.raises(FileExistsError, match=r"contains files already\. .* with force=True\.$"):
+        report.write(tmp_path / "out")
+    report.write(tmp_path / "out", force=True)
+    with pytest.raises(ValueError, match=r"`scale` is 'elf', .* must be one of utility, elo\.$"):
+        br.report(posterior, scale="elf")
+    with pytest.raises(ValueError, match=r"`anchor` must be an item, but there is no 'stout'\.$"):
+        br.report(posterior, scale="elo", anchor="stout")
+
+
+def test_a_report_leaves_the_figures_and_settings_of_the_user_alone(drawn):
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure()
+    before = dict(mpl.rcParams)
+    posterior = br.fit(br.ranking_model(rankings()), random_seed=1, draws=200, chains=2)
+    assert br.report(posterior).picture
+    assert plt.get_fignums() == [figure.number]
+    assert dict(mpl.rcParams) == before
+    plt.close(figure)
