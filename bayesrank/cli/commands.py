@@ -94,10 +94,10 @@ def main() -> None:
       ranks       interval that contains the rank with probability 0.94
       P(best)     probability of being the best item; P(top 3): one of the best three
       rankings    number of rankings that contain the item (or matches, or tasks)
-      leads       best mean rank
-      close       may be better than the leader
-      unknown     may be better than the leader: too little data to tell
-      (nothing)   the leader is better than all of these with probability 0.95
+      leads       lowest mean rank
+      tied        may be better than the leader
+      unclear     may be better than the leader: too little data to tell
+      behind      the leader is better than all of these with probability 0.95
       elo         with --scale elo: Elo rating, where 400 points are odds of ten to one
       lower       with --sort lower: lower end of the interval of the utility or Elo rating
 
@@ -368,20 +368,34 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
-        from bayesrank.cli.predict import at_new_labels, check_items, next_match, next_ranking
+        from bayesrank.cli.counted_sections import countable
+        from bayesrank.cli.parts import prior_sd_of
+        from bayesrank.cli.predict import (
+            at_new_labels,
+            check_items,
+            next_match,
+            next_ranking,
+            statuses,
+        )
         from bayesrank.cli.report import records
-        from bayesrank.cli.saved_runs import saved_run
+        from bayesrank.cli.saved_runs import saved_data, saved_run
+        from bayesrank.results import comparisons
 
         saved = saved_run(file)
-        columns, _, _ = _asked(file, saved.command)
+        columns, _, settings = _asked(file, saved.command)
         draws = saved.posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
+        found = saved_data(file, saved, columns)
+        compared = comparisons(found) if countable(found) else None
+        prior_sd = prior_sd_of(saved.posterior, settings["prior_scale"])
+        standing = statuses(draws, items, prior_sd, compared)
         draws, new = at_new_labels(draws)
         if isinstance(columns, MatchColumns):
             part = next_match(draws, items, output.interval, new)
         else:
             words = {"ranker": columns.words.ranker, "cluster": str(columns.group)}
             part = next_ranking(draws, items, output.interval, [words[name] for name in new])
+        part = replace(part, paragraphs=[*part.paragraphs, *standing])
         talk.result(part.text())
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}

@@ -8,7 +8,8 @@ import pandas as pd
 
 from bayesrank.cli.parts import Part, formatted
 from bayesrank.cli.texts import paragraphs, some
-from bayesrank.results import MatchesNeeded, matches_needed, next_matches, standing
+from bayesrank.results import MatchesNeeded, matches_needed, next_matches
+from bayesrank.results.ranks.rank_table import BEHIND, UNCLEAR
 
 BATCH = 10  # number of matches to choose
 KNOWN = 0.95  # probability from which an item is known to be among the best, or not
@@ -21,7 +22,7 @@ MOST_SETTLED = 100  # most items for which the future is simulated, which takes 
 def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:
     """Say which pairs to play next, and how many more matches separate the leader."""
     draws = posterior["posterior"].to_dataset()
-    tied = list(summary.index[summary["tied_with_leader"]])
+    tied = list(summary.index[summary["status"] != BEHIND])
     alone = len(tied) == 1
     data, found = {}, []
     if not alone and len(summary) <= MOST_SETTLED:
@@ -36,7 +37,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     table, files = None, {}
     apart: list[Any] = []
     if some_left and not sure:
-        unknown = list(summary.index[standing(summary) == "unknown"])
+        unknown = list(summary.index[summary["status"] == UNCLEAR])
         csv, apart = _chosen(draws, chance, sought, summary["p_leader_better"][unknown])
         files["next.csv"] = data["next_matches"] = csv
         columns = {"Against": "{item_other}", f"Of the next {BATCH}": "{matches}"}

@@ -17,7 +17,7 @@ from bayesrank.cli.counted_sections import countable
 from bayesrank.cli.fitting import checked, predictions, sampled
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
-from bayesrank.cli.parts import Part, interval_table, marked_svg, marked_table
+from bayesrank.cli.parts import Part, interval_table, marked_svg, marked_table, prior_sd_of
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.results import (
     comparisons,
@@ -26,10 +26,10 @@ from bayesrank.results import (
     pair_wins,
     rank_summary,
     report_html,
-    standing,
     table_text,
     verdict,
 )
+from bayesrank.results.draws import centred
 
 mpl.use("agg")  # pictures go to files, so no display is needed
 
@@ -83,11 +83,8 @@ class Report:
 
     @cached_property
     def _prior_sd(self) -> float:
-        """Prior standard deviation of utilities, learned or given."""
-        if "utility_scale" in self.posterior["posterior"]:
-            return float(self.posterior["posterior"]["utility_scale"].mean())
-        assert self.fit.prior_scale is not None  # otherwise the posterior has a learned scale
-        return self.fit.prior_scale
+        """Prior standard deviation of the utilities."""
+        return prior_sd_of(self.posterior, self.fit.prior_scale)
 
     def _elo(self) -> pd.DataFrame:
         """Elo ratings with intervals."""
@@ -98,12 +95,12 @@ class Report:
     def _lower(self) -> pd.Series:
         """Lower ends of the intervals of the centred utilities."""
         utility = self.posterior["posterior"]["utility"]
-        return interval_table(utility - utility.mean("item"), self.fit.interval)["low"]
+        return interval_table(centred(utility, "item"), self.fit.interval)["low"]
 
     @cached_property
     def _table(self) -> pd.DataFrame:
         """Table for the file, in the chosen order."""
-        table = self.summary.assign(standing=standing(self.summary))
+        table = self.summary
         if self.fit.sort == "lower":
             table = table.sort_values("lower", ascending=False, kind="stable")
         return table

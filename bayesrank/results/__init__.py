@@ -49,7 +49,7 @@ from bayesrank.results.ranks.counted import (
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import resample_location
 from bayesrank.results.ranks.probabilities import place_probability, win_probability
-from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, standing, tied_with_leader
+from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, tied_with_leader
 from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
@@ -103,7 +103,6 @@ __all__ = [
     "report_html",
     "resample_location",
     "share_of_preference",
-    "standing",
     "table_bytes",
     "table_text",
     "tied_with_leader",

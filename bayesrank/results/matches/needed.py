@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import check_probability, check_whole, ranks_of
+from bayesrank.results.draws import check_probability, check_whole, places_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
-from bayesrank.results.ranks.rank_table import find_leader
+from bayesrank.results.ranks.rank_table import find_status
 
 __all__ = ["MatchesNeeded", "matches_needed"]
 
@@ -175,7 +175,7 @@ def matches_needed(
         return MatchesNeeded(matches, table, prob, power, sentence, p_better=p_better)
 
     draws = (posterior.utility - posterior.utility.mean(0)).T
-    tied = find_leader(draws, ranks_of(draws).mean(0), prob).tied
+    tied = find_status(draws, places_of(draws).mean_rank, prob).tied
     now = int(tied.sum())
     # a single tied item has no opponents, so all items play
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
@@ -332,5 +332,5 @@ class _Futures:
         for k, move in enumerate(self.moves):
             draws = self.mean + self.root @ (move * np.sqrt(known)) + spread
             # sorted by mean utility, which for a normal posterior nearly equals the mean rank order
-            sizes[k] = find_leader(draws, -draws.mean(0), prob).tied.sum()
+            sizes[k] = find_status(draws, -draws.mean(0), prob).tied.sum()
         return sizes
