@@ -16,7 +16,7 @@ KNOWN = 0.95  # probability from which an item is known to be among the best, or
 MOST_DOUBTFUL = 15  # most doubtful items to choose from; choosing takes a fifth of a second
 NAMED = 3  # items to name that few matches link with the leader
 NOBODY = pd.Series([], dtype=float)
-MOST_SETTLED = 100  # most items for which the future is simulated, which takes two seconds
+MOST_SETTLED = 100  # most items for which the future is simulated, which takes a few seconds
 
 
 def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:

@@ -49,6 +49,7 @@ __all__ = [
     "UNCLEAR",
     "Statuses",
     "equal_tails",
+    "find_behind",
     "find_status",
     "rank_draws",
     "rank_summary",
@@ -351,8 +352,7 @@ def find_status(
     Items that the leader beats with equal probability are sorted by mean rank, the worst first.
     """
     leader = int(np.argmin(mean_rank))
-    worse = utility < utility[:, [leader]]
-    p_better = worse.mean(0)
+    worse = np.ascontiguousarray((utility < utility[:, [leader]]).T)  # (n_items, n_draws)
     known = None if prior_sd is None else _known(utility, prior_sd)
     thin = np.zeros(len(mean_rank), dtype=bool)
     if compared is not None:
@@ -360,20 +360,36 @@ def find_status(
         share = _link_shares(compared, labels, utility, leader)
         known, thin = (share if known is None else np.minimum(known, share)), share < 1
 
-    order = np.lexsort((-mean_rank, -p_better))
-    order = order[order != leader]
-    # Probability to be better than all of the first k: it falls with k
-    jointly = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
-    n_worse = int((jointly >= prob).sum())
-    behind = np.zeros(len(mean_rank), dtype=bool)
-    behind[order[:n_worse]] = True
+    behind = find_behind(worse, mean_rank, leader, prob)
     # Without the items with a thin link, the joint probability is higher.
     behind &= ~thin
     little = np.zeros_like(behind) if known is None else known < LITTLE
     status = np.full(len(mean_rank), TIED, dtype=object)
     status[little], status[behind], status[leader] = UNCLEAR, BEHIND, LEADS
-    p_others_worse = float(worse[:, behind].all(axis=1).mean())
-    return Statuses(leader, p_better, status, p_others_worse, known)
+    p_others_worse = float(worse[behind].all(axis=0).mean())
+    return Statuses(leader, worse.mean(1), status, p_others_worse, known)
+
+
+def find_behind(
+    worse: NDArray[np.bool_], mean_rank: NDArray[np.float64], leader: int, prob: float
+) -> NDArray[np.bool_]:
+    """Find the items that the leader is better than, jointly, (n_items,).
+
+    `worse` (n_items, n_draws) says in which draws an item is worse than the leader.
+    """
+    n_draws = worse.shape[1]
+    times = worse.sum(axis=1, dtype=np.int64)
+    # an item that the leader beats in fewer draws cannot be one of them
+    order = np.flatnonzero((times >= prob * n_draws) & (np.arange(len(times)) != leader))
+    order = order[np.lexsort((-mean_rank[order], -times[order]))]
+    behind = np.zeros(len(times), dtype=bool)
+    jointly = np.ones(n_draws, dtype=bool)  # draws in which the leader is better than all so far
+    for item in order:
+        jointly &= worse[item]
+        if np.count_nonzero(jointly) < prob * n_draws:
+            break
+        behind[item] = True
+    return behind
 
 
 def equal_tails(best: Ranks, worst: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
