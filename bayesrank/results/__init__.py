@@ -15,7 +15,7 @@ from bayesrank.results.choices.attributes import (
 )
 from bayesrank.results.choices.shares import share_of_preference
 from bayesrank.results.evaluation.baseline import baseline_elpd
-from bayesrank.results.evaluation.comparison import compare
+from bayesrank.results.evaluation.comparison import FewUnitsWarning, compare
 from bayesrank.results.evaluation.component_labels import (
     LabelWarning,
     compare_components,
@@ -54,6 +54,7 @@ from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
     "Convergence",
+    "FewUnitsWarning",
     "Fits",
     "LabelWarning",
     "MatchesNeeded",
