@@ -31,7 +31,7 @@ from bayesrank.schema import (
     Kept,
 )
 
-__all__ = ["Record", "are_draws", "check_draws", "read_record", "restore"]
+__all__ = ["Record", "are_draws", "check_draws", "read_data", "read_record", "restore"]
 
 HUGE = 1e100  # larger draws are damaged, and their squares overflow
 
@@ -155,6 +155,26 @@ def _check(found: Any, needed: dict[str, Check], more: dict[str, Check]) -> None
             raise ValueError(f"{name!r} cannot be {value!r:.80}.")
 
 
+def read_data(posterior: xr.DataTree, record: Record) -> Any:
+    """Read the rankings or matches that a posterior was made from.
+
+    Raises
+    ------
+    ValueError
+        If they are damaged.
+    """
+    arguments = record.arguments
+    try:
+        kept = Kept(posterior, "y")
+        named = [arguments.get(name) for name in ("category", "cluster", "neutral", "time")]
+        groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
+        data: Any = _pairs(kept, groups) if FIRST in kept else _rankings(kept, groups)
+        data = data._with(columns=record.columns, notes=tuple(record.notes))
+        return data._with(ordered=record.ordered) if isinstance(data, Pairs) else data
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(f"{type(error).__name__}: {str(error).rstrip('.')}") from error
+
+
 def restore(posterior: xr.DataTree, record: Record) -> Analysis:
     """Make the analysis of a posterior from its data and its record.
 
@@ -163,16 +183,9 @@ def restore(posterior: xr.DataTree, record: Record) -> Analysis:
     ValueError
         If the data or the record are damaged.
     """
-    arguments = record.arguments
+    data = read_data(posterior, record)
     try:
-        kept = Kept(posterior, "y")
-        named = [arguments.get(name) for name in ("category", "cluster", "neutral", "time")]
-        groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
-        data = _pairs(kept, groups) if FIRST in kept else _rankings(kept, groups)
-        data = data._with(columns=record.columns, notes=tuple(record.notes))
-        if isinstance(data, Pairs):
-            data = data._with(ordered=record.ordered)
-        analysis = analysis_with(record.kind, data, arguments)
+        analysis = analysis_with(record.kind, data, record.arguments)
         if analysis.accuracy:
             analysis.resume(posterior, record.settings)
     except Exception as error:  # a damaged file can raise anything

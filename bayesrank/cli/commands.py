@@ -91,10 +91,10 @@ def main() -> None:
       ranks       interval that contains the rank with probability 0.94
       P(best)     probability of being the best item; P(top 3): one of the best three
       rankings    number of rankings that contain the item (or matches, or tasks)
-      leads       best mean rank
-      close       may be better than the leader
-      unknown     may be better than the leader: too little data to tell
-      (nothing)   the leader is better than all of these with probability 0.95
+      leads       lowest mean rank
+      tied        may be better than the leader
+      unclear     may be better than the leader: too little data to tell
+      behind      the leader is better than all of these with probability 0.95
       elo         with --scale elo: Elo rating, where 400 points are odds of ten to one
       lower       with --sort lower: lower end of the interval of the utility or Elo rating
 
@@ -393,21 +393,36 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
+        from bayesrank.analysis.saved import read_data
         from bayesrank.cli.saved_runs import open_run
-        from bayesrank.reporting.predict import at_new_labels, check_items, next_match, next_ranking
+        from bayesrank.data import Pairs
+        from bayesrank.reporting.counted_sections import countable
+        from bayesrank.reporting.parts import prior_sd_of
+        from bayesrank.reporting.predict import (
+            at_new_labels,
+            check_items,
+            next_match,
+            next_ranking,
+            statuses,
+        )
         from bayesrank.reporting.report import records
-        from bayesrank.schema import FIRST, Kept
+        from bayesrank.results import comparisons
 
         posterior, record = open_run(file)
         draws = posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
+        found = read_data(posterior, record)
+        compared = comparisons(found) if countable(found) else None
+        prior_sd = prior_sd_of(posterior, record.arguments.get("utility_scale"))
+        standing = statuses(draws, items, prior_sd, compared)
         draws, new = at_new_labels(draws)
-        if FIRST in Kept(posterior, "y"):
+        if isinstance(found, Pairs):
             part = next_match(draws, items, output.interval, new)
         else:
             ranker = "respondent" if record.arguments.get("tasks") else "ranker"
             names = {"ranker": ranker, "cluster": record.columns.get("cluster", "cluster")}
             part = next_ranking(draws, items, output.interval, [names.get(x, x) for x in new])
+        part = replace(part, paragraphs=[*part.paragraphs, *standing])
         talk.result(part.text())
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}

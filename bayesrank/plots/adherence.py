@@ -35,6 +35,7 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
+from bayesrank.results.draws import interval_probability
 from bayesrank.results.matches.adherence import adherence_draws, summarise_adherences
 
 __all__ = ["plot_adherence"]
@@ -52,7 +53,7 @@ def plot_adherence(
     *,
     dim: str = "ranker",
     coords: Mapping[str, Any] | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     max_rankers: int | None = 40,
@@ -81,8 +82,9 @@ def plot_adherence(
     coords : mapping, optional
         Labels of dims, as in `plot_ranks`. The rankers to show are still compared with the median
         of all.
-    ci_prob : float
-        Probability of the thin interval, in (0, 1).
+    ci_prob : float, optional
+        Probability of the thin interval, in (0, 1), by default
+        ``arviz.rcParams["stats.ci_prob"]``.
     factor, outlier_prob, contrary
         As in `adherence_summary`.
     max_rankers : int, optional
@@ -118,6 +120,7 @@ def plot_adherence(
     facets = facets_of(found, dim)
     places = selections(found, facets)
     draws = [adherence_draws(found.sel(one), var_name, dim, contrary=contrary) for one in places]
+    ci_prob = interval_probability(ci_prob)
     tables = [_table(one, ci_prob, factor, outlier_prob) for one in draws]
     medians = [float(np.median(one.to_numpy(), axis=1).mean()) for one in draws]
     labels = labels_of(found, dim)

@@ -146,6 +146,11 @@ def _check(table: pd.DataFrame) -> None:
         raise ValueError(f"`table` has {problem}; pass the DataFrame that compare returned.")
     for name, highest in (("elpd_diff", 0.0), ("dse", np.inf)):
         x = table[name].to_numpy(float)
+        if name == "dse" and np.isnan(x).any():
+            raise ValueError(
+                "dse is NaN, because the models were compared by one observation. Its standard "
+                "error is unknown, so there is no interval to plot."
+            )
         for row in np.flatnonzero(~(np.isfinite(x) & (x <= highest)))[:1]:
             raise ValueError(
                 f"{name} of {table.index[row]!r} is {x[row]:g}; it must be finite, and elpd_diff "

@@ -1,6 +1,6 @@
 """Plot of dynamic strengths: utilities, ranks or probabilities of being best over time."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from bayesrank.plots.panels import Panels, chosen, labels_of, models_of, short_name, side_by_side
 from bayesrank.plots.rows import without_box
-from bayesrank.results.draws import SAMPLE, check_probability, find_variable, ranks_of
+from bayesrank.results.draws import (
+    SAMPLE,
+    Places,
+    centred,
+    find_variable,
+    interval_probability,
+    places_of,
+)
 
 __all__ = ["plot_dynamic"]
 
@@ -30,7 +37,11 @@ OTHERS = "#c8c8c8"
 REST = "all others"
 VISUALS = ("line", "band", "area", "title", "legend")
 
-SHOWN = {"utility": "Utility", "rank": "Rank (1 = best)", "best": "Probability of being best"}
+SHOWN = {
+    "utility": "Utility (relative to the mean)",
+    "rank": "Rank (1 = best)",
+    "best": "Probability of being best",
+}
 
 
 def plot_dynamic(
@@ -41,7 +52,7 @@ def plot_dynamic(
     dim: str = "item",
     coords: Mapping[str, Any] | None = None,
     max_items: int = 7,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
     aes_by_visuals: Mapping[str, Sequence[str]] | None = None,
@@ -63,14 +74,15 @@ def plot_dynamic(
         The variable, and the dim of the items.
     show : {"utility", "rank", "best"}
         The utility, the rank among the items present at the time, or the probability of being the
-        best of them.
+        best of them. Utilities are relative to the mean of the items present at the time, in each
+        draw. Items that are equal in a draw share the probability of being the best.
     coords : mapping, optional
         Labels of dims, as in `plot_ranks`. Those of `dim` are the items to show.
     max_items : int
         Show at most this number of items: those with the best mean rank at the last time. With
         ``show="best"``, those with the highest probability of being best at any time.
-    ci_prob : float
-        Probability of the bands, in (0, 1).
+    ci_prob : float, optional
+        Probability of the bands, in (0, 1), by default ``arviz.rcParams["stats.ci_prob"]``.
     plot_collection, backend, **pc_kwargs
         As in `plot_ranks`.
     aes_by_visuals : mapping, optional
@@ -100,7 +112,7 @@ def plot_dynamic(
     'Probability of being best'
     >>> plt.close()
     """
-    check_probability("ci_prob", ci_prob, 0)
+    ci_prob = interval_probability(ci_prob)
     if show not in SHOWN:
         raise ValueError(f"`show` is {show!r}; it must be 'utility', 'rank' or 'best'.")
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
@@ -186,15 +198,20 @@ def _summary(draws: xr.DataArray, time: Hashable, show: str, ci_prob: float) -> 
 
     Absent items have NaN, and no share.
     """
-    values = draws.to_numpy()
-    ranks = _ranks(values)
-    with np.errstate(invalid="ignore"):
-        place = ranks.mean(axis=0)
-        best = np.where(np.isnan(place), 0.0, (ranks == 1).mean(axis=0))
-    shown = values if show == "utility" else ranks
+    item = str(draws.dims[-1])
+    best = np.zeros(draws.shape[1:])
+    place, lowest, highest = (np.full(best.shape, np.nan) for _ in range(3))
     ends = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
-    low, high = np.quantile(shown, ends, axis=0)
-    found = {"place": place, "share": best, "low": low, "mean": shown.mean(axis=0), "high": high}
+    for t, present, places in _places(draws.to_numpy()):
+        place[t, present] = places.mean_rank
+        best[t, present] = places.p_top(1)
+        lowest[t, present] = np.quantile(places.best, ends[0], axis=0)
+        highest[t, present] = np.quantile(places.worst, ends[1], axis=0)
+    found = {"place": place, "share": best, "low": lowest, "mean": place, "high": highest}
+    if show == "utility":
+        values = centred(draws, item).to_numpy()
+        found["low"], found["high"] = np.quantile(values, ends, axis=0)
+        found["mean"] = values.mean(axis=0)
     dims = draws.dims[1:]
     labels = {d: draws[d].to_numpy() for d in dims}
     return xr.Dataset({name: (dims, x) for name, x in found.items()}, labels)
@@ -270,11 +287,11 @@ def _draws(
     return drawn.transpose("sample", time, dim).sortby(time), time
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rank the items present at each time; absent items get NaN."""
-    ranks = np.full(values.shape, np.nan)
+def _places(
+    values: NDArray[np.float64],
+) -> Iterator[tuple[int, NDArray[np.bool_], Places]]:
+    """Yield each time with the items that are present, and their places (n_draws, n_present)."""
     for t in range(values.shape[1]):
         present = ~np.isnan(values[0, t])
         if present.any():
-            ranks[:, t, present] = ranks_of(np.ascontiguousarray(values[:, t, present]))
-    return ranks
+            yield t, present, places_of(np.ascontiguousarray(values[:, t, present]))

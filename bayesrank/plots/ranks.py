@@ -33,15 +33,17 @@ from bayesrank.plots.rows import (
     set_up_rows,
 )
 from bayesrank.results import PairWins, rank_summary
-from bayesrank.results.ranks.counted import LITTLE
+from bayesrank.results.draws import interval_probability
+from bayesrank.results.ranks.rank_table import BEHIND, LEADS, TIED, UNCLEAR
 
 __all__ = ["plot_ranks"]
 
 VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
 LOOKS = {
-    "tied": Look(LEADING, LEADING),
-    "little data": Look(UNKNOWN, UNKNOWN),
-    "worse": Look(OTHER, OTHER),
+    LEADS: Look(LEADING, LEADING, "d"),
+    TIED: Look(LEADING, LEADING),
+    UNCLEAR: Look(UNKNOWN, UNKNOWN),
+    BEHIND: Look(OTHER, OTHER),
 }
 
 
@@ -51,7 +53,7 @@ def plot_ranks(
     *,
     dim: str = "item",
     coords: Mapping[str, Any] | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     tied_prob: float = 0.95,
     simultaneous: bool = False,
     max_items: int | None = None,
@@ -69,8 +71,10 @@ def plot_ranks(
     """Plot the rank interval of every item, best on top.
 
     A thin line is the interval of probability `ci_prob`, a thick line the 50% interval, and the
-    circle the mean rank. Items that may be better than the leader are coloured. Other dims, such as
-    a category, get one panel per label. Items are sorted by mean rank, averaged over the panels.
+    marker the mean rank. Colours show the status of `rank_summary`: blue for items that may be
+    better than the leader, light blue if they have too little data, and grey for items behind it.
+    The marker of the leader is a diamond. Other dims, such as a category, get one panel per label.
+    Items are sorted by mean rank, averaged over the panels.
 
     Results of several models are drawn side by side, in one colour per model. The plot is restyled
     like `arviz.plot_forest`.
@@ -83,8 +87,8 @@ def plot_ranks(
     coords : mapping, optional
         Labels of dims. Those of `dim` are the items to show, from top to bottom; ranks are still
         among all items. Those of other dims select panels.
-    ci_prob : float
-        Probability of the thin interval, in (0, 1).
+    ci_prob : float, optional
+        Probability of the thin interval, in (0, 1), by default ``arviz.rcParams["stats.ci_prob"]``.
     tied_prob : float
         As in `rank_summary`.
     simultaneous : bool
@@ -92,7 +96,7 @@ def plot_ranks(
     max_items : int, optional
         Show at most this number of items, best first.
     prior_sd, compared
-        As in `rank_summary`. They separate items with too little data from close items.
+        As in `rank_summary`. They distinguish items with too little data from other tied items.
     seen : Series, optional
         Number of rankings or matches of each item, written at the right if there is one panel. Its
         name is the heading.
@@ -104,8 +108,9 @@ def plot_ranks(
     labeller : Labeller, optional
         Names of the items, such as a `MapLabeller`.
     aes_by_visuals : mapping, optional
-        Aesthetics of each visual, by default all that apply. The colour shows the status ("tied",
-        "little data" or "worse") or the model; map it otherwise with ``aes={"color": ["item"]}``.
+        Aesthetics of each visual, by default all that apply. The colour shows the status ("leads",
+        "tied", "unclear" or "behind") or the model; map it otherwise with
+        ``aes={"color": ["item"]}``.
     visuals : mapping, optional
         Options of the visuals twig (thin line), trunk (thick line), point_estimate, ticklabels,
         title (of a panel), legend and counts; False omits a visual.
@@ -140,6 +145,7 @@ def plot_ranks(
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
     aes_by_visuals = validate_dict_argument(aes_by_visuals, valid_keys=INTERVALS)
     stats = validate_dict_argument(stats, valid_keys=INTERVALS)
+    ci_prob = interval_probability(ci_prob)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
     options |= {"dim": dim, "top": 1, "prior_sd": prior_sd, "compared": compared}
     models = models_of(data)
@@ -149,7 +155,6 @@ def plot_ranks(
     tables = [rank_summary(u, ci_prob=ci_prob, **options).to_xarray() for u, *_ in found]
     halves = [rank_summary(u, ci_prob=0.5, **options).to_xarray() for u, *_ in found]
     everyone, half = (side_by_side(one, [*models]) for one in (tables, halves))
-    everyone["status"] = _status(everyone, dim)
     thin, thick = everyone.sel({dim: shown}), half.sel({dim: shown})
     # An interval of one rank has no length; extend it on either side so that it is visible.
     right = max(float(x.max()) for x in (thin["rank_high"], thick["rank_high"], thin["mean_rank"]))
@@ -200,10 +205,7 @@ def plot_ranks(
     if {"status", "model"} & {*colours.dims}:  # not mapped otherwise
         used: dict[Any, str] = dict(colours["mapping"].to_series().items())
         if looks is LOOKS:
-            handles = _handles_of_tied(everyone, dim, used)
-            if not everyone["tied_with_leader"].all():
-                worse = f"worse, jointly with probability ≥ {tied_prob:g}"
-                handles.append(handle(worse, used.get("worse", OTHER)))
+            handles = _handles_of_status(everyone["status"], used, tied_prob)
         else:
             handles = [handle(str(name), colour) for name, colour in used.items()]
     handles += interval_handles(ci_prob, "mean rank", at_once)
@@ -214,40 +216,28 @@ def plot_ranks(
     return panels.pc
 
 
-def _status(summary: xr.Dataset, dim: str) -> xr.DataArray:
-    """Return the status of each item: tied with the leader, with little data, or worse."""
-    status = xr.where(summary["tied_with_leader"] == 1, "tied", "worse").astype(object)
-    if "known" in summary:
-        status = status.where(~_unknown(summary, dim), "little data")
-    return status
-
-
-def _unknown(summary: xr.Dataset, dim: str) -> xr.DataArray:
-    """Return which items are tied with the leader because they have too little data."""
-    leads = summary["mean_rank"] == summary["mean_rank"].min(dim)
-    return summary["tied_with_leader"] & (summary["known"] < LITTLE) & ~leads
-
-
-def _handles_of_tied(summary: xr.Dataset, dim: str, colours: Mapping[str, str]) -> list[Line2D]:
-    """Return the legend of items that may be better than the leader, with counts for one panel."""
-    tied, leading = summary["tied_with_leader"], colours.get("tied", LEADING)
-    if tied.ndim > 1:
-        single = (tied.sum(dim) == 1).all()
-        words = "" if single else ", and items close to it"
-        return [handle(f"the leader of the panel{words}", leading)]
-    if "known" not in summary:
-        n = int(tied.sum())
-        words = f"the leader, and {n - 1} close to it" if n > 1 else "the leader"
-        return [handle(words, leading)]
-    unknown = int(_unknown(summary, dim).sum())
-    close = int(tied.sum()) - unknown - 1
-    label = f"the leader, and {close} close to it" if close else "the leader"
-    handles = [handle(label, leading)]
-    return (
-        [*handles, handle(f"too little data ({unknown})", colours.get("little data", UNKNOWN))]
-        if unknown
-        else handles
-    )
+def _handles_of_status(
+    status: xr.DataArray, colours: Mapping[str, str], tied_prob: float
+) -> list[Line2D]:
+    """Return the legend of the statuses that occur, with counts if there is one panel."""
+    words = {
+        LEADS: "the leader",
+        TIED: "tied with the leader",
+        UNCLEAR: "too little data",
+        BEHIND: f"behind the leader, jointly with probability ≥ {tied_prob:g}",
+    }
+    handles = []
+    for name, text in words.items():
+        n = int((status == name).sum())
+        if not n:
+            continue
+        count = f" ({n})" if status.ndim == 1 and name in (TIED, UNCLEAR) else ""
+        colour = colours.get(name, LOOKS[name].line)
+        if name == LEADS:
+            handles.append(handle(text, colour, marker=LOOKS[name].marker, linewidth=1.2))
+        else:
+            handles.append(handle(text + count, colour))
+    return handles
 
 
 def _write_counts(

@@ -10,8 +10,9 @@ from bayesrank.analysis.fitting import fit_analysis, predict
 from bayesrank.analysis.listener import Listener
 from bayesrank.reporting.counted_sections import countable
 from bayesrank.reporting.options import Layout
-from bayesrank.reporting.parts import interval_table, is_quick
+from bayesrank.reporting.parts import interval_table, is_quick, prior_sd_of
 from bayesrank.results import comparisons, elo_scale, rank_summary
+from bayesrank.results.draws import centred
 
 __all__ = ["Draft"]
 
@@ -76,11 +77,8 @@ class Draft:
 
     @cached_property
     def prior_sd(self) -> float:
-        """Prior standard deviation of utilities, learned or given."""
-        if "utility_scale" in self.posterior["posterior"]:
-            return float(self.posterior["posterior"]["utility_scale"].mean())
-        assert self.analysis.utility_scale is not None  # otherwise the scale is learned
-        return self.analysis.utility_scale
+        """Prior standard deviation of the utilities."""
+        return prior_sd_of(self.posterior, self.analysis.utility_scale)
 
     def _elo(self) -> pd.DataFrame:
         """Elo ratings with intervals."""
@@ -92,7 +90,7 @@ class Draft:
     def _lower(self) -> pd.Series:
         """Lower ends of the intervals of the centred utilities."""
         utility = self.posterior["posterior"]["utility"]
-        return interval_table(utility - utility.mean("item"), self.layout.ci_prob)["low"]
+        return interval_table(centred(utility, "item"), self.layout.ci_prob)["low"]
 
     @cached_property
     def predicted(self) -> Any:

@@ -17,7 +17,7 @@ from bayesrank.reporting import match_sections, sections
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.match_sections import COMPARED, MOST_AUDITED
 from bayesrank.reporting.parts import SAMPLE, Part, formatted, interval_table, marked_svg
-from bayesrank.results.draws import ranks_of
+from bayesrank.results.draws import centred, places_of
 from bayesrank.tables.cells import time_text
 from bayesrank.texts import paragraphs, sentence, some
 
@@ -152,7 +152,7 @@ class _DynamicSections:
         values = values[:, :, both]
         values -= values.mean(axis=2, keepdims=True)
         change = values[:, 1] - values[:, 0]
-        ranks = [ranks_of(np.ascontiguousarray(values[:, k])).mean(axis=0) for k in (0, 1)]
+        ranks = [places_of(np.ascontiguousarray(values[:, k])).mean_rank for k in (0, 1)]
         csv = pd.DataFrame(
             {
                 "mean_rank_then": ranks[0],
@@ -324,9 +324,14 @@ def _gain(table: pd.DataFrame, other: Any, count: pd.Series) -> tuple[float, flo
 
 
 def _table_of(drawn: xr.DataArray, prob: float) -> pd.DataFrame:
-    """Tabulate the utility of each item at each time, and its probability of being best."""
-    best = (drawn == drawn.max("item")).mean(SAMPLE)
-    table = interval_table(drawn, prob).drop(columns="sd").assign(p_best=best.to_series())
+    """Tabulate the utility of each item at each time, and its probability of being best.
+
+    Utilities are relative to the mean of the items present. Equal items share the best place.
+    """
+    first = drawn == drawn.max("item")
+    best = (first / first.sum("item")).mean(SAMPLE)
+    table = interval_table(centred(drawn, "item"), prob)
+    table = table.drop(columns="sd").assign(p_best=best.to_series())
     return table.dropna().reset_index()
 
 

@@ -26,8 +26,8 @@ from bayesrank.results import (
     match_probability,
     matches_needed,
     rank_summary,
-    standing,
 )
+from bayesrank.results.ranks.rank_table import BEHIND, TIED, UNCLEAR
 from bayesrank.texts import MATCHES, paragraphs, some
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SURE = 0.95  # probability from which an item differs between two categories
 SHOWN = 10  # differences in the table
 MOST_DIFFERENCES = 100_000  # most differences of items between categories
-OPEN = 0.05  # probability that the leader is not better than all items that are not close
+OPEN = 0.05  # probability that the leader is not better than all items that are behind
 COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
 LEADERS = 5  # categories whose leader the headline names
@@ -95,7 +95,7 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     draws = posterior["posterior"].to_dataset().sel(item=[first, *others])
     chances = match_probability(draws).sel(item=first, item_other=others)
     # so sure of each close item that the leader is better than all of them at once
-    sure = 1 - OPEN / max(int(summary["tied_with_leader"].sum()) - 1, 1)
+    sure = 1 - OPEN / max(int((summary["status"] != BEHIND).sum()) - 1, 1)
     found = [
         matches_needed(draws, between=(first, other), prob=sure, random_seed=0) for other in others
     ]
@@ -111,8 +111,8 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     table = formatted(
         csv, f"{first} against", {"P(leader better)": "{p_leader_better:.2f}"} | shown
     )
-    table["Standing"] = standing(summary)[others]
-    close = summary["tied_with_leader"][others].to_numpy()
+    table["Status"] = summary["status"][others]
+    close = (summary["status"][others] != BEHIND).to_numpy()
     table["Matches to tell apart"] = [
         _matches(one.matches, one.table.index[-1]) if near else ""
         for one, near in zip(found, close, strict=True)
@@ -437,7 +437,7 @@ def by_group(
 
 def _leader_of(summary: pd.DataFrame) -> dict[str, str]:
     """Name the leader of a group, and the items that may be better."""
-    close = summary.index[1:][summary["tied_with_leader"].iloc[1:]]
+    close = summary.index[summary["status"].isin([TIED, UNCLEAR])]
     return {
         "Leader": str(summary.index[0]),
         "P(best)": f"{summary['p_best'].iloc[0]:.2f}",

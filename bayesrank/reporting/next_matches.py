@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.reporting.parts import Part, formatted
-from bayesrank.results import MatchesNeeded, matches_needed, next_matches, standing
+from bayesrank.results import MatchesNeeded, matches_needed, next_matches
+from bayesrank.results.ranks.rank_table import BEHIND, UNCLEAR
 from bayesrank.texts import paragraphs, some
 
 BATCH = 10  # number of matches to choose
@@ -15,13 +16,13 @@ KNOWN = 0.95  # probability from which an item is known to be among the best, or
 MOST_DOUBTFUL = 15  # most doubtful items to choose from; choosing takes a fifth of a second
 NAMED = 3  # items to name that few matches link with the leader
 NOBODY = pd.Series([], dtype=float)
-MOST_SETTLED = 100  # most items for which the future is simulated, which takes two seconds
+MOST_SETTLED = 100  # most items for which the future is simulated, which takes a few seconds
 
 
 def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[str]) -> Part:
     """Say which pairs to play next, and how many more matches separate the leader."""
     draws = posterior["posterior"].to_dataset()
-    tied = list(summary.index[summary["tied_with_leader"]])
+    tied = list(summary.index[summary["status"] != BEHIND])
     alone = len(tied) == 1
     data, found = {}, []
     if not alone and len(summary) <= MOST_SETTLED:
@@ -36,7 +37,7 @@ def coming(posterior: Any, summary: pd.DataFrame, top: int, together: Sequence[s
     table, files = None, {}
     apart: list[Any] = []
     if some_left and not sure:
-        unknown = list(summary.index[standing(summary) == "unknown"])
+        unknown = list(summary.index[summary["status"] == UNCLEAR])
         csv, apart = _chosen(draws, chance, sought, summary["p_leader_better"][unknown])
         files["next.csv"] = data["next_matches"] = csv
         columns = {"Against": "{item_other}", f"Of the next {BATCH}": "{matches}"}

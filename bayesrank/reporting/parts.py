@@ -47,6 +47,14 @@ def is_quick(posterior: Any) -> bool:
     return "approximation" in posterior["posterior"].attrs
 
 
+def prior_sd_of(posterior: Any, prior_scale: float | None) -> float:
+    """Prior standard deviation of the utilities, learned or given."""
+    if "utility_scale" in posterior["posterior"]:
+        return float(posterior["posterior"]["utility_scale"].mean())
+    assert prior_scale is not None  # otherwise the posterior has a learned scale
+    return prior_scale
+
+
 def marked_svg(plot: Any, posterior: Any) -> bytes:
     """Render a picture, with a mark if the answer is approximate."""
     if is_quick(posterior):

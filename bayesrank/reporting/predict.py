@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from bayesrank.reporting.parts import SAMPLE, Part, formatted
-from bayesrank.results import matches_of, outcome_probability
+from bayesrank.results import PairWins, matches_of, outcome_probability, rank_summary
 from bayesrank.texts import paragraphs
 
 NEUTRAL = "neither"  # the item that has the advantage of the first
@@ -38,6 +38,15 @@ def at_new_labels(draws: Any) -> tuple[Any, list[str]]:
         noise = utility.copy(data=rng.normal(size=utility.shape))
         utility = utility + noise * draws[f"{names[-1]}_spread"]
     return (draws.assign(utility=utility) if names else draws), names
+
+
+def statuses(
+    draws: Any, items: Sequence[str], prior_sd: float, compared: PairWins | None
+) -> list[str]:
+    """Say which status these items have in the table of ranks of all items."""
+    summary = rank_summary(draws, prior_sd=prior_sd, compared=compared)
+    words = {str(item): word for item, word in summary["status"].items()}
+    return paragraphs("statuses", statuses=[(item, words[item]) for item in items])
 
 
 def next_match(draws: Any, items: Sequence[str], prob: float, new: Sequence[str] = ()) -> Part:

@@ -27,7 +27,7 @@ from bayesrank.reporting.page.pair_results import pair_results
 from bayesrank.reporting.page.report import report_html, table_text, verdict
 from bayesrank.reporting.parts import Part, marked_svg, marked_table
 from bayesrank.reporting.parts_of import headline_of, parts_of
-from bayesrank.results import pair_wins, standing
+from bayesrank.results import pair_wins
 
 __all__ = ["POSTERIOR", "Report", "records", "report"]
 
@@ -158,8 +158,8 @@ class Report(Draft):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Table of ranks with standings, in the order of the layout."""
-        table = self.summary.assign(standing=standing(self.summary))
+        """Table of ranks, in the order of the layout."""
+        table = self.summary
         if self.layout.sort == "lower":
             table = table.sort_values("lower", ascending=False, kind="stable")
         return table

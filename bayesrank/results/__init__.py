@@ -15,7 +15,7 @@ from bayesrank.results.choices.attributes import (
 from bayesrank.results.choices.shares import share_of_preference
 from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.evaluation.baseline import baseline_elpd
-from bayesrank.results.evaluation.comparison import compare
+from bayesrank.results.evaluation.comparison import FewUnitsWarning, compare
 from bayesrank.results.evaluation.component_labels import (
     LabelWarning,
     compare_components,
@@ -45,11 +45,12 @@ from bayesrank.results.ranks.counted import (
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import resample_location
 from bayesrank.results.ranks.probabilities import place_probability, win_probability
-from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, standing, tied_with_leader
+from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, tied_with_leader
 from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
     "Convergence",
+    "FewUnitsWarning",
     "Fits",
     "LabelWarning",
     "MatchesNeeded",
@@ -93,7 +94,6 @@ __all__ = [
     "relabel_components",
     "resample_location",
     "share_of_preference",
-    "standing",
     "tied_with_leader",
     "tiers",
     "willingness_to_pay",

@@ -7,10 +7,11 @@ combination of the other dims is a *group*; its draws are an array (n_draws, n_i
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from arviz import rcParams
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
@@ -18,13 +19,17 @@ from bayesrank.data.read import label_repr
 
 __all__ = [
     "SAMPLE",
+    "Places",
     "by_group",
+    "centred",
     "check_probability",
     "check_tops",
     "check_whole",
     "each_group",
     "find_variable",
     "group_dims",
+    "interval_probability",
+    "places_of",
     "posterior_utilities",
     "ranks_of",
     "refuse_other_labels",
@@ -131,6 +136,13 @@ def check_probability(name: str, value: float, lowest: float) -> None:
         raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")
 
 
+def interval_probability(ci_prob: float | None) -> float:
+    """Return the probability of an interval, by default ``arviz.rcParams["stats.ci_prob"]``."""
+    value = float(rcParams["stats.ci_prob"]) if ci_prob is None else ci_prob
+    check_probability("ci_prob", value, 0.0)
+    return value
+
+
 def check_whole(**values: Any) -> None:
     """Raise unless each value is a whole number, 1 or more."""
     for name, value in values.items():
@@ -200,3 +212,54 @@ def ranks_of(utility: NDArray[np.float64]) -> NDArray[np.int32]:
         some = slice(start, start + step)
         ranks[some] = rankdata(-utility[some], method="min", axis=1)
     return ranks
+
+
+class Places(NamedTuple):
+    """Places of the items in every draw, each (n_draws, n_items); 1 = best.
+
+    m items that are equal in a draw have m places in common. Each of them has each of these places
+    with probability 1/m, as if the draw ordered them at random. So the probabilities of being the
+    best sum to one.
+    """
+
+    best: NDArray[np.int32]  # the best of the places of an item: 1 + number of better items
+    worst: NDArray[np.int32]  # the worst of them; the same array if no draw has equal items
+
+    @property
+    def mean_rank(self) -> NDArray[np.float64]:
+        """Mean place of every item, (n_items,)."""
+        mean: NDArray[np.float64] = self.best.mean(0)
+        return mean if self.worst is self.best else (mean + self.worst.mean(0)) / 2
+
+    def among_best(self, k: int) -> NDArray[np.float64]:
+        """Probability that an item is among the best k in a draw, (n_draws, n_items)."""
+        if self.worst is self.best:
+            return (self.best <= k).astype(np.float64)
+        n_equal = self.worst - self.best + 1
+        return ((k + 1 - self.best) / n_equal).clip(0, 1)
+
+    def p_top(self, k: int) -> NDArray[np.float64]:
+        """Probability that an item is among the best k, (n_items,); the sum over items is k."""
+        if self.worst is self.best:
+            return np.asarray((self.best <= k).mean(0))
+        return np.asarray(self.among_best(k).mean(0))
+
+
+def places_of(utility: NDArray[np.float64]) -> Places:
+    """Find the places of the items in every draw (n_draws, n_items)."""
+    best, n_items = ranks_of(utility), utility.shape[1]
+    with_ties = best.sum(axis=1, dtype=np.int64) < n_items * (n_items + 1) // 2
+    if not with_ties.any():
+        return Places(best, best)
+    worst = best.copy()
+    worst[with_ties] = n_items + 1 - ranks_of(-utility[with_ties])
+    return Places(best, worst)
+
+
+def centred(utility: xr.DataArray, dim: str) -> xr.DataArray:
+    """Subtract the mean of the items from every draw; items that are absent (NaN) do not count.
+
+    Comparisons tell differences of utilities. Their common level comes from the prior, and would
+    add its uncertainty to every utility.
+    """
+    return utility - utility.mean(dim)

@@ -179,9 +179,9 @@ STAGES = {
     ),
     "NUTS": ("nutpie:sample", "bayesrank.inference.sampling.nuts:_until"),
     "quick": ("bayesrank.inference:fit_inla",),
-    "predictions": ("bayesrank.cli.fitting:predictions",),
+    "predictions": ("bayesrank.analysis.fitting:predict",),
     "LOO": ("bayesrank.results.evaluation.loo:loo_of",),
-    "figures": ("bayesrank.results:figure_png", "bayesrank.plots:plot_ranks",
+    "figures": ("bayesrank.reporting.page.files:figure_png", "bayesrank.plots:plot_ranks",
                 "bayesrank.plots:plot_places", "bayesrank.plots:plot_wins",
                 "bayesrank.plots:plot_adherence", "bayesrank.plots:plot_ranking_checks"),
 }  # fmt: skip

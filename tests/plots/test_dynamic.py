@@ -28,7 +28,12 @@ def test_lines_are_means_from_where_an_item_comes_in(draws):
     assert [len(line.get_xdata()) for line in lines] == [4, 4, 2]
     assert len(of) == 3
     # best at the last time first
-    np.testing.assert_allclose(lines[0].get_ydata(), draws.sel(item="c").mean(["chain", "draw"]))
+    relative = draws - draws.mean("item")  # to the items that are present
+    expected = relative.sel(item="c").mean(["chain", "draw"])
+    np.testing.assert_allclose(lines[0].get_ydata(), expected)
+    level = xr.DataArray(np.arange(4.0) * 100, dims="year")  # a common level does not show
+    moved = br.plot_dynamic(draws + level).viz["line"]["utility"].values[0]
+    np.testing.assert_allclose(moved.get_ydata(), expected)
     assert lines[2].get_xdata().tolist() == [2004, 2005]
 
 

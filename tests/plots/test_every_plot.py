@@ -18,7 +18,7 @@ from bayesrank.plots import (
     plot_ranks,
     plot_wins,
 )
-from bayesrank.results import figure_png
+from bayesrank.reporting.page.files import figure_png
 from tests.plots.pictures import (
     LONG,
     adherences,

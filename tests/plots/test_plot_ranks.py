@@ -37,7 +37,7 @@ def check_rows(ax, summary, half):
     np.testing.assert_allclose(intervals(ax, 1), half[["rank_low", "rank_high"]] + AROUND)
     _, means, colours = zip(*markers(ax), strict=True)
     np.testing.assert_allclose(means, summary["mean_rank"])
-    assert colours == tuple(BLUE if tied else GREY for tied in summary["tied_with_leader"])
+    assert colours == tuple(GREY if word == "behind" else BLUE for word in summary["status"])
 
 
 def test_intervals_means_and_colours_are_those_of_the_summary():
@@ -59,18 +59,19 @@ def test_the_best_is_on_top_and_rank_one_on_the_left():
 
 
 def test_the_legend_says_what_colours_and_lines_mean():
-    n = int(rank_summary(posterior(10), tied_prob=0.9)["tied_with_leader"].sum())
+    n = (rank_summary(posterior(10), tied_prob=0.9)["status"] == "tied").sum()
     assert legend_of(plot_ranks(posterior(10), ci_prob=0.945, tied_prob=0.9)) == [
-        f"the leader, and {n - 1} close to it",
-        "worse, jointly with probability ≥ 0.9",
+        "the leader",
+        f"tied with the leader ({n})",
+        "behind the leader, jointly with probability ≥ 0.9",
         "mean rank",
         "50% interval",
         "94.5% interval",
     ]
     assert legend_of(plot_ranks(posterior(3, sd=0.01)))[0] == "the leader"
     # colours that do not occur are not explained
-    assert legend_of(plot_ranks(posterior(3, sd=50)))[:2] == [
-        "the leader, and 2 close to it", "mean rank"
+    assert legend_of(plot_ranks(posterior(3, sd=50)))[:3] == [
+        "the leader", "tied with the leader (2)", "mean rank"
     ]  # fmt: skip
 
 
@@ -96,10 +97,11 @@ def test_chosen_items_keep_their_order_and_their_ranks_among_all():
 def test_a_given_panel_is_explained_in_its_label():
     _, left = plt.subplots(figsize=(5, 3), layout="constrained")
     plot_ranks(posterior(8), plot_collection=panel_of(left), max_items=6)
-    n = int(rank_summary(posterior(8))["tied_with_leader"].sum())
+    n = (rank_summary(posterior(8))["status"] == "tied").sum()
     assert left.get_xlabel().split("\n") == [
-        "Rank (1 = best): mean, 50% and 94% interval",
-        f"blue: the leader, and {n - 1} close to it",
+        "Rank (1 = best): mean, 50% and 89% interval",
+        "blue: the leader",
+        f"blue: tied with the leader ({n})",
         "6 of 8 items",
     ]
     assert len(boxes(left)) == 6
@@ -135,7 +137,7 @@ def test_simultaneous_intervals_are_wider_and_labelled():
     one_by_one = intervals(axes_of(plot_ranks(u)), 0)
     assert np.diff(intervals(axes_of(pc), 0)).sum() > np.diff(one_by_one).sum()
     assert legend_of(pc)[-2:] == [
-        "50% interval, all items jointly", "94% interval, all items jointly"
+        "50% interval, all items jointly", "89% interval, all items jointly"
     ]  # fmt: skip
 
 
@@ -149,7 +151,7 @@ def test_every_label_of_a_further_dim_has_a_panel_with_its_own_summary():
             axes_of(pc, category=label), table.loc[label].loc[order], half.loc[label, :].loc[order]
         )
     assert len(figure_of(pc).axes) == 2
-    assert legend_of(pc)[0] == "the leader of the panel, and items close to it"
+    assert legend_of(pc)[0] == "the leader"
 
 
 def test_panels_of_two_dims_are_named_by_both_and_those_of_days_without_hours():
@@ -198,7 +200,8 @@ def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_righ
     assert look == {"a": BLUE, "b": BLUE, "c": UNKNOWN, "d": GREY}
     counts = [f"{seen[name]:,}" for name in names_of(ax)]
     assert [text.get_text() for text in ax.texts] == ["matches", *counts]
-    assert legend_of(pc)[:2] == ["the leader, and 1 close to it", "too little data (1)"]
+    words = ["the leader", "tied with the leader (1)", "too little data (1)"]
+    assert legend_of(pc)[:3] == words
     only = axes_of(plot_ranks(u, prior_sd=3.0, coords={"item": ["c"]}))  # the leader is not shown
     assert [colour for *_, colour in markers(only)] == [UNKNOWN]
 
@@ -209,15 +212,17 @@ def test_items_of_which_little_is_known_are_lighter_and_counts_stand_at_the_righ
 def test_visuals_are_restyled_or_left_out_and_aesthetics_mapped_otherwise():
     u = posterior(4)
     pc = plot_ranks(
-        u, visuals={"trunk": False, "twig": {"width": 3}, "legend": False}, color=["red", "black"]
+        u,
+        visuals={"trunk": False, "twig": {"width": 3}, "legend": False},
+        color=["red", "blue", "black"],
     )
     assert "trunk" not in pc.viz.children
     assert figure_of(pc).legends == []
     lines = {line.get_color(): line.get_linewidth() for line in pc.viz["twig"]["utility"].values}
-    assert lines == {"red": 3, "black": 3}
+    assert lines == {"red": 3, "blue": 3, "black": 3}
     by_item = plot_ranks(u, aes={"color": ["item"]})
     assert len({colour for *_, colour in markers(axes_of(by_item))}) == 4
-    assert legend_of(by_item) == ["mean rank", "50% interval", "94% interval"]
+    assert legend_of(by_item) == ["mean rank", "50% interval", "89% interval"]
     grey = plot_ranks(u, aes_by_visuals={"point_estimate": []})
     assert {colour for *_, colour in markers(axes_of(grey))} == {GREY}
     with pytest.raises(ValueError, match="Found keys"):
@@ -252,5 +257,5 @@ def test_panels_are_chosen_by_their_labels():
 def test_another_backend_explains_the_plot_in_its_label():
     pc = plot_ranks(posterior(4), backend="none")
     drawn = [one["function"] for one in pc.viz["plot"].item()]
-    assert drawn.count("line") == 4  # thin and thick, in two colours
+    assert drawn.count("line") == 6  # thin and thick, of three statuses
     assert "legend" not in pc.viz

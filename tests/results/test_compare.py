@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesrank.results import ParetoKWarning, compare
+from bayesrank.plots import plot_compare
+from bayesrank.results import FewUnitsWarning, ParetoKWarning, compare
 from tests.builders import results
 
 GIVEN_SIZES = "weak orders given their block sizes"
@@ -126,6 +127,20 @@ def test_weights_survive_rankings_so_long_that_their_probabilities_are_zero():
 
 
 # Alignment
+
+
+def test_one_observation_says_nothing_about_uncertainty():
+    both = {"a": tree(better=1.0), "b": tree()}
+    one = {name: x.isel(ranking=[0], ranker=[0]) for name, x in both.items()}
+    with pytest.warns(FewUnitsWarning, match=r"by one ranking\. How much .* are NaN\. Use more d"):
+        table = compare(one, baseline=False)
+    assert table.loc["b", "elpd_diff"] == pytest.approx(-1, abs=0.1)
+    assert table[["se", "p_worse", "weight"]].isna().all().all()
+    assert table["dse"].isna().tolist() == [False, True]
+    with pytest.raises(ValueError, match="dse is NaN, because the models were compared by one"):
+        plot_compare(table)
+    two = {name: x.isel(ranking=[0, 1], ranker=[0]) for name, x in both.items()}
+    assert compare(two, baseline=False)["dse"].notna().all()
 
 
 def test_rankings_in_another_order_are_put_in_the_order_of_the_first_model():

@@ -25,10 +25,11 @@ def test_tiers_hold_with_the_probability_that_is_stated_and_no_cuts_give_more(se
     rng = np.random.default_rng(seed)
     mixing = rng.normal(size=(6, 6))
     draws = rng.normal(size=6) * 3 + rng.normal(size=(300, 6)) @ mixing * rng.choice([0.1, 0.5])
-    tiers, probability = find_tiers(draws, 0.9)
+    mean_rank = (draws[:, None, :] > draws[:, :, None]).sum(2).mean(0)
+    leads = np.arange(6) == mean_rank.argmin()
+    tiers, probability = find_tiers(draws, mean_rank, leads, 0.9)
     assert probability == holds(draws, tiers).mean() >= 0.9
 
-    mean_rank = (draws[:, None, :] > draws[:, :, None]).sum(2).mean(0)
     order = mean_rank.argsort(kind="stable")
     most = 1
     for n in range(1, 6):

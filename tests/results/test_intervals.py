@@ -29,7 +29,7 @@ def test_draws_with_a_rank_that_is_extreme_are_left_out_by_hand():
         (0.9, [1, 2, 2], [1, 3, 3]),
         (0.91, [1, 2, 1], [2, 3, 3]),
     ):
-        found = simultaneous_bounds(ranks, prob)
+        found = simultaneous_bounds(ranks, ranks, prob)
         assert [found[0].tolist(), found[1].tolist()] == [low, high]
 
 
@@ -39,7 +39,7 @@ def test_the_share_of_draws_inside_is_enough_and_no_deeper_intervals_have_it(pro
     rng = np.random.default_rng(1)
     utility = rng.normal(np.linspace(0, 2, 9), 0.7, size=(300, 9))
     ranks = ranks_of(utility.round() if ties else utility)
-    low, high = simultaneous_bounds(ranks, prob)
+    low, high = simultaneous_bounds(ranks, ranks, prob)
     assert inside(ranks, low, high) >= prob
     depths = [d for d in range(1, 301) if inside(ranks, *interval_at(ranks, d)) >= prob]
     assert np.array_equal([low, high], interval_at(ranks, max(depths)))
@@ -54,7 +54,7 @@ def held():
     rows = []
     for true, u in zip(ranks_of(truth), draws.values[:, 0], strict=True):
         ranks = ranks_of(u)
-        at_once, alone = simultaneous_bounds(ranks, 0.8), equal_tails(ranks, 0.8)
+        at_once, alone = simultaneous_bounds(ranks, ranks, 0.8), equal_tails(ranks, ranks, 0.8)
         rows.append([inside(ranks, *at_once), inside(true, *at_once), inside(true, *alone)])
     return np.array(rows)
 

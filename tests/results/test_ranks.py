@@ -4,6 +4,7 @@ import itertools
 import math
 import tracemalloc
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -11,13 +12,12 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
+from bayesrank.reporting.page.report import verdict
 from bayesrank.results import (
     PairWins,
     comparisons,
     rank_draws,
     rank_summary,
-    standing,
-    verdict,
     win_probability,
 )
 from tests.results.small_posteriors import RANKS, noise, posterior
@@ -35,8 +35,66 @@ def test_items_equal_in_a_draw_share_the_better_rank():
     draws = posterior([[[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]])
     assert rank_draws(draws).values.tolist() == [[[1, 1, 3], [3, 1, 1], [1, 1, 1]]]
     summary = rank_summary(draws, top=2)
-    assert summary["p_best"].to_dict() == pytest.approx({"ale": 2 / 3, "bock": 1, "cider": 2 / 3})
-    assert summary["p_top2"].to_dict() == pytest.approx({"ale": 2 / 3, "bock": 1, "cider": 2 / 3})
+    # shares of the first place: ale 1/2 0 1/3, bock 1/2 1/2 1/3, cider 0 1/2 1/3
+    assert summary["p_best"].to_dict() == pytest.approx(
+        {"ale": 5 / 18, "bock": 8 / 18, "cider": 5 / 18}
+    )
+    # of the first two: ale 1 0 2/3, bock 1 1 2/3, cider 0 1 2/3
+    assert summary["p_top2"].to_dict() == pytest.approx(
+        {"ale": 5 / 9, "bock": 8 / 9, "cider": 5 / 9}
+    )
+    # places of ale 1-2, 3, 1-3; of bock 1-2, 1-2, 1-3
+    assert summary["mean_rank"].to_dict() == pytest.approx(
+        {"ale": 6.5 / 3, "bock": 5 / 3, "cider": 6.5 / 3}
+    )
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_items_that_are_equal_in_all_draws_share_their_places(simultaneous):
+    rng = np.random.default_rng(0)
+    draws = rng.normal([3.0, 0.0, -3.0], 0.1, (1, 100, 3))[:, :, [0, 0, 1, 2, 2, 2]]
+    u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": list("abcdef")})
+    summary = rank_summary(u, top=[1, 2, 5], simultaneous=simultaneous).sort_index()
+    assert summary["mean_rank"].tolist() == [1.5, 1.5, 3.0, 5.0, 5.0, 5.0]
+    assert summary["rank_low"].tolist() == [1, 1, 3, 4, 4, 4]
+    assert summary["rank_high"].tolist() == [2, 2, 3, 6, 6, 6]
+    assert summary["p_best"].tolist() == [0.5, 0.5, 0, 0, 0, 0]
+    assert summary["p_top2"].tolist() == [1, 1, 0, 0, 0, 0]
+    assert summary["p_top5"].tolist() == pytest.approx([1, 1, 1, *[2 / 3] * 3])
+    assert summary["status"].tolist() == ["leads", "tied", *["behind"] * 4]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ties_are_as_if_each_draw_ordered_its_equal_items_at_random(seed):
+    rng = np.random.default_rng(seed)
+    u = noise(40, 5, seed).round(0)
+    summary = rank_summary(u, top=[1, 2, 3, 4]).sort_index()
+    for k in range(1, 5):
+        assert summary[f"p_top{k}"].sum() == pytest.approx(k)
+    # 2,000 copies of each draw, with equal items in a random order
+    many = u.values[0].repeat(2000, axis=0) + rng.uniform(0, 1e-6, (80_000, 5))
+    broken = rank_summary(xr.DataArray(many[None], dims=u.dims), top=[2]).sort_index()
+    # the standard error of the mean of n places within a draw is at most 2 / sqrt(n)
+    for name, sd in (("p_best", 0.5), ("p_top2", 0.5), ("mean_rank", 2)):
+        atol = 5 * sd / np.sqrt(80_000)
+        np.testing.assert_allclose(summary[name], broken[name], atol=atol)
+
+
+def test_utilities_are_relative_to_the_mean_of_each_draw():
+    u = noise(50, 4)
+    level = xr.DataArray(np.random.default_rng(1).normal(0, 100, (1, 50)), dims=("chain", "draw"))
+    one, other = rank_summary(u), rank_summary(u + level)
+    pd.testing.assert_frame_equal(one, other)
+    assert one["mean"].sum() == pytest.approx(0)
+    assert (other["sd"] < 2).all()
+
+
+def test_the_interval_has_the_probability_of_arviz_by_default():
+    u = noise(100, 8)
+    with az.rc_context({"stats.ci_prob": 0.5}):
+        half = rank_summary(u)
+    assert half.equals(rank_summary(u, ci_prob=0.5))
+    assert rank_summary(u).equals(rank_summary(u, ci_prob=az.rcParams["stats.ci_prob"]))
 
 
 def test_a_summary_of_four_draws_is_what_one_counts_by_hand():
@@ -51,11 +109,10 @@ def test_a_summary_of_four_draws_is_what_one_counts_by_hand():
     assert summary["p_top2"].tolist() == [0.75, 0.75, 0.5]
     # ale is better than bock in draws 1, 2, 4 and better than cider in the same
     assert summary["p_leader_better"].tolist() == [0.0, 0.75, 0.75]
-    assert summary["mean"].tolist() == [2.5, 1.0, 0.5]
-    # squared distances of 3 2 1 0 ... from the mean: ale 0.25 0.25 6.25 6.25, three degrees
-    assert summary["sd"].tolist() == pytest.approx(
-        [np.sqrt(13 / 3), np.sqrt((1 + 0 + 1 + 4) / 3), np.sqrt((0.25 + 0.25 + 0.25 + 0.25) / 3)]
-    )
+    # minus the mean of each draw, in thirds: ale 3 3 -3 11; bock 0 0 3 -7; cider -3 -3 0 -4
+    relative = np.array([[3, 3, -3, 11], [0, 0, 3, -7], [-3, -3, 0, -4]]) / 3
+    assert summary["mean"].tolist() == pytest.approx(relative.mean(axis=1))
+    assert summary["sd"].tolist() == pytest.approx(relative.std(axis=1, ddof=1))
 
 
 def test_rank_intervals_are_whole_ranks_with_equal_tails():
@@ -92,7 +149,7 @@ def test_simultaneous_intervals_are_wider_and_change_nothing_else():
 @pytest.mark.parametrize(("tied_prob", "tied"), [(0.74, False), (0.75, False), (0.76, True)])
 def test_items_are_tied_unless_the_leader_is_better_with_the_stated_probability(tied_prob, tied):
     summary = rank_summary(posterior(), tied_prob=tied_prob)
-    assert summary["tied_with_leader"].tolist() == [True, tied, tied]
+    assert summary["status"].tolist() == ["leads", *["tied" if tied else "behind"] * 2]
 
 
 def test_the_best_mean_rank_comes_first_whatever_the_order_of_the_items():
@@ -119,7 +176,7 @@ def test_results_of_pymc_with_other_names_are_read():
         assert rank_draws(found, "skill", dim="player").size == 3 * n_draws
         summary = rank_summary(found, "skill", dim="player")
         assert summary["mean_rank"].to_dict() == {"ben": 1, "cat": 2, "ann": 3}
-        assert summary["mean"].to_dict() == pytest.approx({"ben": 40, "cat": 20, "ann": 0}, abs=1)
+        assert summary["mean"].to_dict() == pytest.approx({"ben": 20, "cat": 0, "ann": -20}, abs=1)
     p = win_probability(mode, "skill", dim="player")
     assert float(p.sel(player="ben", player_other="ann")) == 1
 
@@ -169,14 +226,13 @@ def test_known_is_the_share_of_the_variance_that_the_data_took():
         rank_summary(u, prior_sd=0)
 
 
-def test_standing_is_by_group_and_without_a_prior_no_item_is_unknown():
+def test_a_status_is_by_group_and_without_a_prior_no_item_is_unclear():
     u = xr.DataArray(
         np.random.default_rng(0).normal([[2, 0], [0, 2]], 2, (2, 200, 2, 2)),
         dims=("chain", "draw", "year", "item"), coords={"item": ["a", "b"], "year": [1, 2]},
     )  # fmt: skip
-    words = standing(rank_summary(u))
-    assert words.to_dict() == {
-        (1, "a"): "leads", (1, "b"): "close", (2, "b"): "leads", (2, "a"): "close"
+    assert rank_summary(u)["status"].to_dict() == {
+        (1, "a"): "leads", (1, "b"): "tied", (2, "b"): "leads", (2, "a"): "tied"
     }  # fmt: skip
 
 
@@ -199,23 +255,23 @@ def drawn_of(mean, sd=0.3):
     return xr.DataArray(draws, dims=dims, coords={"item": range(len(mean))})
 
 
-@pytest.mark.parametrize(("between", "word"), [(0, "unknown"), (12, "unknown"), (200, "close")])
-def test_items_behind_a_thin_bridge_are_unknown_and_the_others_are_close(between, word):
+@pytest.mark.parametrize(("between", "word"), [(0, "unclear"), (12, "unclear"), (200, "tied")])
+def test_items_behind_a_thin_bridge_are_unclear_and_the_others_are_tied(between, word):
     u = drawn_of(np.linspace(0.2, 0.0, 12))
-    words = standing(rank_summary(u, compared=two_islands(between)))
+    words = rank_summary(u, compared=two_islands(between))["status"]
     assert words[0] == "leads"
-    assert set(words[list(range(1, 6))]) == {"close"}
+    assert set(words[list(range(1, 6))]) == {"tied"}
     assert set(words[list(range(6, 12))]) == {word}
 
 
 def test_a_leader_is_not_the_champion_of_an_island_that_nobody_met():
     u = drawn_of(np.r_[3.0, np.zeros(11)])
     table = rank_summary(u, compared=two_islands(0))
-    assert set(standing(table)[list(range(6, 12))]) == {"unknown"}
-    assert set(standing(table)[list(range(1, 6))]) == {""}
+    assert set(table["status"][list(range(6, 12))]) == {"unclear"}
+    assert set(table["status"][list(range(1, 6))]) == {"behind"}
     assert verdict(table).count("may be better") == 1
     # a dozen even matches are enough to tell three units apart
-    assert set(standing(rank_summary(u, compared=two_islands(12)))[1:]) == {""}
+    assert set(rank_summary(u, compared=two_islands(12))["status"][1:]) == {"behind"}
 
 
 def test_a_ranking_says_as_much_as_its_stages_and_not_as_all_its_pairs():

@@ -19,15 +19,17 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesrank.reporting.page.files import plain
+from bayesrank.results.draws import interval_probability
 from bayesrank.results.ranks.counted import LITTLE
-from bayesrank.results.ranks.rank_table import standing
+from bayesrank.results.ranks.rank_table import BEHIND, LEADS, TIED, UNCLEAR
 
 __all__ = ["Section", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # most characters of a cell on the terminal
 MOST_ROWS = 20  # most rows of a table on the terminal
 NAMED = 5  # most items that the verdict names
-TIED = 0.95  # probability from which the leader is better than all others, as in `rank_summary`
+TIED_PROB = 0.95  # joint probability of the items behind, as in `rank_summary`
+CLEAR = 0.5  # P(best) from which the leader is called clear
 PROSE = 50  # a column with longer cells on the page contains sentences
 READING = "in a ranking of two, an item beats another with probability 1 / (1 + exp(−difference))"
 # Optional columns of a summary: heading and format of a cell
@@ -40,13 +42,13 @@ OPTIONAL = {
     "lower": ("lower", ".2f"),
 }
 SURE, SURE_DIGITS = 0.995, "0.99"  # larger probabilities would round to 1.00
-LEADERS = 10  # items in the picture
+MOST_BARS = 10  # items in the picture
 FIRST_ROWS = 20  # rows of the table of ranks that are not folded
 FEW = 3  # most items that the first sentence names
 # Phrases for items that may be better than the leader: for one item, for several
 MAYBE_BETTER = {
-    "close": ("is close and may be better", "are close and may be better"),
-    "unknown": (
+    TIED: ("is tied with it and may be better", "are tied with it and may be better"),
+    UNCLEAR: (
         "may be better, because there are too few data",
         "may be better, because there are too few data",
     ),
@@ -103,16 +105,32 @@ def answer(summary: pd.DataFrame) -> str:
     'ale leads, and is the best with probability 0.75, but bock may be better.'
     """
     _require_one_group(summary)
-    leader = summary.iloc[0]
+    leader = _leader(summary)
     chance = _chance(leader["p_best"])
     sentence = f"{plain(leader.name)} leads, and is the best with probability {chance}"
-    others = list(map(plain, summary.index[1:][summary["tied_with_leader"].iloc[1:]]))
+    if leader["p_best"] < CLEAR:
+        sentence = (
+            f"No clear leader: {plain(leader.name)} has the lowest mean rank, and is the best with "
+            f"probability {chance}"
+        )
+    others = list(map(plain, summary.index[summary["status"].isin([TIED, UNCLEAR])]))
     if not others:
         return f"{sentence}."
     if len(others) > FEW:
         return f"{sentence}, but {len(others)} other items may be better."
     names = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     return f"{sentence}, but {names} may be better."
+
+
+def _leader(summary: pd.DataFrame) -> pd.Series:
+    """Return the row of the leader."""
+    leads = summary[summary["status"] == LEADS]
+    if len(leads) != 1:
+        raise ValueError(
+            f"`summary` has {len(leads)} leaders; it must have one. Pass the table from "
+            "rank_summary without removing the leader."
+        )
+    return leads.iloc[0]
 
 
 def _chance(probability: float) -> str:
@@ -133,26 +151,33 @@ def verdict(summary: pd.DataFrame) -> str:
     Raises
     ------
     ValueError
-        If `summary` has several groups.
+        If `summary` has several groups, or lacks the row of the leader.
     """
     _require_one_group(summary)
-    leader = summary.iloc[0]
-    sentences = [
-        f"{plain(leader.name)} leads: mean rank {leader['mean_rank']:.1f}, best with probability "
-        f"{leader['p_best']:.2f}."
-    ]
+    leader = _leader(summary)
+    if leader["p_best"] < CLEAR:
+        first = (
+            f"No clear leader: {plain(leader.name)} has the lowest mean rank "
+            f"({leader['mean_rank']:.1f}), and is the best with probability {leader['p_best']:.2f}."
+        )
+    else:
+        first = (
+            f"{plain(leader.name)} leads: mean rank {leader['mean_rank']:.1f}, best with "
+            f"probability {leader['p_best']:.2f}."
+        )
+    sentences = [first]
     if len(summary) == 1:
-        return sentences[0]
+        return first
     if "known" in summary and leader["known"] < LITTLE:
         sentences.append(
             "There are few data about the leader itself, so its rank also depends on the prior."
         )
-    words = standing(summary)
-    maybe_better = {word: summary.index[words == word] for word in MAYBE_BETTER}
+    status = summary["status"]
+    maybe_better = {word: summary.index[status == word] for word in MAYBE_BETTER}
     sentences += [_named(word, items) for word, items in maybe_better.items() if len(items)]
-    if not any(map(len, maybe_better.values())):
-        others = "all other items jointly" if len(summary) > 2 else "the other item"
-        sentences.append(f"It is better than {others} with probability {TIED} or more.")
+    behind = int((status == BEHIND).sum())
+    if behind:
+        sentences.append(_behind(plain(leader.name), behind, len(summary) - 1))
     surest = summary.iloc[int(summary["p_best"].argmax())]
     if surest["p_best"] > leader["p_best"]:
         sentences.append(
@@ -160,6 +185,15 @@ def verdict(summary: pd.DataFrame) -> str:
             f"its mean rank is {surest['mean_rank']:.1f}, because its place is less certain."
         )
     return " ".join(sentences)
+
+
+def _behind(leader: str, n: int, others: int) -> str:
+    """Say that the leader is better than the n items that are behind, of all others."""
+    if n == others:
+        items = "the other item" if n == 1 else "all other items jointly"
+    else:
+        items = "the remaining item" if n == 1 else f"the remaining {n} items jointly"
+    return f"{leader} is better than {items} with probability {TIED_PROB} or more."
 
 
 def _named(word: str, items: pd.Index) -> str:
@@ -187,8 +221,7 @@ def table_text(summary: pd.DataFrame) -> str:
         If `summary` has several groups.
     """
     _require_one_group(summary)
-    summary, words = _sorted(summary)
-    table = _rank_table(summary, words, MOST_ROWS).drop(columns=["from", "to", "utility"])
+    table = _rank_table(_sorted(summary), MOST_ROWS).drop(columns=["from", "to", "utility"])
     return _shortened(table.rename_axis("item"), len(summary))
 
 
@@ -207,7 +240,7 @@ def report_html(
     made: str = "",
     file: str = "",
     reading: str | None = None,
-    interval: float = 0.94,
+    interval: float | None = None,
     results: Mapping[str, Any] | None = None,
 ) -> str:
     """Write the page as HTML that makes no requests; every text is escaped.
@@ -234,8 +267,8 @@ def report_html(
         to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
-    interval : float
-        Probability of the rank intervals.
+    interval : float, optional
+        Probability of the rank intervals, by default ``arviz.rcParams["stats.ci_prob"]``.
     results : mapping, optional
         Results that the page contains as JSON. Its script reads pairs, from `pair_results`, and
         variants.
@@ -246,9 +279,10 @@ def report_html(
         If `summary` has several groups.
     """
     _require_one_group(summary)
-    ordered, words = _sorted(summary)
+    ordered = _sorted(summary)
+    statuses = ordered["status"].tolist()
     table = (
-        _rank_table(ordered, words, len(ordered)).drop(columns="ranks").rename(columns=_capitalised)
+        _rank_table(ordered, len(ordered)).drop(columns="ranks").rename(columns=_capitalised)
     ).rename_axis("Item")
     many = len(table) > FIRST_ROWS
     return _template().render(
@@ -261,14 +295,15 @@ def report_html(
         warnings=list(map(_line, warnings)),
         fit=_line(fit) if fit else None,
         notes=notes,
-        columns=[*_optional_columns(summary), *({"known"} & {*summary.columns})],
+        columns=_optional_columns(summary),
+        statuses=statuses,
         top=_top(summary),
         reading=reading or READING,
-        interval=f"{interval:g}",
-        tied_prob=TIED,
-        leaders=_leaders(ordered, words),
-        first_ranks=_grid(table.head(FIRST_ROWS), list(words)[:FIRST_ROWS]),
-        all_ranks=_grid(table, list(words)) if many else None,
+        interval=f"{interval_probability(interval):g}",
+        tied_prob=TIED_PROB,
+        leaders=_bars(summary),
+        first_ranks=_grid(table.head(FIRST_ROWS), statuses[:FIRST_ROWS]),
+        all_ranks=_grid(table, statuses) if many else None,
         file=file,
         sections=[*sections, Section("How this was made", paragraphs)],
         results=Markup(_json(results or {})),
@@ -294,17 +329,18 @@ def _json(results: Mapping[str, Any]) -> str:
     return text.replace("<", r"\u003c").replace("&", r"\u0026")
 
 
-class _Leaders(NamedTuple):
-    """The picture of the first items: widths and positions are in percent."""
+class _Bars(NamedTuple):
+    """The picture of the most probable best items: widths and positions are in percent."""
 
     rows: list[dict[str, str]]
     of: int
     last: int
 
 
-def _leaders(summary: pd.DataFrame, words: pd.Series) -> _Leaders:
-    """Lay out the picture of the first items: P(best) as bars, ranks as intervals."""
-    shown = summary.head(LEADERS)
+def _bars(summary: pd.DataFrame) -> _Bars:
+    """Lay out the picture of the highest P(best) as bars, with ranks as intervals."""
+    highest = np.argsort(-summary["p_best"].to_numpy(), kind="stable")[:MOST_BARS]
+    shown = summary.iloc[highest]
     last = int(max(shown["rank_high"].max(), 2))
 
     def place(rank: float) -> str:
@@ -313,7 +349,7 @@ def _leaders(summary: pd.DataFrame, words: pd.Series) -> _Leaders:
     rows = [
         {
             "name": str(name),
-            "standing": words.iloc[k],
+            "status": row["status"],
             "p_best": f"{row['p_best']:.2f}",
             "width": f"{100 * row['p_best']:.1f}",
             "ranks": f"{row['rank_low']}–{row['rank_high']}",
@@ -323,9 +359,9 @@ def _leaders(summary: pd.DataFrame, words: pd.Series) -> _Leaders:
             "title": f"{name}: best with probability {row['p_best']:.3f}, mean rank "
             f"{row['mean_rank']:.2f}, rank {row['rank_low']} to {row['rank_high']}",
         }
-        for k, (name, row) in enumerate(zip(shown.index, shown.to_dict("records"), strict=True))
+        for name, row in zip(shown.index, shown.to_dict("records"), strict=True)
     ]
-    return _Leaders(rows, len(summary), last)
+    return _Bars(rows, len(summary), last)
 
 
 def _capitalised(heading: str) -> str:
@@ -364,19 +400,19 @@ def _digest(text: str) -> str:
 
 
 class _Grid(NamedTuple):
-    """A table of the page: each cell with the class of its column, each row with its standing."""
+    """A table of the page: each cell with the class of its column, each row with its status."""
 
     head: list[tuple[str, str]]
     rows: list[tuple[str, list[tuple[str, str]]]]
 
 
-def _grid(table: pd.DataFrame, standings: Sequence[str] = ()) -> _Grid:
+def _grid(table: pd.DataFrame, statuses: Sequence[str] = ()) -> _Grid:
     """Lay out a table for the page, with a class for columns of text and of sentences."""
     head, *rows = _cells(table)
     classes = ["", *(_cell_class([row[k] for row in rows]) for k in range(1, len(head)))]
     cells = [list(zip(classes, row, strict=True)) for row in rows]
-    standings = standings or [""] * len(rows)
-    return _Grid(list(zip(classes, head, strict=True)), list(zip(standings, cells, strict=True)))
+    statuses = statuses or [""] * len(rows)
+    return _Grid(list(zip(classes, head, strict=True)), list(zip(statuses, cells, strict=True)))
 
 
 def _cell_class(cells: Sequence[str]) -> str:
@@ -387,7 +423,7 @@ def _cell_class(cells: Sequence[str]) -> str:
     return "text" if letters and all(letters) else ""
 
 
-def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFrame:
+def _rank_table(summary: pd.DataFrame, rows: int) -> pd.DataFrame:
     """Write the table of ranks as text, with the columns of the terminal and of the page."""
     top, shown = _top(summary), summary.head(rows)
     table = pd.DataFrame(index=pd.Index(map(str, shown.index)))
@@ -401,7 +437,7 @@ def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFr
         if name == "lower" and "elo" in summary:
             form = ".0f"
         table[heading] = [format(value, form) for value in shown[name]]
-    table["standing"] = words.head(rows).array
+    table["status"] = shown["status"].array
     table["utility"] = [
         f"{mean:z.2f}" if np.isnan(sd) else f"{mean:z.2f} ± {sd:.2f}"
         for mean, sd in zip(shown["mean"], shown["sd"], strict=True)
@@ -409,13 +445,11 @@ def _rank_table(summary: pd.DataFrame, words: pd.Series, rows: int) -> pd.DataFr
     return table
 
 
-def _sorted(summary: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Sort the summary and its standings by the column lower, if there is one."""
-    words = standing(summary)
+def _sorted(summary: pd.DataFrame) -> pd.DataFrame:
+    """Sort the summary by the column lower, if there is one."""
     if "lower" not in summary:
-        return summary, words
-    order = np.argsort(-summary["lower"].to_numpy(), kind="stable")
-    return summary.iloc[order], words.iloc[order]
+        return summary
+    return summary.iloc[np.argsort(-summary["lower"].to_numpy(), kind="stable")]
 
 
 def _optional_columns(summary: pd.DataFrame) -> list[str]:
@@ -451,10 +485,10 @@ def _shortened(table: pd.DataFrame, n: int) -> str:
 
 
 def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table for a terminal, with names and standings left-aligned."""
+    """Write a table for a terminal, with names and statuses left-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
     for k, name in enumerate(head):
-        side: Literal["left", "right"] = "left" if k == 0 or name == "standing" else "right"
+        side: Literal["left", "right"] = "left" if k == 0 or name == "status" else "right"
         width = 8 if name == "ranks" else None
         table.add_column(Text(_on_one_line(name)), justify=side, min_width=width, no_wrap=True)
     for row in rows:

@@ -9,7 +9,7 @@ import xarray as xr
 from bayesrank.data import Rankings
 from bayesrank.data.read import locate, warn
 from bayesrank.results.choices.shares import By, feature_columns, over_rankers
-from bayesrank.results.draws import SAMPLE, check_probability, posterior_utilities
+from bayesrank.results.draws import SAMPLE, interval_probability, posterior_utilities
 from bayesrank.schema import FEATURE
 
 __all__ = ["PriceWarning", "attribute_importance", "willingness_to_pay"]
@@ -101,7 +101,7 @@ def willingness_to_pay(
     var_name: str = "part_worth",
     *,
     by: By = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
 ) -> pd.DataFrame:
     r"""Compute the price that one unit of each feature is worth: median and interval.
 
@@ -120,8 +120,9 @@ def willingness_to_pay(
         multiply the result by its standard deviation (``rankings.attributes.units``).
     by : "ranker", optional
         By default, the median over all rankers in each draw; with "ranker", the ratio of each.
-    ci_prob : float
-        Probability of the interval, in (0, 1), with equal tails.
+    ci_prob : float, optional
+        Probability of the interval, in (0, 1), with equal tails. By default
+        ``arviz.rcParams["stats.ci_prob"]``.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def willingness_to_pay(
     feature
     sunroof     1.0  0.75   1.5
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     part_worth = posterior_utilities(data, var_name, FEATURE)
     labels = part_worth[FEATURE].to_numpy()
     at = locate(pd.Index([price]), pd.Index(labels), FEATURE)

@@ -1,7 +1,9 @@
 """Comparison of models by cross-validation, if they describe the same outcomes of the same data."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import arviz as az
@@ -26,14 +28,21 @@ from bayesrank.results.evaluation.same_data import (
 )
 from bayesrank.schema import Kept
 
-__all__ = ["RANDOM", "compare"]
+__all__ = ["RANDOM", "FewUnitsWarning", "compare"]
 
 RANDOM = "random ranking"
 """Name of the row of the model without parameters."""
 LEAST_EXP = -700.0  # the exponential is zero for much lower numbers
 
+_PACKAGE = str(Path(__file__).parents[2])
+UNCERTAIN = ("se", "dse", "p_worse", "weight")  # columns that one observation cannot tell
+
 Result = Any  # arviz.ELPDData, for which ArviZ has no types
 Model = Any  # DataTree or such a result
+
+
+class FewUnitsWarning(UserWarning):
+    """There are fewer than two observations, so the uncertainty of a comparison is unknown."""
 
 
 def compare(
@@ -71,7 +80,8 @@ def compare(
     Returns
     -------
     DataFrame
-        From `arviz.compare`, best model first.
+        From `arviz.compare`, best model first. With fewer than two observations, the columns se,
+        dse, p_worse and weight are NaN: one observation does not tell how much others would differ.
 
     Raises
     ------
@@ -86,9 +96,18 @@ def compare(
     -----
     ParetoKWarning
         For each model in which some rankings are too influential for importance sampling.
+    FewUnitsWarning
+        If there are fewer than two observations.
 
     Notes
     -----
+    A pair is one observation with all its matches (of one judge and group). One match cannot be
+    left out, because the log-likelihood contains only the total of the pair. For 30 wins and 10
+    losses, it is -2.86 if a match is won with probability 0.65, and also if it is won with
+    probability 0.83. A single match would have the log-likelihood -0.43 or -0.18. To leave out
+    fewer matches together, divide them by a column, such as a round, named in ``by`` of
+    `Pairs.from_frame`.
+
     Identical rankings without labels are matched in order. If a model distinguishes them, label
     them, for example with ``rankers=`` of `Rankings.from_orderings`.
 
@@ -130,7 +149,28 @@ def compare(
         units[RANDOM] = _units(baseline, vars_[RANDOM], named, str(like.elpd_i.dims[0]))
     found = _aligned(found, units)
     _check_folds(found)
-    return _compared(found, **({"round_to": "none"} | kwargs))
+    table = _compared(found, **({"round_to": "none"} | kwargs))
+    first = next(iter(units.values()))
+    return table if len(first.labels) > 1 else _uncertain(table, first.dim)
+
+
+def _uncertain(table: pd.DataFrame, dim: str) -> pd.DataFrame:
+    """Remove what one observation cannot tell, with a warning."""
+    remedy = "Use more data."
+    if dim == "pair":
+        remedy = (
+            "All matches of a pair are one observation; divide them by a column, such as a round, "
+            "named in by= of Pairs.from_frame."
+        )
+    warnings.warn(
+        f"The models are compared by one {dim}. How much the difference would vary between {dim}s "
+        f"is unknown, so {', '.join(UNCERTAIN[:-1])} and {UNCERTAIN[-1]} are NaN. {remedy}",
+        FewUnitsWarning,
+        skip_file_prefixes=(_PACKAGE,),
+    )
+    known = table["elpd_diff"] == 0  # the best model, compared with itself
+    dse = table["dse"].where(known)
+    return table.assign(**{name: np.nan for name in UNCERTAIN if name in table}).assign(dse=dse)
 
 
 def _units(model: Model, var_name: str, named: bool, group: str | None) -> Units:

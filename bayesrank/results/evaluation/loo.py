@@ -165,9 +165,9 @@ def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
 
 
 def standard_error(elpd_i: xr.DataArray) -> float:
-    """Return the standard error of the sum, as in ArviZ; 0 for a single value."""
+    """Return the standard error of the sum, as in ArviZ; NaN for a single value."""
     n = elpd_i.size
-    return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else 0.0
+    return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else np.nan
 
 
 def _check_draws(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.results.draws import check_probability, single_group
+from bayesrank.results.draws import check_probability, interval_probability, single_group
 
 __all__ = ["adherence_draws", "adherence_summary", "effective_judges", "summarise_adherences"]
 
@@ -22,7 +22,7 @@ def adherence_summary(
     var_name: str = "adherence",
     *,
     dim: str = "ranker",
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     factor: float = 2.0,
     outlier_prob: float = 0.95,
     contrary: bool = False,
@@ -41,8 +41,9 @@ def adherence_summary(
     ----------
     data, var_name, dim
         Posterior, variable and dim of the rankers, as in `rank_draws`, without other dims.
-    ci_prob : float
-        Probability of the interval, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the interval, in (0, 1): equal tails. By default
+        ``arviz.rcParams["stats.ci_prob"]``.
     factor : float
         An adherence is far from the median if the two differ by this factor, at least 1.
     outlier_prob : float
@@ -95,14 +96,14 @@ def adherence_draws(data: Any, var_name: str, dim: str, *, contrary: bool) -> pd
 
 def summarise_adherences(
     draws: pd.DataFrame,
-    ci_prob: float,
+    ci_prob: float | None,
     factor: float,
     outlier_prob: float,
     *,
     contrary: bool = False,
 ) -> pd.DataFrame:
     """Summarise draws (n_draws, n_rankers), highest mean first."""
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_probability("outlier_prob", outlier_prob, 0.5)
     if not 1 <= factor < np.inf:
         raise ValueError(f"`factor` is {factor}; it must be finite, 1 or more.")

@@ -1,5 +1,8 @@
 r"""Estimate how many more matches would show which item is better, or which item leads.
 
+Both use quasi-random numbers (scrambled Sobol points), the same for every number of matches. So the
+probabilities are smooth in it, and nearly the same for every seed.
+
 **Two items.** Suppose draw t of the posterior is the truth, and simulate n more matches. Each draw
 s then gets as weight the probability of the simulated counts in s. The weighted share of draws in
 which one item is better is the new probability that it is better. Two items are *separated* if that
@@ -19,20 +22,23 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import binom, norm
+from scipy.stats.qmc import Sobol
 
-from bayesrank.results.draws import check_probability, check_whole, ranks_of
+from bayesrank.results.draws import check_probability, check_whole, places_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
-from bayesrank.results.ranks.rank_table import find_leader
+from bayesrank.results.ranks.rank_table import find_behind, find_status
 
 __all__ = ["MatchesNeeded", "matches_needed"]
 
 PAIR_AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 LEAD_AT = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
-TRUTHS = 1000  # draws in which matches are simulated
+SIMULATIONS = 2**11  # simulated results of the matches of two items
 ROWS = 32  # tables of counts in a block, whose weights fit in the cache
 FEW = 20.0
 """With fewer effective draws behind a typical entry, the table is called rough."""
 
+TINY = np.finfo(float).tiny
 Floats = NDArray[np.float64]
 
 
@@ -43,8 +49,10 @@ class MatchesNeeded:
     Attributes
     ----------
     matches : float
-        The smallest number of matches in `at` that settles the question with probability `power`
-        or more. It is 0 if the question is settled now, infinite if no number suffices.
+        The number of matches that settles the question with probability `power`. It is interpolated
+        between the numbers in `at`, on a logarithmic scale, and rounded up to two digits. It is the
+        first of them if that suffices, 0 if the question is settled now, and infinite if no number
+        suffices.
     table : DataFrame
         Indexed by the number of matches. For two items, ``p_separated`` is the probability that
         these matches separate them, and ``p_right`` that they also find the better item.
@@ -101,8 +109,8 @@ def matches_needed(
         Items that play for the lead: all items, only those tied with the leader now, or two or more
         named ones. All pairs of them play equally often. Not with `between`.
     at : sequence of int, optional
-        Total numbers of matches to try, ascending, 1 or more. By default 10 to 10,000 for two items
-        and 100 to 100,000 for the lead.
+        Total numbers of matches to try, ascending, 1 or more; the result is interpolated between
+        them. By default 10 to 10,000 for two items and 100 to 100,000 for the lead.
     prob : float
         Two items are separated if one of them is better with at least this probability. For the
         lead, the probability of `tied_with_leader`. In (0.5, 1).
@@ -120,13 +128,15 @@ def matches_needed(
 
     Notes
     -----
-    Matches of two items are simulated in at most 1,000 evenly spaced draws, so probabilities have a
-    standard error of about 0.016. If n matches are much more informative than all data so far, few
-    draws carry the weight; see the column effective_draws.
+    Matches of two items are simulated 2,048 times in draws that are evenly spaced in the difference
+    of the items. If n matches are much more informative than all data so far, few draws carry the
+    weight; see the column effective_draws.
 
     For the lead, the result is a projection. It approximates the posterior by a normal
-    distribution, and assumes a typical judge with adherence one. It simulates 200 futures, so
-    probabilities have a standard error of at most 0.035.
+    distribution, and assumes a typical judge with adherence one. It simulates 1,024 futures.
+
+    With other seeds, probabilities vary with a standard deviation of at most 0.005 for two items,
+    and 0.02 for the lead.
 
     Examples
     --------
@@ -135,9 +145,9 @@ def matches_needed(
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
     >>> print(matches_needed(draws, random_seed=0))
-    The leader is tied with one other item now. After about 2,000 more matches, it would be ...
-    >>> matches_needed(draws, between=("a", "b"), random_seed=0).matches
-    1000.0
+    The leader is tied with one other item now. After about 1,100 more matches, it would be ...
+    >>> round(matches_needed(draws, between=("a", "b"), random_seed=0).matches, -2)
+    500.0
     """
     check_probability("prob", prob, 0.5)
     check_probability("power", power, 0.0)
@@ -162,20 +172,23 @@ def matches_needed(
             raise ValueError(f"`between` is {between!r}; name two different {dim}s.")
         i, j = _numbers_of(between, list(labels), dim)
         lead = posterior.utility[i] - posterior.utility[j]
-        better, outcomes = (lead > 0) + 0.5 * (lead == 0), posterior.outcomes(i, j)
+        order = lead.argsort(kind="stable")
+        lead, outcomes = lead[order], posterior.outcomes(i, j)[order]
+        better = (lead > 0) + 0.5 * (lead == 0)
+        points = Sobol(3, rng=rng).random(SIMULATIONS)
         table = pd.DataFrame(
-            [_separated(better, outcomes, n, prob, rng) for n in numbers],
+            [_separated(better, outcomes, n, prob, points) for n in numbers],
             columns=["p_separated", "p_right", "effective_draws"],
             index=index,
         )
         p_better = float(better.mean())
         separated = max(p_better, 1 - p_better) >= prob
         matches = 0.0 if separated else _least_enough(table["p_separated"], power)
-        sentence = _about_two(between, p_better, matches, table, prob)
+        sentence = _about_two(between, p_better, matches, table, prob, power)
         return MatchesNeeded(matches, table, prob, power, sentence, p_better=p_better)
 
     draws = (posterior.utility - posterior.utility.mean(0)).T
-    tied = find_leader(draws, ranks_of(draws).mean(0), prob).tied
+    tied = find_status(draws, places_of(draws).mean_rank, prob).tied
     now = int(tied.sum())
     # a single tied item has no opponents, so all items play
     meet = np.flatnonzero(tied) if among == "tied" and now > 1 else np.arange(len(labels))
@@ -186,7 +199,7 @@ def matches_needed(
     columns = {"p_settled": (sizes <= at_most).mean(1), "members": sizes.mean(1)}
     table = pd.DataFrame(columns, index=index)
     matches = 0.0 if now <= at_most else _least_enough(table["p_settled"], power)
-    sentence = _about_the_lead(now, at_most, matches, table)
+    sentence = _about_the_lead(now, at_most, matches, table, power)
     return MatchesNeeded(matches, table, prob, power, sentence, now=now)
 
 
@@ -202,9 +215,17 @@ def _numbers_of(named: Sequence[Hashable], labels: list[Any], dim: str) -> list[
 
 
 def _least_enough(probability: pd.Series, power: float) -> float:
-    """Find the smallest number of matches with at least this probability, or infinity."""
-    enough = probability.index[probability >= power]
-    return float(enough[0]) if len(enough) else np.inf
+    """Find the number of matches with this probability, or infinity; two digits, rounded up."""
+    numbers = probability.index.to_numpy()
+    rising = np.maximum.accumulate(probability.to_numpy())
+    if rising[-1] < power:
+        return np.inf
+    k = int((rising >= power).argmax())
+    if k == 0:
+        return float(numbers[0])
+    log_n = np.interp(power, rising[k - 1 : k + 1], np.log(numbers[k - 1 : k + 1]))
+    digit = 10.0 ** max(np.floor(log_n / np.log(10)) - 1, 0)
+    return float(min(digit * np.ceil(np.exp(log_n) / digit - 1e-9), numbers[k]))
 
 
 def _about_two(
@@ -213,6 +234,7 @@ def _about_two(
     matches: float,
     table: pd.DataFrame,
     prob: float,
+    power: float,
 ) -> str:
     """Say how many matches separate two items."""
     one, other = items if p_better >= 0.5 else items[::-1]
@@ -227,19 +249,23 @@ def _about_two(
             f"with probability {separated.iloc[-1]:.2f}."
         )
     else:
+        reached = separated[matches] if matches in separated.index else power
         text += (
-            f"{int(matches):,} more matches between them would separate them {goal} with "
-            f"probability {separated[matches]:.2f}"
+            f"About {int(matches):,} more matches between them would separate them {goal} with "
+            f"probability {reached:.2f}"
         )
         fewer = separated[separated.index < matches]
         text += f", {fewer.index[-1]:,} with {fewer.iloc[-1]:.2f}." if len(fewer) else "."
-    effective = table["effective_draws"].loc[:matches].iloc[-1]  # of the quoted row
+    quoted = table.index[-1] if np.isinf(matches) else matches
+    effective = table["effective_draws"].loc[quoted:].iloc[0]  # of the last row that was used
     if effective < FEW:
         text += f" This is rough, because it rests on only {effective:.0f} effective draws."
     return text
 
 
-def _about_the_lead(now: int, at_most: int, matches: float, table: pd.DataFrame) -> str:
+def _about_the_lead(
+    now: int, at_most: int, matches: float, table: pd.DataFrame, power: float
+) -> str:
     """Say how many matches settle the lead."""
     goal = "no other item" if at_most == 1 else f"at most {at_most - 1} other items"
     goal = "at most one other item" if at_most == 2 else goal
@@ -256,21 +282,39 @@ def _about_the_lead(now: int, at_most: int, matches: float, table: pd.DataFrame)
             f"only with probability {last['p_settled']:.2f}. On average, {last['members']:.1f} "
             "items would be tied for the lead."
         )
+    reached = table["p_settled"][matches] if matches in table.index else power
     return (
         f"{text}. After about {int(matches):,} more matches, it would be tied with {goal} with "
-        f"probability {table['p_settled'][matches]:.2f}."
+        f"probability {reached:.2f}."
     )
 
 
+def _simulated(p: Floats, n: int, points: Floats) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Simulate n matches at points (n_points, 3) of the unit cube.
+
+    Returns the draw that is the truth, and the counts of the outcomes (n_points, n_outcomes). The
+    first coordinate chooses the draw, the second the ties, and the third the wins.
+    """
+    true = (points[:, 0] * len(p)).astype(np.intp)
+    win, loss = p[true, 0], p[true, -1]
+    n_ties = np.zeros(len(true))
+    if p.shape[1] == 3:
+        n_ties = binom.ppf(points[:, 1], n, p[true, 1].clip(0, 1))
+    n_wins = binom.ppf(points[:, 2], n - n_ties, win / np.maximum(win + loss, TINY))
+    counts = [n_wins, n - n_ties - n_wins]
+    if p.shape[1] == 3:
+        counts.insert(1, n_ties)
+    return true, np.stack(counts, axis=1).astype(np.int64)
+
+
 def _separated(
-    better: Floats, p: Floats, n: int, prob: float, rng: np.random.Generator
+    better: Floats, p: Floats, n: int, prob: float, points: Floats
 ) -> tuple[float, float, float]:
     """Return the probabilities to separate the two, and to do so rightly, and effective draws."""
-    true = np.linspace(0, len(p) - 1, min(len(p), TRUTHS)).astype(int)
-    counts = rng.multinomial(n, p[true] / p[true].sum(1, keepdims=True))
+    true, counts = _simulated(p, n, points)
     # many draws have the same counts, especially if n is small
     distinct, which = np.unique(counts, axis=0, return_inverse=True)
-    log_p = np.log(np.maximum(p, np.finfo(float).tiny)).T
+    log_p = np.log(np.maximum(p, TINY)).T
     belief, effective = np.empty(len(distinct)), np.empty(len(distinct))
     for start in range(0, len(distinct), ROWS):
         rows = slice(start, start + ROWS)
@@ -307,30 +351,47 @@ def _information(draws: Matches, meet: Any) -> Floats:
 class _Futures:
     """Normal posterior after more matches, in coordinates in which the covariances are diagonal."""
 
-    futures = 200
-    draws = 1000
+    futures = 2**10
+    draws = 2**9  # of each future
+    blocks = 2**4  # of futures with the same draws, so that the errors of the draws average out
 
     def __init__(self, draws: Floats, information: Floats, rng: np.random.Generator) -> None:
         self.mean = draws.mean(0)
         values, vectors = np.linalg.eigh(np.cov(draws, rowvar=False))
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        self.information, turn = np.linalg.eigh(root.T @ information @ root)
-        self.information = np.maximum(self.information, 0.0)
-        root = root @ turn  # the covariance is root @ root.T
+        known, turn = np.linalg.eigh(root.T @ information @ root)
+        # the most informative directions first, as the first coordinates of Sobol points are best
+        self.information = np.maximum(known[::-1], 0.0)
+        root = root @ turn[:, ::-1]  # the covariance is root @ root.T
         # fix the sign of eigenvectors, which is arbitrary, so that futures do not depend on it
         self.root = root * np.where(np.arange(1, len(root) + 1) @ root < 0, -1.0, 1.0)
         # the same random numbers for every number of matches, so that the table is smooth
-        self.moves = rng.normal(size=(self.futures, len(self.mean)))
-        self.noise = rng.normal(size=(self.draws, len(self.mean)))
+        self.moves = _normal(self.futures, len(self.mean), rng)
+        self.noise = _normal(self.blocks * self.draws, len(self.mean), rng)
 
     def tied_after(self, matches: int, prob: float) -> NDArray[np.int64]:
         """Count the items tied for the lead in every future."""
         # share of the variance that the matches remove
         known = matches * self.information / (1 + matches * self.information)
-        spread = (self.noise * np.sqrt(1 - known)) @ self.root.T
-        sizes = np.empty(self.futures, dtype=np.int64)
-        for k, move in enumerate(self.moves):
-            draws = self.mean + self.root @ (move * np.sqrt(known)) + spread
-            # sorted by mean utility, which for a normal posterior nearly equals the mean rank order
-            sizes[k] = find_leader(draws, -draws.mean(0), prob).tied.sum()
-        return sizes
+        means = self.mean + (self.moves * np.sqrt(known)) @ self.root.T
+        sizes = []
+        for mean, noise in zip(
+            np.split(means, self.blocks), np.split(self.noise, self.blocks), strict=True
+        ):
+            spread = self.root @ (noise * np.sqrt(1 - known)).T  # (n_items, n_draws)
+            sizes += [_n_tied(center, spread, prob) for center in mean]
+        return np.array(sizes)
+
+
+def _n_tied(mean: Floats, spread: Floats, prob: float) -> int:
+    """Count the items tied for the lead, from the draws mean + spread (n_items, n_draws)."""
+    # sorted by mean utility, which for a normal posterior nearly equals the mean rank order
+    leader = int(mean.argmax())
+    worse = spread - spread[leader] < (mean[leader] - mean)[:, None]
+    return len(mean) - int(find_behind(worse, -mean, leader, prob).sum())
+
+
+def _normal(n: int, dims: int, rng: np.random.Generator) -> Floats:
+    """Draw n quasi-random points (n, dims) of a standard normal distribution."""
+    points = Sobol(dims, rng=rng).random(n)
+    return np.asarray(norm.ppf(points.clip(1e-12, 1 - 1e-12)))

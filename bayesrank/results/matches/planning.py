@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
-from bayesrank.results.draws import check_whole, ranks_of
+from bayesrank.results.draws import check_whole, places_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
 
 __all__ = ["next_matches"]
@@ -85,7 +85,7 @@ def next_matches(
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
     draws = _some(posterior, kept)
-    member = (ranks_of(draws.utility.T) <= top).astype(np.float64)  # (n_draws, n_items)
+    member = places_of(draws.utility.T).among_best(top)  # (n_draws, n_items)
     unsure = (member.mean(0) > 0) & (member.mean(0) < 1)
     member = member[:, unsure]
     doubt = float((entr(member.mean(0)) + entr(1 - member.mean(0))).sum())

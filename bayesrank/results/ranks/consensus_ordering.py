@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
 from bayesrank.data.read import label_repr
-from bayesrank.results.draws import SAMPLE, by_group, group_dims, posterior_utilities, ranks_of
+from bayesrank.results.draws import SAMPLE, by_group, group_dims, places_of, posterior_utilities
 from bayesrank.results.ranks.probabilities import times_above
 
 __all__ = [
@@ -49,7 +49,8 @@ def consensus_ordering(
       distance :math:`\sum_{i \text{ before } j} P_{ji}`. It is exact: items in a cycle of
       majorities are ordered by a search over all their subsets.
 
-    Ties are broken by mean rank, and then by the order of the items.
+    Ties are broken by mean rank. Items share a place if they have the same mean rank, the same
+    number of items that they beat (with "copeland"), and :math:`P_{ij} = 1/2` (with "kendall").
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def consensus_ordering(
     Returns
     -------
     DataArray of int, (..., dim)
-        Place of every item: 1 = best, without ties.
+        Place of every item: 1 = best. Tied items share the better place.
 
     Raises
     ------
@@ -75,6 +76,8 @@ def consensus_ordering(
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
     >>> consensus_ordering(u, method="kendall").values.tolist()
     [1, 2, 3]
+    >>> consensus_ordering(u.isel(item=[0, 0, 1]).drop_vars("item")).values.tolist()
+    [1, 1, 3]
     """
     rules = {"mean_rank": None, "copeland": copeland_ordering, "kendall": kemeny_ordering}
     if method not in rules:
@@ -82,13 +85,35 @@ def consensus_ordering(
     rule = rules[method]
 
     def places(draws: NDArray[np.float64]) -> NDArray[np.intp]:
-        ordering = ranks_of(draws).mean(0).argsort(kind="stable")
+        found = places_of(draws)
+        # twice the sum of the mean ranks, a whole number, so that equal items are found exactly
+        rank_sum = found.best.sum(0, dtype=np.int64) + found.worst.sum(0, dtype=np.int64)
+        ordering = rank_sum.argsort(kind="stable")
+        level = np.ones((len(ordering), len(ordering)), dtype=bool)  # pairs that may share a place
         if rule is not None:
-            ordering = ordering[rule(times_above(draws[:, ordering]))]
-        return ordering.argsort() + 1  # the inverse
+            above = times_above(draws[:, ordering])
+            again = rule(above)
+            ordering, above = ordering[again], above[np.ix_(again, again)]
+            score = np.sign(above - above.T).sum(1)
+            level = above == above.T if method == "kendall" else score[:, None] == score
+        level &= rank_sum[ordering][:, None] == rank_sum[ordering]
+        return _shared_places(level)[ordering.argsort()]
 
     utility = posterior_utilities(data, var_name, dim)
     return by_group(places, utility, dim, {"place": (dim,)})[0]
+
+
+def _shared_places(level: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give ordered items the places from 1; ties share the better place.
+
+    `level` (n_items, n_items) says which pairs are ties. All pairs of one place must be.
+    """
+    place = np.arange(1, len(level) + 1)
+    for k in range(1, len(level)):
+        first = place[k - 1] - 1
+        if level[k, first:k].all():
+            place[k] = place[k - 1]
+    return place
 
 
 def expected_kendall(

@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import by_group, posterior_utilities, ranks_of
+from bayesrank.results.draws import by_group, places_of, posterior_utilities, ranks_of
 
 __all__ = ["place_probability", "times_above", "win_probability"]
+
+ROUNDING = 1e-12  # smaller shares of draws are sums that should be zero
 
 
 def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr.DataArray:
@@ -22,10 +24,10 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     Returns
     -------
     DataArray, (..., dim, place)
-        The share of draws in which the item has the place 1, 2, ..., n. Every row sums to one. So
-        does every column, unless items are equal in a draw: these share the better place. The sum
-        over the first k places, ``.sel(place=slice(k)).sum("place")``, is the probability of being
-        among the best k.
+        The share of draws in which the item has the place 1, 2, ..., n. m items that are equal in a
+        draw have each of their m places in 1/m of the draw. So every row and every column sums to
+        one. The sum over the first k places, ``.sel(place=slice(k)).sum("place")``, is the
+        probability of being among the best k.
 
     Raises
     ------
@@ -42,8 +44,19 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     n_items = utility.sizes[dim]
 
     def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-        counts = [np.bincount(ranks, minlength=n_items + 1)[1:] for ranks in ranks_of(draws).T]
-        return np.stack(counts) / len(draws)
+        places = places_of(draws)
+        if places.worst is places.best:
+            counts = [np.bincount(x, minlength=n_items + 1)[1:] for x in places.best.T]
+            return np.stack(counts) / len(draws)
+        # An item with the places a to b adds 1/(b - a + 1) to each: the differences are at a, b + 1
+        steps = []
+        for best, worst in zip(places.best.T, places.worst.T, strict=True):
+            share = 1 / (worst - best + 1)
+            steps.append(
+                np.bincount(best, share, n_items + 2) - np.bincount(worst + 1, share, n_items + 2)
+            )
+        found: NDArray[np.float64] = np.cumsum(steps, axis=1)[:, 1:-1] / len(draws)
+        return np.where(np.abs(found) < ROUNDING, 0.0, found)
 
     results = {"place_probability": (dim, "place")}
     return by_group(shares, utility, dim, results, place=range(1, n_items + 1))[0]

@@ -1,6 +1,23 @@
-"""Posteriors of ranks: who is best, how sure that is, and who is tied with the leader.
+r"""Posteriors of ranks: who is best, how sure that is, and who is tied with the leader.
 
-Every draw of the utilities is a complete order of the items, and so a draw of their ranks.
+Every draw of the utilities is an order of the items, and so a draw of their ranks.
+
+**The status of an item.** Each item has one status, which `find_status` decides for all tables,
+plots and sentences. The leader l has the lowest posterior mean rank. The others are sorted by the
+probability that it is better, :math:`P(w_l > w_j)`, the highest first. K is the largest number with
+
+.. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
+
+leads
+    The leader.
+behind
+    One of these K items. The leader is better than all of them, jointly, with probability p or
+    more. An item with a thin link to the leader is not one of them; see `link_shares`.
+tied
+    Any other item. It may be better than the leader.
+unclear
+    Such an item with too little data. They removed less than half of the prior variance of its
+    utility, or its link to the leader is thin.
 """
 
 from collections.abc import Sequence
@@ -18,21 +35,29 @@ from bayesrank.results.draws import (
     check_tops,
     each_group,
     group_dims,
+    interval_probability,
+    places_of,
     posterior_utilities,
     ranks_of,
 )
 from bayesrank.results.ranks.counted import LITTLE, PairWins, link_shares
 
 __all__ = [
-    "Leading",
+    "BEHIND",
+    "LEADS",
+    "TIED",
+    "UNCLEAR",
+    "Statuses",
     "equal_tails",
-    "find_leader",
+    "find_behind",
+    "find_status",
     "rank_draws",
     "rank_summary",
     "simultaneous_bounds",
-    "standing",
     "tied_with_leader",
 ]
+
+LEADS, TIED, UNCLEAR, BEHIND = "leads", "tied", "unclear", "behind"
 
 Ranks = NDArray[np.int32]
 
@@ -52,7 +77,8 @@ def rank_draws(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr
     Returns
     -------
     DataArray of int32
-        Same dims; 1 = best. Items that are equal in a draw share the better rank.
+        Same dims; 1 = best. Items that are equal in a draw share the better rank, so more than one
+        may have rank 1. `place_probability` divides the places among them.
 
     Raises
     ------
@@ -77,7 +103,7 @@ def rank_summary(
     *,
     dim: str = "item",
     top: int | Sequence[int] = 3,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     simultaneous: bool = False,
     tied_prob: float = 0.95,
     prior_sd: float | None = None,
@@ -91,30 +117,40 @@ def rank_summary(
         Posterior, variable and dim of the items, as in `rank_draws`.
     top : int or sequence of int
         The k of the columns ``p_top{k}``, at least 1.
-    ci_prob : float
-        Probability of the rank interval, in (0, 1), with equal tails unless `simultaneous`.
+    ci_prob : float, optional
+        Probability of the rank interval, in (0, 1), with equal tails unless `simultaneous`. By
+        default ``arviz.rcParams["stats.ci_prob"]``.
     simultaneous : bool
         Whether intervals hold jointly for all items of a group with probability `ci_prob` or more
         (Besag et al. 1995).
     tied_prob : float
-        The leader is better than all items that are not tied with it, jointly, with at least this
+        The leader is better than all items that are behind, jointly, with at least this
         probability, in (0.5, 1).
     prior_sd : float, optional
         Prior standard deviation of the utilities, positive. It adds the column known.
     compared : PairWins, optional
-        Comparisons of each two items, from ``bayesrank.results.comparisons(data)``. Items that only
-        a few comparisons link with the leader are then tied with it and not known. The exception is
+        Comparisons of each two items, from ``bayesrank.results.comparisons(data)``. The status of
+        items that only a few comparisons link with the leader is then unclear. The exception is
         items for which the data alone show who is better.
 
     Returns
     -------
     DataFrame
         One row per item, and per group if there are other dims. The columns are mean_rank,
-        rank_low, rank_high, p_best, p_top{k}, tied_with_leader, p_leader_better, and mean and sd
-        of the variable. The leader has the lowest mean rank of its group; it is tied with itself.
+        rank_low, rank_high, p_best, p_top{k}, status, p_leader_better, mean and sd. The leader has
+        the lowest mean rank of its group.
 
-        ``tied_with_leader`` is decided jointly for all items, as in `tied_with_leader`;
+        ``status`` is "leads" for the leader, and "behind" if the leader is better. It is "tied" if
+        the item may be better than the leader, and "unclear" if it may be better because it has too
+        little data. It is decided jointly for all items, as in `tied_with_leader`;
         ``p_leader_better`` compares the leader with each item separately.
+
+        ``mean`` and ``sd`` are those of the utility minus the mean of all items of the group in the
+        same draw. Comparisons tell only differences, so the common level of the utilities does not
+        count.
+
+        m items that are equal in a draw share m places, each with probability 1/m. So ``p_best``
+        sums to 1, and ``p_top{k}`` to k. The interval of a rank contains all shared places.
 
         ``known``, if `prior_sd` is given, is the share of the prior variance that the data removed:
         1 - v / v0, at least 0. Here v is the posterior variance of an item's utility minus the mean
@@ -133,43 +169,44 @@ def rank_summary(
     --------
     >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, -1.0], [2.0, 1.0, 0.0]]],
     ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> rank_summary(u, top=2)[["mean_rank", "p_best", "p_top2", "tied_with_leader"]]
-          mean_rank  p_best  p_top2  tied_with_leader
+    >>> rank_summary(u, top=2)[["mean_rank", "p_best", "p_top2", "status"]]
+          mean_rank  p_best  p_top2  status
     item
-    a          1.25    0.75     1.0              True
-    b          1.75    0.25     1.0              True
-    c          3.00    0.00     0.0             False
+    a          1.25    0.75     1.0   leads
+    b          1.75    0.25     1.0    tied
+    c          3.00    0.00     0.0  behind
     """
     tops = check_tops(top)
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_probability("tied_prob", tied_prob, 0.5)
-    if prior_sd is not None and not 0 < prior_sd < np.inf:
-        raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
+    _check_prior_sd(prior_sd)
     utility = posterior_utilities(data, var_name, dim)
     interval = simultaneous_bounds if simultaneous else equal_tails
 
     def summarise(draws: NDArray[np.float64]) -> pd.DataFrame:
-        ranks = ranks_of(draws)
-        mean_rank = ranks.mean(0)
-        low, high = interval(ranks, ci_prob)
-        leader = find_leader(draws, mean_rank, tied_prob)
-        known = np.ones(len(low)) if prior_sd is None else _known(draws, prior_sd)
-        if compared is not None:
-            share = _link_shares(compared, utility[dim].values, draws, leader.leader)
-            known = np.minimum(known, share)
-            leader = leader._replace(tied=leader.tied | (share < 1))
+        places = places_of(draws)
+        low, high = interval(places.best, places.worst, ci_prob)
+        found = find_status(
+            draws,
+            places.mean_rank,
+            tied_prob,
+            prior_sd=prior_sd,
+            compared=compared,
+            labels=utility[dim].values,
+        )
+        relative = draws - draws.mean(axis=1, keepdims=True)
         table = pd.DataFrame(
             {
-                "mean_rank": mean_rank,
+                "mean_rank": places.mean_rank,
                 "rank_low": low.astype(int),
                 "rank_high": high.astype(int),
-                "p_best": (ranks == 1).mean(0),
-                **{f"p_top{k}": (ranks <= k).mean(0) for k in tops},
-                "tied_with_leader": leader.tied,
-                "p_leader_better": leader.p_better,
-                "mean": draws.mean(0),
-                "sd": draws.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
-                **({} if prior_sd is None and compared is None else {"known": known}),
+                "p_best": places.p_top(1),
+                **{f"p_top{k}": places.p_top(k) for k in tops},
+                "status": found.status,
+                "p_leader_better": found.p_better,
+                "mean": relative.mean(0),
+                "sd": relative.std(0, ddof=1) if len(draws) > 1 else np.full(len(low), np.nan),
+                **({} if found.known is None else {"known": found.known}),
             },
             index=pd.Index(utility[dim].values, name=dim),
         )
@@ -183,38 +220,9 @@ def rank_summary(
     return pd.concat(tables, keys=list(keys), names=[*groups, dim])
 
 
-def standing(summary: pd.DataFrame) -> pd.Series:
-    """Return a word for the standing of each item relative to the leader.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        From `rank_summary`, one group or several.
-
-    Returns
-    -------
-    Series of str
-        "leads" for the leader, "close" for an item tied with it, and "" for all others. A tied item
-        is "unknown" instead if the data left more than half of its prior variance. It is also
-        unknown if only a few comparisons link it with the leader. This needs the column known, from
-        `prior_sd` and `compared` in `rank_summary`.
-
-    Examples
-    --------
-    >>> u = xr.DataArray([[[2.0, 1.0, 3.0], [2.1, 1.1, -9.0], [2.0, 1.0, 2.5]]],
-    ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> standing(rank_summary(u, prior_sd=2.0)).to_dict()
-    {'a': 'leads', 'c': 'unknown', 'b': ''}
-    """
-    tied = summary["tied_with_leader"].to_numpy(bool)
-    little = summary["known"] < LITTLE if "known" in summary else np.zeros(len(summary), bool)
-    word = np.where(little, "unknown", "close")
-    words = pd.Series(np.where(tied, word, ""), summary.index, dtype=object)
-    # the leader is the first row of its group, the levels of the index before the item
-    grouped = isinstance(summary.index, pd.MultiIndex)
-    groups = [label[:-1] if grouped else () for label in summary.index]
-    words[~pd.Series(groups, dtype=object).duplicated().to_numpy()] = "leads"
-    return words.rename("standing")
+def _check_prior_sd(prior_sd: float | None) -> None:
+    if prior_sd is not None and not 0 < prior_sd < np.inf:
+        raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
 
 
 def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
@@ -239,13 +247,19 @@ def _link_shares(
 
 
 def tied_with_leader(
-    data: Any, var_name: str = "utility", *, dim: str = "item", prob: float = 0.95
+    data: Any,
+    var_name: str = "utility",
+    *,
+    dim: str = "item",
+    prob: float = 0.95,
+    prior_sd: float | None = None,
+    compared: PairWins | None = None,
 ) -> xr.Dataset:
-    r"""Find the items that cannot be distinguished from the leader.
+    r"""Find the items that cannot be separated from the leader.
 
     The leader l has the lowest posterior mean rank. The others are ordered by the probability that
-    it is better, :math:`P(w_l > w_j)`, the highest first. The first K of them are not tied, with
-    the largest K such that
+    it is better, :math:`P(w_l > w_j)`, the highest first. The first K of them are behind, with the
+    largest K such that
 
     .. math:: P(w_l > w_{j_1}, \dots, w_l > w_{j_K}) \ge p .
 
@@ -259,20 +273,23 @@ def tied_with_leader(
         Posterior, variable and dim of the items, as in `rank_draws`.
     prob : float
         The probability p, in (0.5, 1).
+    prior_sd, compared
+        As in `rank_summary`. They find the items with too little data.
 
     Returns
     -------
     Dataset
-        ``tied`` (..., dim) is True for tied items and for the leader. ``leader`` (...) holds the
+        ``status`` (..., dim) is "leads", "tied", "unclear" or "behind", as in `rank_summary`.
+        ``tied`` (..., dim) is False for items that are behind. ``leader`` (...) holds the
         label of the leader, or its number from 0 if items have no labels. ``p_others_worse`` (...)
-        is the probability that the leader is better than all items not tied with it, jointly. If
+        is the probability that the leader is better than all items that are behind, jointly. If
         several items share the lowest mean rank, the first is the leader. An item equal to the
         leader in a draw is not worse.
 
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if `prob` is out of range.
+        For the reasons of `rank_draws`, or if `prob` or `prior_sd` is out of range.
 
     Examples
     --------
@@ -281,85 +298,152 @@ def tied_with_leader(
     >>> draws = np.array([[3.0, 2.0, 1.0]] * 18 + [[3.0, 4.0, 1.0], [3.0, 2.0, 4.0]])
     >>> u = xr.DataArray(draws[None], dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b", "c"]})
-    >>> tied_with_leader(u, prob=0.95)["tied"].values.tolist()
-    [True, True, False]
+    >>> tied_with_leader(u, prob=0.95)["status"].values.tolist()
+    ['leads', 'tied', 'behind']
     """
     check_probability("prob", prob, 0.5)
+    _check_prior_sd(prior_sd)
     utility = posterior_utilities(data, var_name, dim)
+    labels = utility[dim].values
 
     def leading(draws: NDArray[np.float64]) -> tuple[Any, ...]:
-        found = find_leader(draws, ranks_of(draws).mean(0), prob)
-        return found.tied, found.leader, found.p_others_worse
+        found = find_status(
+            draws,
+            places_of(draws).mean_rank,
+            prob,
+            prior_sd=prior_sd,
+            compared=compared,
+            labels=labels,
+        )
+        return found.status, found.tied, found.leader, found.p_others_worse
 
-    results = {"tied": (dim,), "leader": (), "p_others_worse": ()}
+    results = {"status": (dim,), "tied": (dim,), "leader": (), "p_others_worse": ()}
     found = xr.Dataset({x.name: x for x in by_group(leading, utility, dim, results)})
-    labels = utility[dim].values
     return found.assign(leader=found["leader"].copy(data=labels[found["leader"].values]))
 
 
-class Leading(NamedTuple):
+class Statuses(NamedTuple):
     """The leader of one group, and how it compares with the other items."""
 
     leader: int  # number of the item
     p_better: NDArray[np.float64]  # (n_items,) probability to be better than each; 0 for itself
-    tied: NDArray[np.bool_]  # (n_items,) not distinguishable from the leader
-    p_others_worse: float  # probability to be better than all items that are not tied, jointly
+    status: NDArray[np.object_]  # (n_items,) "leads", "tied", "unclear" or "behind"
+    p_others_worse: float  # probability to be better than all items that are behind, jointly
+    known: NDArray[np.float64] | None  # (n_items,) what the data tell, as in `rank_summary`
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Items that the leader is not separated from, and the leader, (n_items,)."""
+        return np.asarray(self.status != BEHIND)
 
 
-def find_leader(
-    utility: NDArray[np.float64], mean_rank: NDArray[np.float64], prob: float
-) -> Leading:
-    """Find the leader as `tied_with_leader` does, from the draws (n_draws, n_items) of one group.
+def find_status(
+    utility: NDArray[np.float64],
+    mean_rank: NDArray[np.float64],
+    prob: float,
+    *,
+    prior_sd: float | None = None,
+    compared: PairWins | None = None,
+    labels: NDArray[Any] | None = None,
+) -> Statuses:
+    """Decide the status of every item, from the draws (n_draws, n_items) of one group.
 
+    The definition is at the top of this module. `labels` of the items are needed with `compared`.
     Items that the leader beats with equal probability are sorted by mean rank, the worst first.
     """
     leader = int(np.argmin(mean_rank))
-    worse = utility < utility[:, [leader]]
-    p_better = worse.mean(0)
-    order = np.lexsort((-mean_rank, -p_better))
-    order = order[order != leader]
-    # Probability to be better than all of the first k: it falls with k
-    jointly = np.logical_and.accumulate(worse[:, order], axis=1).mean(0)
-    n_worse = int((jointly >= prob).sum())
-    tied = np.ones(len(mean_rank), dtype=bool)
-    tied[order[:n_worse]] = False
-    return Leading(leader, p_better, tied, float(jointly[n_worse - 1]) if n_worse else 1.0)
+    worse = np.ascontiguousarray((utility < utility[:, [leader]]).T)  # (n_items, n_draws)
+    known = None if prior_sd is None else _known(utility, prior_sd)
+    thin = np.zeros(len(mean_rank), dtype=bool)
+    if compared is not None:
+        assert labels is not None
+        share = _link_shares(compared, labels, utility, leader)
+        known, thin = (share if known is None else np.minimum(known, share)), share < 1
+
+    behind = find_behind(worse, mean_rank, leader, prob)
+    # Without the items with a thin link, the joint probability is higher.
+    behind &= ~thin
+    little = np.zeros_like(behind) if known is None else known < LITTLE
+    status = np.full(len(mean_rank), TIED, dtype=object)
+    status[little], status[behind], status[leader] = UNCLEAR, BEHIND, LEADS
+    p_others_worse = float(worse[behind].all(axis=0).mean())
+    return Statuses(leader, worse.mean(1), status, p_others_worse, known)
 
 
-def equal_tails(ranks: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
-    """Compute a separate rank interval of each item, low and high (n_items,)."""
+def find_behind(
+    worse: NDArray[np.bool_], mean_rank: NDArray[np.float64], leader: int, prob: float
+) -> NDArray[np.bool_]:
+    """Find the items that the leader is better than, jointly, (n_items,).
+
+    `worse` (n_items, n_draws) says in which draws an item is worse than the leader.
+    """
+    n_draws = worse.shape[1]
+    times = worse.sum(axis=1, dtype=np.int64)
+    # an item that the leader beats in fewer draws cannot be one of them
+    order = np.flatnonzero((times >= prob * n_draws) & (np.arange(len(times)) != leader))
+    order = order[np.lexsort((-mean_rank[order], -times[order]))]
+    behind = np.zeros(len(times), dtype=bool)
+    jointly = np.ones(n_draws, dtype=bool)  # draws in which the leader is better than all so far
+    for item in order:
+        jointly &= worse[item]
+        if np.count_nonzero(jointly) < prob * n_draws:
+            break
+        behind[item] = True
+    return behind
+
+
+def equal_tails(best: Ranks, worst: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
+    """Compute a separate rank interval of each item, low and high (n_items,).
+
+    `best` and `worst` are the places of an item in a draw, as in `Places`.
+    """
     tail = (1 - ci_prob) / 2
-    low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    if worst is best:
+        low, high = np.quantile(best, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    else:
+        low = np.quantile(best, tail, axis=0, method="inverted_cdf")
+        high = np.quantile(worst, 1 - tail, axis=0, method="inverted_cdf")
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def simultaneous_bounds(ranks: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
+def simultaneous_bounds(best: Ranks, worst: Ranks, ci_prob: float) -> tuple[Ranks, Ranks]:
     r"""Compute joint rank intervals of all items, low and high (n_items,).
 
-    Let :math:`r_{ti}` be the rank of item i in draw t of T. The depth of a draw is
+    Let :math:`a_{ti}` and :math:`b_{ti}` be the best and the worst place of item i in draw t of T,
+    as in `Places`. They differ only if the draw has equal items. The depth of a draw is
 
     .. math::
 
-        d_t = \min_i \min\bigl(\#\{s : r_{si} \le r_{ti}\},\; \#\{s : r_{si} \ge r_{ti}\}\bigr).
+        d_t = \min_i \min\bigl(\#\{s : a_{si} \le a_{ti}\},\; \#\{s : b_{si} \ge b_{ti}\}\bigr).
 
     Let d be the largest depth with :math:`\#\{t : d_t \ge d\} \ge pT`. The interval of item i
-    reaches from the d-th smallest to the d-th largest of :math:`r_{1i}, \dots, r_{Ti}`. A draw has
-    all its ranks inside if and only if its depth is d or more.
+    reaches from the d-th smallest :math:`a_{ti}` to the d-th largest :math:`b_{ti}`. A draw has all
+    its places inside if and only if its depth is d or more.
 
     References
     ----------
     Besag, Green, Higdon and Mengersen (1995). Bayesian computation and stochastic systems.
     Statistical Science 10, section 6.3.
     """
-    n_draws, n_items = ranks.shape
-    ascending = np.sort(ranks, axis=0)
+    n_draws, n_items = best.shape
+    ascending = np.sort(best, axis=0)
+    ascending_worst = ascending if worst is best else np.sort(worst, axis=0)
     depth = np.full(n_draws, n_draws)
     for i in range(n_items):
-        drawn, ordered = np.ascontiguousarray(ranks[:, i]), np.ascontiguousarray(ascending[:, i])
+        better, ordered = _column(best, i), _column(ascending, i)
         # number of draws with rank <= r, for each r; n_draws minus the number below r is >= r
         upto = np.searchsorted(ordered, np.arange(ordered[-1] + 1), side="right")
-        depth = np.minimum(depth, np.minimum(upto[drawn], n_draws - upto[drawn - 1]))
+        worse, upto_worst = better, upto
+        if worst is not best:
+            worse, ordered = _column(worst, i), _column(ascending_worst, i)
+            upto_worst = np.searchsorted(ordered, np.arange(ordered[-1] + 1), side="right")
+        depth = np.minimum(depth, np.minimum(upto[better], n_draws - upto_worst[worse - 1]))
     deepest_first = np.sort(depth)[::-1]
     enough = int(np.argmax(np.arange(1, n_draws + 1) / n_draws >= ci_prob))
     d = deepest_first[enough]
-    return ascending[d - 1], ascending[n_draws - d]
+    return ascending[d - 1], ascending_worst[n_draws - d]
+
+
+def _column(ranks: Ranks, i: int) -> Ranks:
+    """Copy a column, so that it is contiguous."""
+    return np.ascontiguousarray(ranks[:, i])

@@ -13,17 +13,10 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from bayesrank.data import Pairs
-from bayesrank.results import (
-    Section,
-    figure_svg,
-    pair_results,
-    pair_wins,
-    rank_summary,
-    report_html,
-    table_text,
-    verdict,
-)
-from bayesrank.results.page.report import answer
+from bayesrank.reporting.page.files import figure_svg
+from bayesrank.reporting.page.pair_results import pair_results
+from bayesrank.reporting.page.report import Section, answer, report_html, table_text, verdict
+from bayesrank.results import pair_wins, rank_summary
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -98,14 +91,14 @@ def test_the_page_is_valid_html_with_title_picture_and_table():
     assert (tags.count("img"), tags.count("table"), tags.count("tr")) == (1, 1, 4)
     assert found.texts["h2"] == ["How to read this", "Places", "How this was made"]
     assert found.texts["th"] == [
-        "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Standing", "Utility",
+        "Item", "Mean rank", "From", "To", "P(best)", "P(top 3)", "Status", "Utility",
         "ale", "bock", "cider",
     ]  # fmt: skip
-    # utility of ale: 2 3 0 2; of bock: always 1; of cider: 0 0 -1 0
+    # utility minus the mean, in thirds, of ale: 3 5 0 3; of bock: 0 -1 3 0; of cider: -3 -4 -3 -3
     assert found.texts["td"] == [
-        *["1.2", "1", "2", "0.75", "1.00", "leads", "1.75 ± 1.26"],
-        *["1.8", "1", "2", "0.25", "1.00", "close", "1.00 ± 0.00"],
-        *["3.0", "3", "3", "0.00", "1.00", "-0.25 ± 0.50"],
+        *["1.2", "1", "2", "0.75", "1.00", "leads", "0.92 ± 0.69"],
+        *["1.8", "1", "2", "0.25", "1.00", "tied", "0.17 ± 0.58"],
+        *["3.0", "3", "3", "0.00", "1.00", "behind", "-1.08 ± 0.17"],
     ]
 
 
@@ -131,7 +124,7 @@ def test_the_pictures_of_sections_are_the_ones_given():
     assert found.attributes("alt") == ["Where they are"]
 
 
-def test_the_picture_of_the_leaders_has_bars_and_intervals_of_the_first_ten():
+def test_the_picture_of_the_leaders_has_bars_and_intervals_of_the_highest_ten():
     found = Page(page())
     rows = [attrs for tag, attrs in found.elements if tag == "li" and "title" in attrs]
     assert [row["title"] for row in rows] == [
@@ -139,7 +132,7 @@ def test_the_picture_of_the_leaders_has_bars_and_intervals_of_the_first_ten():
         "bock: best with probability 0.250, mean rank 1.75, rank 1 to 2",
         "cider: best with probability 0.000, mean rank 3.00, rank 3 to 3",
     ]
-    assert [row.get("class") for row in rows] == ["leads", "close", None]
+    assert [row.get("class") for row in rows] == ["leads", "tied", "behind"]
     bars = [attrs["width"] for tag, attrs in found.elements if tag == "rect"]
     assert bars == ["75.0%", "25.0%", "0.0%"]
     lines = [(a["x1"], a["x2"]) for tag, a in found.elements if tag == "line" and "x1" in a]
@@ -153,7 +146,20 @@ def test_of_many_items_the_first_twenty_are_shown_and_all_fold():
     assert sum(tag == "tr" for tag, _ in found.elements) == 1 + 20 + 1 + 30
     assert len([a for tag, a in found.elements if tag == "li" and "title" in a]) == 10
     assert "<summary>All 30 items</summary>" in text
-    assert "for the first 10 of 30 items" in text
+    assert "of the 10 items with the highest; 20 others are not shown" in text
+
+
+def test_the_bars_are_the_ten_highest_probabilities_of_being_best():
+    # n0 is always second; n11 is the best in two of five draws and otherwise the last
+    draws = np.tile(np.linspace(4, 0, 12), (5, 1))
+    draws[:2, 11] = 9
+    draws[2:, 11] = -9
+    draws[2:, 4] = 8
+    table = summary(draws, names=[f"n{k}" for k in range(12)])
+    assert list(table.index).index("n11") > 4
+    bars = [a["title"].split(":")[0] for t, a in Page(page(table)).elements if "title" in a]
+    assert bars[:2] == ["n4", "n11"]
+    assert len(bars) == 10
 
 
 def test_the_results_are_in_the_page_and_cannot_end_their_element():
@@ -265,15 +271,17 @@ def test_the_page_says_whether_the_model_fits_and_what_to_know_of_the_data():
 
 def test_the_stated_probabilities_are_those_of_the_table():
     text = page(summary(top=2))
-    assert "better than all other items jointly, with probability 0.95 or more" in text
+    joint = "The leader is better than all items that are <b>behind</b>, jointly, with probability"
+    assert f"{joint}\n0.95 or more" in text
+    assert joint not in page(summary(names=["ale", "bock"], draws=[[1.0, 0.0], [0.0, 1.0]]))
     assert "<b>P(top 2)</b>" in text
-    assert Page(text).attributes("class").count("close") == 2  # bock, in picture and table
+    assert Page(text).attributes("class").count("tied") == 2  # bock, in picture and table
     assert "with probability 0.5. " in page(interval=0.5)
 
 
 def test_one_draw_has_no_spread():
     assert "nan" not in page(summary([[2.0, 1.0, 0.0]]))
-    assert "2.00" in Page(page(summary([[2.0, 1.0, 0.0]]))).texts["td"]
+    assert "1.00" in Page(page(summary([[2.0, 1.0, 0.0]]))).texts["td"]
 
 
 def grouped():
@@ -298,10 +306,9 @@ def test_the_table_has_a_line_for_each_item_and_counts_the_others():
     first, second, third, *others, last = table_text(summary(draws, names=names)).splitlines()
     assert len(others) == 18
     assert [first, second, third, last] == [
-        "item                                      mean rank     ranks  P(best)  P(top 3)"
-        "  standing",
+        "item                                      mean rank     ranks  P(best)  P(top 3)  status",
         "a name of more than one line                    1.5       1-2     0.50      1.00  leads",
-        f"{'x' * 39}…        1.5       1-2     0.50      1.00  close",
+        f"{'x' * 39}…        1.5       1-2     0.50      1.00  tied",
         "... and 1 more",
     ]
 
@@ -316,9 +323,9 @@ def test_the_table_has_a_line_for_each_item_and_counts_the_others():
 def test_counts_and_ratings_are_shown_where_the_summary_has_them(name, values, shown):
     table = summary().assign(**{name: values})
     head, *rows = table_text(table).splitlines()
-    assert head.split()[-2:] == [name, "standing"]
+    assert head.split()[-2:] == [name, "status"]
     assert [row.split()[5] for row in rows] == shown
-    assert Page(page(table)).texts["th"][6:8] == [name.title(), "Standing"]
+    assert Page(page(table)).texts["th"][6:8] == [name.title(), "Status"]
 
 
 def test_sentences_in_a_table_wrap_and_numbers_do_not():
@@ -343,7 +350,7 @@ def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
         "P(top",
         "3)",
         "lower",
-        "standing",
+        "status",
     ]
     assert [line.split()[0] for line in text.splitlines()[1:]] == ["bock", "ale", "cider"]
     assert "  0.25" in text.splitlines()[1]
@@ -355,15 +362,16 @@ def test_a_table_with_lower_ends_is_sorted_by_them_and_says_so():
     assert "  1250" in table_text(low.assign(elo=1000.0, lower=1250.0))
 
 
-def test_close_and_unknown_are_two_words():
+def test_tied_and_unclear_are_two_words():
     table = summary(names=["ale", "bock", "cider"]).assign(known=[0.9, 0.8, 0.1])
-    table.loc["cider", "tied_with_leader"] = True
+    table.loc["cider", "status"] = "unclear"
     headline = verdict(table)
-    assert " One other item is close and may be better: bock." in headline
+    assert " One other item is tied with it and may be better: bock." in headline
     assert " One other item may be better, because there are too few data: cider." in headline
     text = page(table)
-    assert [Page(text).attributes("class").count(w) for w in ("close", "unknown")] == [2, 2]
+    assert [Page(text).attributes("class").count(w) for w in ("tied", "unclear")] == [2, 2]
     assert "narrowed their variance by less than half" in text
+    assert "is better than" not in headline  # no item is behind
     assert "There are few data about the leader" in verdict(table.assign(known=0.2))
 
 
@@ -388,14 +396,15 @@ def test_the_answer_is_one_sentence():
     draws = np.random.default_rng(0).normal(size=(100, 5))
     _, two, three, four, five = summary(draws, names=list("abcde")).index
     assert answer(summary(draws, names=list("abcde"))).endswith(" but 4 other items may be better.")
+    assert answer(summary(draws, names=list("abcde"))).startswith("No clear leader: ")
     some = summary(draws, names=list("abcde")).drop(index=five)
     assert answer(some).endswith(f" but {two}, {three} and {four} may be better.")
 
 
 def test_the_verdict_names_the_leader_and_who_is_tied():
     assert verdict(summary()) == (
-        "ale leads: mean rank 1.2, best with probability 0.75. One other item is close and "
-        "may be better: bock."
+        "ale leads: mean rank 1.2, best with probability 0.75. One other item is tied with it and "
+        "may be better: bock. ale is better than the remaining item with probability 0.95 or more."
     )
 
 
@@ -404,19 +413,39 @@ def test_the_verdict_names_some_of_many():
     table = summary(draws, names=list("abcdefghi"))
     names = table.index.tolist()
     assert (
-        f" 8 other items are close and may be better: {', '.join(names[1:6])} and 3 more."
+        f" 8 other items are tied with it and may be better: {', '.join(names[1:6])} and 3 more."
         in verdict(table)
     )
     assert " more." not in verdict(summary(draws[:, :6], names=names[:6]))
 
 
+def test_below_one_half_no_sentence_says_that_an_item_leads():
+    draws = [[2.0, 1.0, 0.0]] * 49 + [[0.0, 2.0, 1.0]] * 26 + [[1.0, 0.0, 2.0]] * 25
+    assert answer(summary(draws)) == (
+        "No clear leader: ale has the lowest mean rank, and is the best with probability 0.49, but "
+        "bock and cider may be better."
+    )
+    assert verdict(summary(draws)) == (
+        "No clear leader: ale has the lowest mean rank (1.8), and is the best with probability "
+        "0.49. 2 other items are tied with it and may be better: bock, cider."
+    )
+    text = page(summary(draws))
+    assert "leads, and" not in text
+    assert "No clear leader" in text
+
+
+def test_a_summary_without_its_leader_raises():
+    with pytest.raises(ValueError, match=r"^`summary` has 0 leaders; it must have one\. Pass the"):
+        verdict(summary().drop(index="ale"))
+
+
 def test_the_verdict_says_when_the_leader_is_alone():
     assert verdict(summary([[2.0, 1.0, 0.0]] * 3)) == (
-        "ale leads: mean rank 1.0, best with probability 1.00. It is better than all other items "
+        "ale leads: mean rank 1.0, best with probability 1.00. ale is better than all other items "
         "jointly with probability 0.95 or more."
     )
     assert verdict(summary([[2.0, 1.0]] * 3, names=["ale", "bock"])) == (
-        "ale leads: mean rank 1.0, best with probability 1.00. It is better than the other item "
+        "ale leads: mean rank 1.0, best with probability 1.00. ale is better than the other item "
         "with probability 0.95 or more."
     )
 
@@ -432,7 +461,10 @@ def test_the_verdict_says_who_is_oftener_the_best_than_the_leader():
     draws = [[1.0, 2.0, 0.0]] * 3 + [[1.0, -1.0, 0.0]] * 2
     text = verdict(summary(draws))
     # mean ranks: ale (2 2 2 1 1) 1.6; bock (1 1 1 3 3) 1.8
-    assert text.startswith("ale leads: mean rank 1.6, best with probability 0.40.")
+    assert text.startswith(
+        "No clear leader: ale has the lowest mean rank (1.6), and is the best with probability "
+        "0.40."
+    )
     assert text.endswith(
         " bock is best with a higher probability (0.60), but its mean rank is 1.8, because its "
         "place is less certain."

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from bayesrank.results import figure_png, plain, table_bytes, whole_file
+from bayesrank.reporting.page.files import figure_png, plain, table_bytes, whole_file
 
 
 def write_whole(path, content):
