@@ -70,6 +70,12 @@ WINGS = {
     "likelihoods.mallows": "ops",
     "likelihoods.mixture": "ops",
     "likelihoods.choices": "ops",
+    "distributions.core": "",
+    "distributions.rankings": "core",
+    "distributions.pairs": "core",
+    "distributions.counts": "core",
+    "distributions.mallows": "core rankings",
+    "distributions.mixture": "core rankings mallows",
     # readers and what is derived: pure functions of frames and arrays, without the classes
     "data.read": "",
     "data.derive": "read",
@@ -201,10 +207,10 @@ def test_the_docstrings_of_rooms_state_what_the_table_allows():
     assert wrong == {}
 
 
-def test_the_docstrings_of_the_wings_of_likelihoods_state_what_the_table_allows():
+def test_the_docstrings_of_wings_of_formulas_state_what_the_table_allows():
     for wing, may in WINGS.items():
         path = PACKAGE / wing.replace(".", "/") / "__init__.py"
-        if wing.startswith("likelihoods.") and path.exists():
+        if wing.startswith(("likelihoods.", "distributions.")) and path.exists():
             names = stated(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")
             assert names == set(may.split()), wing
 

@@ -29,5 +29,5 @@ def bases() -> tuple[Path, ...]:
 
 def test_every_room_and_wing_is_named():
     rooms = folders(PACKAGE) | {p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"}
-    wings = folders(PACKAGE / "likelihoods") | {"mixture", "choices"}
+    wings = folders(PACKAGE / "likelihoods") | folders(PACKAGE / "distributions") | {"choices"}
     assert {name for name in rooms | wings if f"`{name}`" not in MAP} == set()

@@ -24,9 +24,9 @@ from pytensor.graph.traversal import ancestors
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
-from bayesrank.distributions.components import GeneralizedMallowsComponent, MallowsComponent
-from bayesrank.distributions.mixture import MixtureRV
-from bayesrank.distributions.observed_mallows import ObservedMallowsRV
+from bayesrank.distributions.mallows.observed import ObservedMallowsRV
+from bayesrank.distributions.mixture.components import GeneralizedMallowsComponent, MallowsComponent
+from bayesrank.distributions.mixture.mixture import MixtureRV
 from bayesrank.inference.mixtures.metropolis import climb, climb_by_pairs
 from bayesrank.likelihoods.mallows import COST_TYPE, DISTANCES, PLACES, total_costs
 from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel

@@ -10,7 +10,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Named,
     by_axes,
     by_row,
@@ -19,7 +19,14 @@ from bayesrank.distributions.by_name import (
     rankings_axes,
     utility_by_name,
 )
-from bayesrank.distributions.mallows_variables import (
+from bayesrank.distributions.core.observed import (
+    Record,
+    check_length,
+    is_observed,
+    known_value,
+    observe,
+)
+from bayesrank.distributions.mallows.variables import (
     PARAMETERS,
     STAGE,
     GeneralizedMallowsRV,
@@ -32,14 +39,7 @@ from bayesrank.distributions.mallows_variables import (
     refuse_real_numbers,
     with_n_slots,
 )
-from bayesrank.distributions.observed import (
-    Record,
-    check_length,
-    is_observed,
-    known_value,
-    observe,
-)
-from bayesrank.distributions.orders import ObservedRankingsRV, fits, ranks_from_scores
+from bayesrank.distributions.rankings.orders import ObservedRankingsRV, fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     Curve,
     check_marginal,

@@ -16,9 +16,14 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr as short_repr
-from bayesrank.distributions.by_name import Named, in_slots, utility_by_name
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import (
+    Named,
+    in_slots,
+    refuse_utility_dims,
+    utility_by_name,
+)
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.observed import (
     ObservedRV,
     Options,
     Part,
@@ -30,7 +35,7 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
 )
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.schema import (
     ITEM,
     RANKER,
@@ -47,34 +52,14 @@ __all__ = [
     "ObservedRankingsRV",
     "WeakOrderRV",
     "WeakOrders",
-    "batch_shape",
     "blocks_of_one",
     "fits",
     "observed_orders",
     "observed_ranks",
     "ranks_from_scores",
-    "refuse_utility_dims",
     "slot_order_ranks",
     "slot_parameters",
 ]
-
-
-def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
-    """Return the broadcast shape of all axes but the last.
-
-    If one parameter has all axes, its shape is used: JAX needs concrete shapes, not computed ones.
-    """
-    batches = [(tuple(p.shape)[:-1], p.type.broadcastable[:-1]) for p in parameters]
-    deepest = max(len(shape) for shape, _ in batches)
-    for shape, broadcastable in batches:
-        if len(shape) == deepest and not any(broadcastable):
-            return shape
-    # constants for lengths of one; otherwise PyTensor forbids broadcasting along the axis
-    shapes = [
-        tuple(1 if one else n for n, one in zip(shape, broadcastable, strict=True))
-        for shape, broadcastable in batches
-    ]
-    return tuple(pt.broadcast_shape(*shapes, arrays_are_shapes=True))
 
 
 def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
@@ -121,15 +106,6 @@ def blocks_of_one(utility: Any, where: Any = None) -> TensorVariable:
     if where is None:
         return pt.ones_like(pt.atleast_1d(pt.as_tensor_variable(utility)), dtype="int64")
     return -pt.sort(-pt.cast(pt.as_tensor_variable(where), "int64"), axis=-1)
-
-
-def refuse_utility_dims(class_name: str, utility_dims: Any) -> None:
-    """Raise if dims of utilities are given without rankings."""
-    if utility_dims is not None:
-        raise TypeError(
-            f"{class_name} got utility_dims= without observed=Rankings. Leave it out: with an "
-            "array, there is one utility per slot."
-        )
 
 
 def observed_ranks(

@@ -1,8 +1,9 @@
 r"""Mixtures of families of rankings, whose components are latent.
 
 Components are marginalised, so that all parameters are continuous. With ``observed=`` a `Rankings`,
-stages that rankings share are evaluated once per component (`bayesrank.distributions.components`).
-For arrays and for variables that are not observed, `pymc.Mixture` is used.
+stages that rankings share are evaluated once per component
+(`bayesrank.distributions.mixture.components`). For arrays and for variables that are not observed,
+`pymc.Mixture` is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Axes,
     Named,
     by_axes,
@@ -27,8 +28,7 @@ from bayesrank.distributions.by_name import (
     in_rows,
     labels_along,
 )
-from bayesrank.distributions.components import BY_RV, COMPONENT, Component, Given
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
     Part,
@@ -41,7 +41,8 @@ from bayesrank.distributions.observed import (
     refuse_labels,
     refuse_single_precision,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, WeakOrderRV
+from bayesrank.distributions.mixture.components import BY_RV, COMPONENT, Component, Given
+from bayesrank.distributions.rankings.orders import ObservedRankingsRV, WeakOrderRV
 from bayesrank.likelihoods.mixture import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
 from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, Stored, groups_of, name_of

@@ -29,8 +29,8 @@ from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import coord_values, label_repr, quoted
 from bayesrank.data.read import counted as counted_noun
-from bayesrank.distributions.by_name import Axes, Named, by_axes, flat_places, has_dims
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
+from bayesrank.distributions.core.observed import (
     ObservedRV,
     Part,
     Record,
@@ -44,7 +44,7 @@ from bayesrank.distributions.observed import (
     outcome_of,
     same_labels,
 )
-from bayesrank.distributions.pair_variables import (
+from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
     PairRV,

@@ -18,9 +18,9 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
-from bayesrank.distributions.by_name import Axes, Named, by_axes
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Axes, Named, by_axes, refuse_utility_dims
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.observed import (
     DistOptions,
     ObservedRV,
     Options,
@@ -37,8 +37,7 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     same_labels,
 )
-from bayesrank.distributions.orders import refuse_utility_dims
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.likelihoods.ops import only_sum
 from bayesrank.likelihoods.pairs import triple_logp
 from bayesrank.schema import ITEM, NEGATIVE, POSITIVE, USER, WEIGHT

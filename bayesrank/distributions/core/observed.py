@@ -50,8 +50,8 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.outcomes import SCALED, contents_of, outcome_label
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.outcomes import SCALED, contents_of, outcome_label
 from bayesrank.schema import (
     CONTENTS,
     DATA,

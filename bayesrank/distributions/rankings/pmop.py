@@ -21,14 +21,15 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Named,
     by_axes,
     by_row,
     in_rows,
     rankings_axes,
 )
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     as_double,
     check_length,
@@ -38,11 +39,10 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.orders import (
+from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    batch_shape,
     fits,
     slot_parameters,
 )

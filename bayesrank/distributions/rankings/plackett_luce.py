@@ -27,7 +27,7 @@ from pytensor.tensor import TensorLike, TensorVariable
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     STAGE,
     Named,
     by_items,
@@ -35,7 +35,8 @@ from bayesrank.distributions.by_name import (
     flat_places,
     in_rows,
 )
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Record,
     as_double,
@@ -48,11 +49,10 @@ from bayesrank.distributions.observed import (
     same_value,
     with_given,
 )
-from bayesrank.distributions.orders import (
+from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    batch_shape,
     fits,
     ranks_from_scores,
     slot_parameters,

@@ -17,9 +17,9 @@ from pytensor.graph.utils import MissingInputError
 from pytensor.tensor import TensorConstant, TensorVariable
 from pytensor.xtensor.type import XTensorType
 
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import known_value, refuse_labelled, refuse_text
-from bayesrank.distributions.orders import batch_shape, fits, ranks_from_scores
+from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
+from bayesrank.distributions.core.observed import known_value, refuse_labelled, refuse_text
+from bayesrank.distributions.rankings.orders import fits, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     check_distance,

@@ -16,15 +16,17 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Axes,
     Named,
     by_axes,
     labels_along,
     rankings_axes,
 )
-from bayesrank.distributions.generalized_mallows import with_known_stages
-from bayesrank.distributions.mallows_variables import (
+from bayesrank.distributions.core.observed import same_value
+from bayesrank.distributions.mallows.generalized import with_known_stages
+from bayesrank.distributions.mallows.observed import ObservedMallowsRV, check_lists
+from bayesrank.distributions.mallows.variables import (
     STAGE,
     GeneralizedMallowsRV,
     MallowsRV,
@@ -36,17 +38,15 @@ from bayesrank.distributions.mallows_variables import (
     name_of_distance,
     with_n_slots,
 )
-from bayesrank.distributions.max_diff import MaxDiffRV, check_best_worst
-from bayesrank.distributions.observed import same_value
-from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
-from bayesrank.distributions.orders import fits
-from bayesrank.distributions.plackett_luce import (
+from bayesrank.distributions.rankings.max_diff import MaxDiffRV, check_best_worst
+from bayesrank.distributions.rankings.orders import fits
+from bayesrank.distributions.rankings.plackett_luce import (
     STAGES,
     PlackettLuceRV,
     StagedPlackettLuceRV,
     check_staged,
 )
-from bayesrank.distributions.pmop import PMOPRV, log_weights
+from bayesrank.distributions.rankings.pmop import PMOPRV, log_weights
 from bayesrank.likelihoods.mallows import (
     known_items,
     log_normaliser,

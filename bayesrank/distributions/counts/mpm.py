@@ -26,9 +26,9 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels, quoted
-from bayesrank.distributions.by_name import Axes, by_axes, dims_of, flat_places, has_dims
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Axes, by_axes, dims_of, flat_places, has_dims
+from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     ObservedRV,
     Options,
@@ -51,8 +51,7 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
 )
-from bayesrank.distributions.orders import batch_shape
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.likelihoods.mpm import (
     CountsDraw,
     NetCountsDraw,
