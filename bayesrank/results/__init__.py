@@ -1,6 +1,6 @@
 """Results: posteriors of ranks as tables, checks, model comparisons and a report page.
 
-This room may import numpy, scipy, pandas, xarray, scikit-learn, arviz, jinja2, markupsafe,
+This room may import numpy, scipy, pandas, xarray, arviz, jinja2, markupsafe,
 matplotlib, rich, threadpoolctl, schema and the room data.
 """
 
