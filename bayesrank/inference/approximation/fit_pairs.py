@@ -10,6 +10,7 @@ Only differences between utilities matter, so draws are centred.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import arviz as az
 import numpy as np
@@ -21,6 +22,7 @@ from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.inference.approximation.block_precision import Dense
 from bayesrank.inference.approximation.modes import check_whole, one_blas_thread
+from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.likelihoods.pairs import outcome_curvature
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
@@ -253,23 +255,17 @@ class _Counts:
 
     def mode(self, x: Floats) -> tuple[Floats, Dense]:
         """Find the mode from x by Newton's method, and the precision there."""
-        value, gradient, H = self.at(x)
-        for _ in range(MOST_STEPS):
+        precision: Any = None  # where the last step began, as near to the mode as its gain says
+
+        def step_at(x: Floats, found: Any) -> Step:
+            nonlocal precision
+            _, gradient, H = found
             # concave, because the prior is proper and log-sum-exp is convex
             precision = Dense(H)
             step = precision.solve(gradient)
-            gain = float(gradient @ step) / 2
-            if gain < ENOUGH:
-                return x + step, precision
-            rounding = 1e-13 * (1 + abs(value))  # error of a sum
-            for length in 0.5 ** np.arange(34):
-                candidate = x + length * step
-                reached = self.at(candidate)
-                if reached[0] >= value + 1e-4 * length * gain - rounding:
-                    break
-            else:
-                break
-            x, (value, gradient, H) = candidate, reached
+            return Step(step, float(gradient @ step) / 2)
+
+        x, *_ = climb_by_newton(self.at, step_at, x, enough=ENOUGH, most_steps=MOST_STEPS)
         return x, precision
 
 
