@@ -33,7 +33,7 @@ ROOMS = {
     "inference": Room(
         "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
         "xarray",
-        rooms="data distributions likelihoods schema utility",
+        rooms="data distributions likelihoods priors schema utility",
     ),
     "jax": Room(
         "jax numpy numpyro optax pymc pytensor scipy", rooms="distributions inference schema"

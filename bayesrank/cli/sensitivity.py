@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from bayesrank.cli.options import RankColumns
 from bayesrank.cli.parts import Part
@@ -82,29 +81,14 @@ def choices(job: Any, scale: float, others: Mapping[str, Rankings]) -> dict[str,
 
 def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.Series:
     """Fit one choice, and return P(best) by mean rank."""
-    from bayesrank.inference import fit_dynamic, fit_pairs
-    from bayesrank.inference.dynamic.chains import posterior_draws
+    from bayesrank.inference import fit_pairs, fit_rankings
 
-    seed = job.fit.seed
-    utility: Any
+    settings = {"draws": DRAWS, "chains": CHAINS, "random_seed": job.fit.seed}
     if isinstance(data, Pairs):
-        settings = {"draws": DRAWS, "chains": CHAINS, "random_seed": seed}
         fit = fit_pairs(data, utility_scale=scale, order_effect=job.order, **settings)
-        utility = fit["posterior"]["utility"]
     else:
-        at_once = data.grouped({"date": np.zeros(data.n_rankings)})
-        found = fit_dynamic(
-            at_once, time="date", dynamics="constant", hyperparameters={"scale": scale},
-            random_seed=seed,
-        )  # fmt: skip
-        # `found.draws` would also build a model of the data, which takes longer than the fit
-        drawn = posterior_draws(found.mode, CHAINS * DRAWS, np.random.default_rng(seed))
-        utility = xr.DataArray(
-            drawn.T.reshape(CHAINS, DRAWS, -1),
-            {"item": data.coords["item"][found.observations.nodes.item]},
-            ("chain", "draw", "item"),
-        )
-    return rank_summary(utility, top=1)["p_best"]
+        fit = fit_rankings(data, utility_scale=scale, **settings)
+    return rank_summary(fit["posterior"]["utility"], top=1)["p_best"]
 
 
 def section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
