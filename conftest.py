@@ -80,7 +80,6 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.validation.kfold.kfold",
     "bayesrank.inference.mixtures.sampled_consensus.consensus_log_likelihood",
     "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",
-    "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }
 
 

@@ -28,10 +28,9 @@ item_rankings,     item                  numbers of rankings or matches of items
 item_matches
 =================  ====================  ======================================================
 
-Results of earlier versions have a variable for every part, such as ``y_ranks``, and `Kept` reads
-those as well. A variable with the name of a part takes the place of the part in the table. An
-observed array has only the label of its outcome space and the number of outcomes, ``y_outcomes``.
-`Kept` reads the rest from observed_data.
+A variable with the name of a part, such as ``y_weight``, takes the place of the part in the table.
+An observed array has only the label of its outcome space and the number of outcomes,
+``y_outcomes``. `Kept` reads the rest from observed_data.
 
 This file may import numpy, pandas and xarray, and no room.
 
@@ -301,7 +300,7 @@ class Kept:
     @property
     def is_by_ranker(self) -> bool:
         """Whether all rankings of a ranker share one log-likelihood."""
-        return TURN in self or "turns" in self  # earlier versions stored the ranks by turn
+        return TURN in self
 
     @property
     def outcome_of_two(self) -> str | None:

@@ -31,10 +31,8 @@ from bayesrank.schema import (
     RANKER,
     RANKS,
     SECOND,
-    TURN,
     WEIGHT,
     Kept,
-    name_of,
 )
 
 HUGE = 1e100  # larger draws are damaged, and their squares overflow
@@ -159,8 +157,6 @@ def check_saved(file: Path, job: Job, saved: Saved) -> None:
     pairs["constant_data"] = Kept(saved.posterior, "y").constant, expected_data
     for found, expected in pairs.values():
         for name, values in expected.variables.items():
-            if name == name_of("y", TURN):  # earlier versions did not save it
-                continue
             if (
                 name not in found.variables
                 or found[name].dims != values.dims
