@@ -28,19 +28,21 @@ ROOMS = {
         "tables",
     ),
     "data": Room("fsspec numpy pandas pyarrow scipy"),
-    "likelihoods": Room("jax llvmlite numba numpy pytensor scipy", rooms="kernel_cache"),
+    "likelihoods": Room(
+        "jax llvmlite numba numpy pytensor scipy", rooms="kernel_cache match_outcomes"
+    ),
     "distributions": Room("numpy pandas pymc pytensor xarray", rooms="data likelihoods schema"),
     "inference": Room(
         "arviz cloudpickle joblib numba numpy nutpie pandas pymc pytensor rich scipy threadpoolctl "
         "xarray",
-        rooms="data distributions likelihoods priors schema utility",
+        rooms="data distributions likelihoods match_outcomes priors schema utility",
     ),
     "jax": Room(
         "jax numpy numpyro optax pymc pytensor scipy", rooms="distributions inference schema"
     ),
     "results": Room(
         "arviz jinja2 markupsafe matplotlib numpy pandas rich scipy threadpoolctl xarray",
-        rooms="data schema",
+        rooms="data match_outcomes schema",
     ),
     "plots": Room("arviz arviz_base arviz_plots matplotlib numpy pandas xarray", rooms="results"),
     "tables": Room("fsspec numpy openpyxl pandas pyarrow", rooms="data"),
@@ -53,6 +55,8 @@ FILES = {
     "auditing": Room("numpy pandas scipy", rooms="data inference"),
     "leaderboard": Room("numpy pymc pytensor", rooms="data distributions priors schema"),
     "kernel_cache": Room("numba pytensor"),
+    # results use it, and must not wait for the imports of likelihoods
+    "match_outcomes": Room("numpy scipy"),
     "schema": Room("numpy pandas xarray"),
     "priors": Room("pymc"),
 }

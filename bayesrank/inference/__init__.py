@@ -9,8 +9,8 @@ minibatches. `fit_mixture` and `component_probabilities` treat mixtures; `sample
 `consensus_log_likelihood` and `LeapAndShift` treat consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
-scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, priors and
-schema.
+scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility,
+match_outcomes, priors and schema.
 """
 
 from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, fit_pairs

@@ -1,7 +1,7 @@
 """Results: posteriors of ranks as tables, checks, model comparisons and a report page.
 
 This room may import numpy, scipy, pandas, xarray, arviz, jinja2, markupsafe,
-matplotlib, rich, threadpoolctl, schema and the room data.
+matplotlib, rich, threadpoolctl, match_outcomes, schema and the room data.
 """
 
 from bayesrank.results.checks.component_checks import component_checks

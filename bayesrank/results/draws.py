@@ -6,7 +6,6 @@ combination of the other dims is a *group*; its draws are an array (n_draws, n_i
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from bayesrank.data.read import label_repr
+from bayesrank.data.read import check_whole, label_repr
 
 __all__ = [
     "SAMPLE",
     "by_group",
     "check_probability",
     "check_tops",
-    "check_whole",
     "each_group",
     "find_variable",
     "group_dims",
@@ -129,13 +127,6 @@ def check_probability(name: str, value: float, lowest: float) -> None:
     """Raise unless `value` lies strictly between `lowest` and 1."""
     if not lowest < value < 1:
         raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")
-
-
-def check_whole(**values: Any) -> None:
-    """Raise unless each value is a whole number, 1 or more."""
-    for name, value in values.items():
-        if not isinstance(value, Real) or not (float(value).is_integer() and float(value) >= 1):
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
 
 
 def check_tops(top: int | Sequence[int]) -> tuple[int, ...]:

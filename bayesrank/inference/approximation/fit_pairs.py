@@ -16,14 +16,15 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
+from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
-from bayesrank.inference.approximation.modes import check_whole, one_blas_thread
+from bayesrank.inference.approximation.modes import one_blas_thread
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.likelihoods.pairs import outcome_curvature
+from bayesrank.match_outcomes import davidson_probabilities
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
 
@@ -180,8 +181,8 @@ class MatchFit:
             Utility of the first minus the utility of the second, without the order effect.
         """
         d = lead + self.order_effect[0]
-        tie = np.full_like(d, self.mode[-1] if self.ties else -np.inf)
-        return softmax(np.stack([d / 2, -d / 2, tie], axis=-1), axis=-1)
+        nu = np.exp(self.mode[-1]) if self.ties else 0.0
+        return np.stack(davidson_probabilities(d, nu), axis=-1)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
         """Compute how one more match changes the lead of one item over another.

@@ -30,8 +30,9 @@ from scipy.sparse import issparse
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import stage_table
+from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
-from bayesrank.inference.approximation.modes import check_whole, one_blas_thread
+from bayesrank.inference.approximation.modes import one_blas_thread
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.inference.approximation.nodes import (
     KNOWN,

@@ -50,7 +50,6 @@ from bayesrank.schema import ITEM, Kept
 __all__ = [
     "Point",
     "adam",
-    "check_whole",
     "climb",
     "compile_values",
     "constrained",
@@ -150,13 +149,6 @@ def fixed_seed(random_seed: int | None) -> int:
     return (
         int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
     )
-
-
-def check_whole(**settings: Any) -> None:
-    """Raise unless each setting is a whole number, 1 or more."""
-    for name, value in settings.items():
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
 
 
 def climb(

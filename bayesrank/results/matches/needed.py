@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import check_probability, check_whole, ranks_of
+from bayesrank.data.read import check_whole
+from bayesrank.results.draws import check_probability, ranks_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
 from bayesrank.results.ranks.rank_table import find_leader
 
