@@ -28,7 +28,7 @@ item_rankings,     item                  numbers of rankings or matches of items
 item_matches
 =================  ====================  ======================================================
 
-A variable with the name of a part, such as ``y_weight``, takes the place of the part in the table.
+A variable ``y_weight`` of the model takes the place of the weights in the table.
 An observed array has only the label of its outcome space and the number of outcomes,
 ``y_outcomes``. `Kept` reads the rest from observed_data.
 

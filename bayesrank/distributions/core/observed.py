@@ -17,9 +17,9 @@ A family is a subclass of `ObservedRV`:
 ==================  ==========================================================================
 
 Structure that is not numeric, such as the axes of parameters, is a class attribute of a subclass
-that `ObservedRV.structured` returns. `observe` registers one `pm.Data`, a table whose columns are
-the parts (`bayesrank.schema`), so that a model shows one node of data. `set_observed` replaces the
-table and all derived data. `pm.set_data` cannot do that.
+that `ObservedRV.structured` returns. `observe` registers one node of data, a table whose columns
+are the parts (`bayesrank.schema`). `set_observed` replaces the table and all derived data.
+`pm.set_data` cannot do that.
 """
 
 import warnings
@@ -46,6 +46,7 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.sharedvar import TensorSharedVariable
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
+from pytensor.tensor.type import TensorType
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
@@ -140,14 +141,13 @@ class Record(NamedTuple):
 
 
 class ObservedTable(TensorSharedVariable):
-    """Observed data, or a part of them, which can be replaced only with all derived data."""
+    """Observed data, which can be replaced only with all derived data."""
 
     replaceable = False
-    copied = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # PyMC calls it to copy a model
-        super().__init__(*args, **kwargs)
-        self.copied = True
+    def __init__(self, *args: Any, container: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, container=container, **kwargs)
+        self.copied = container is not None  # PyMC copies a model by the containers of its data
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
@@ -288,12 +288,9 @@ def observe(
     label = outcome_label(outcome or record.outcome or "", n, total_size)
     coords = {dim: record.labels[axis] for axis, dim in dim_of.items()}
     coords |= {dim: model.coords[dim] for x in more.values() for dim in x.dims}
-    parts = _register(rv_type, name, {**stored, **more}, coords, label)
-    for part, x in parts.items():
-        replaceable = part == WEIGHT and not (record.derived and rv_type.derives_weights)
-        if isinstance(x, TensorSharedVariable) and not replaceable:
-            x.__class__ = ObservedTable
-
+    # nothing else depends on these weights, so pm.set_data may replace them
+    free = not (record.derived and rv_type.derives_weights)
+    parts = _register(rv_type, name, {**stored, **more}, coords, label, free_weights=free)
     derived = {
         field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in record.derived.items()
@@ -373,11 +370,16 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     rows, *others = model.named_vars_to_dims[full_name]
     table, names, contents = packed(stored, rows, coords, outcome)
     new = {rows: coords[rows], others[0]: names, others[1]: [contents]}
-    _replace(model, full_name, table, new)
-    for part, x in stored.items():
-        if (full_name := name_of(name, part)) in model.named_vars:
-            dims = model.named_vars_to_dims.get(full_name, ())
-            _replace(model, full_name, x.value, {dim: coords[dim] for dim in dims})
+    part: Any = model[full_name]
+    part.replaceable = True
+    try:
+        model.set_data(full_name, table, coords=new)
+    finally:
+        part.replaceable = False
+    if (full_name := name_of(name, WEIGHT)) in model.named_vars:
+        dims = model.named_vars_to_dims.get(full_name, ())
+        weight_coords = {dim: coords[dim] for dim in dims}
+        model.set_data(full_name, stored[WEIGHT].value, coords=weight_coords)
     for dim, values in coords.items():
         if not np.array_equal(model.coords[dim], values):
             model.set_dim(dim, len(values), values)
@@ -426,14 +428,6 @@ def new_table(
     return packed(stored, rows, coords, outcome)[0]
 
 
-def _replace(model: pm.Model, name: str, value: Any, coords: Mapping[str, Any]) -> None:
-    """Replace registered data."""
-    part = model[name]
-    part.replaceable = True
-    model.set_data(name, value, coords=dict(coords))
-    part.replaceable = False
-
-
 def data_dims(model: pm.Model, name: str) -> dict[str, tuple[str, ...]]:
     """Return the dims of the parts of a variable's data, by their full names."""
     parts = (contents_of(model, name) or {"parts": {}})["parts"]
@@ -469,10 +463,13 @@ def _register(
     stored: Mapping[str, Stored],
     coords: Mapping[str, Any],
     outcome: str,
+    *,
+    free_weights: bool,
 ) -> dict[str, Any]:
     """Register the table of all parts, and return the parts by row as its columns.
 
-    A variable that the model has under the name of a part takes the place of the columns.
+    With `free_weights`, a variable that the model has under the name of the weights takes the place
+    of their column.
     """
     model = pm.modelcontext(None)
     (rows,) = stored[WEIGHT].dims
@@ -480,8 +477,10 @@ def _register(
     dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
     for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
         model.add_coord(dim, labels)
-    data = pm.Data(name_of(name, DATA), table, dims=dims, borrow=True)  # PyMC has made a copy
-    data.__class__ = ObservedTable
+    data = ObservedTable(
+        TensorType("float64", (None,) * 3), table, True, name=model.name_for(name_of(name, DATA))
+    )
+    model.register_data_var(data, dims=dims)
     found: dict[str, Any] = {}
     for part, columns in columns_of(stored, rows).items():
         value = stored[part].value
@@ -491,13 +490,13 @@ def _register(
             if value.dtype.kind in "iub":
                 found[part] = pt.cast(found[part], "int64")
             found[part].name = model.name_for(name_of(name, part))
-        elif same_value(present, pt.as_tensor_variable(value)):
+        elif part == WEIGHT and free_weights and same_value(present, pt.as_tensor_variable(value)):
             found[part] = present
         else:
             raise ValueError(
                 f"The model has a variable {present.name!r}, but the {rv_type.data_name} of "
-                f"{name!r} register other data under this name. Give it their values, or another "
-                "name."
+                f"{name!r} need this name. Give the variable another name. Only weights may stand "
+                "in the model, with the values of the data, if nothing is derived from them."
             )
     return found
 
