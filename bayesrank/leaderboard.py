@@ -72,6 +72,7 @@ from pytensor.tensor import TensorVariable
 from bayesrank.data import Pairs
 from bayesrank.data.read import coord_values
 from bayesrank.distributions import BradleyTerry, Davidson
+from bayesrank.distributions.core.observed import hold_data
 from bayesrank.priors import deviations, sampled_deviations, utility_prior
 from bayesrank.schema import FEATURE, JUDGE, name_of
 
@@ -369,4 +370,4 @@ def _item_tie_effect(
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
     """Register data of every match under the name that ``y`` uses."""
-    return pm.Data(name_of("y", part), codes, dims="pair")
+    return hold_data(name_of("y", part), codes, ["pair"])

@@ -22,7 +22,7 @@ from bayesrank.plots.rows import (
     MANY,
     OTHER,
     UNKNOWN,
-    Look,
+    Style,
     draw_intervals,
     explain,
     handle,
@@ -39,9 +39,9 @@ __all__ = ["plot_ranks"]
 
 VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
 LOOKS = {
-    "tied": Look(LEADING, LEADING),
-    "little data": Look(UNKNOWN, UNKNOWN),
-    "worse": Look(OTHER, OTHER),
+    "tied": Style(LEADING, LEADING),
+    "little data": Style(UNKNOWN, UNKNOWN),
+    "worse": Style(OTHER, OTHER),
 }
 
 
@@ -165,7 +165,7 @@ def plot_ranks(
     looks, lines = LOOKS, rows
     if None not in models:
         status = "model"
-        looks = {name: Look(c, c) for name, c in zip(models, cycle(COLOURS), strict=False)}
+        looks = {name: Style(c, c) for name, c in zip(models, cycle(COLOURS), strict=False)}
         shift = np.linspace(-0.2, 0.2, len(models))
         lines = rows + xr.DataArray(shift, {"model": [*models]}, "model")
 

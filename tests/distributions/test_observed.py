@@ -8,6 +8,7 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
 
 import bayesrank as br
+from bayesrank.distributions.core.observed import hold_data
 from bayesrank.inference.approximation.modes import kept_of
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
@@ -175,16 +176,17 @@ def test_a_total_size_does_not_hide_what_is_observed():
     assert stored(model, "weight").tolist() == other.weight.tolist()
 
 
-def test_weights_that_stand_in_the_model_are_used_and_follow():
+def test_data_that_stand_in_the_model_are_used_and_follow():
     one, other = RANKINGS.subset([0, 1]), RANKINGS.subset([2, 3, 4])
     with pm.Model(coords=one.coords) as model:
-        item = pm.Data("item_of_slot", one.item, dims=("ranking", "slot"))
+        item = hold_data("y_item", one.item, ("ranking", "slot"))
         weight = pm.Data("y_weight", one.weight, dims="ranking")
         br.PlackettLuce("y", pm.Flat("utility", dims="item")[item], observed=one)
-    assert model["y_weight"] is weight
+    assert (model["y_item"], model["y_weight"]) == (item, weight)
+    with pytest.raises(ValueError, match=r"^'y_item' holds observed data, and pm\.set_data"):
+        pm.set_data({"y_item": one.item[:, ::-1]}, model=model)
     logp = model.compile_logp(sum=False)
     br.set_observed("y", other, model=model)
-    pm.set_data({"item_of_slot": other.item}, model=model)
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY, other), atol=1e-9)
 
 

@@ -37,6 +37,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 from pymc.logprob.abstract import MeasurableOp
+from pymc.pytensorf import convert_data
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
 from pytensor.graph.traversal import ancestors, graph_inputs
@@ -58,11 +59,11 @@ from bayesrank.schema import (
     DATA,
     ITEM,
     WEIGHT,
-    Stored,
-    columns_of,
+    StoredPart,
     groups_of,
     name_of,
     packed,
+    place_columns,
 )
 
 __all__ = [
@@ -78,22 +79,23 @@ __all__ = [
     "check_rows",
     "data_dims",
     "given_numbers",
-    "in_order",
+    "hold_data",
     "is_labelled",
     "is_observed",
     "known_value",
     "label_axis",
+    "label_outcome",
     "names_of_axes",
     "new_table",
     "observe",
     "observed_counts",
     "observed_options",
-    "outcome_of",
     "refuse_labelled",
     "refuse_labels",
     "refuse_other_data",
     "refuse_single_precision",
     "refuse_text",
+    "reorder_data",
     "same_labels",
     "same_value",
     "set_observed",
@@ -157,6 +159,21 @@ class ObservedTable(TensorSharedVariable):
                 "derived from them. Replace the data with br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
+
+
+def hold_data(name: str, value: Any, dims: Sequence[str]) -> ObservedTable:
+    """Register data that only `set_observed` can replace in the model in context.
+
+    Under the name of a part, such as ``y_judge``, they take the place of the part in the table of
+    the variable, if the variable is added later and its data have these values.
+    """
+    model = pm.modelcontext(None)
+    array = convert_data(value)
+    data = ObservedTable(
+        TensorType(str(array.dtype), (None,) * array.ndim), array, True, name=model.name_for(name)
+    )
+    model.register_data_var(data, dims=tuple(dims))
+    return data
 
 
 class ObservedRV(DrawnRV):
@@ -241,7 +258,7 @@ def observe(
     outcome: str | None = None,
     items_known: bool = False,
     without: Collection[str] = (),
-    more: Mapping[str, Stored] = MappingProxyType({}),
+    more: Mapping[str, StoredPart] = MappingProxyType({}),
     dims: Sequence[str] | str | None = None,
     total_size: Any = None,
 ) -> TensorVariable:
@@ -283,7 +300,7 @@ def observe(
                 known = items_known and axis == ITEM
                 labels = record.labels[axis]
                 dim_of[axis] = label_axis(rv_type, model, name, axis, labels, known=known)
-        stored[part] = Stored(np.asarray(value), tuple(dim_of[axis] for axis in axes))
+        stored[part] = StoredPart(np.asarray(value), tuple(dim_of[axis] for axis in axes))
     n = len(record.labels[rv_type.axes[0]])
     label = outcome_label(outcome or record.outcome or "", n, total_size)
     coords = {dim: record.labels[axis] for axis, dim in dim_of.items()}
@@ -349,7 +366,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     """
     model = pm.modelcontext(model)
     name = model.name_for(name)
-    rv_type, p = _found(model, name)
+    rv_type, p = _find_observed(model, name)
     if not isinstance(data, rv_type.data_types):
         types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
         raise TypeError(f"{name!r} observes {types}, not {type(data).__name__}.")
@@ -370,16 +387,11 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     rows, *others = model.named_vars_to_dims[full_name]
     table, names, contents = packed(stored, rows, coords, outcome)
     new = {rows: coords[rows], others[0]: names, others[1]: [contents]}
-    part: Any = model[full_name]
-    part.replaceable = True
-    try:
-        model.set_data(full_name, table, coords=new)
-    finally:
-        part.replaceable = False
-    if (full_name := name_of(name, WEIGHT)) in model.named_vars:
-        dims = model.named_vars_to_dims.get(full_name, ())
-        weight_coords = {dim: coords[dim] for dim in dims}
-        model.set_data(full_name, stored[WEIGHT].value, coords=weight_coords)
+    _replace(model, full_name, table, new)
+    for part, x in stored.items():
+        if (full_name := name_of(name, part)) in model.named_vars:
+            dims = model.named_vars_to_dims.get(full_name, ())
+            _replace(model, full_name, x.value, {dim: coords[dim] for dim in dims})
     for dim, values in coords.items():
         if not np.array_equal(model.coords[dim], values):
             model.set_dim(dim, len(values), values)
@@ -391,7 +403,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
 
 def _stored_anew(
     model: pm.Model, name: str, rv_type: type[ObservedRV], record: Record
-) -> tuple[dict[str, Stored], dict[str, Any], str]:
+) -> tuple[dict[str, StoredPart], dict[str, Any], str]:
     """Return new parts for a table of the model, the labels of their dims, and the outcome."""
     contents = contents_of(model, name)
     assert contents is not None  # for the type checker
@@ -408,9 +420,9 @@ def _stored_anew(
         if part in record.parts:
             value, axes = record.parts[part]
             labels |= dict(zip(dims, axes, strict=True))
-            stored[part] = Stored(np.asarray(value), dims)
+            stored[part] = StoredPart(np.asarray(value), dims)
         else:
-            stored[part] = Stored(np.asarray(x["values"], dtype=x["dtype"]), dims)
+            stored[part] = StoredPart(np.asarray(x["values"], dtype=x["dtype"]), dims)
     coords = {dim: model.coords[dim] for x in stored.values() for dim in x.dims}
     coords |= {dim: record.labels[axis] for dim, axis in labels.items()}
     outcome = contents["outcome"]
@@ -428,20 +440,30 @@ def new_table(
     return packed(stored, rows, coords, outcome)[0]
 
 
+def _replace(model: pm.Model, name: str, value: Any, coords: Mapping[str, Any]) -> None:
+    """Replace registered data."""
+    data: Any = model[name]
+    data.replaceable = True
+    try:
+        model.set_data(name, value, coords=dict(coords))
+    finally:
+        data.replaceable = False
+
+
 def data_dims(model: pm.Model, name: str) -> dict[str, tuple[str, ...]]:
     """Return the dims of the parts of a variable's data, by their full names."""
     parts = (contents_of(model, name) or {"parts": {}})["parts"]
     return {name_of(name, part): tuple(x["dims"]) for part, x in parts.items()}
 
 
-def outcome_of(rv_type: Any, weight: NDArray[np.floating]) -> str:
+def label_outcome(rv_type: Any, weight: NDArray[np.floating]) -> str:
     """Return the label of the outcome space of data with evidence weights."""
     if (weight != 1).any():
         return "nothing: evidence weights make a pseudo-likelihood"
     return str(rv_type.outcome())
 
 
-def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
+def _find_observed(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
     """Find the variable that observes data, and its parameters."""
     known = sorted(rv.name for rv in model.observed_RVs)
     variable = model.named_vars.get(name)
@@ -460,7 +482,7 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
 def _register(
     rv_type: type[ObservedRV],
     name: str,
-    stored: Mapping[str, Stored],
+    stored: Mapping[str, StoredPart],
     coords: Mapping[str, Any],
     outcome: str,
     *,
@@ -468,8 +490,8 @@ def _register(
 ) -> dict[str, Any]:
     """Register the table of all parts, and return the parts by row as its columns.
 
-    With `free_weights`, a variable that the model has under the name of the weights takes the place
-    of their column.
+    Data from `hold_data` under the name of a part take the place of its columns. With
+    `free_weights`, so does any variable under the name of the weights.
     """
     model = pm.modelcontext(None)
     (rows,) = stored[WEIGHT].dims
@@ -477,12 +499,9 @@ def _register(
     dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
     for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
         model.add_coord(dim, labels)
-    data = ObservedTable(
-        TensorType("float64", (None,) * 3), table, True, name=model.name_for(name_of(name, DATA))
-    )
-    model.register_data_var(data, dims=dims)
+    data = hold_data(name_of(name, DATA), table, dims)
     found: dict[str, Any] = {}
-    for part, columns in columns_of(stored, rows).items():
+    for part, columns in place_columns(stored, rows).items():
         value = stored[part].value
         present = model.named_vars.get(model.name_for(name_of(name, part)))
         if present is None:
@@ -490,7 +509,9 @@ def _register(
             if value.dtype.kind in "iub":
                 found[part] = pt.cast(found[part], "int64")
             found[part].name = model.name_for(name_of(name, part))
-        elif part == WEIGHT and free_weights and same_value(present, pt.as_tensor_variable(value)):
+        elif (
+            isinstance(present, ObservedTable) or (part == WEIGHT and free_weights)
+        ) and same_value(present, pt.as_tensor_variable(value)):
             found[part] = present
         else:
             raise ValueError(
@@ -554,7 +575,7 @@ def label_axis(
     return dim
 
 
-def in_order(data: Any, coords: Mapping[str, Any]) -> Any:
+def reorder_data(data: Any, coords: Mapping[str, Any]) -> Any:
     """Reorder data to the coords that have the same labels in another order."""
     moved = {
         axis: coords[axis]

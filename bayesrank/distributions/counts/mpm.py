@@ -39,17 +39,17 @@ from bayesrank.distributions.core.observed import (
     check_length,
     check_numbers,
     check_rows,
-    in_order,
     is_observed,
     label_axis,
+    label_outcome,
     names_of_axes,
     observe,
     observed_counts,
     observed_options,
-    outcome_of,
     refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
+    reorder_data,
 )
 from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.likelihoods.mpm import (
@@ -354,7 +354,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
                 AT_RANDOM: Part(at_random, ("ranker",)),
             },
             derived=at | cls.tables(data, group),
-            outcome=outcome_of(cls, data.weight),
+            outcome=label_outcome(cls, data.weight),
         )
 
     @classmethod
@@ -607,7 +607,7 @@ def _in_model_order(
 ) -> PairCounts:
     """Put counts in the order of the model's coords; raise if parameters have no names."""
     model = pm.modelcontext(None)
-    moved = in_order(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
+    moved = reorder_data(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
     if moved is not counts:
         for parameter, x in parameters.items():
             if np.ndim(getattr(x, "type", x)) and not has_dims(x) and not has_labels(x):

@@ -41,11 +41,16 @@ from bayesrank.distributions.core.observed import (
     refuse_labels,
     refuse_single_precision,
 )
-from bayesrank.distributions.mixture.components import BY_RV, COMPONENT, Component, Given
+from bayesrank.distributions.mixture.components import (
+    BY_RV,
+    COMPONENT,
+    Component,
+    ComponentParameters,
+)
 from bayesrank.distributions.rankings.orders import ObservedRankingsRV, WeakOrderRV
 from bayesrank.likelihoods.mixture import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
-from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, Stored, groups_of, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, StoredPart, groups_of, name_of
 
 __all__ = ["Mixture"]
 
@@ -369,7 +374,7 @@ class _Components(NamedTuple):
     families: tuple[type[Component], ...]
     parameters: list[SimpleNamespace]
     outcome: str
-    given: list[Given]
+    given: list[ComponentParameters]
     axes: Axes  # axes of the rankings and the components
 
     @property
@@ -389,7 +394,7 @@ def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _C
     families, parameters, read = [], [], []
     for component in components if isinstance(components, Sequence) else [components]:
         family, as_given = _family_of(name, component)
-        given = Given(name, as_given, rankings, dims, names)
+        given = ComponentParameters(name, as_given, rankings, dims, names)
         families.append(family)
         parameters.append(SimpleNamespace(**family.read(given, component.owner.inputs[2:])))
         read.append(given)
@@ -447,7 +452,7 @@ def _weights_by_name(
     return found, dim, weight_labels
 
 
-def _check_labels(name: str, labels: Any, components: Sequence[Given]) -> None:
+def _check_labels(name: str, labels: Any, components: Sequence[ComponentParameters]) -> None:
     """Raise if the labels of components differ from those of the weights."""
     start = 0
     for given in components:
@@ -503,7 +508,7 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
     return weights.value[tuple(codes.values())]
 
 
-def _numbered(name: str, dim: str, labels: Any, n_components: int) -> Stored:
+def _numbered(name: str, dim: str, labels: Any, n_components: int) -> StoredPart:
     """Return the numbers of the components, and their dim, for the results."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
@@ -511,7 +516,7 @@ def _numbered(name: str, dim: str, labels: Any, n_components: int) -> Stored:
         dim = name_of(name, dim)
     if dim not in model.coords:
         model.add_coord(dim, np.arange(n_components) if labels is None else labels)
-    return Stored(np.arange(n_components), (dim,))
+    return StoredPart(np.arange(n_components), (dim,))
 
 
 def _refuse_unit(observed: Any, unit: str | None) -> None:

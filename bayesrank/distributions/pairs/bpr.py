@@ -27,7 +27,6 @@ from bayesrank.distributions.core.observed import (
     Part,
     Record,
     as_double,
-    in_order,
     label_axis,
     observe,
     observed_counts,
@@ -35,6 +34,7 @@ from bayesrank.distributions.core.observed import (
     refuse_labelled,
     refuse_labels,
     refuse_single_precision,
+    reorder_data,
     same_labels,
 )
 from bayesrank.distributions.core.outcomes import labelled
@@ -269,7 +269,7 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
     def on_axes(
         cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace
     ) -> Interactions:
-        return in_order(data, cls.kept(model, name))
+        return reorder_data(data, cls.kept(model, name))
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace) -> None:

@@ -43,8 +43,8 @@ from bayesrank.schema import (
     RANKS,
     WEIGHT,
     are_numbers,
-    counted,
     groups_of,
+    name_count,
     name_of,
 )
 
@@ -53,7 +53,7 @@ __all__ = [
     "WeakOrderRV",
     "WeakOrders",
     "blocks_of_one",
-    "fits",
+    "fits_sizes",
     "observed_orders",
     "observed_ranks",
     "ranks_from_scores",
@@ -91,7 +91,9 @@ def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariab
     return pt.zeros_like(rv) + ranks
 
 
-def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) -> TensorVariable:
+def fits_sizes(
+    value: TensorVariable, where: TensorVariable, sizes: TensorVariable
+) -> TensorVariable:
     """Return whether only the slots in use have ranks, and blocks have the given sizes, (...)."""
     out = pt.all(pt.eq(value > 0, where), axis=-1)
     if sizes.type.shape[-1] == 0:
@@ -297,7 +299,7 @@ class ObservedRankingsRV(ObservedRV):
         by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
         groups = {name: Part(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
         groups |= {
-            counted(name, RANKINGS): Part(np.bincount(idx, minlength=len(labels)), (name,))
+            name_count(name, RANKINGS): Part(np.bincount(idx, minlength=len(labels)), (name,))
             for name, (labels, idx) in data.groups.items()
         }
         return Record(
@@ -307,8 +309,8 @@ class ObservedRankingsRV(ObservedRV):
                 ITEM: Part(data.item, cls.axes),
                 WEIGHT: Part(data.weight, ("ranking",)),
                 RANKER: Part(data.ranker_idx, ("ranking",)),
-                counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
-                counted(ITEM, RANKINGS): Part(by_item, ("item",)),
+                name_count(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
+                name_count(ITEM, RANKINGS): Part(by_item, ("item",)),
             }
             | groups,
             derived={"sizes": data.block_sizes.astype(np.int64)},
@@ -318,7 +320,7 @@ class ObservedRankingsRV(ObservedRV):
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
         for part in cls._followed(model, name, p):
             parameter = cls._follower(model, name, p, part)
-            kept = _labels_of(model, name, counted(part, RANKINGS))
+            kept = _labels_of(model, name, name_count(part, RANKINGS))
             new = data.coords.get(part)
             if new is None:
                 raise ValueError(

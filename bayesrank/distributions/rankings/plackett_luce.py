@@ -53,11 +53,11 @@ from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    fits,
+    fits_sizes,
     ranks_from_scores,
     slot_parameters,
 )
-from bayesrank.likelihoods.choices import chosen_in_turn, stage_scores, stages_logp
+from bayesrank.likelihoods.choices import chosen_in_turn, scaled_stages_logp, stage_scores
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -99,7 +99,7 @@ class PlackettLuceRV(WeakOrderRV):
         utility = pt.switch(p.where, p.utility, 0.0)
         logp = weak_order_logp(utility, value)
         return check_parameters(
-            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             msg="utility must be finite in the slots in use",
         )
@@ -121,9 +121,9 @@ class StagedPlackettLuceRV(PlackettLuceRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = stages_logp(pt.switch(p.where, p.utility, 0.0), value, p.stage_scale)
+        logp = scaled_stages_logp(pt.switch(p.where, p.utility, 0.0), value, p.stage_scale)
         return check_parameters(
-            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             pt.all((p.stage_scale >= 0) & pt.isfinite(p.stage_scale)),
             msg=f"utility must be finite in the slots in use, stage_scale must be {NOT_NEGATIVE}",

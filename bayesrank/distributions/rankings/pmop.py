@@ -43,7 +43,7 @@ from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    fits,
+    fits_sizes,
     slot_parameters,
 )
 from bayesrank.likelihoods.ops import as_rows_or_none, broadcast_batch
@@ -102,7 +102,7 @@ class PMOPRV(WeakOrderRV):
         sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
         logp = _logp(value, pt.switch(p.where, p.utility, 0.0), p)
         return check_parameters(
-            pt.switch(fits(value, p.where, sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             pt.all(pt.isfinite(p.log_weight)),
             msg=f"utility must be finite in the slots in use, {POSITIVE}",
