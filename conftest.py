@@ -65,7 +65,7 @@ TESTS = Path(__file__).parent / "tests"
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
     "bayesrank.inference.dynamic.forward.forward_validation",
-    "bayesrank.distributions.generalized_mallows.GeneralizedMallows",
+    "bayesrank.distributions.mallows.generalized.GeneralizedMallows",
     "bayesrank.inference.dynamic.fit",
     "bayesrank.inference.dynamic.fit.DynamicFit.draws",
     "bayesrank.inference.dynamic.fit.DynamicFit.with_data",
@@ -80,7 +80,6 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.validation.kfold.kfold",
     "bayesrank.inference.mixtures.sampled_consensus.consensus_log_likelihood",
     "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",
-    "bayesrank.likelihoods.mallows.op.summed_out_logp",
 }
 
 

@@ -50,6 +50,7 @@ from .inference import (
     find_MAP_many as find_MAP_many,
     component_probabilities as component_probabilities,
     fit_pairs as fit_pairs,
+    fit_rankings as fit_rankings,
     fit_inla as fit_inla,
     fit_minibatch as fit_minibatch,
 )

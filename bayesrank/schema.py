@@ -28,10 +28,9 @@ item_rankings,     item                  numbers of rankings or matches of items
 item_matches
 =================  ====================  ======================================================
 
-Results of earlier versions have a variable for every part, such as ``y_ranks``, and `Kept` reads
-those as well. A variable with the name of a part takes the place of the part in the table. An
-observed array has only the label of its outcome space and the number of outcomes, ``y_outcomes``.
-`Kept` reads the rest from observed_data.
+A variable with the name of a part, such as ``y_weight``, takes the place of the part in the table.
+An observed array has only the label of its outcome space and the number of outcomes,
+``y_outcomes``. `Kept` reads the rest from observed_data.
 
 This file may import numpy, pandas and xarray, and no room.
 
@@ -79,15 +78,15 @@ __all__ = [
     "USER",
     "WEIGHT",
     "Kept",
-    "Stored",
+    "StoredPart",
     "are_numbers",
-    "columns_of",
-    "counted",
     "groups_of",
     "joined",
     "label_text",
+    "name_count",
     "name_of",
     "packed",
+    "place_columns",
 ]
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
@@ -117,7 +116,7 @@ def name_of(var: str, part: str) -> str:
     return f"{var}_{part}"
 
 
-def counted(group: str, unit: str) -> str:
+def name_count(group: str, unit: str) -> str:
     """Name the part that counts the rankings or matches of the labels of a group."""
     return f"{group}_{unit}"
 
@@ -139,20 +138,20 @@ def groups_of(
         for unit in COUNTED:
             group = name.removeprefix(f"{var}_").removesuffix(f"_{unit}")
             codes = dims.get(name_of(var, group), ())
-            is_count = name == name_of(var, counted(group, unit))
+            is_count = name == name_of(var, name_count(group, unit))
             if is_count and len(codes) == 1 and rows in (None, codes[0]):
                 found[group] = str(dims[name][0])
     return found
 
 
-class Stored(NamedTuple):
+class StoredPart(NamedTuple):
     """A part of the data, and the dims of its axes."""
 
     value: NDArray[Any]
     dims: tuple[str, ...]
 
 
-def columns_of(parts: Mapping[str, Stored], rows: str) -> dict[str, int | slice]:
+def place_columns(parts: Mapping[str, StoredPart], rows: str) -> dict[str, int | slice]:
     """Place the parts whose first dim is `rows` in the columns of a table.
 
     Parts with one column come first. Parts with the same second dim alternate, and the last of
@@ -174,11 +173,11 @@ def columns_of(parts: Mapping[str, Stored], rows: str) -> dict[str, int | slice]
 
 
 def packed(
-    parts: Mapping[str, Stored], rows: str, coords: Mapping[str, Any], outcome: str
+    parts: Mapping[str, StoredPart], rows: str, coords: Mapping[str, Any], outcome: str
 ) -> tuple[NDArray[np.float64], list[str], str]:
     """Return a table of the parts with the dim `rows`, the names of its columns, and contents."""
     n = len(parts[WEIGHT].value)
-    columns = columns_of(parts, rows)
+    columns = place_columns(parts, rows)
     blocks = {part: parts[part].value.reshape(n, -1) for part in columns}
     table = np.empty((n, sum(block.shape[1] for block in blocks.values()), 1))
     names = np.empty(table.shape[1], dtype=object)
@@ -196,12 +195,12 @@ def packed(
             about[part]["columns"] = [k.start, k.stop, k.step]
             names[k] = [f"{part} {label}" for label in coords[x.dims[1]]]
     dims = {dim for x in parts.values() for dim in x.dims} - {rows}
-    labels = {dim: _listed(coords[dim]) for dim in sorted(dims)}
+    labels = {dim: _list_labels(coords[dim]) for dim in sorted(dims)}
     contents = {"outcome": outcome, "rows": rows, "parts": about, "labels": labels}
     return table, names.tolist(), json.dumps(contents, default=str)
 
 
-def _listed(labels: Any) -> dict[str, Any]:
+def _list_labels(labels: Any) -> dict[str, Any]:
     """Return labels as a list, with their type."""
     x = np.asarray(labels)
     if x.dtype.kind in "mM":
@@ -301,7 +300,7 @@ class Kept:
     @property
     def is_by_ranker(self) -> bool:
         """Whether all rankings of a ranker share one log-likelihood."""
-        return TURN in self or "turns" in self  # earlier versions stored the ranks by turn
+        return TURN in self
 
     @property
     def outcome_of_two(self) -> str | None:
@@ -378,7 +377,7 @@ class Kept:
     def item_axis(self) -> str | None:
         """Dim of the items, if the results have one."""
         for unit in COUNTED:
-            if (part := counted(ITEM, unit)) in self:
+            if (part := name_count(ITEM, unit)) in self:
                 return str(self[part].dims[0])
         return str(self[NET].dims[-1]) if NET in self else None
 

@@ -18,7 +18,7 @@ from packaging.specifiers import SpecifierSet
 
 import bayesrank as br
 from bayesrank import distributions
-from tests.builders import PACKAGE
+from tests.builders import PACKAGE, imports_of, modules
 from tests.cases import CASES, PAIRS
 from tests.distributions.pair_examples import FAMILIES
 
@@ -161,6 +161,33 @@ def test_a_lock_file_pins_what_the_project_requires_and_names_no_address(lock, r
     unmet = [r for r in wanted if r.name != "bayesrank" and not r.specifier.contains(pins[r.name])]
     assert unmet == []
     assert "://" not in text
+
+
+# Requirements that another package or a person runs; the package itself does not import them.
+RUN_BY = {
+    "netcdf4": "xarray, which writes posteriors with it",
+    "dask": "joblib, as a backend",
+    "distributed": "joblib, as a backend",
+    "jupyterlab": "whoever opens the notebooks",
+    "nbclient": "whoever executes the notebooks",
+}
+
+
+def unimported(requirements, imported):
+    """Names of requirements that the package does not import."""
+    names = {Requirement(line).name for line in requirements}
+    return {name for name in names if name.replace("-", "_") not in imported}
+
+
+def test_every_declared_dependency_is_imported_by_the_package():
+    sources = {m: path.read_text(encoding="utf-8") for m, path in modules().items()}
+    imported = {
+        name.split(".")[0] for m, source in sources.items() for name in imports_of(source, m)
+    }
+    extras = [line for name, lines in EXTRAS.items() if name != "dev" for line in lines]
+    assert unimported(PROJECT["dependencies"] + extras, imported) == {*RUN_BY}
+    assert unimported(["lazy-loader>=0.4", "scikit-learn"], {"lazy_loader"}) == {"scikit-learn"}
+    assert any("to_netcdf(" in text and 'engine="netcdf4"' in text for text in sources.values())
 
 
 def test_the_version_is_written_down_alike_and_so_is_what_is_required():

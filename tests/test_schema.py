@@ -42,7 +42,7 @@ def test_pairs_and_counts_are_read_as_written():
     assert counts.groups == {}
 
 
-def test_results_of_earlier_versions_with_a_variable_for_every_part_are_read():
+def test_a_variable_for_every_part_is_read():
     kept = kept_of(br.PlackettLuce, RANKINGS)
     assert "y_ranks" in kept.constant
     assert "y_data" not in kept.constant

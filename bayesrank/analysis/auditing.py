@@ -26,6 +26,7 @@ from scipy.stats import chi2, norm
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
+from bayesrank.data.read import name_some
 from bayesrank.inference import MatchFit, fit_matches
 
 __all__ = ["PROBES", "audit"]
@@ -233,7 +234,7 @@ def _connection(board: _Board) -> _Found:
     if n_parts > 1:
         small = [board.name(i) for i in played[part != np.bincount(part).argmax()]]
         what = f"The board falls into {n_parts} parts that never met"
-        consequence = f"nothing but the prior compares {_some(small)} with the others"
+        consequence = f"nothing but the prior compares {name_some(small, 3)} with the others"
         return _found(what, consequence, 0.0, ACROSS, fires=True)
     if len(played) < 4:
         return _Found("There are fewer than four items, so there are no two groups to compare.")
@@ -249,8 +250,8 @@ def _connection(board: _Board) -> _Found:
     small = min(sides, key=len)
     others = len(played) - len(small)
     return _found(
-        f"{across:,.0f} of {board.n.sum():,} matches join {_some(small)} to the other {others} "
-        "items",
+        f"{across:,.0f} of {board.n.sum():,} matches join {name_some(small, 3)} to the other "
+        f"{others} items",
         "how the two groups compare hangs on these",
         across,
         ACROSS,
@@ -282,7 +283,7 @@ def _duplicates(board: "_Board") -> _Found:
     p = float(norm.sf(z))
     what = (
         f"{value:,} of {len(ended):,} matches repeat another with the same "
-        f"{_some(['items', 'outcome', *groups], 99)}; {mean:,.0f} are expected by chance"
+        f"{', '.join(['items', 'outcome', *groups])}; {mean:,.0f} are expected by chance"
     )
     fires = bool(p < RARE and value - mean > SHARE * len(ended))
     return _found(what, "votes may have been counted twice", z, p=p, fires=fires)
@@ -599,13 +600,6 @@ def _pooled(pairs: Pairs) -> Pairs:
         features=None,
         feature_names=None,
     )
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    """Name all or, of too many, a few."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 PROBES: dict[str, Callable[[_Board], _Found]] = {

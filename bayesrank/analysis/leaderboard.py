@@ -73,6 +73,7 @@ from bayesrank.analysis.registry import find_group, remember
 from bayesrank.data import Pairs
 from bayesrank.data.read import coord_values
 from bayesrank.distributions import BradleyTerry, Davidson
+from bayesrank.distributions.core.observed import hold_data
 from bayesrank.priors import deviations, sampled_deviations, utility_prior
 from bayesrank.schema import FEATURE, JUDGE, name_of
 
@@ -378,4 +379,4 @@ def _item_tie_effect(
 
 def _codes(part: str, codes: NDArray[np.integer]) -> TensorVariable:
     """Register data of every match under the name that ``y`` uses."""
-    return pm.Data(name_of("y", part), codes, dims="pair")
+    return hold_data(name_of("y", part), codes, ["pair"])

@@ -5,11 +5,8 @@ compared with the same fit of the choices that were made.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
-import numpy as np
 import pandas as pd
-import xarray as xr
 
 from bayesrank.analysis.analysis import Analysis
 from bayesrank.analysis.matches import MatchAnalysis
@@ -50,25 +47,11 @@ def _leaders(
     data: Pairs | Rankings, scale: float, random_seed: int, *, order_effect: bool
 ) -> pd.Series:
     """Fit one choice, and return P(best) by mean rank."""
-    from bayesrank.inference import fit_dynamic, fit_pairs
-    from bayesrank.inference.dynamic.chains import posterior_draws
+    from bayesrank.inference import fit_pairs, fit_rankings
 
-    utility: Any
+    settings = {"draws": DRAWS, "chains": CHAINS, "random_seed": random_seed}
     if isinstance(data, Pairs):
-        settings = {"draws": DRAWS, "chains": CHAINS, "random_seed": random_seed}
         fit = fit_pairs(data, utility_scale=scale, order_effect=order_effect, **settings)
-        utility = fit["posterior"]["utility"]
     else:
-        at_once = data.grouped({"date": np.zeros(data.n_rankings)})
-        found = fit_dynamic(
-            at_once, time="date", dynamics="constant", hyperparameters={"scale": scale},
-            random_seed=random_seed,
-        )  # fmt: skip
-        # `found.draws` would also build a model of the data, which takes longer than the fit
-        drawn = posterior_draws(found.mode, CHAINS * DRAWS, np.random.default_rng(random_seed))
-        utility = xr.DataArray(
-            drawn.T.reshape(CHAINS, DRAWS, -1),
-            {"item": data.coords["item"][found.observations.nodes.item]},
-            ("chain", "draw", "item"),
-        )
-    return rank_summary(utility, top=1)["p_best"]
+        fit = fit_rankings(data, utility_scale=scale, **settings)
+    return rank_summary(fit["posterior"]["utility"], top=1)["p_best"]

@@ -396,8 +396,6 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         from bayesrank.analysis.saved import read_data
         from bayesrank.cli.saved_runs import open_run
         from bayesrank.data import Pairs
-        from bayesrank.reporting.counted_sections import countable
-        from bayesrank.reporting.parts import prior_sd_of
         from bayesrank.reporting.predict import (
             at_new_labels,
             check_items,
@@ -406,15 +404,13 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
             statuses,
         )
         from bayesrank.reporting.report import records
-        from bayesrank.results import comparisons
 
         posterior, record = open_run(file)
         draws = posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
         found = read_data(posterior, record)
-        compared = comparisons(found) if countable(found) else None
-        prior_sd = prior_sd_of(posterior, record.arguments.get("utility_scale"))
-        standing = statuses(draws, items, prior_sd, compared)
+        scale = record.arguments.get("utility_scale")
+        standing = statuses(posterior, found, items, scale)
         draws, new = at_new_labels(draws)
         if isinstance(found, Pairs):
             part = next_match(draws, items, output.interval, new)

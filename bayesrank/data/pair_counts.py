@@ -544,8 +544,8 @@ class PairCounts(Frozen):
         ValueError
             If a label is unknown or nothing is kept.
         """
-        ranker = _chosen(rankers, self.rankers, "ranker")
-        problem = _chosen(problems, self.problems, "problem")
+        ranker = _mark_selected(rankers, self.rankers, "ranker")
+        problem = _mark_selected(problems, self.problems, "problem")
         item = problem[self.problem_idx]
         entry = ranker[self.ranker_idx] & item[self.first]
 
@@ -694,7 +694,9 @@ class PairCounts(Frozen):
         return replace(self, **{name: vars(self)[name][rows] for name in columns})
 
 
-def _chosen(labels: Iterable[Hashable] | None, axis: pd.Index, unit: str) -> NDArray[np.bool_]:
+def _mark_selected(
+    labels: Iterable[Hashable] | None, axis: pd.Index, unit: str
+) -> NDArray[np.bool_]:
     """Mark the selected labels of an axis; all by default."""
     if labels is None:
         return np.ones(len(axis), dtype=bool)

@@ -41,9 +41,9 @@ from bayesrank.data.read.pair_entries import (
     OUTCOMES,
     MatchFeatures,
     check_exact,
-    differences,
     distinct_rows,
     feature_columns,
+    read_features,
     results,
     square_axis,
     square_counts,
@@ -243,7 +243,7 @@ class Pairs(Frozen):
             who, judges = sorted_axis(frame[judge], judge)
         apart = {name: sorted_axis(frame[name], name) for name in by}
         evidence = None if weight is None else amounts(frame, weight, "weight")
-        ahead = differences(frame, columns)
+        ahead = read_features(frame, columns)
 
         # Rows with equal codes are one pair; `row` is one of them.
         if collapse:

@@ -4,17 +4,17 @@ This room may import numpy, pandas, pymc, pytensor, xarray, the rooms data and l
 schema.
 """
 
-from bayesrank.distributions.bpr import BPR
-from bayesrank.distributions.generalized_mallows import GeneralizedMallows
-from bayesrank.distributions.mallows import Mallows
-from bayesrank.distributions.max_diff import MaxDiff
-from bayesrank.distributions.mixture import Mixture
-from bayesrank.distributions.mpm import MPM
-from bayesrank.distributions.observed import set_observed
-from bayesrank.distributions.outcomes import declare_outcomes
-from bayesrank.distributions.pairs import BradleyTerry, Davidson, RaoKupper, Thurstone
-from bayesrank.distributions.plackett_luce import PlackettLuce
-from bayesrank.distributions.pmop import PMOP
+from bayesrank.distributions.core.observed import set_observed
+from bayesrank.distributions.core.outcomes import declare_outcomes
+from bayesrank.distributions.counts.mpm import MPM
+from bayesrank.distributions.mallows.generalized import GeneralizedMallows
+from bayesrank.distributions.mallows.mallows import Mallows
+from bayesrank.distributions.mixture.mixture import Mixture
+from bayesrank.distributions.pairs.bpr import BPR
+from bayesrank.distributions.pairs.matches import BradleyTerry, Davidson, RaoKupper, Thurstone
+from bayesrank.distributions.rankings.max_diff import MaxDiff
+from bayesrank.distributions.rankings.plackett_luce import PlackettLuce
+from bayesrank.distributions.rankings.pmop import PMOP
 
 __all__ = [
     "BPR",

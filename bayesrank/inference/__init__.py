@@ -2,17 +2,19 @@
 
 `sample` runs NUTS, compiled once for all processes; `compile_density` compiles its log density, and
 `nuts_seconds` estimates its run time. `objective`, `climb` and `adam` find modes. `laplace`,
-`fit_inla` and `fit_pairs` approximate posteriors. `fit_dynamic` and `forward_validation` treat
-utilities that change with time. `find_MAP_many` fits many problems and `kfold` fits all folds;
-`on_workers` runs them on several processes. `fit_minibatch` finds modes by minibatches.
-`fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
+`fit_inla`, `fit_pairs` and `fit_rankings` approximate posteriors. `fit_dynamic` and
+`forward_validation` treat utilities that change with time. `find_MAP_many` fits many problems and
+`kfold` fits all folds; `on_workers` runs them on several processes. `fit_minibatch` finds modes by
+minibatches. `fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
 `consensus_log_likelihood` and `LeapAndShift` treat consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
-scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility, and schema.
+scipy, threadpoolctl, xarray, the rooms data, distributions, likelihoods and utility,
+match_outcomes, priors and schema.
 """
 
 from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, fit_pairs
+from bayesrank.inference.approximation.fit_rankings import fit_rankings
 from bayesrank.inference.approximation.laplace_draws import hessian, laplace
 from bayesrank.inference.approximation.modes import (
     Point,
@@ -65,6 +67,7 @@ __all__ = [
     "fit_minibatch",
     "fit_mixture",
     "fit_pairs",
+    "fit_rankings",
     "forward_validation",
     "hessian",
     "kfold",

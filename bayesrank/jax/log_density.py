@@ -35,7 +35,7 @@ from pytensor.raise_op import Assert
 from pytensor.tensor import TensorConstant
 from pytensor.tensor.random.type import RandomType
 
-from bayesrank.distributions.observed import ObservedRV, new_table, uncast
+from bayesrank.distributions.core.observed import ObservedRV, new_table, uncast
 from bayesrank.inference.approximation.modes import compile_values
 from bayesrank.schema import DATA, name_of
 

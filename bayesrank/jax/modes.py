@@ -131,7 +131,7 @@ def find_map(
             return float(value), np.asarray(slope)
 
         with one_blas_thread():
-            x, missing = newton(logp, x, _learned(found), max_iterations, tolerance)
+            x, missing = newton(logp, x, _multiply_learned(found), max_iterations, tolerance)
     values = dict(zip(density.names, map(np.asarray, unravel(x)), strict=True))
     if not missing <= tolerance:
         warnings.warn(
@@ -145,7 +145,7 @@ def find_map(
     return JaxMode(values, density.posterior_values(values), height, missing, n)
 
 
-def _learned(state: _State) -> Callable[[Any], Any]:
+def _multiply_learned(state: _State) -> Callable[[Any], Any]:
     """Multiply by the inverse curvature that L-BFGS has learned."""
     memory = state.optimiser[0]
     m = len(memory.weights_memory)

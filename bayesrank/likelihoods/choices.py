@@ -28,8 +28,8 @@ __all__ = [
     "best_score",
     "best_worst_logp",
     "chosen_in_turn",
+    "scaled_stages_logp",
     "stage_scores",
-    "stages_logp",
 ]
 
 METHODS = ("sequential", "marley")
@@ -109,7 +109,7 @@ def stage_scores(utility: TensorVariable, scale: TensorVariable) -> TensorVariab
     return stage_scales[..., :, None] * utility[..., None, :]
 
 
-def stages_logp(utility: TensorLike, ranks: TensorLike, scale: TensorLike) -> TensorVariable:
+def scaled_stages_logp(utility: TensorLike, ranks: TensorLike, scale: TensorLike) -> TensorVariable:
     r"""Log-probability of full rankings and top-k lists with a scale at each stage.
 
     .. math:: \log P = \sum_{m} \left( s_m w_{i_m} - \log \sum_{j \in R_m} e^{s_m w_j} \right)

@@ -11,7 +11,7 @@ from arviz_base.validate import validate_dict_argument
 from matplotlib.lines import Line2D
 
 from bayesrank.plots.panels import (
-    chosen,
+    choose_labels,
     facets_of,
     labels_of,
     selected,
@@ -25,7 +25,7 @@ from bayesrank.plots.rows import (
     MANY,
     OTHER,
     WARNING,
-    Look,
+    Style,
     draw_intervals,
     draw_line_at,
     explain,
@@ -41,9 +41,9 @@ from bayesrank.results.matches.adherence import adherence_draws, summarise_adher
 __all__ = ["plot_adherence"]
 
 LOOKS = {
-    "below": Look(WARNING, WARNING, "v"),
-    "above": Look(LEADING, LEADING, "^"),
-    "other": Look(OTHER, OTHER),
+    "below": Style(WARNING, WARNING, "v"),
+    "above": Style(LEADING, LEADING, "^"),
+    "other": Style(OTHER, OTHER),
 }
 
 
@@ -208,7 +208,7 @@ def _rows(
     if most is not None and most < 1:
         raise ValueError(f"`max_rankers` is {most}; it must be 1 or more.")
     if wanted is not None or most is None or most >= len(ranked):
-        return chosen(ranked, wanted, None, dim), None
+        return choose_labels(ranked, wanted, None, dim), None
     highest = most // 2
     return ranked[:highest].append(ranked[len(ranked) - (most - highest) :]), highest
 

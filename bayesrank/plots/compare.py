@@ -18,7 +18,7 @@ from bayesrank.plots.rows import (
     LEADING,
     OTHER,
     WARNING,
-    Look,
+    Style,
     draw_intervals,
     draw_line_at,
     handle,
@@ -33,10 +33,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 LOOKS = {
-    "near": Look(LEADING, LEADING),
-    "worse": Look(OTHER, OTHER),
-    "near, unreliable": Look(LEADING, WARNING, "^"),
-    "worse, unreliable": Look(OTHER, WARNING, "^"),
+    "near": Style(LEADING, LEADING),
+    "worse": Style(OTHER, OTHER),
+    "near, unreliable": Style(LEADING, WARNING, "^"),
+    "worse, unreliable": Style(OTHER, WARNING, "^"),
 }
 NEAR, WORSE = ("near", "near, unreliable"), ("worse", "worse, unreliable")
 FAR = 5.0  # a model this many times farther than all better models is off the scale

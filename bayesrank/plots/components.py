@@ -83,7 +83,7 @@ def plot_components(
     """
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
     models = models_of(probabilities)
-    found = [_checked(one, dim).sel(coords or {}) for one in models.values()]
+    found = [_check_probabilities(one, dim).sel(coords or {}) for one in models.values()]
     units, largest = str(found[0].dims[0]), max(len(one) for one in found)
     sorted_ = [_sorted(one) for one in found]
     names = [[short_name(x, LONGEST) for x in labels_of(one, units)] for one in sorted_]
@@ -135,7 +135,7 @@ def plot_components(
     return panels.pc
 
 
-def _checked(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
+def _check_probabilities(probabilities: xr.DataArray, dim: str) -> xr.DataArray:
     """Return the checked probabilities, units by components."""
     dims = list(getattr(probabilities, "dims", ()))
     others = [d for d in dims if d != dim]

@@ -16,7 +16,14 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import Panels, chosen, labels_of, models_of, short_name, side_by_side
+from bayesrank.plots.panels import (
+    Panels,
+    choose_labels,
+    labels_of,
+    models_of,
+    short_name,
+    side_by_side,
+)
 from bayesrank.plots.rows import without_box
 from bayesrank.results.draws import (
     SAMPLE,
@@ -125,9 +132,9 @@ def plot_dynamic(
     best, last = tables[0]["share"].to_numpy(), tables[0]["place"].isel({time: -1}).to_numpy()
     last = np.where(np.isnan(last), np.inf, last)
     order = np.argsort(-best.max(axis=0) if show == "best" else last, kind="stable")
-    names = chosen(labels[order], (coords or {}).get(dim), max_items, dim)
+    names = choose_labels(labels[order], (coords or {}).get(dim), max_items, dim)
 
-    drawn = side_by_side([_shown(one, names, dim, show) for one in tables], [*models])
+    drawn = side_by_side([_summarise(one, names, dim, show) for one in tables], [*models])
     facets = [] if [*models] == [None] else ["model"]
     panel = drawn["low"].isel({time: 0, dim: 0}, drop=True).rename(var_name)
     used = drawn[dim].to_numpy()
@@ -217,7 +224,7 @@ def _summary(draws: xr.DataArray, time: Hashable, show: str, ci_prob: float) -> 
     return xr.Dataset({name: (dims, x) for name, x in found.items()}, labels)
 
 
-def _shown(table: xr.Dataset, names: pd.Index, dim: str, show: str) -> xr.Dataset:
+def _summarise(table: xr.Dataset, names: pd.Index, dim: str, show: str) -> xr.Dataset:
     """Return the ends and the mean of the items to draw; of shares, the ends of stacked areas."""
     some = table.sel({dim: names})
     if show != "best":

@@ -19,7 +19,7 @@ from bayesrank.results.draws import group_dims, posterior_utilities
 
 __all__ = [
     "Panels",
-    "chosen",
+    "choose_labels",
     "facets_of",
     "items_shown",
     "labels_of",
@@ -234,7 +234,7 @@ def items_shown(
     facets = facets_of(utility, dim)
     mean = rank_draws(utility, dim=dim).mean([d for d in utility.dims if d != dim])
     best_first = labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]
-    return utility, facets, chosen(best_first, wanted, most, dim)
+    return utility, facets, choose_labels(best_first, wanted, most, dim)
 
 
 def selected(
@@ -250,7 +250,7 @@ def selected(
     return utility, None if wanted is None else list(np.atleast_1d(np.asarray(wanted, object)))
 
 
-def chosen(
+def choose_labels(
     labels: pd.Index, wanted: Sequence[Any] | None, most: int | None, unit: str = "item"
 ) -> pd.Index:
     """Return the labels to show, from top to bottom: all, or the ones wanted."""

@@ -22,7 +22,7 @@ from bayesrank.plots.rows import (
     MANY,
     OTHER,
     UNKNOWN,
-    Look,
+    Style,
     draw_intervals,
     explain,
     handle,
@@ -40,10 +40,10 @@ __all__ = ["plot_ranks"]
 
 VISUALS = (*INTERVALS, "ticklabels", "title", "legend", "counts")
 LOOKS = {
-    LEADS: Look(LEADING, LEADING, "d"),
-    TIED: Look(LEADING, LEADING),
-    UNCLEAR: Look(UNKNOWN, UNKNOWN),
-    BEHIND: Look(OTHER, OTHER),
+    LEADS: Style(LEADING, LEADING, "d"),
+    TIED: Style(LEADING, LEADING),
+    UNCLEAR: Style(UNKNOWN, UNKNOWN),
+    BEHIND: Style(OTHER, OTHER),
 }
 
 
@@ -170,7 +170,7 @@ def plot_ranks(
     looks, lines = LOOKS, rows
     if None not in models:
         status = "model"
-        looks = {name: Look(c, c) for name, c in zip(models, cycle(COLOURS), strict=False)}
+        looks = {name: Style(c, c) for name, c in zip(models, cycle(COLOURS), strict=False)}
         shift = np.linspace(-0.2, 0.2, len(models))
         lines = rows + xr.DataArray(shift, {"model": [*models]}, "model")
 

@@ -18,7 +18,7 @@ from bayesrank.plots.panels import Panels
 
 __all__ = [
     "COLOURS", "DARK", "INTERVALS", "LEADING", "MANY", "OTHER", "UNKNOWN", "WARNING",
-    "Look",
+    "Style",
     "draw_intervals", "draw_line_at", "explain", "frame_rows", "handle", "interval_handles",
     "interval_panels",
     "rank_ticks", "row_height", "set_up_rows", "without_box",
@@ -34,7 +34,7 @@ IN_WORDS = {LEADING: "blue", WARNING: "orange", UNKNOWN: "light blue"}
 INTERVALS = ("twig", "trunk", "point_estimate")  # visuals: thin lines, thick lines, markers
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """Colour of the lines of a status, and colour and marker of its point."""
 
     line: str
@@ -57,7 +57,7 @@ def interval_panels(
     options: Mapping[str, Any],
     ends: Mapping[str, xr.DataArray],
     status: xr.DataArray | str,
-    looks: Mapping[str, Look],
+    looks: Mapping[str, Style],
     **size: Any,
 ) -> tuple[Panels, dict[str, xr.Dataset]]:
     """Return panels whose colours and markers show a status, and the data to draw.

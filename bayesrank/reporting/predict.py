@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from bayesrank.reporting.parts import SAMPLE, Part, formatted
-from bayesrank.results import PairWins, matches_of, outcome_probability, rank_summary
+from bayesrank.data import Pairs, Rankings
+from bayesrank.reporting.counted_sections import countable
+from bayesrank.reporting.parts import SAMPLE, Part, formatted, prior_sd_of
+from bayesrank.results import comparisons, matches_of, outcome_probability, rank_summary
 from bayesrank.texts import paragraphs
 
 NEUTRAL = "neither"  # the item that has the advantage of the first
@@ -41,9 +43,11 @@ def at_new_labels(draws: Any) -> tuple[Any, list[str]]:
 
 
 def statuses(
-    draws: Any, items: Sequence[str], prior_sd: float, compared: PairWins | None
+    posterior: Any, data: Rankings | Pairs, items: Sequence[str], utility_scale: float | None
 ) -> list[str]:
     """Say which status these items have in the table of ranks of all items."""
+    compared = comparisons(data) if countable(data) else None
+    draws, prior_sd = posterior["posterior"], prior_sd_of(posterior, utility_scale)
     summary = rank_summary(draws, prior_sd=prior_sd, compared=compared)
     words = {str(item): word for item, word in summary["status"].items()}
     return paragraphs("statuses", statuses=[(item, words[item]) for item in items])

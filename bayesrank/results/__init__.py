@@ -1,6 +1,7 @@
 """Results: posteriors of ranks as tables, checks, and model comparisons.
 
-This room may import numpy, scipy, pandas, xarray, arviz, threadpoolctl, schema and the room data.
+This room may import numpy, scipy, pandas, xarray, arviz, threadpoolctl, match_outcomes, schema and
+the room data.
 """
 
 from bayesrank.results.checks.component_checks import component_checks

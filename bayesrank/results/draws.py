@@ -6,7 +6,6 @@ combination of the other dims is a *group*; its draws are an array (n_draws, n_i
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from arviz import rcParams
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from bayesrank.data.read import label_repr
+from bayesrank.data.read import check_whole, label_repr
 
 __all__ = [
     "SAMPLE",
@@ -24,7 +23,6 @@ __all__ = [
     "centred",
     "check_probability",
     "check_tops",
-    "check_whole",
     "each_group",
     "find_variable",
     "group_dims",
@@ -141,13 +139,6 @@ def interval_probability(ci_prob: float | None) -> float:
     value = float(rcParams["stats.ci_prob"]) if ci_prob is None else ci_prob
     check_probability("ci_prob", value, 0.0)
     return value
-
-
-def check_whole(**values: Any) -> None:
-    """Raise unless each value is a whole number, 1 or more."""
-    for name, value in values.items():
-        if not isinstance(value, Real) or not (float(value).is_integer() and float(value) >= 1):
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
 
 
 def check_tops(top: int | Sequence[int]) -> tuple[int, ...]:

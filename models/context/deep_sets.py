@@ -23,7 +23,7 @@ from typing import Any
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.utility import ACTIVATIONS, WeightSpec
+from models.shared.networks import ACTIVATIONS, WeightSpec
 
 __all__ = ["deep_sets_utility", "deep_sets_weights"]
 

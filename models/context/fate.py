@@ -35,7 +35,6 @@ prints how well it predicts the order of other sets.
 from collections.abc import Sequence
 from functools import partial
 
-from bayesrank.utility import fate_utility, fate_weights
 from models.context.model import (
     Network,
     build,
@@ -45,6 +44,7 @@ from models.context.model import (
     predict,
     square_symmetries,
 )
+from models.context.set_utilities import fate_utility, fate_weights
 from models.context.simulate import simulate_medoid
 
 __all__ = ["PRIOR_SCALE", "build", "demonstrate", "fate_network", "fit", "predict"]
@@ -68,7 +68,7 @@ def fate_network(
     set_widths, score_widths : sequence of int
         Units of the layers of the embedding and of the score.
     activation : str
-        One of `bayesrank.utility.ACTIVATIONS`.
+        One of `models.shared.networks.ACTIVATIONS`.
 
     Returns
     -------

@@ -35,9 +35,9 @@ sets.
 from collections.abc import Sequence
 from functools import partial
 
-from bayesrank.utility import feta_utility, feta_weights
 from models.context.fate import demonstrate
 from models.context.model import Network, build, fit, predict
+from models.context.set_utilities import feta_utility, feta_weights
 
 __all__ = ["build", "feta_network", "fit", "predict"]
 
@@ -66,7 +66,7 @@ def feta_network(
     mirrored : bool
         Whether a comparison reads the pair in both orders, as in the paper's program.
     activation : str
-        One of `bayesrank.utility.ACTIVATIONS`.
+        One of `models.shared.networks.ACTIVATIONS`.
 
     Returns
     -------

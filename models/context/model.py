@@ -29,16 +29,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 import bayesrank as br
-from bayesrank.utility import (
+from models.context.deep_sets import deep_sets_utility, deep_sets_weights
+from models.context.new_sets import check_features
+from models.shared.item_features import check_scales
+from models.shared.networks import (
     WeightSpec,
     dense_utility,
     dense_weights,
     draw_weights,
     weight_coords,
 )
-from models.context.deep_sets import deep_sets_utility, deep_sets_weights
-from models.context.new_sets import check_features
-from models.shared.item_features import check_scales
 
 __all__ = [
     "Network",

@@ -29,9 +29,10 @@ from scipy.special import logsumexp
 import bayesrank as br
 from bayesrank.inference import laplace
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
-from bayesrank.utility import WeightSpec, draw_weights, fate_utility, fate_weights, weight_coords
 from models.context.conditional import given
+from models.context.set_utilities import fate_utility, fate_weights
 from models.context.simulate import simulate_medoid
+from models.shared.networks import WeightSpec, draw_weights, weight_coords
 
 __all__ = ["build", "compare", "fit_advi", "fit_last_layer", "held_out"]
 

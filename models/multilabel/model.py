@@ -42,8 +42,14 @@ from numpy.typing import NDArray
 from pytensor.tensor import TensorVariable
 
 import bayesrank as br
-from bayesrank.utility import WeightSpec, dense_layers, dense_weights, draw_weights, weight_coords
 from models.multilabel.data import Multilabel
+from models.shared.networks import (
+    WeightSpec,
+    dense_layers,
+    dense_weights,
+    draw_weights,
+    weight_coords,
+)
 from models.shared.weak_order_bound import weak_order_bound
 
 __all__ = ["OBJECTIVES", "build", "fit", "predict"]

@@ -59,13 +59,10 @@ from pytensor.tensor import TensorVariable
 import bayesrank as br
 from bayesrank.inference import Point, adam, objective
 from bayesrank.likelihoods.ops import NOTHING
-from bayesrank.likelihoods.pairs import (
-    bradley_terry_log_probabilities,
-    weak_order_pairs,
-)
+from bayesrank.likelihoods.pairs import bradley_terry_log_probabilities
 from bayesrank.likelihoods.plackett_luce import log_remainder
 from models.shared.modes import posterior_modes
-from models.shared.pairs_of_rankings import pairs_logp
+from models.shared.pairs_of_rankings import pairs_logp, weak_order_pairs
 from models.shared.rating_factors import ratings_of
 
 Scales = Mapping[str, float]

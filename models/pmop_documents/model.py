@@ -51,7 +51,6 @@ from bayesrank.likelihoods.pairs import (
     davidson_log_probabilities,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
-    weak_order_pairs,
 )
 from bayesrank.likelihoods.pmop import pmop_logp
 from models.pmop_sampling.contrastive import fit_cd
@@ -63,7 +62,7 @@ from models.shared.losses import (
     squared_rank_loss,
 )
 from models.shared.modes import posterior_modes
-from models.shared.pairs_of_rankings import pairs_logp
+from models.shared.pairs_of_rankings import pairs_logp, weak_order_pairs
 
 # ---------------------------------------------------------------------------------------------
 # Methods: what the utilities of the slots say about the grades

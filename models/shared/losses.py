@@ -27,9 +27,9 @@ rankings, so LOO cannot compare them.
 
 By default, pairs of slots are squares, (..., n_slots, n_slots), which suits sets of a few dozen
 items. For long rankings with known ranks, pass the pairs that
-`bayesrank.likelihoods.pairs.weak_order_pairs` lists:
+`models.shared.pairs_of_rankings.weak_order_pairs` lists:
 
->>> from bayesrank.likelihoods.pairs import weak_order_pairs
+>>> from models.shared.pairs_of_rankings import weak_order_pairs
 >>> ranks = [[1, 2, 3], [2, 1, 0]]
 >>> loss = hinge_rank_loss([[1.0, 0.5, 0.0]] * 2, ranks, pairs=weak_order_pairs(ranks))
 >>> loss.eval().tolist()
@@ -43,7 +43,8 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesrank.likelihoods.ops import NOTHING, segment_sum, softplus
-from bayesrank.likelihoods.pairs import SECOND, TIE, WeakOrderPairs
+from bayesrank.likelihoods.pairs import SECOND, TIE
+from models.shared.pairs_of_rankings import WeakOrderPairs
 
 __all__ = [
     "attention_rank_loss",

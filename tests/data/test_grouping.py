@@ -6,7 +6,7 @@ import pytest
 
 from bayesrank.data import Interactions, RepeatedInteractionWarning
 from bayesrank.data.derive import grouping
-from bayesrank.data.derive.grouping import group, grouped, starts
+from bayesrank.data.derive.grouping import group, group_values, starts
 from bayesrank.data.derive.layout import block_sizes
 from bayesrank.data.read import labels
 from bayesrank.data.read.labels import factorize, sorted_axis
@@ -27,7 +27,7 @@ def test_entries_of_a_row_stand_together_in_their_order(dtype):
     np.testing.assert_array_equal(found.order, np.argsort(row, kind="stable"))
     np.testing.assert_array_equal(np.diff(found.start), np.bincount(row, minlength=12))
     np.testing.assert_array_equal(
-        grouped(np.arange(50.0), row, starts(row, 12)), np.argsort(row, kind="stable")
+        group_values(np.arange(50.0), row, starts(row, 12)), np.argsort(row, kind="stable")
     )
     assert group(np.sort(row), 12).order is None
     for of in (found, group(np.sort(row), 12)):

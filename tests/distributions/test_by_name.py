@@ -12,7 +12,7 @@ import pytest
 
 import bayesrank as br
 from bayesrank.data import UninformativeRankingWarning
-from bayesrank.distributions import observed
+from bayesrank.distributions.core import observed
 from tests.builders import evaluator, stored
 from tests.oracles import partition_logp
 from tests.oracles import weak_order_logp as sum_over_orderings

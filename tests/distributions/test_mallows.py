@@ -348,7 +348,7 @@ def test_a_consensus_is_marginalised_only_of_observed_rankings():
             ValueError,
             "`distance` is 'euclid'; it must be one",
         ),
-        ({"alpha": 1.0, "distance": "ulam"}, ValueError, "BayesMallows has it"),
+        ({"alpha": 1.0, "distance": "ulam"}, ValueError, "must be one of 'footrule'"),
         ({"alpha": [1.0, 2.0]}, ValueError, r"`alpha` of 'y' has shape \(2,\); with these"),
         ({"alpha": 1.0, "utility": [1]}, TypeError, "unexpected keyword argument 'utility'"),
         ({"alpha": 1.0, "total_size": 9}, ValueError, "is not a sum over rows"),

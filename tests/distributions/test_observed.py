@@ -8,6 +8,7 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
 
 import bayesrank as br
+from bayesrank.distributions.core.observed import hold_data
 from bayesrank.inference.approximation.modes import kept_of
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
@@ -178,19 +179,33 @@ def test_a_total_size_does_not_hide_what_is_observed():
 def test_data_that_stand_in_the_model_are_used_and_follow():
     one, other = RANKINGS.subset([0, 1]), RANKINGS.subset([2, 3, 4])
     with pm.Model(coords=one.coords) as model:
-        item = pm.Data("y_item", one.item, dims=("ranking", "slot"))
+        item = hold_data("y_item", one.item, ("ranking", "slot"))
+        weight = pm.Data("y_weight", one.weight, dims="ranking")
         br.PlackettLuce("y", pm.Flat("utility", dims="item")[item], observed=one)
-    assert model["y_item"] is item
+    assert (model["y_item"], model["y_weight"]) == (item, weight)
+    with pytest.raises(ValueError, match=r"^'y_item' holds observed data, and pm\.set_data"):
+        pm.set_data({"y_item": one.item[:, ::-1]}, model=model)
     logp = model.compile_logp(sum=False)
     br.set_observed("y", other, model=model)
     np.testing.assert_allclose(logp(at(UTILITY))[-1], exact_logp(UTILITY, other), atol=1e-9)
 
 
-def test_data_of_the_same_name_and_other_values_are_refused():
+@pytest.mark.parametrize(
+    ("part", "value", "utility"),
+    [
+        ("weight", np.zeros(6), np.zeros(6)),  # other values
+        ("item", RANKINGS.item, np.zeros(6)),  # no weights
+        ("weight", RANKINGS.weight, None),  # the stages that rankings share depend on them
+    ],
+)
+def test_data_of_the_same_name_are_refused(part, value, utility):
     with pm.Model(coords=RANKINGS.coords):
-        pm.Data("y_weight", np.zeros(6), dims="ranking")
-        with pytest.raises(ValueError, match="a variable 'y_weight', but the rankings"):
-            br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
+        pm.Data(f"y_{part}", value)
+        utility = pm.Flat("utility", dims="item") if utility is None else utility
+        with pytest.raises(
+            ValueError, match=f"a variable 'y_{part}', but the rankings of 'y' need"
+        ):
+            br.PlackettLuce("y", utility, observed=RANKINGS)
 
 
 def test_names_of_axes_are_two():

@@ -174,7 +174,7 @@ def test_a_ranker_without_counts_stays_with_a_warning_and_its_prior():
 
 
 def test_a_table_of_rankers_and_items_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("bayesrank.distributions.mpm.MOST_NET", 5)
+    monkeypatch.setattr("bayesrank.distributions.counts.mpm.MOST_NET", 5)
     counts = br.PairCounts.from_matrix([np.eye(3)[::-1] * [1, 0, 1]] * 2)
     message = (
         r"at most 5 net counts, .* 2 rankers of 3 items have 6\. .* pool them: counts.pooled\(\)"

@@ -11,7 +11,7 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
-from bayesrank.distributions.observed import data_dims
+from bayesrank.distributions.core.observed import data_dims
 from bayesrank.likelihoods.ops.with_sum import WithSum
 from tests.builders import evaluator, stored
 from tests.distributions.pair_examples import (

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import bayesrank as br
-from bayesrank.utility import draw_weights, fate_weights
 from models.context import fate, feta, posteriors, study, sushi
 from models.context.conditional import given
 from models.context.deep_sets import deep_sets_utility, deep_sets_weights
 from models.context.model import metrics, square_symmetries, swaps
 from models.context.posteriors import LAST
+from models.context.set_utilities import fate_weights
 from models.context.simulate import (
     hypervolume_contributions,
     medoid_distances,
@@ -19,6 +19,7 @@ from models.context.simulate import (
 )
 from models.context.sushi import cross_validate, density, judge
 from models.context.sushi_menus import build_mixture, planted, with_features
+from models.shared.networks import draw_weights
 from tests.builders import results
 
 # Simulated sets

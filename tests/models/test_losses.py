@@ -6,7 +6,6 @@ import pytensor.tensor as pt
 import pytest
 from scipy.stats import entropy
 
-from bayesrank.likelihoods.pairs import weak_order_pairs
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from models.shared.losses import (
     attention_rank_loss,
@@ -18,6 +17,7 @@ from models.shared.losses import (
     rank_net_loss,
     squared_rank_loss,
 )
+from models.shared.pairs_of_rankings import weak_order_pairs
 from tests.likelihoods.loops import for_each
 from tests.oracles import gradient, ordering_logp
 

@@ -76,8 +76,8 @@ class Connectivity:
         if not self.is_connected:
             sentences.append(
                 f"The comparison graph has {self.n_components} components "
-                f"({_shown(self.components)}): utilities are comparable only within one. A proper "
-                f"prior ties them together."
+                f"({_name_components(self.components)}): utilities are comparable only within one. "
+                f"A proper prior ties them together."
             )
         for found, verb, where in (
             (self.never_loses, "loses", "infinite"),
@@ -103,9 +103,9 @@ class Connectivity:
         if self.is_connected and not self.is_strongly_connected and not sentences:
             groups = self.strong_components
             sentences.append(
-                f"The items form {len(groups)} groups ({_shown(groups)}), and the items of one "
-                "always beat those of another: without a prior their utilities are infinitely far "
-                "apart. Give all items a prior."
+                f"The items form {len(groups)} groups ({_name_components(groups)}), and the items "
+                "of one always beat those of another: without a prior their utilities are "
+                "infinitely far apart. Give all items a prior."
             )
         return sentences
 
@@ -121,7 +121,7 @@ class Connectivity:
         )
 
 
-def _shown(components: list[pd.Index]) -> str:
+def _name_components(components: list[pd.Index]) -> str:
     """List up to four components with up to four items each."""
     shown = [f"{{{quoted(component, 4)}}}" for component in components[:4]]
     return ", ".join([*shown, "..."] if len(components) > 4 else shown)

@@ -54,7 +54,7 @@ def group(row: Array, n_rows: int) -> Grouping:
     parts = (row[a : a + AT_A_TIME + 1] for a in range(0, len(row), AT_A_TIME))
     if all((part[:-1] <= part[1:]).all() for part in parts):
         return Grouping(start, None)
-    return Grouping(start, grouped(numbers_to(len(row)), row, start))
+    return Grouping(start, group_values(numbers_to(len(row)), row, start))
 
 
 def starts(row: Array, n_rows: int) -> NDArray[np.int64]:
@@ -65,7 +65,7 @@ def starts(row: Array, n_rows: int) -> NDArray[np.int64]:
     return np.cumsum(start, out=start)
 
 
-def grouped(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = None) -> Array:
+def group_values(values: Array, row: Array, start: NDArray[np.int64], dtype: Any = None) -> Array:
     """Sort the values of entries by row; values of one row keep their order."""
     if len(values) > AT_A_TIME:
         give_back()
@@ -100,8 +100,8 @@ def distinct_cells(
     optionally an amount.
     """
     given = starts(row, n_rows)
-    found = [grouped(column, row, given) for column in columns]
-    total = np.empty(0) if amount is None else grouped(amount, row, given)
+    found = [group_values(column, row, given) for column in columns]
+    total = np.empty(0) if amount is None else group_values(amount, row, given)
     start, end = np.zeros_like(given), 0
     for first, last in stretches(given):  # the result overwrites the input
         entries, shape = slice(given[first], given[last]), (last - first, *sizes)

@@ -9,6 +9,7 @@ import ctypes
 import reprlib
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -51,9 +52,20 @@ def label_repr(label: Any) -> str:
 
 def quoted(labels: Iterable[Any], limit: int = 5) -> str:
     """Format labels for an error message: ``'a', 'b', 3`` and the number left out."""
-    listed = list(labels)
-    shown = ", ".join(label_repr(label) for label in listed[:limit])
-    return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit} more"
+    return name_some([label_repr(label) for label in labels], limit)
+
+
+def name_some(names: Sequence[Any], most: int) -> str:
+    """Join the first names by commas, and count the others: ``a, b and 3 more``."""
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def check_whole(**values: Any) -> None:
+    """Raise unless each value is a whole number, 1 or more."""
+    for name, value in values.items():
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
 
 
 def require_one_each(

@@ -137,7 +137,7 @@ def feature_columns(features: MatchFeatures, taken: Collection[str]) -> dict[str
     return columns
 
 
-def differences(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
+def read_features(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> NDArray[np.float64]:
     """Read features of matches: how far the first item is ahead, (n_rows, n_features)."""
     ahead = np.empty((len(frame), len(columns)))
     for k, (name, sides) in enumerate(columns.items()):

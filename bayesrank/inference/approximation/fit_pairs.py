@@ -10,18 +10,21 @@ Only differences between utilities matter, so draws are centred.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
+from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
-from bayesrank.inference.approximation.modes import check_whole, one_blas_thread
+from bayesrank.inference.approximation.modes import one_blas_thread
+from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.likelihoods.pairs import outcome_curvature
+from bayesrank.match_outcomes import davidson_probabilities
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
 
@@ -178,8 +181,8 @@ class MatchFit:
             Utility of the first minus the utility of the second, without the order effect.
         """
         d = lead + self.order_effect[0]
-        tie = np.full_like(d, self.mode[-1] if self.ties else -np.inf)
-        return softmax(np.stack([d / 2, -d / 2, tie], axis=-1), axis=-1)
+        nu = np.exp(self.mode[-1]) if self.ties else 0.0
+        return np.stack(davidson_probabilities(d, nu), axis=-1)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
         """Compute how one more match changes the lead of one item over another.
@@ -253,23 +256,17 @@ class _Counts:
 
     def mode(self, x: Floats) -> tuple[Floats, Dense]:
         """Find the mode from x by Newton's method, and the precision there."""
-        value, gradient, H = self.at(x)
-        for _ in range(MOST_STEPS):
+        precision: Any = None  # where the last step began, as near to the mode as its gain says
+
+        def step_at(x: Floats, found: Any) -> Step:
+            nonlocal precision
+            _, gradient, H = found
             # concave, because the prior is proper and log-sum-exp is convex
             precision = Dense(H)
             step = precision.solve(gradient)
-            gain = float(gradient @ step) / 2
-            if gain < ENOUGH:
-                return x + step, precision
-            rounding = 1e-13 * (1 + abs(value))  # error of a sum
-            for length in 0.5 ** np.arange(34):
-                candidate = x + length * step
-                reached = self.at(candidate)
-                if reached[0] >= value + 1e-4 * length * gain - rounding:
-                    break
-            else:
-                break
-            x, (value, gradient, H) = candidate, reached
+            return Step(step, float(gradient @ step) / 2)
+
+        x, *_ = climb_by_newton(self.at, step_at, x, enough=ENOUGH, most_steps=MOST_STEPS)
         return x, precision
 
 

@@ -44,12 +44,12 @@ from pytensor.tensor import TensorVariable
 from scipy.optimize import minimize
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.schema import ITEM, Kept
 
 __all__ = [
     "Point",
     "adam",
-    "check_whole",
     "climb",
     "compile_values",
     "constrained",
@@ -151,13 +151,6 @@ def fixed_seed(random_seed: int | None) -> int:
     )
 
 
-def check_whole(**settings: Any) -> None:
-    """Raise unless each setting is a whole number, 1 or more."""
-    for name, value in settings.items():
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"`{name}` is {value!r}; it must be a whole number, 1 or more.")
-
-
 def climb(
     logp: Density,
     start: Floats,
@@ -242,25 +235,16 @@ def newton(
     of the search, and how much higher the mode may be (infinite if unknown).
     """
     inverse = learned if x.size > FEW else _by_axis(logp, x)
-    value, slope = logp(x)
-    missing = np.inf if slope.any() else 0.0
-    for _ in range(min(max_iterations, MOST_STEPS)):
-        if missing <= tolerance:
-            break
+
+    def step_at(x: Floats, found: Any) -> Step:
+        _, slope = found
+        if not slope.any():
+            return Step(slope, 0.0)
         step, concave = _newton_step(lambda x: logp(x)[1], x, slope, inverse)
-        missing = gain = float(slope @ step) / 2
-        if not gain > 0:
-            return x, np.inf
-        rounding = 1e-13 * (1 + abs(float(value)))  # error of the log density, a sum
-        for shorter in 0.5 ** np.arange(40):
-            reached, slope_there = logp(x + shorter * step)
-            if reached >= value + 1e-4 * shorter * gain - rounding:
-                break
-        else:
-            break
-        x, value, slope = x + shorter * step, reached, slope_there
-        if shorter < 1 or not concave:
-            missing = np.inf  # a predicted gain is reliable only near the mode
+        return Step(step, float(slope @ step) / 2, concave)
+
+    most = min(max_iterations, MOST_STEPS)
+    x, _, missing = climb_by_newton(logp, step_at, x, enough=tolerance, most_steps=most)
     return x, missing
 
 

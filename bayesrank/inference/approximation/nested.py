@@ -42,6 +42,7 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 from scipy.sparse.csgraph import connected_components
 
+from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.hessian_products import (
     Links,
     likelihoods_of,
@@ -50,7 +51,6 @@ from bayesrank.inference.approximation.hessian_products import (
 from bayesrank.inference.approximation.hyper_marginal import hyper_nodes
 from bayesrank.inference.approximation.inner_gaussian import Blocks, BlocksMeetError, Joint
 from bayesrank.inference.approximation.modes import (
-    check_whole,
     converter,
     objective,
     one_blas_thread,

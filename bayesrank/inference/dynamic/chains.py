@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.inference.dynamic.chain_kernels import (
     kalman_filter,
     prior_draws,
@@ -222,7 +223,8 @@ def find_mode(
     """
     o = observations
 
-    def height(x: Floats, dual: Floats) -> tuple[float, Evaluated]:
+    def height(at: Floats) -> tuple[float, Evaluated]:
+        x, dual = at
         found = o.evaluate(o.rows(x))
         return float(found.logp.sum() - x @ dual / 2), found
 
@@ -230,30 +232,28 @@ def find_mode(
     starts = []
     for start in [np.zeros(chains.n)] if dual is None else [np.zeros(chains.n), dual]:
         x = chains.covariance(start[:, None])[:, 0]
-        starts.append((x, start, *height(x, start)))
-    x, dual, value, found = max(starts, key=lambda start: start[2])
-    for _ in range(MOST_STEPS):
+        at = np.stack([x, start])
+        starts.append((at, height(at)))
+    start, reached = max(starts, key=lambda start: start[1][0])
+    information: Any = None  # at the start of the last step
+
+    def step_at(at: Floats, reached: Any) -> Step:
+        nonlocal information
+        _, found = reached
         information = Information(chains, o, found.curvature)
-        slope = o.design.T @ found.slope - dual
-        step, step_dual = information.solve(slope[:, None], 1e-3)
-        step, step_dual = step[:, 0], step_dual[:, 0]
-        gain = float(slope @ step) / 2
-        if gain <= tolerance * 1e-4:
-            break
-        length = 1.0
-        while True:
-            reached, found = height(x + length * step, dual + length * step_dual)
-            if reached >= value + 1e-4 * length * gain - 1e-12 * abs(value) or length < 1e-8:
-                break
-            length /= 2
-        x, dual, value = x + length * step, dual + length * step_dual, reached
-        if length == 1.0 and gain <= tolerance:
-            information = Information(chains, o, found.curvature)
-            break
-    else:
+        slope = o.design.T @ found.slope - at[1]
+        step = information.solve(slope[:, None], 1e-3)
+        return Step(np.stack(step)[..., 0], float(slope @ step[0][:, 0]) / 2)
+
+    (x, dual), (_, found), missing = climb_by_newton(
+        height, step_at, start, enough=tolerance, most_steps=MOST_STEPS, found=reached
+    )
+    if information.curvature is not found.curvature:
+        information = Information(chains, o, found.curvature)
+    if missing > tolerance:
         warnings.warn(
-            f"The search for the mode did not converge in {MOST_STEPS} steps: the log density may "
-            f"rise by {gain:.2g} or more.",
+            f"The search for the mode did not converge within {MOST_STEPS} steps: the log density "
+            f"may rise by {missing:.2g} or more.",
             stacklevel=2,
         )
     return Mode(x, dual, float(found.logp.sum()), information)

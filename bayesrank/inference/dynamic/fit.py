@@ -30,12 +30,13 @@ import pymc as pm
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, softmax
+from scipy.special import gammaln
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import (
     are_dates,
     are_instants,
+    check_whole,
     counted,
     float_array,
     label_repr,
@@ -47,7 +48,7 @@ from bayesrank.data.read import (
     time_coordinates,
 )
 from bayesrank.distributions import BradleyTerry, Davidson, PlackettLuce, RaoKupper
-from bayesrank.inference.approximation.modes import check_whole, data_groups, fixed_seed
+from bayesrank.inference.approximation.modes import data_groups, fixed_seed
 from bayesrank.inference.approximation.nodes import (
     KNOWN,
     NODES,
@@ -72,6 +73,7 @@ from bayesrank.inference.dynamic.observations import (
     Observations,
     observations_of,
 )
+from bayesrank.match_outcomes import davidson_probabilities, rao_kupper_probabilities
 from bayesrank.utility.dynamics import Dynamics
 
 __all__ = ["DynamicFit", "fit_dynamic"]
@@ -923,12 +925,9 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
 def outcome_probabilities(lead: Floats, tie: Any, likelihood: str) -> Floats:
     """Compute the probabilities of outcomes of matches, (..., 2 or 3)."""
     if likelihood == "bradley_terry":
-        return np.stack([expit(lead), expit(-lead)], axis=-1)
-    if likelihood == "davidson":
-        tie = np.broadcast_to(tie, np.shape(lead))
-        return np.asarray(softmax(np.stack([lead / 2, -lead / 2, tie], axis=-1), axis=-1))
-    first, second = expit(lead - np.exp(tie)), expit(-lead - np.exp(tie))
-    return np.stack([first, second, 1 - first - second], axis=-1)
+        return np.stack(davidson_probabilities(lead)[:2], axis=-1)
+    probabilities = davidson_probabilities if likelihood == "davidson" else rao_kupper_probabilities
+    return np.stack(probabilities(lead, np.exp(tie)), axis=-1)
 
 
 def _simulated_ranks(rankings: Rankings, rows: Floats, rng: np.random.Generator) -> NDArray[Any]:

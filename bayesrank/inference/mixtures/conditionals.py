@@ -24,10 +24,10 @@ from pytensor.graph.traversal import ancestors
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
-from bayesrank.distributions.components import GeneralizedMallowsComponent, MallowsComponent
-from bayesrank.distributions.mixture import MixtureRV
-from bayesrank.distributions.observed_mallows import ObservedMallowsRV
-from bayesrank.inference.mixtures.metropolis import climb, climb_by_pairs
+from bayesrank.distributions.mallows.observed import ObservedMallowsRV
+from bayesrank.distributions.mixture.components import GeneralizedMallowsComponent, MallowsComponent
+from bayesrank.distributions.mixture.mixture import MixtureRV
+from bayesrank.inference.mixtures.metropolis import climb_by_pairs, improve_ranking
 from bayesrank.likelihoods.mallows import COST_TYPE, DISTANCES, PLACES, total_costs
 from bayesrank.likelihoods.mallows.completion_kernels import completions_kernel
 from bayesrank.likelihoods.mallows.stage_kernels import stage_pairs_kernel
@@ -98,7 +98,7 @@ class Conditional(NamedTuple):
         without costs, no exchange of two items is better.
         """
         if self.cost is None:
-            climb(rho, self.log_likelihood)
+            improve_ranking(rho, self.log_likelihood)
         elif self.statistics.cost_type != PLACES:
             climb_by_pairs(rho, self.cost)
         else:

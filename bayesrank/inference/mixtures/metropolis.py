@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesrank.likelihoods.mallows import PAIRS, PLACES
 from bayesrank.likelihoods.mallows.order_kernels import draw_order_kernel, table_of_sets
 
-__all__ = ["climb", "climb_by_pairs", "gibbs_sweep", "metropolis_sweep", "move_to"]
+__all__ = ["climb_by_pairs", "gibbs_sweep", "improve_ranking", "metropolis_sweep", "move_to"]
 
 WINDOW = 8  # items whose order is drawn at once: 256 sets
 
@@ -120,7 +120,7 @@ def gibbs_sweep(
     return metropolis_sweep(ranks, log_density, leap, rng)
 
 
-def climb(ranks: Any, log_density: Callable[[Any], float]) -> None:
+def improve_ranking(ranks: Any, log_density: Callable[[Any], float]) -> None:
     """Improve a ranking by leaps and exchanges, in place, until none gains."""
     best = log_density(ranks)
     enough = 1e-10 * (1.0 + abs(best))

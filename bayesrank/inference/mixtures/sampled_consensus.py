@@ -16,7 +16,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
-from bayesrank.distributions.observed_mallows import MarginalMallowsRV
+from bayesrank.distributions.mallows.observed import MarginalMallowsRV
 from bayesrank.inference.mixtures.evaluate_posterior import in_model_order
 from bayesrank.likelihoods.mallows import (
     COST_TYPE,

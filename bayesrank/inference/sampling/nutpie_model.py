@@ -28,7 +28,7 @@ from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS, compile_numba_functi
 
 from bayesrank.inference.approximation.modes import density_with_slope, join_inputs
 
-__all__ = ["CompiledDensity", "compile_density", "nutpie_model", "shown_variables"]
+__all__ = ["CompiledDensity", "compile_density", "list_shown_variables", "nutpie_model"]
 
 KNOWN = "0.16."  # versions of nutpie that call C functions with these arguments
 VERSION = 2  # increase when the sources below change results
@@ -118,7 +118,7 @@ def compile_density(model: pm.Model) -> "CompiledDensity":
     return CompiledDensity(at, outputs, DENSITY)
 
 
-def shown_variables(model: pm.Model) -> list[Any]:
+def list_shown_variables(model: pm.Model) -> list[Any]:
     """Return the values of free variables and deterministics, without transformed variables."""
     names = {rv.name for rv in model.unobserved_RVs}
     return [x for x in model.unobserved_value_vars if x.name in names]
@@ -215,7 +215,7 @@ def _arguments(
     model: pm.Model, initvals: Mapping[str, Any], density: CompiledDensity
 ) -> dict[str, Any]:
     """Return the arguments of nutpie's constructor."""
-    point, shown = model.initial_point(), shown_variables(model)
+    point, shown = model.initial_point(), list_shown_variables(model)
     names = [x.name for x in shown]
     shapes = [tuple(map(int, shape)) for shape in _shapes(model, shown, point)]
     ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])

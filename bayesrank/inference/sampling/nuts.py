@@ -28,8 +28,8 @@ from bayesrank.inference.approximation.nested import FIRST_LOOK
 from bayesrank.inference.sampling.nutpie_model import (
     CompiledDensity,
     compile_density,
+    list_shown_variables,
     nutpie_model,
-    shown_variables,
 )
 
 __all__ = ["nuts_seconds", "sample"]
@@ -126,7 +126,7 @@ def sample(
         raise KeyboardInterrupt
     tree = tree.isel(draw=slice(made))
     coords, _ = coords_and_dims_for_inferencedata(model)
-    posterior = tree["posterior"].to_dataset()[[x.name for x in shown_variables(model)]]
+    posterior = tree["posterior"].to_dataset()[[x.name for x in list_shown_variables(model)]]
     labels = {dim: coords[dim] for dim in posterior.dims if dim in coords}
     attrs = {"sampling_time": time.perf_counter() - start, "tuning_steps": tune}
     return xr.DataTree.from_dict(

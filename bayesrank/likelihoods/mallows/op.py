@@ -79,7 +79,6 @@ __all__ = [
 ]
 
 DISTANCES = ("footrule", "spearman", "kendall")
-REMOVED = ("cayley", "hamming", "ulam")
 COST_TYPE = {"footrule": PLACES, "spearman": PLACES, "kendall": PAIRS}
 FAR = 20.0  # t beyond which all rankings but the consensus have a probability below 1e-15
 
@@ -230,8 +229,7 @@ def check_distance(distance: str, n_items: int) -> None:
     """Raise if there is no such distance, or no exact normaliser of it."""
     if distance not in DISTANCES:
         known = ", ".join(map(repr, DISTANCES))
-        hint = " It was removed; the R package BayesMallows has it." if distance in REMOVED else ""
-        raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.{hint}")
+        raise ValueError(f"`distance` is {distance!r}; it must be one of {known}.")
     if distance == "spearman" and n_items > MOST_ITEMS:
         raise ValueError(
             f"Spearman's distance needs at most {MOST_ITEMS} items, because its normaliser sums "

@@ -76,10 +76,10 @@ from bayesrank.likelihoods.ops.signatures import (
     Rule,
     axes_of,
     check,
-    fits,
+    matches_signature,
     output_shape,
     rules_of,
-    sentence,
+    write_message,
 )
 
 __all__ = ["CompiledOp", "FirstInput", "KernelOp", "Pullback", "SecondDerivatives"]
@@ -108,7 +108,7 @@ class KernelOp(Op):
 
     def make_node(self, *inputs: Any) -> Apply:
         variables = [pt.as_tensor_variable(x) for x in inputs]
-        if not fits(self.signature, [x.ndim for x in variables]):
+        if not matches_signature(self.signature, [x.ndim for x in variables]):
             raise TypeError(
                 f"{type(self).__name__} takes inputs with the axes "
                 f"{self.signature.split('->')[0]}; got {[x.ndim for x in variables]} dimensions."
@@ -388,7 +388,7 @@ def _as_source(op: KernelOp, rule: Rule) -> str:
     terms = [f"{found} != {other} + {rule.more}"]
     if rule.allowed is not None:
         terms += [f"{x} != {rule.allowed}" for x in ([found, other] if rule.either else [found])]
-    text = sentence(rule, type(op).__name__, op.input_names)
+    text = write_message(rule, type(op).__name__, op.input_names)
     return f"    if {' and '.join(terms)}:\n        raise LengthError({text!r}, {found}, {other})"
 
 

@@ -33,10 +33,10 @@ __all__ = [
     "Rule",
     "axes_of",
     "check",
-    "fits",
+    "matches_signature",
     "output_shape",
     "rules_of",
-    "sentence",
+    "write_message",
 ]
 
 Axes = tuple[str, ...]
@@ -75,7 +75,7 @@ def axes_of(signature: str) -> tuple[list[Axes], Axes]:
     return sides[0], sides[1][0]
 
 
-def fits(signature: str, ndims: Sequence[int]) -> bool:
+def matches_signature(signature: str, ndims: Sequence[int]) -> bool:
     """Return whether the numbers of axes match the signature."""
     inputs, _ = axes_of(signature)
     return all(n == len(axes) for n, axes in zip(ndims, inputs, strict=True))
@@ -135,10 +135,10 @@ def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Seq
         allowed = {rule.allowed} if rule.allowed is not None else set()
         if found == other + rule.more or found in allowed or (rule.either and other in allowed):
             continue
-        raise LengthError(sentence(rule, op_name, names), found, other)
+        raise LengthError(write_message(rule, op_name, names), found, other)
 
 
-def sentence(rule: Rule, op_name: str, names: Sequence[str]) -> str:
+def write_message(rule: Rule, op_name: str, names: Sequence[str]) -> str:
     """Write the message of a rule, with placeholders for the two lengths."""
     text = (
         "Lengths of parameters and data differ: "

@@ -1,4 +1,4 @@
-"""Paired comparisons: models of their outcomes, BPR, and rankings as pairs.
+"""Paired comparisons: models of their outcomes, and BPR.
 
 This wing may import the wing ops.
 """
@@ -18,7 +18,6 @@ from bayesrank.likelihoods.pairs.graph import (
     times_odds,
     triple_logp,
 )
-from bayesrank.likelihoods.pairs.of_rankings import WeakOrderPairs, weak_order_pairs
 from bayesrank.likelihoods.pairs.total import (
     DavidsonTotal,
     PairTotal,
@@ -35,7 +34,6 @@ __all__ = [
     "PairTotal",
     "RaoKupperTotal",
     "ThurstoneTotal",
-    "WeakOrderPairs",
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
     "outcome_counts_logp",
@@ -45,5 +43,4 @@ __all__ = [
     "thurstone_log_probabilities",
     "times_odds",
     "triple_logp",
-    "weak_order_pairs",
 ]

@@ -22,6 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from bayesrank.likelihoods.ops.vector_exp import FARTHEST
+from bayesrank.match_outcomes import davidson_probabilities
+
 __all__ = ["outcome_curvature"]
 
 Floats = NDArray[np.float64]
@@ -57,12 +60,11 @@ def outcome_curvature(
 def _davidson(lead: Floats, tie: float, counts: Floats) -> Any:
     won, lost, tied = counts.T
     half, total = 0.5 * lead, won + lost + tied
-    highest = np.maximum(np.abs(half), tie)
-    first, second, even = np.exp(half - highest), np.exp(-half - highest), np.exp(tie - highest)
-    rest = first + second + even
-    first, second, even = first / rest, second / rest, even / rest
+    first, second, even = davidson_probabilities(lead, np.exp(min(tie, FARTHEST)))
     ahead = 0.5 * (first - second)
-    logp = (won - lost) * half - total * (highest + np.log(rest))
+    # the better item wins with the largest of the two probabilities, which is never zero
+    log_total = np.abs(half) - np.log(np.maximum(first, second))
+    logp = (won - lost) * half - total * log_total
     if tied.any():  # without ties, tie may be -inf
         logp += tied * tie
     slope = 0.5 * (won - lost) - total * ahead, tied - total * even

@@ -17,7 +17,7 @@ log-probabilities of all outcomes. `outcome_logp` selects one outcome, and `outc
 sums over counts. Arguments broadcast.
 
 Pairs that were observed as pairs, such as matches, have a proper likelihood. All pairs of a ranking
-do not; see `bayesrank.likelihoods.pairs.of_rankings`. `triple_logp` returns a term of BPR.
+do not, because they are not independent. `triple_logp` returns a term of BPR.
 
 >>> round(float(outcome_logp(0, bradley_terry_log_probabilities(np.log(3.0))).exp().eval()), 6)
 0.75

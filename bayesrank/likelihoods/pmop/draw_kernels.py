@@ -43,8 +43,8 @@ from bayesrank.likelihoods.pmop.subset_kernels import (
 )
 
 __all__ = [
-    "draw_rankings_kernel",
     "draw_subset_kernel",
+    "draw_weak_orders_kernel",
     "harmonic_nodes",
 ]
 
@@ -198,7 +198,7 @@ def draw_subset_kernel(w, aggregate, size, log_weight, state):  # type: ignore[n
 
 
 @numba.njit(cache=True, error_model="numpy")
-def draw_rankings_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
+def draw_weak_orders_kernel(utility, where, sizes, log_weight, seed, aggregate):  # type: ignore[no-untyped-def]
     """Draw weak orders.
 
     Parameters

@@ -34,7 +34,7 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.arrays import over_rows
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp
-from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.pmop.draw_kernels import draw_weak_orders_kernel
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES, ordered_partitions_kernel
 
 __all__ = ["OrderedPartitionDraw", "OrderedPartitionLogp", "pmop_logp"]
@@ -64,7 +64,7 @@ class OrderedPartitionLogp(CompiledOp):
 
 
 class OrderedPartitionDraw(KernelOp):
-    """Weak orders (r, n_slots) of int64; the inputs of `draw_rankings_kernel`.
+    """Weak orders (r, n_slots) of int64; the inputs of `draw_weak_orders_kernel`.
 
     A draw is a
     function of one 64-bit seed per ranking, so one compiled function serves numba, C and, through a
@@ -72,7 +72,7 @@ class OrderedPartitionDraw(KernelOp):
     """
 
     __props__ = ("aggregate",)
-    kernel = staticmethod(draw_rankings_kernel)
+    kernel = staticmethod(draw_weak_orders_kernel)
     signature = "(r,s),(r,s),(r,b),(r,z),(r)->(r,s)"
     version = 8
     dtype = "int64"

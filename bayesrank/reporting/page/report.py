@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bayesrank.data.read import name_some
 from bayesrank.reporting.page.files import plain
 from bayesrank.results.draws import interval_probability
 from bayesrank.results.ranks.counted import LITTLE
@@ -201,9 +202,8 @@ def _named(word: str, items: pd.Index) -> str:
     one, more = MAYBE_BETTER[word]
     if len(items) == 1:
         return f"One other item {one}: {plain(items[0])}."
-    names = ", ".join(map(plain, items[:NAMED]))
-    rest = f" and {len(items) - NAMED} more" if len(items) > NAMED else ""
-    return f"{len(items)} other items {more}: {names}{rest}."
+    names = name_some([*map(plain, items)], NAMED)
+    return f"{len(items)} other items {more}: {names}."
 
 
 def table_text(summary: pd.DataFrame) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesrank.data.read import check_whole
 from bayesrank.results.checks.families import FAMILIES, whole_rows
 from bayesrank.results.checks.ranking_checks import (
     check_table,
@@ -20,7 +21,7 @@ from bayesrank.results.checks.ranking_checks import (
     with_omnibus,
 )
 from bayesrank.results.checks.statistics import EndItem, Found, KendallDistance, PairOrders
-from bayesrank.results.draws import SAMPLE, check_probability, check_whole
+from bayesrank.results.draws import SAMPLE, check_probability
 from bayesrank.schema import RANKER, Kept
 
 __all__ = ["component_checks"]

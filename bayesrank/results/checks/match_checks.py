@@ -9,13 +9,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from bayesrank.data.read import check_whole
 from bayesrank.results.checks.families import Whole, cyclic_triples, whole_rows
 from bayesrank.results.checks.predicted import item_names
 from bayesrank.results.checks.ranking_checks import PREDICT, check_table, evenly, with_omnibus
 from bayesrank.results.draws import (
     SAMPLE,
     check_probability,
-    check_whole,
     refuse_other_labels,
 )
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept

@@ -9,6 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from bayesrank.data.read import check_whole
 from bayesrank.results.checks.families import (
     FAMILIES,
     OMNIBUS,
@@ -30,7 +31,6 @@ from bayesrank.results.checks.statistics import (
 from bayesrank.results.draws import (
     SAMPLE,
     check_probability,
-    check_whole,
     refuse_other_labels,
 )
 from bayesrank.results.ranks.rank_table import rank_draws

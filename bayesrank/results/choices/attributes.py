@@ -8,7 +8,7 @@ import xarray as xr
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import locate, warn
-from bayesrank.results.choices.shares import By, feature_columns, over_rankers
+from bayesrank.results.choices.shares import By, over_rankers, select_features
 from bayesrank.results.draws import SAMPLE, interval_probability, posterior_utilities
 from bayesrank.schema import FEATURE
 
@@ -75,7 +75,7 @@ def attribute_importance(
         if profiles.features is None:
             raise ValueError("The rankings have no features. Pass a table of profiles.")
         profiles = pd.DataFrame(profiles.features[profiles.mask], columns=profiles.feature_names)
-    table = feature_columns(profiles, labels, FEATURE, "`profiles`")
+    table = select_features(profiles, labels, FEATURE, "`profiles`")
     attribute = pd.Series(table.columns.astype(str)).str.replace(r"\[.*?\]", "", regex=True)
     levels = {}
     for name, columns in attribute.groupby(attribute, sort=False).indices.items():

@@ -15,7 +15,7 @@ from bayesrank.data.read import as_frame, axis_index, locate
 from bayesrank.results.draws import SAMPLE, posterior_utilities
 from bayesrank.schema import FEATURE, ITEM, RANKER
 
-__all__ = ["By", "feature_columns", "over_rankers", "share_of_preference"]
+__all__ = ["By", "over_rankers", "select_features", "share_of_preference"]
 
 By = Literal["ranker"] | None
 Offer = Sequence[Hashable] | pd.DataFrame
@@ -118,7 +118,7 @@ def share_of_preference(
         if labels.empty:
             raise ValueError(f"`{what}` is empty. Give at least one label.")
         if are_profiles:
-            features = feature_columns(offer, known, dim, f"`{what}`")
+            features = select_features(offer, known, dim, f"`{what}`")
             u = xr.dot(utility, xr.DataArray(features.to_numpy(), dims=(across, dim)), dim=dim)
         else:
             u = utility.isel({dim: locate(labels, known, dim)})
@@ -133,7 +133,7 @@ def share_of_preference(
     return found.transpose(*SAMPLE, ..., "set", across).rename("share")
 
 
-def feature_columns(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) -> pd.DataFrame:
+def select_features(table: pd.DataFrame, labels: Any, dim: Hashable, what: str) -> pd.DataFrame:
     """Take the columns of a table that are the features of the model, as finite numbers."""
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()].tolist()

@@ -30,7 +30,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from bayesrank.schema import AT_RANDOM, COUNTS, RANKS, TABLES, WEIGHT, Kept
 
-__all__ = ["baseline_elpd", "outcome_of"]
+__all__ = ["baseline_elpd", "read_outcome"]
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def baseline_elpd(data: xr.DataTree, var_name: str = "y") -> xr.DataArray:
     >>> np.exp(baseline_elpd(prior)).round(4).values
     array([0.1667, 0.3333])
     """
-    outcome = outcome_of(data, var_name)
+    outcome = read_outcome(data, var_name)
     kept = Kept(data, var_name)
     if not outcome.startswith("nothing"):
         kept.rows()  # raises if there are none
@@ -102,7 +102,7 @@ def baseline_elpd(data: xr.DataTree, var_name: str = "y") -> xr.DataArray:
     return xr.DataArray(found.to_numpy(), dims=(dim,), coords=coords, name="random")
 
 
-def outcome_of(data: xr.DataTree, var_name: str, *, whose: str | None = None) -> str:
+def read_outcome(data: xr.DataTree, var_name: str, *, whose: str | None = None) -> str:
     """Read which outcomes a variable describes."""
     outcome = Kept(data, var_name).outcome
     if outcome is None:

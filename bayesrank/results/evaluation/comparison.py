@@ -12,11 +12,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.evaluation.baseline import baseline_elpd, outcome_of
+from bayesrank.results.evaluation.baseline import baseline_elpd, read_outcome
 from bayesrank.results.evaluation.groups import (
     group_log_likelihood,
-    grouped,
     pointwise_log_likelihood,
+    sum_by_group,
 )
 from bayesrank.results.evaluation.loo import loo_of, standard_error
 from bayesrank.results.evaluation.same_data import (
@@ -124,7 +124,7 @@ def compare(
     >>> br.compare({"Plackett-Luce": idata}).index.tolist()
     ['Plackett-Luce', 'random ranking']
     """
-    models = _checked(models, baseline is not False)
+    models = _check_models(models, baseline is not False)
     vars_ = _variables(var_name, [*models, RANDOM])
     known = models if isinstance(baseline, bool) else models | {RANDOM: baseline}
     _check_outcomes({name: _outcome(name, model, vars_[name]) for name, model in known.items()})
@@ -197,7 +197,7 @@ def _random(tree: xr.DataTree | bool, like: Result, var_name: str) -> Result:
         )
     elpd_i, (dim,) = baseline_elpd(tree, var_name), like.elpd_i.dims
     if elpd_i.dims != (dim,):
-        elpd_i = grouped(elpd_i, tree, str(dim), var_name=var_name)
+        elpd_i = sum_by_group(elpd_i, tree, str(dim), var_name=var_name)
     elpd_i = elpd_i.astype(np.float64).rename("elpd_i")
     # a result that ArviZ can compare with the others
     return replace(
@@ -245,7 +245,7 @@ def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
     return table
 
 
-def _checked(models: Any, baseline: bool) -> dict[str, Model]:
+def _check_models(models: Any, baseline: bool) -> dict[str, Model]:
     """Return the models; raise unless they are results and there are enough."""
     if isinstance(models, xr.DataTree) or not isinstance(models, Mapping):
         raise TypeError(
@@ -293,7 +293,7 @@ def _outcome(name: str, model: Model, var_name: str) -> str:
             return found
         if name != RANDOM:
             pointwise_log_likelihood(model, var_name, whose=f"The results of {name!r}")
-        outcome_of(model, var_name, whose=name)  # raises if it is not declared
+        read_outcome(model, var_name, whose=name)  # raises if it is not declared
         return str(found)
     if "outcome" not in model.elpd_i.attrs:
         raise ValueError(

@@ -8,7 +8,7 @@ import xarray as xr
 from bayesrank.results.draws import SAMPLE, refuse_other_labels
 from bayesrank.schema import RANKS, WEIGHT, Kept
 
-__all__ = ["group_log_likelihood", "grouped", "observed_dim", "pointwise_log_likelihood"]
+__all__ = ["group_log_likelihood", "observed_dim", "pointwise_log_likelihood", "sum_by_group"]
 
 
 def group_log_likelihood(data: xr.DataTree, var_name: str = "y", *, group: str) -> xr.DataTree:
@@ -16,7 +16,7 @@ def group_log_likelihood(data: xr.DataTree, var_name: str = "y", *, group: str) 
     pointwise = pointwise_log_likelihood(data, var_name)
     if group in pointwise.dims:  # counts already have one log-likelihood per ranker
         return data
-    summed = grouped(pointwise, data, group, var_name=var_name)
+    summed = sum_by_group(pointwise, data, group, var_name=var_name)
     out = data.copy()
     others = data["log_likelihood"].dataset.drop_vars(var_name)
     out["log_likelihood"] = xr.DataTree(others.assign({var_name: summed}))
@@ -67,7 +67,7 @@ def observed_dim(pointwise: xr.DataArray, var_name: str) -> str:
     return dims[0]
 
 
-def grouped(
+def sum_by_group(
     values: xr.DataArray, data: xr.DataTree, group: str, *, var_name: str = "y"
 ) -> xr.DataArray:
     """Sum values per ranking or pair by the labels of `group`, which becomes the last dim."""

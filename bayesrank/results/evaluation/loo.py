@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bayesrank.results.evaluation.baseline import baseline_elpd
 from bayesrank.results.evaluation.groups import (
     group_log_likelihood,
-    grouped,
     observed_dim,
     pointwise_log_likelihood,
+    sum_by_group,
 )
 from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
 from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept, label_text
@@ -96,7 +96,7 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
     n = _count(data, var_name, random)
     found = loo_of(group_log_likelihood(data, var_name, group=group), var_name)
     if random.dims != (group,):
-        random, n = (grouped(x, data, group, var_name=var_name) for x in (random, n))
+        random, n = (sum_by_group(x, data, group, var_name=var_name) for x in (random, n))
     elpd, counted = found.elpd_i.to_numpy(), n.to_numpy()
     whole = bool((counted == counted.round()).all())
     gain = np.divide(

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from bayesrank.results.draws import check_whole
+from bayesrank.data.read import check_whole
 
 __all__ = ["QueryMetrics", "expected_reciprocal_rank", "ndcg", "query_metrics"]
 

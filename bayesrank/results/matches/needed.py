@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm
 from scipy.stats.qmc import Sobol
 
-from bayesrank.results.draws import check_probability, check_whole, places_of
+from bayesrank.data.read import check_whole
+from bayesrank.results.draws import check_probability, places_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
 from bayesrank.results.ranks.rank_table import find_behind, find_status
 

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
+from bayesrank.match_outcomes import davidson_probabilities
 from bayesrank.results.draws import SAMPLE, single_group
 from bayesrank.schema import COUNTS, DATA, Kept, name_of
 
@@ -40,16 +40,8 @@ def outcome_probability(lead: ArrayLike, nu: ArrayLike | None = None) -> Floats:
     >>> outcome_probability(0.0, 1.0).round(3)
     array([0.333, 0.333, 0.333])
     """
-    d = np.asarray(lead, dtype=np.float64)
-    if nu is None:
-        return np.stack([expit(d), expit(-d)], axis=-1)
-    # divided by the weight of a win of the better item, so that nothing overflows
-    half = np.exp(-0.5 * np.abs(d))
-    level = np.asarray(nu, dtype=np.float64) * half
-    total = 1 + half**2 + level
-    ahead = d >= 0
-    win, loss = np.where(ahead, 1, half**2) / total, np.where(ahead, half**2, 1) / total
-    return np.stack([win, level / total, loss], axis=-1)
+    win, loss, tie = davidson_probabilities(lead, 0.0 if nu is None else nu)
+    return np.stack([win, loss] if nu is None else [win, tie, loss], axis=-1)
 
 
 def match_probability(

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import entr, rel_entr
 from threadpoolctl import threadpool_limits
 
-from bayesrank.results.draws import check_whole, places_of
+from bayesrank.data.read import check_whole
+from bayesrank.results.draws import places_of
 from bayesrank.results.matches.outcomes import Matches, matches_of
 
 __all__ = ["next_matches"]

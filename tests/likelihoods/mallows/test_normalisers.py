@@ -94,7 +94,5 @@ def test_an_unknown_distance_is_refused():
     known = "must be one of 'footrule', 'spearman', 'kendall'"
     with pytest.raises(ValueError, match=f"`distance` is 'foot'; it {known}.$"):
         log_normaliser(1.0, 5, "foot")
-    with pytest.raises(ValueError, match="It was removed; the R package BayesMallows has it"):
-        log_normaliser(1.0, 5, "cayley")
     with pytest.raises(ValueError, match=r"at most 22 items, .*; there are 23\."):
         log_normaliser(1.0, 23, "spearman")

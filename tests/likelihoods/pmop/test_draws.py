@@ -5,7 +5,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pmop.draw_kernels import draw_rankings_kernel
+from bayesrank.likelihoods.pmop.draw_kernels import draw_weak_orders_kernel
 from bayesrank.likelihoods.pmop.op import OrderedPartitionDraw
 from bayesrank.likelihoods.pmop.set_kernels import AGGREGATES
 from tests.likelihoods.loops import for_each
@@ -23,7 +23,7 @@ def draw(utility, aggregate, *, where=True, sizes=(), log_weight=EQUAL, n, seed=
     inputs = utility, where, np.array(sizes, dtype=np.int64), log_weight
     inputs = (np.tile(x, (n, 1)) for x in inputs)
     seeds = np.random.default_rng(seed).integers(0, 2**62, size=n)
-    return draw_rankings_kernel(*inputs, seeds, AGGREGATES.index(aggregate))
+    return draw_weak_orders_kernel(*inputs, seeds, AGGREGATES.index(aggregate))
 
 
 @for_each("aggregate", AGGREGATES)
@@ -32,7 +32,7 @@ def test_a_seed_is_a_ranking_whatever_stands_beside_it(aggregate):
     np.testing.assert_array_equal(draw(UTILITY, aggregate, n=50), rows)
     assert (draw(UTILITY, aggregate, n=50, seed=1) != rows).any()
     seeds = np.random.default_rng(0).integers(0, 2**62, size=50)
-    alone = draw_rankings_kernel(
+    alone = draw_weak_orders_kernel(
         UTILITY[None], np.ones((1, 4), bool), np.zeros((1, 0), np.int64), np.zeros((1, 0)),
         seeds[-1:], AGGREGATES.index(aggregate),
     )  # fmt: skip

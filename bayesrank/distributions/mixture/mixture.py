@@ -1,8 +1,9 @@
 r"""Mixtures of families of rankings, whose components are latent.
 
 Components are marginalised, so that all parameters are continuous. With ``observed=`` a `Rankings`,
-stages that rankings share are evaluated once per component (`bayesrank.distributions.components`).
-For arrays and for variables that are not observed, `pymc.Mixture` is used.
+stages that rankings share are evaluated once per component
+(`bayesrank.distributions.mixture.components`). For arrays and for variables that are not observed,
+`pymc.Mixture` is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Axes,
     Named,
     by_axes,
@@ -27,11 +28,10 @@ from bayesrank.distributions.by_name import (
     in_rows,
     labels_along,
 )
-from bayesrank.distributions.components import BY_RV, COMPONENT, Component, Given
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     Options,
-    Part,
     Record,
     data_dims,
     is_observed,
@@ -41,10 +41,16 @@ from bayesrank.distributions.observed import (
     refuse_labels,
     refuse_single_precision,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, WeakOrderRV
+from bayesrank.distributions.mixture.components import (
+    BY_RV,
+    COMPONENT,
+    Component,
+    ComponentParameters,
+)
+from bayesrank.distributions.rankings.orders import ObservedRankingsRV, WeakOrderRV
 from bayesrank.likelihoods.mixture import mixture_logp
 from bayesrank.likelihoods.ops import safe_log, segment_sum
-from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, Stored, groups_of, name_of
+from bayesrank.schema import COMPONENTS, ITEM, RANKER, RANKS, TURN, StoredPart, groups_of, name_of
 
 __all__ = ["Mixture"]
 
@@ -321,10 +327,12 @@ class RankerMixtureRV(MixtureRV):
 
         record = super().record(name, data, p)
         slots = dict.fromkeys((RANKS, ITEM), (RANKING, "slot"))
-        parts = {x: Part(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()}
+        parts = {
+            x: DataPart(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()
+        }
         return record._replace(
             labels={**record.labels, TURN: np.arange(1, 1 + turns.shape[1])},
-            parts=parts | {TURN: Part(turn, (RANKING,))},
+            parts=parts | {TURN: DataPart(turn, (RANKING,))},
             derived={**record.derived, "turns": turns.astype(np.int64)},
         )
 
@@ -368,7 +376,7 @@ class _Components(NamedTuple):
     families: tuple[type[Component], ...]
     parameters: list[SimpleNamespace]
     outcome: str
-    given: list[Given]
+    given: list[ComponentParameters]
     axes: Axes  # axes of the rankings and the components
 
     @property
@@ -388,7 +396,7 @@ def _components(name: str, components: Any, rankings: Rankings, dims: Any) -> _C
     families, parameters, read = [], [], []
     for component in components if isinstance(components, Sequence) else [components]:
         family, as_given = _family_of(name, component)
-        given = Given(name, as_given, rankings, dims, names)
+        given = ComponentParameters(name, as_given, rankings, dims, names)
         families.append(family)
         parameters.append(SimpleNamespace(**family.read(given, component.owner.inputs[2:])))
         read.append(given)
@@ -446,7 +454,7 @@ def _weights_by_name(
     return found, dim, weight_labels
 
 
-def _check_labels(name: str, labels: Any, components: Sequence[Given]) -> None:
+def _check_labels(name: str, labels: Any, components: Sequence[ComponentParameters]) -> None:
     """Raise if the labels of components differ from those of the weights."""
     start = 0
     for given in components:
@@ -502,7 +510,7 @@ def _weights_of_units(weights: Named, data: SimpleNamespace, unit: str) -> Tenso
     return weights.value[tuple(codes.values())]
 
 
-def _numbered(name: str, dim: str, labels: Any, n_components: int) -> Stored:
+def _numbered(name: str, dim: str, labels: Any, n_components: int) -> StoredPart:
     """Return the numbers of the components, and their dim, for the results."""
     model = pm.modelcontext(None)
     present = model.coords.get(dim)
@@ -510,7 +518,7 @@ def _numbered(name: str, dim: str, labels: Any, n_components: int) -> Stored:
         dim = name_of(name, dim)
     if dim not in model.coords:
         model.add_coord(dim, np.arange(n_components) if labels is None else labels)
-    return Stored(np.arange(n_components), (dim,))
+    return StoredPart(np.arange(n_components), (dim,))
 
 
 def _refuse_unit(observed: Any, unit: str | None) -> None:

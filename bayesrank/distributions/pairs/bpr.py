@@ -18,16 +18,15 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
-from bayesrank.distributions.by_name import Axes, Named, by_axes
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Axes, Named, by_axes, refuse_utility_dims
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
-    in_order,
     label_axis,
     observe,
     observed_counts,
@@ -35,10 +34,10 @@ from bayesrank.distributions.observed import (
     refuse_labelled,
     refuse_labels,
     refuse_single_precision,
+    reorder_data,
     same_labels,
 )
-from bayesrank.distributions.orders import refuse_utility_dims
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.likelihoods.ops import only_sum
 from bayesrank.likelihoods.pairs import triple_logp
 from bayesrank.schema import ITEM, NEGATIVE, POSITIVE, USER, WEIGHT
@@ -251,10 +250,10 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         data.check_triples()
         triples = dict(zip((USER, POSITIVE, NEGATIVE), data.all_triples().T, strict=True))
         n = len(triples[USER])
-        parts = {part: Part(x.astype(np.int32), cls.axes) for part, x in triples.items()}
+        parts = {part: DataPart(x.astype(np.int32), cls.axes) for part, x in triples.items()}
         return Record(
             labels={"triple": np.arange(n)},
-            parts=parts | {WEIGHT: Part(np.full(n, p.scale.data), cls.axes)},
+            parts=parts | {WEIGHT: DataPart(np.full(n, p.scale.data), cls.axes)},
             derived={"preferred": np.zeros(n, dtype=np.int64)},
             outcome=cls.outcomes,
         )
@@ -270,7 +269,7 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
     def on_axes(
         cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace
     ) -> Interactions:
-        return in_order(data, cls.kept(model, name))
+        return reorder_data(data, cls.kept(model, name))
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace) -> None:

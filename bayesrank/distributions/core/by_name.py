@@ -31,7 +31,7 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import coord_values, label_repr, quoted
-from bayesrank.distributions.observed import as_double, is_labelled
+from bayesrank.distributions.core.observed import as_double, is_labelled
 from bayesrank.likelihoods.ops import every_row
 from bayesrank.schema import ITEM, RANKER, are_numbers
 
@@ -49,6 +49,7 @@ __all__ = [
     "in_slots",
     "labels_along",
     "rankings_axes",
+    "refuse_utility_dims",
     "utility_by_name",
 ]
 
@@ -199,6 +200,15 @@ def utility_by_name(
         named={(SLOT,): "one per slot"},
         given_dims=utility_dims,
     )
+
+
+def refuse_utility_dims(class_name: str, utility_dims: Any) -> None:
+    """Raise if dims of utilities are given without rankings."""
+    if utility_dims is not None:
+        raise TypeError(
+            f"{class_name} got utility_dims= without observed=Rankings. Leave it out: with an "
+            "array, there is one utility per slot."
+        )
 
 
 def in_slots(utility: Named, codes: Mapping[str, TensorVariable]) -> TensorVariable:

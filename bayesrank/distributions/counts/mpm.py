@@ -26,33 +26,32 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels, quoted
-from bayesrank.distributions.by_name import Axes, by_axes, dims_of, flat_places, has_dims
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Axes, by_axes, dims_of, flat_places, has_dims
+from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
+from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
     check_counts,
     check_length,
     check_numbers,
     check_rows,
-    in_order,
     is_observed,
     label_axis,
+    label_outcome,
     names_of_axes,
     observe,
     observed_counts,
     observed_options,
-    outcome_of,
     refuse_labelled,
     refuse_other_data,
     refuse_single_precision,
+    reorder_data,
 )
-from bayesrank.distributions.orders import batch_shape
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.likelihoods.mpm import (
     CountsDraw,
     NetCountsDraw,
@@ -350,12 +349,12 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         return Record(
             labels=data.coords,
             parts={
-                NET: Part(_net_counts(data), cls.axes),
-                WEIGHT: Part(data.weight, ("ranker",)),
-                AT_RANDOM: Part(at_random, ("ranker",)),
+                NET: DataPart(_net_counts(data), cls.axes),
+                WEIGHT: DataPart(data.weight, ("ranker",)),
+                AT_RANDOM: DataPart(at_random, ("ranker",)),
             },
             derived=at | cls.tables(data, group),
-            outcome=outcome_of(cls, data.weight),
+            outcome=label_outcome(cls, data.weight),
         )
 
     @classmethod
@@ -608,7 +607,7 @@ def _in_model_order(
 ) -> PairCounts:
     """Put counts in the order of the model's coords; raise if parameters have no names."""
     model = pm.modelcontext(None)
-    moved = in_order(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
+    moved = reorder_data(counts, {axis: model.coords.get(dim) for axis, dim in dim_of.items()})
     if moved is not counts:
         for parameter, x in parameters.items():
             if np.ndim(getattr(x, "type", x)) and not has_dims(x) and not has_labels(x):

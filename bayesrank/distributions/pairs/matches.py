@@ -5,7 +5,7 @@ models with ties, ties. `logp` returns one number per pair, the multinomial log-
 counts given their total.
 
 With arrays, `utility` has the first and the second item on its last axis. With ``observed=`` a
-`Pairs`, the class registers the data and names the dims (`bayesrank.distributions.observed_pairs`).
+`Pairs`, the class registers the data and names the dims (`bayesrank.distributions.pairs.observed`).
 Utilities are by item and any groups of the pairs, such as a category. The adherence, order effect
 and tie parameter are by any of the groups, such as the judge.
 
@@ -23,7 +23,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Pairs
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
     as_double,
@@ -33,9 +33,9 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
 )
-from bayesrank.distributions.observed_pairs import observe_pairs
-from bayesrank.distributions.outcomes import labelled
-from bayesrank.distributions.pair_variables import (
+from bayesrank.distributions.core.outcomes import labelled
+from bayesrank.distributions.pairs.observed import observe_pairs
+from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
     PairRV,

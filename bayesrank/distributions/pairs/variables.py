@@ -13,8 +13,8 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pytensor.tensor import TensorVariable
 
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import check_numbers
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.observed import check_numbers
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
     LogProbabilities,

@@ -19,12 +19,8 @@ from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.by_name import Named, by_stage
-from bayesrank.distributions.mallows import consensus_parameters
-from bayesrank.distributions.mallows_variables import (
-    GeneralizedMallowsRV,
-)
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Named, by_stage
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
     as_double,
@@ -34,8 +30,12 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.observed_mallows import observe_stages
-from bayesrank.distributions.orders import observed_orders
+from bayesrank.distributions.mallows.mallows import consensus_parameters
+from bayesrank.distributions.mallows.observed import observe_stages
+from bayesrank.distributions.mallows.variables import (
+    GeneralizedMallowsRV,
+)
+from bayesrank.distributions.rankings.orders import observed_orders
 from bayesrank.likelihoods.mallows import known_items
 
 __all__ = ["GeneralizedMallows", "with_known_stages"]

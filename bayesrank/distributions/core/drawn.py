@@ -13,7 +13,25 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-__all__ = ["DrawnRV", "signature"]
+__all__ = ["DrawnRV", "batch_shape", "signature"]
+
+
+def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
+    """Return the broadcast shape of all axes but the last.
+
+    If one parameter has all axes, its shape is used: JAX needs concrete shapes, not computed ones.
+    """
+    batches = [(tuple(p.shape)[:-1], p.type.broadcastable[:-1]) for p in parameters]
+    deepest = max(len(shape) for shape, _ in batches)
+    for shape, broadcastable in batches:
+        if len(shape) == deepest and not any(broadcastable):
+            return shape
+    # constants for lengths of one; otherwise PyTensor forbids broadcasting along the axis
+    shapes = [
+        tuple(1 if one else n for n, one in zip(shape, broadcastable, strict=True))
+        for shape, broadcastable in batches
+    ]
+    return tuple(pt.broadcast_shape(*shapes, arrays_are_shapes=True))
 
 
 def signature(parameters: Mapping[str, str], value: str) -> str:

@@ -16,37 +16,37 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Axes,
     Named,
     by_axes,
     labels_along,
     rankings_axes,
 )
-from bayesrank.distributions.generalized_mallows import with_known_stages
-from bayesrank.distributions.mallows_variables import (
+from bayesrank.distributions.core.observed import same_value
+from bayesrank.distributions.mallows.generalized import with_known_stages
+from bayesrank.distributions.mallows.observed import ObservedMallowsRV, check_lists
+from bayesrank.distributions.mallows.variables import (
     STAGE,
     GeneralizedMallowsRV,
     MallowsRV,
     are_ranks,
-    checked,
+    check_mallows_parameters,
     distance_number,
     is_full,
     logp_of_rows,
     name_of_distance,
     with_n_slots,
 )
-from bayesrank.distributions.max_diff import MaxDiffRV, check_best_worst
-from bayesrank.distributions.observed import same_value
-from bayesrank.distributions.observed_mallows import ObservedMallowsRV, check_lists
-from bayesrank.distributions.orders import fits
-from bayesrank.distributions.plackett_luce import (
+from bayesrank.distributions.rankings.max_diff import MaxDiffRV, check_best_worst
+from bayesrank.distributions.rankings.orders import fits_sizes
+from bayesrank.distributions.rankings.plackett_luce import (
     STAGES,
     PlackettLuceRV,
     StagedPlackettLuceRV,
     check_staged,
 )
-from bayesrank.distributions.pmop import PMOPRV, log_weights
+from bayesrank.distributions.rankings.pmop import PMOPRV, log_weights
 from bayesrank.likelihoods.mallows import (
     known_items,
     log_normaliser,
@@ -63,8 +63,8 @@ __all__ = [
     "BY_RV",
     "COMPONENT",
     "Component",
+    "ComponentParameters",
     "GeneralizedMallowsComponent",
-    "Given",
     "MallowsComponent",
     "MaxDiffComponent",
     "PMOPComponent",
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 
-class Given:
+class ComponentParameters:
     """Parameters passed to ``.dist`` of a component, read by names and labels.
 
     `component_dims` maps other names of the axis of components to it. Reading sets `n`, the number
@@ -133,7 +133,7 @@ class Component:
     derived: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @classmethod
-    def read(cls, given: "Given", inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: "ComponentParameters", inputs: Any) -> dict[str, TensorVariable]:
         """Name the parameters; those by item get an axis of components if they have none."""
         raise NotImplementedError
 
@@ -199,7 +199,7 @@ class PlackettLuceComponent(SlotComponent):
     derived = MappingProxyType(STAGES)
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes = inputs
         _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
         return {"utility": given.by_item("utility")}
@@ -233,7 +233,7 @@ class StagedPlackettLuceComponent(SlotComponent):
     )
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, _ = inputs
         _refuse_slots(given.name, "PlackettLuce", utility, where, sizes)
         n_items = given.rankings.n_items
@@ -257,7 +257,7 @@ class MaxDiffComponent(SlotComponent):
     parameters = MappingProxyType({"utility": "component,item", "method": ""})
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, method = inputs
         _refuse_slots(given.name, "MaxDiff", utility, where)
         return {"utility": given.by_item("utility"), "method": method}
@@ -285,7 +285,7 @@ class PMOPComponent(SlotComponent):
     )
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         utility, where, sizes, log_weight, aggregate, given_sizes = inputs
         _refuse_slots(given.name, "PMOP", utility, where, sizes)
         utility = given.by_item("utility")
@@ -324,7 +324,7 @@ class MallowsComponent(Component):
     by_item = "consensus"
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         _, _, distance, where, sizes, _ = inputs
         if not is_full(where, sizes):
             raise TypeError(_brought(given.name, "Mallows", "where= or sizes"))
@@ -348,10 +348,10 @@ class MallowsComponent(Component):
             p.consensus[:, data.item],
             p.alpha[:, None, None],
         )
-        possible = fits(ranks, data.where, data.sizes)
+        possible = fits_sizes(ranks, data.where, data.sizes)
         log_z = log_normaliser(p.alpha, n, distance)  # once per component, not per ranking
         logp = pt.switch(possible, total - log_z[:, None], -pt.inf)
-        return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
+        return check_mallows_parameters(logp, p.alpha, are_ranks(p.consensus, n)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:
@@ -375,7 +375,7 @@ class GeneralizedMallowsComponent(Component):
     by_item = "consensus"
 
     @classmethod
-    def read(cls, given: Given, inputs: Any) -> dict[str, TensorVariable]:
+    def read(cls, given: ComponentParameters, inputs: Any) -> dict[str, TensorVariable]:
         *_, sizes, _ = inputs
         if sizes.type.shape[-1] != 0:
             raise TypeError(_brought(given.name, "GeneralizedMallows", "sizes"))
@@ -396,8 +396,8 @@ class GeneralizedMallowsComponent(Component):
         n = known_items(p.consensus)
         consensus = pt.specify_shape(p.consensus[:, data.item], (None, None, n))
         logp = logp_of_rows(stages_logp, ranks, consensus, p.alpha[:, None, :])
-        logp = pt.switch(fits(ranks, data.where, data.sizes), logp, -pt.inf)
-        return checked(logp, p.alpha, are_ranks(p.consensus, n)).T
+        logp = pt.switch(fits_sizes(ranks, data.where, data.sizes), logp, -pt.inf)
+        return check_mallows_parameters(logp, p.alpha, are_ranks(p.consensus, n)).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:

@@ -27,7 +27,7 @@ from pytensor.tensor import TensorLike, TensorVariable
 from bayesrank.data import Rankings
 from bayesrank.data.derive import Stages, stage_table
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     STAGE,
     Named,
     by_items,
@@ -35,7 +35,8 @@ from bayesrank.distributions.by_name import (
     flat_places,
     in_rows,
 )
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Record,
     as_double,
@@ -48,16 +49,15 @@ from bayesrank.distributions.observed import (
     same_value,
     with_given,
 )
-from bayesrank.distributions.orders import (
+from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    batch_shape,
-    fits,
+    fits_sizes,
     ranks_from_scores,
     slot_parameters,
 )
-from bayesrank.likelihoods.choices import chosen_in_turn, stage_scores, stages_logp
+from bayesrank.likelihoods.choices import chosen_in_turn, scaled_stages_logp, stage_scores
 from bayesrank.likelihoods.plackett_luce import ranking_logp, weak_order_logp
 from bayesrank.schema import ITEM, RANKER
 
@@ -99,7 +99,7 @@ class PlackettLuceRV(WeakOrderRV):
         utility = pt.switch(p.where, p.utility, 0.0)
         logp = weak_order_logp(utility, value)
         return check_parameters(
-            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             msg="utility must be finite in the slots in use",
         )
@@ -121,9 +121,9 @@ class StagedPlackettLuceRV(PlackettLuceRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        logp = stages_logp(pt.switch(p.where, p.utility, 0.0), value, p.stage_scale)
+        logp = scaled_stages_logp(pt.switch(p.where, p.utility, 0.0), value, p.stage_scale)
         return check_parameters(
-            pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, p.sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             pt.all((p.stage_scale >= 0) & pt.isfinite(p.stage_scale)),
             msg=f"utility must be finite in the slots in use, stage_scale must be {NOT_NEGATIVE}",

@@ -25,7 +25,7 @@ from typing import Any
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
-from bayesrank.utility.networks import (
+from models.shared.networks import (
     WeightSpec,
     count_used,
     dense_layers,

@@ -10,7 +10,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Named,
     by_axes,
     by_row,
@@ -19,27 +19,31 @@ from bayesrank.distributions.by_name import (
     rankings_axes,
     utility_by_name,
 )
-from bayesrank.distributions.mallows_variables import (
-    PARAMETERS,
-    STAGE,
-    GeneralizedMallowsRV,
-    MallowsRV,
-    are_ranks,
-    checked,
-    distance_number,
-    name_of_distance,
-    refuse_no_ranks,
-    refuse_real_numbers,
-    with_n_slots,
-)
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.observed import (
     Record,
     check_length,
     is_observed,
     known_value,
     observe,
 )
-from bayesrank.distributions.orders import ObservedRankingsRV, fits, ranks_from_scores
+from bayesrank.distributions.mallows.variables import (
+    PARAMETERS,
+    STAGE,
+    GeneralizedMallowsRV,
+    MallowsRV,
+    are_ranks,
+    check_mallows_parameters,
+    distance_number,
+    name_of_distance,
+    refuse_no_ranks,
+    refuse_real_numbers,
+    with_n_slots,
+)
+from bayesrank.distributions.rankings.orders import (
+    ObservedRankingsRV,
+    fits_sizes,
+    ranks_from_scores,
+)
 from bayesrank.likelihoods.mallows import (
     Curve,
     check_marginal,
@@ -115,17 +119,17 @@ class ObservedMallowsRV(_ObservedRV):
         if row is not None:
             raise ValueError(
                 f"{name!r} sums over the full rankings that complete partial ones. Under "
-                f"distance={distance!r} the sum has more than 2^22 terms: {_described(data, row)}. "
-                "Use the footrule, which has no limit for rankings without ties, or drop items "
-                "with drop_items()."
+                f"distance={distance!r} the sum has more than 2^22 terms: "
+                f"{_describe_ranking(data, row)}. Use the footrule, which has no limit for "
+                "rankings without ties, or drop items with drop_items()."
             )
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         logp = cls.logp_around(value, p, int(p.n_items.data))
         if not is_observed(value, p.ranks):
-            logp = pt.switch(fits(value, p.where, p.sizes), logp, -pt.inf)
-        return p.weight * checked(logp, p.alpha, p.is_ranking)
+            logp = pt.switch(fits_sizes(value, p.where, p.sizes), logp, -pt.inf)
+        return p.weight * check_mallows_parameters(logp, p.alpha, p.is_ranking)
 
     @classmethod
     def logp_around(cls, value: TensorVariable, p: SimpleNamespace, n: int) -> TensorVariable:
@@ -200,9 +204,11 @@ class MarginalMallowsRV(_ObservedRV):
             logp = marginal_logp(by_item, p.alpha, distance, weight=p.weight, sizes=sizes)
         if not is_observed(value, p.ranks):
             everywhere = pt.ones_like(ranks, dtype=bool)
-            possible = are_ranks(ranks, n) if sizes is None else fits(ranks, everywhere, sizes)
+            possible = (
+                are_ranks(ranks, n) if sizes is None else fits_sizes(ranks, everywhere, sizes)
+            )
             logp = pt.switch(pt.all(possible), logp, -pt.inf)
-        return checked(logp, p.alpha)
+        return check_mallows_parameters(logp, p.alpha)
 
     @classmethod
     def _sizes(cls, p: SimpleNamespace) -> TensorVariable | None:
@@ -221,7 +227,7 @@ class MarginalMallowsRV(_ObservedRV):
         if row is not None:
             raise ValueError(
                 f"{name!r} marginalises its consensus, which needs {supported}: "
-                f"{_described(data, row)}. Give a consensus, such as "
+                f"{_describe_ranking(data, row)}. Give a consensus, such as "
                 "br.PlackettLuce('consensus', zeros, dims='item'), and sample it with "
                 "br.LeapAndShift. Under 'kendall', from_orderings(..., rest=) puts missing items "
                 "last; otherwise drop items with drop_items()."
@@ -233,8 +239,9 @@ class MarginalMallowsRV(_ObservedRV):
         row = _first_partial(data)
         if row is not None and p.sizes.type.shape[-1] == 0:  # the normaliser has no blocks
             raise ValueError(
-                f"{name!r} was built with full rankings without ties: {_described(data, row)}. "
-                "Build the model with partial rankings, so that it accepts them."
+                f"{name!r} was built with full rankings without ties: "
+                f"{_describe_ranking(data, row)}. Build the model with partial rankings, so that "
+                "it accepts them."
             )
 
 
@@ -280,7 +287,7 @@ class MarginalOnCurveRV(MarginalMallowsRV):
             distance=name_of_distance(p.distance),
             sizes=cls._sizes(p),
         )
-        return checked(logp, p.alpha)
+        return check_mallows_parameters(logp, p.alpha)
 
 
 def _by_item(item: Any, ranks: Any) -> Any:
@@ -449,7 +456,7 @@ def check_lists(name: str, rankings: Rankings) -> None:
     if bad.any():
         raise ValueError(
             f"{name!r} needs rankings of all items, with ties in the last block only: "
-            f"{_described(rankings, int(bad.argmax()))}. Put missing items last with "
+            f"{_describe_ranking(rankings, int(bad.argmax()))}. Put missing items last with "
             "from_orderings(..., rest=), or use br.Mallows(..., distance='kendall')."
         )
 
@@ -462,7 +469,7 @@ def _first_partial(data: Rankings) -> int | None:
     return int(partial.argmax()) if partial.any() else None
 
 
-def _described(data: Rankings, row: int) -> str:
+def _describe_ranking(data: Rankings, row: int) -> str:
     """Describe how many items and ranks a ranking has."""
     ranked, n_ranks = int(data.mask[row].sum()), int(data.ranks[row].max())
     return (

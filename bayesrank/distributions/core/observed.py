@@ -17,9 +17,9 @@ A family is a subclass of `ObservedRV`:
 ==================  ==========================================================================
 
 Structure that is not numeric, such as the axes of parameters, is a class attribute of a subclass
-that `ObservedRV.structured` returns. `observe` registers one `pm.Data`, a table whose columns are
-the parts (`bayesrank.schema`), so that a model shows one node of data. `set_observed` replaces the
-table and all derived data. `pm.set_data` cannot do that.
+that `ObservedRV.structured` returns. `observe` registers one node of data, a table whose columns
+are the parts (`bayesrank.schema`). `set_observed` replaces the table and all derived data.
+`pm.set_data` cannot do that.
 """
 
 import warnings
@@ -37,6 +37,7 @@ import pytensor.tensor as pt
 import xarray as xr
 from numpy.typing import NDArray
 from pymc.logprob.abstract import MeasurableOp
+from pymc.pytensorf import convert_data
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
 from pytensor.graph.traversal import ancestors, graph_inputs
@@ -46,29 +47,30 @@ from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.shape import SpecifyShape
 from pytensor.tensor.sharedvar import TensorSharedVariable
 from pytensor.tensor.subtensor import Subtensor, indices_from_subtensor
+from pytensor.tensor.type import TensorType
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.data.read import has_labels, label_repr
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.outcomes import SCALED, contents_of, outcome_label
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.outcomes import SCALED, contents_of, outcome_label
 from bayesrank.schema import (
     CONTENTS,
     DATA,
     ITEM,
     WEIGHT,
-    Stored,
-    columns_of,
+    StoredPart,
     groups_of,
     name_of,
     packed,
+    place_columns,
 )
 
 __all__ = [
+    "DataPart",
     "DistOptions",
     "ObservedRV",
     "Options",
-    "Part",
     "Record",
     "as_double",
     "check_counts",
@@ -77,22 +79,23 @@ __all__ = [
     "check_rows",
     "data_dims",
     "given_numbers",
-    "in_order",
+    "hold_data",
     "is_labelled",
     "is_observed",
     "known_value",
     "label_axis",
+    "label_outcome",
     "names_of_axes",
     "new_table",
     "observe",
     "observed_counts",
     "observed_options",
-    "outcome_of",
     "refuse_labelled",
     "refuse_labels",
     "refuse_other_data",
     "refuse_single_precision",
     "refuse_text",
+    "reorder_data",
     "same_labels",
     "same_value",
     "set_observed",
@@ -123,7 +126,7 @@ class DistOptions(TypedDict, total=False):
     rng: Any
 
 
-class Part(NamedTuple):
+class DataPart(NamedTuple):
     """A part of the data, and its axes."""
 
     value: Any
@@ -134,20 +137,19 @@ class Record(NamedTuple):
     """The data that a model stores."""
 
     labels: Mapping[str, Any]  # labels of every axis
-    parts: Mapping[str, Part]  # in the table; the weights have only the axis of its rows
+    parts: Mapping[str, DataPart]  # in the table; the weights have only the axis of its rows
     derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
     outcome: str | None = None  # label of the outcome space, if the data determine it
 
 
 class ObservedTable(TensorSharedVariable):
-    """Observed data, or a part of them, which can be replaced only with all derived data."""
+    """Observed data, which can be replaced only with all derived data."""
 
     replaceable = False
-    copied = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # PyMC calls it to copy a model
-        super().__init__(*args, **kwargs)
-        self.copied = True
+    def __init__(self, *args: Any, container: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, container=container, **kwargs)
+        self.copied = container is not None  # PyMC copies a model by the containers of its data
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
@@ -157,6 +159,21 @@ class ObservedTable(TensorSharedVariable):
                 "derived from them. Replace the data with br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
+
+
+def hold_data(name: str, value: Any, dims: Sequence[str]) -> ObservedTable:
+    """Register data that only `set_observed` can replace in the model in context.
+
+    Their name may be that of a part, such as ``y_judge``. They then take the place of the part in
+    the table of ``y``, which is added later and must have the same values.
+    """
+    model = pm.modelcontext(None)
+    array = convert_data(value)
+    data = ObservedTable(
+        TensorType(str(array.dtype), (None,) * array.ndim), array, True, name=model.name_for(name)
+    )
+    model.register_data_var(data, dims=tuple(dims))
+    return data
 
 
 class ObservedRV(DrawnRV):
@@ -241,7 +258,7 @@ def observe(
     outcome: str | None = None,
     items_known: bool = False,
     without: Collection[str] = (),
-    more: Mapping[str, Stored] = MappingProxyType({}),
+    more: Mapping[str, StoredPart] = MappingProxyType({}),
     dims: Sequence[str] | str | None = None,
     total_size: Any = None,
 ) -> TensorVariable:
@@ -283,17 +300,14 @@ def observe(
                 known = items_known and axis == ITEM
                 labels = record.labels[axis]
                 dim_of[axis] = label_axis(rv_type, model, name, axis, labels, known=known)
-        stored[part] = Stored(np.asarray(value), tuple(dim_of[axis] for axis in axes))
+        stored[part] = StoredPart(np.asarray(value), tuple(dim_of[axis] for axis in axes))
     n = len(record.labels[rv_type.axes[0]])
     label = outcome_label(outcome or record.outcome or "", n, total_size)
     coords = {dim: record.labels[axis] for axis, dim in dim_of.items()}
     coords |= {dim: model.coords[dim] for x in more.values() for dim in x.dims}
-    parts = _register(rv_type, name, {**stored, **more}, coords, label)
-    for part, x in parts.items():
-        replaceable = part == WEIGHT and not (record.derived and rv_type.derives_weights)
-        if isinstance(x, TensorSharedVariable) and not replaceable:
-            x.__class__ = ObservedTable
-
+    # nothing else depends on these weights, so pm.set_data may replace them
+    free = not (record.derived and rv_type.derives_weights)
+    parts = _register(rv_type, name, {**stored, **more}, coords, label, free_weights=free)
     derived = {
         field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in record.derived.items()
@@ -352,7 +366,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     """
     model = pm.modelcontext(model)
     name = model.name_for(name)
-    rv_type, p = _found(model, name)
+    rv_type, p = _find_observed(model, name)
     if not isinstance(data, rv_type.data_types):
         types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
         raise TypeError(f"{name!r} observes {types}, not {type(data).__name__}.")
@@ -389,7 +403,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
 
 def _stored_anew(
     model: pm.Model, name: str, rv_type: type[ObservedRV], record: Record
-) -> tuple[dict[str, Stored], dict[str, Any], str]:
+) -> tuple[dict[str, StoredPart], dict[str, Any], str]:
     """Return new parts for a table of the model, the labels of their dims, and the outcome."""
     contents = contents_of(model, name)
     assert contents is not None  # for the type checker
@@ -406,9 +420,9 @@ def _stored_anew(
         if part in record.parts:
             value, axes = record.parts[part]
             labels |= dict(zip(dims, axes, strict=True))
-            stored[part] = Stored(np.asarray(value), dims)
+            stored[part] = StoredPart(np.asarray(value), dims)
         else:
-            stored[part] = Stored(np.asarray(x["values"], dtype=x["dtype"]), dims)
+            stored[part] = StoredPart(np.asarray(x["values"], dtype=x["dtype"]), dims)
     coords = {dim: model.coords[dim] for x in stored.values() for dim in x.dims}
     coords |= {dim: record.labels[axis] for dim, axis in labels.items()}
     outcome = contents["outcome"]
@@ -428,10 +442,12 @@ def new_table(
 
 def _replace(model: pm.Model, name: str, value: Any, coords: Mapping[str, Any]) -> None:
     """Replace registered data."""
-    part = model[name]
-    part.replaceable = True
-    model.set_data(name, value, coords=dict(coords))
-    part.replaceable = False
+    data: Any = model[name]
+    data.replaceable = True
+    try:
+        model.set_data(name, value, coords=dict(coords))
+    finally:
+        data.replaceable = False
 
 
 def data_dims(model: pm.Model, name: str) -> dict[str, tuple[str, ...]]:
@@ -440,14 +456,14 @@ def data_dims(model: pm.Model, name: str) -> dict[str, tuple[str, ...]]:
     return {name_of(name, part): tuple(x["dims"]) for part, x in parts.items()}
 
 
-def outcome_of(rv_type: Any, weight: NDArray[np.floating]) -> str:
+def label_outcome(rv_type: Any, weight: NDArray[np.floating]) -> str:
     """Return the label of the outcome space of data with evidence weights."""
     if (weight != 1).any():
         return "nothing: evidence weights make a pseudo-likelihood"
     return str(rv_type.outcome())
 
 
-def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
+def _find_observed(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespace]:
     """Find the variable that observes data, and its parameters."""
     known = sorted(rv.name for rv in model.observed_RVs)
     variable = model.named_vars.get(name)
@@ -466,13 +482,16 @@ def _found(model: pm.Model, name: str) -> tuple[type[ObservedRV], SimpleNamespac
 def _register(
     rv_type: type[ObservedRV],
     name: str,
-    stored: Mapping[str, Stored],
+    stored: Mapping[str, StoredPart],
     coords: Mapping[str, Any],
     outcome: str,
+    *,
+    free_weights: bool,
 ) -> dict[str, Any]:
     """Register the table of all parts, and return the parts by row as its columns.
 
-    A variable that the model has under the name of a part takes the place of the columns.
+    Data from `hold_data` under the name of a part take the place of its columns. With
+    `free_weights`, so does any variable under the name of the weights.
     """
     model = pm.modelcontext(None)
     (rows,) = stored[WEIGHT].dims
@@ -480,10 +499,9 @@ def _register(
     dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
     for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
         model.add_coord(dim, labels)
-    data = pm.Data(name_of(name, DATA), table, dims=dims, borrow=True)  # PyMC has made a copy
-    data.__class__ = ObservedTable
+    data = hold_data(name_of(name, DATA), table, dims)
     found: dict[str, Any] = {}
-    for part, columns in columns_of(stored, rows).items():
+    for part, columns in place_columns(stored, rows).items():
         value = stored[part].value
         present = model.named_vars.get(model.name_for(name_of(name, part)))
         if present is None:
@@ -491,13 +509,15 @@ def _register(
             if value.dtype.kind in "iub":
                 found[part] = pt.cast(found[part], "int64")
             found[part].name = model.name_for(name_of(name, part))
-        elif same_value(present, pt.as_tensor_variable(value)):
+        elif (
+            isinstance(present, ObservedTable) or (part == WEIGHT and free_weights)
+        ) and same_value(present, pt.as_tensor_variable(value)):
             found[part] = present
         else:
             raise ValueError(
                 f"The model has a variable {present.name!r}, but the {rv_type.data_name} of "
-                f"{name!r} register other data under this name. Give it their values, or another "
-                "name."
+                f"{name!r} need this name. Give the variable another name. Only weights may stand "
+                "in the model, with the values of the data, if nothing is derived from them."
             )
     return found
 
@@ -555,7 +575,7 @@ def label_axis(
     return dim
 
 
-def in_order(data: Any, coords: Mapping[str, Any]) -> Any:
+def reorder_data(data: Any, coords: Mapping[str, Any]) -> Any:
     """Reorder data to the coords that have the same labels in another order."""
     moved = {
         axis: coords[axis]

@@ -10,15 +10,8 @@ import pytest
 from pytensor.graph.traversal import ancestors
 
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
-from bayesrank.utility import (
-    dense_utility,
-    dense_weights,
-    draw_weights,
-    fate_utility,
-    fate_weights,
-    feta_utility,
-    feta_weights,
-)
+from models.context.set_utilities import fate_utility, fate_weights, feta_utility, feta_weights
+from models.shared.networks import dense_utility, dense_weights, draw_weights
 from tests.oracles import gradient
 
 

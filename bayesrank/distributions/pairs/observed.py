@@ -1,7 +1,7 @@
 """Observed `Pairs`: the data of matches in a model, and their parameters by name.
 
 LOO uses the log-probability of each pair. A sampler uses a sum over *cells*, which pool pairs of
-the same items, group and effects. The cells depend on the axes of the parameters, the `Layout`,
+the same items, group and effects. The cells depend on the axes of the parameters, the `PairLayout`,
 which is a property of the random variable.
 
 The lead of the first item of a pair is
@@ -27,24 +27,23 @@ from pytensor.tensor import TensorVariable
 from bayesrank.data import Pairs
 from bayesrank.data.derive import log_multinomial, pair_totals
 from bayesrank.data.read import OUTCOMES as RESULTS
-from bayesrank.data.read import coord_values, label_repr, quoted
-from bayesrank.data.read import counted as counted_noun
-from bayesrank.distributions.by_name import Axes, Named, by_axes, flat_places, has_dims
-from bayesrank.distributions.observed import (
+from bayesrank.data.read import coord_values, counted, label_repr, quoted
+from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
+from bayesrank.distributions.core.observed import (
+    DataPart,
     ObservedRV,
-    Part,
     Record,
     check_length,
     data_dims,
-    in_order,
     is_observed,
     known_value,
+    label_outcome,
     observe,
     observed_options,
-    outcome_of,
+    reorder_data,
     same_labels,
 )
-from bayesrank.distributions.pair_variables import (
+from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
     PairRV,
@@ -70,8 +69,8 @@ from bayesrank.schema import (
     MATCHES,
     SECOND,
     WEIGHT,
-    counted,
     groups_of,
+    name_count,
     name_of,
 )
 
@@ -106,7 +105,7 @@ TAKEN = (
 )  # fmt: skip
 
 
-class Layout(NamedTuple):
+class PairLayout(NamedTuple):
     """Axes of the parameters of observed pairs."""
 
     utility: tuple[str, ...] = ()  # axes of utilities, without the items or sides
@@ -156,34 +155,34 @@ class ObservedPairRV(ObservedRV, PairRV):
         "lengths": "axis",  # numbers of labels of the coded groups, and of items
         **DERIVED,
     }
-    layout: ClassVar[Layout] = Layout()
+    layout: ClassVar[PairLayout] = PairLayout()
 
     @classmethod
     def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
         _check_ties(cls.n_outcomes, name, data)
         parts = {
-            FIRST: Part(data.first, ("pair",)),
-            SECOND: Part(data.second, ("pair",)),
-            WEIGHT: Part(data.weight, ("pair",)),
-            COUNTS: Part(_counts_of(name, data, cls.n_outcomes), cls.axes),
+            FIRST: DataPart(data.first, ("pair",)),
+            SECOND: DataPart(data.second, ("pair",)),
+            WEIGHT: DataPart(data.weight, ("pair",)),
+            COUNTS: DataPart(_counts_of(name, data, cls.n_outcomes), cls.axes),
         }
         for group in _group_names(name, data):
-            parts[group] = Part(data.group_idx(group), ("pair",))
-            parts[counted(group, MATCHES)] = Part(_matches_of(data, group), (group,))
-        parts[counted(ITEM, MATCHES)] = Part(data.matches_by_item.to_numpy(), (ITEM,))
+            parts[group] = DataPart(data.group_idx(group), ("pair",))
+            parts[name_count(group, MATCHES)] = DataPart(_matches_of(data, group), (group,))
+        parts[name_count(ITEM, MATCHES)] = DataPart(data.matches_by_item.to_numpy(), (ITEM,))
         terms = _terms(name, data, cls.layout)
-        parts[EFFECT] = Part(terms.which, (PAIR, TERM))
-        parts[EFFECT_SIZE] = Part(terms.size, (PAIR, TERM))
+        parts[EFFECT] = DataPart(terms.which, (PAIR, TERM))
+        parts[EFFECT_SIZE] = DataPart(terms.size, (PAIR, TERM))
         known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
         codes = [data.group_idx(group) for group in cls.layout.coded]
         derived = cls.derived(p, *known, terms.which, terms.size, *codes)
         labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
-        return Record(labels, parts, derived, outcome_of(cls, data.weight))
+        return Record(labels, parts, derived, label_outcome(cls, data.weight))
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> Pairs:
         dims = _dims_of_axes(model, name)
-        return in_order(data, {axis: model.coords.get(dim) for axis, dim in dims.items()})
+        return reorder_data(data, {axis: model.coords.get(dim) for axis, dim in dims.items()})
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
@@ -305,7 +304,7 @@ class Terms(NamedTuple):
     size: NDArray[np.float64]  # (n_pairs, n_terms)
 
 
-def _terms(name: str, pairs: Pairs, layout: Layout) -> Terms:
+def _terms(name: str, pairs: Pairs, layout: PairLayout) -> Terms:
     """List deviations of the first and second item, effects on ties, and slopes.
 
     The effects are in the order of `Parameters.effects`.
@@ -376,7 +375,7 @@ class Parameters(NamedTuple):
     deviations: list[tuple[TensorVariable, str]]  # each with its group
     ties: list[Named]
 
-    def layout(self, pairs: Pairs) -> Layout:
+    def layout(self, pairs: Pairs) -> PairLayout:
         """Return the axes of all parameters."""
         shared = [self.adherence, self.order_effect, self.tie]
         # if adherence, order effect and ties have different axes, every pair is a group
@@ -385,7 +384,7 @@ class Parameters(NamedTuple):
         groups = {group for _, group in self.deviations}
         groups.update(*(x.axes for x in (self.utility, *shared, *self.ties, *slopes)))
         effect = self.order_effect.value
-        return Layout(
+        return PairLayout(
             utility=tuple(axis for axis in self.utility.axes if axis not in (ITEM, SIDE)),
             group=(PAIR,) if len(apart) > 1 else next(iter(apart), ()),
             slope=None if self.slope is None else self.slope.axes[:-1],
@@ -401,7 +400,7 @@ class Parameters(NamedTuple):
         return [*(x for x, _ in self.deviations), *(x.value for x in self.ties), *slopes]
 
     def at_pairs(
-        self, rv_type: type[PairRV], layout: Layout, data: SimpleNamespace
+        self, rv_type: type[PairRV], layout: PairLayout, data: SimpleNamespace
     ) -> dict[str, TensorVariable]:
         """Return the parameters of `ObservedPairRV`, given the registered data."""
         first = _gather(self.utility, data, {ITEM: data.first, SIDE: 0})
@@ -524,7 +523,7 @@ def _read_tie_effect(name: str, effect: Any, pairs: Pairs, dims: Any) -> Named:
     return _read(name, "tie_effect", effect, pairs, dims)
 
 
-def _listed(given: Any) -> list[Any]:
+def _as_list(given: Any) -> list[Any]:
     """Return a list of one or several."""
     return [*given] if isinstance(given, list | tuple) else [given]
 
@@ -559,13 +558,15 @@ def observe_pairs(
         order_effect=read("order_effect", given.get("order_effect", 0.0)),
         tie=read(parameter, given.get(parameter, 0.0)),
         slope=read("slope", given["slope"]) if "slope" in given else None,
-        deviations=[_read_deviation(name, x, pairs) for x in _listed(given.get("deviation", ()))],
-        ties=[_read_tie_effect(name, x, pairs, dims) for x in _listed(given.get("tie_effect", ()))],
+        deviations=[_read_deviation(name, x, pairs) for x in _as_list(given.get("deviation", ()))],
+        ties=[
+            _read_tie_effect(name, x, pairs, dims) for x in _as_list(given.get("tie_effect", ()))
+        ],
     )
     check_tie_parameter(rv_type, given.get(parameter), x.tie.value)
     layout = x.layout(pairs)
     lengths = [*(len(pairs.group_labels(group)) for group in layout.coded), pairs.n_items]
-    without = [counted(ITEM, MATCHES)] if PAIR in layout.utility else []
+    without = [name_count(ITEM, MATCHES)] if PAIR in layout.utility else []
     if not x.effects():
         without += [EFFECT, EFFECT_SIZE]
     return observe(
@@ -621,14 +622,14 @@ def _check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
     row = int((ties > 0).argmax())
     one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
     raise ValueError(
-        f"The pairs of {name!r} have {counted_noun(int(ties.sum()), 'tie')}, the first between "
+        f"The pairs of {name!r} have {counted(int(ties.sum()), 'tie')}, the first between "
         f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Use Davidson or "
         "RaoKupper. Or count half a win for each item with pairs.split_ties(): this gives a "
         "pseudo-likelihood, without LOO."
     )
 
 
-def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: Layout) -> None:
+def _check_terms(model: pm.Model, name: str, pairs: Pairs, layout: PairLayout) -> None:
     """Raise for pairs with other features, or other items at the labels of a group."""
     for group in layout.deviations:
         new = pairs.seen(group).labels.difference([*model.coords[f"{group}_item"]])
@@ -662,7 +663,7 @@ def _check_groups(model: pm.Model, name: str, pairs: Pairs) -> None:
 def _dims_of_axes(model: pm.Model, name: str) -> dict[str, str]:
     """Return the dims of the items and groups of observed pairs, by axis."""
     dims = data_dims(model, name)
-    (item,) = dims.get(name_of(name, counted(ITEM, MATCHES)), (ITEM,))
+    (item,) = dims.get(name_of(name, name_count(ITEM, MATCHES)), (ITEM,))
     return {ITEM: item} | groups_of(name, dims)
 
 
@@ -671,7 +672,7 @@ def _check_axes(model: pm.Model, name: str, pairs: Pairs, groups: Sequence[str])
     stored, axis_of = data_dims(model, name), _dims_of_axes(model, name)
     data = {name, name_of(name, DATA), *stored}
     used = {dim for x, dims in model.named_vars_to_dims.items() if x not in data for dim in dims}
-    if name_of(name, counted(ITEM, MATCHES)) in stored:
+    if name_of(name, name_count(ITEM, MATCHES)) in stored:
         present = np.asarray(model.coords[axis_of[ITEM]])
         whose = f"the model's coord {axis_of[ITEM]!r}"
         same_labels(whose, name, present, pairs.coords[ITEM], "pairs")

@@ -5,13 +5,12 @@ import pytensor.tensor as pt
 import pytest
 from scipy.special import expit
 
-from bayesrank.utility import (
+from models.context.set_utilities import fate_weights, feta_weights
+from models.shared.networks import (
     ACTIVATIONS,
     dense_utility,
     dense_weights,
     draw_weights,
-    fate_weights,
-    feta_weights,
     weight_coords,
 )
 

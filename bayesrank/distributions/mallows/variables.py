@@ -17,9 +17,9 @@ from pytensor.graph.utils import MissingInputError
 from pytensor.tensor import TensorConstant, TensorVariable
 from pytensor.xtensor.type import XTensorType
 
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import known_value, refuse_labelled, refuse_text
-from bayesrank.distributions.orders import batch_shape, fits, ranks_from_scores
+from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
+from bayesrank.distributions.core.observed import known_value, refuse_labelled, refuse_text
+from bayesrank.distributions.rankings.orders import fits_sizes, ranks_from_scores
 from bayesrank.likelihoods.mallows import (
     DISTANCES,
     check_distance,
@@ -34,7 +34,7 @@ __all__ = [
     "GeneralizedMallowsRV",
     "MallowsRV",
     "are_ranks",
-    "checked",
+    "check_mallows_parameters",
     "distance_number",
     "is_full",
     "logp_of_rows",
@@ -114,7 +114,7 @@ class MallowsRV(DrawnRV):
         """Return one log-probability per ranking."""
         n = cls._n_items(p)
         full = is_full(p.where, p.sizes)
-        possible = are_ranks(value, n) if full else fits(value, p.where, p.sizes)
+        possible = are_ranks(value, n) if full else fits_sizes(value, p.where, p.sizes)
         if cls.by_stage:
             logp = logp_of_rows(stages_logp, value, p.consensus, p.alpha)
         else:
@@ -126,7 +126,7 @@ class MallowsRV(DrawnRV):
                 p.alpha[..., None],
             )
         logp = pt.switch(possible, logp, -pt.inf)
-        return checked(logp, p.alpha, are_ranks(p.consensus, n))
+        return check_mallows_parameters(logp, p.alpha, are_ranks(p.consensus, n))
 
 
 class GeneralizedMallowsRV(MallowsRV):
@@ -172,7 +172,7 @@ def are_ranks(ranks: Any, n: int) -> TensorVariable:
     return pt.all(pt.eq(pt.sort(ranks, axis=-1), np.arange(1, n + 1)), axis=-1)
 
 
-def checked(logp: Any, alpha: Any, is_ranking: Any = None) -> TensorVariable:
+def check_mallows_parameters(logp: Any, alpha: Any, is_ranking: Any = None) -> TensorVariable:
     """Check the parameters: invalid ones give -inf in a model, an error elsewhere."""
     if is_ranking is not None:
         logp = check_parameters(logp, pt.all(is_ranking), msg=CONSENSUS_IS_WRONG)

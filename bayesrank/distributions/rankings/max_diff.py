@@ -16,8 +16,9 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import Named
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import Named
+from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Record,
     is_observed,
@@ -25,11 +26,10 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.orders import (
+from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    batch_shape,
     ranks_from_scores,
     slot_order_ranks,
     slot_parameters,

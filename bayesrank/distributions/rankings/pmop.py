@@ -21,14 +21,15 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr
-from bayesrank.distributions.by_name import (
+from bayesrank.distributions.core.by_name import (
     Named,
     by_axes,
     by_row,
     in_rows,
     rankings_axes,
 )
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.observed import (
     DistOptions,
     as_double,
     check_length,
@@ -38,12 +39,11 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.orders import (
+from bayesrank.distributions.rankings.orders import (
     ObservedRankingsRV,
     WeakOrderRV,
     WeakOrders,
-    batch_shape,
-    fits,
+    fits_sizes,
     slot_parameters,
 )
 from bayesrank.likelihoods.ops import as_rows_or_none, broadcast_batch
@@ -102,7 +102,7 @@ class PMOPRV(WeakOrderRV):
         sizes = p.sizes if p.given_sizes.data else p.sizes[..., :0]
         logp = _logp(value, pt.switch(p.where, p.utility, 0.0), p)
         return check_parameters(
-            pt.switch(fits(value, p.where, sizes), logp, -pt.inf),
+            pt.switch(fits_sizes(value, p.where, sizes), logp, -pt.inf),
             pt.all(~p.where | pt.isfinite(p.utility)),
             pt.all(pt.isfinite(p.log_weight)),
             msg=f"utility must be finite in the slots in use, {POSITIVE}",

@@ -22,8 +22,7 @@ from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.mallows_variables import MallowsRV, distance_number, whole_ranks
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
     as_double,
@@ -31,8 +30,9 @@ from bayesrank.distributions.observed import (
     refuse_single_precision,
     with_given,
 )
-from bayesrank.distributions.observed_mallows import alpha_by_name, observe_mallows
-from bayesrank.distributions.orders import observed_orders
+from bayesrank.distributions.mallows.observed import alpha_by_name, observe_mallows
+from bayesrank.distributions.mallows.variables import MallowsRV, distance_number, whole_ranks
+from bayesrank.distributions.rankings.orders import observed_orders
 from bayesrank.likelihoods.mallows import known_items
 
 __all__ = ["Mallows", "consensus_parameters"]

@@ -16,12 +16,17 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr as short_repr
-from bayesrank.distributions.by_name import Named, in_slots, utility_by_name
-from bayesrank.distributions.drawn import DrawnRV
-from bayesrank.distributions.observed import (
+from bayesrank.distributions.core.by_name import (
+    Named,
+    in_slots,
+    refuse_utility_dims,
+    utility_by_name,
+)
+from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.observed import (
+    DataPart,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
     check_rows,
@@ -30,7 +35,7 @@ from bayesrank.distributions.observed import (
     refuse_other_data,
     refuse_single_precision,
 )
-from bayesrank.distributions.outcomes import labelled
+from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.schema import (
     ITEM,
     RANKER,
@@ -38,8 +43,8 @@ from bayesrank.schema import (
     RANKS,
     WEIGHT,
     are_numbers,
-    counted,
     groups_of,
+    name_count,
     name_of,
 )
 
@@ -47,34 +52,14 @@ __all__ = [
     "ObservedRankingsRV",
     "WeakOrderRV",
     "WeakOrders",
-    "batch_shape",
     "blocks_of_one",
-    "fits",
+    "fits_sizes",
     "observed_orders",
     "observed_ranks",
     "ranks_from_scores",
-    "refuse_utility_dims",
     "slot_order_ranks",
     "slot_parameters",
 ]
-
-
-def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
-    """Return the broadcast shape of all axes but the last.
-
-    If one parameter has all axes, its shape is used: JAX needs concrete shapes, not computed ones.
-    """
-    batches = [(tuple(p.shape)[:-1], p.type.broadcastable[:-1]) for p in parameters]
-    deepest = max(len(shape) for shape, _ in batches)
-    for shape, broadcastable in batches:
-        if len(shape) == deepest and not any(broadcastable):
-            return shape
-    # constants for lengths of one; otherwise PyTensor forbids broadcasting along the axis
-    shapes = [
-        tuple(1 if one else n for n, one in zip(shape, broadcastable, strict=True))
-        for shape, broadcastable in batches
-    ]
-    return tuple(pt.broadcast_shape(*shapes, arrays_are_shapes=True))
 
 
 def ranks_from_scores(score: Any, where: Any, sizes: Any) -> TensorVariable:
@@ -106,7 +91,9 @@ def slot_order_ranks(rv: TensorVariable, where: Any, sizes: Any) -> TensorVariab
     return pt.zeros_like(rv) + ranks
 
 
-def fits(value: TensorVariable, where: TensorVariable, sizes: TensorVariable) -> TensorVariable:
+def fits_sizes(
+    value: TensorVariable, where: TensorVariable, sizes: TensorVariable
+) -> TensorVariable:
     """Return whether only the slots in use have ranks, and blocks have the given sizes, (...)."""
     out = pt.all(pt.eq(value > 0, where), axis=-1)
     if sizes.type.shape[-1] == 0:
@@ -121,15 +108,6 @@ def blocks_of_one(utility: Any, where: Any = None) -> TensorVariable:
     if where is None:
         return pt.ones_like(pt.atleast_1d(pt.as_tensor_variable(utility)), dtype="int64")
     return -pt.sort(-pt.cast(pt.as_tensor_variable(where), "int64"), axis=-1)
-
-
-def refuse_utility_dims(class_name: str, utility_dims: Any) -> None:
-    """Raise if dims of utilities are given without rankings."""
-    if utility_dims is not None:
-        raise TypeError(
-            f"{class_name} got utility_dims= without observed=Rankings. Leave it out: with an "
-            "array, there is one utility per slot."
-        )
 
 
 def observed_ranks(
@@ -319,20 +297,20 @@ class ObservedRankingsRV(ObservedRV):
         # rankers, and numbers of rankings of rankers and items, which functions of results need
         by_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
         by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
-        groups = {name: Part(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
+        groups = {name: DataPart(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
         groups |= {
-            counted(name, RANKINGS): Part(np.bincount(idx, minlength=len(labels)), (name,))
+            name_count(name, RANKINGS): DataPart(np.bincount(idx, minlength=len(labels)), (name,))
             for name, (labels, idx) in data.groups.items()
         }
         return Record(
             labels=data.coords,
             parts={
-                RANKS: Part(data.ranks, cls.axes),
-                ITEM: Part(data.item, cls.axes),
-                WEIGHT: Part(data.weight, ("ranking",)),
-                RANKER: Part(data.ranker_idx, ("ranking",)),
-                counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
-                counted(ITEM, RANKINGS): Part(by_item, ("item",)),
+                RANKS: DataPart(data.ranks, cls.axes),
+                ITEM: DataPart(data.item, cls.axes),
+                WEIGHT: DataPart(data.weight, ("ranking",)),
+                RANKER: DataPart(data.ranker_idx, ("ranking",)),
+                name_count(RANKER, RANKINGS): DataPart(by_ranker, ("ranker",)),
+                name_count(ITEM, RANKINGS): DataPart(by_item, ("item",)),
             }
             | groups,
             derived={"sizes": data.block_sizes.astype(np.int64)},
@@ -342,7 +320,7 @@ class ObservedRankingsRV(ObservedRV):
     def on_axes(cls, model: pm.Model, name: str, data: Rankings, p: SimpleNamespace) -> Rankings:
         for part in cls._followed(model, name, p):
             parameter = cls._follower(model, name, p, part)
-            kept = _labels_of(model, name, counted(part, RANKINGS))
+            kept = _labels_of(model, name, name_count(part, RANKINGS))
             new = data.coords.get(part)
             if new is None:
                 raise ValueError(

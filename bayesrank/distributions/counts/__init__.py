@@ -1,0 +1,4 @@
+"""Counts of ordered pairs by ranker.
+
+This wing may import the wing core.
+"""

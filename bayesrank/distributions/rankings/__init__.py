@@ -1,0 +1,4 @@
+"""Rankings as weak orders: Plackett-Luce, best-worst choices, and ordered partitions.
+
+This wing may import the wing core.
+"""
