@@ -22,7 +22,6 @@ from typing import Any
 
 import click
 
-from bayesrank.cli.caches import broken_cache
 from bayesrank.cli.options import Output
 
 # Pandas and PyMC take long to import. Functions import what they need, so that --help is instant.
@@ -230,7 +229,7 @@ def _sentence(error: BaseException) -> str | None:
         return ": ".join(filter(None, [str(error.filename or ""), f"{error.strerror}."]))
     if isinstance(error, ValueError | OSError):
         return _on_command_line(str(error))
-    return broken_cache(error)
+    return None
 
 
 @contextmanager
@@ -240,7 +239,9 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         # Matplotlib warns about each missing glyph; a note of the report has said so already.
-        if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
+        if category.__name__ == "DamagedCacheWarning":  # its module takes long to import
+            talk.stage(str(message))
+        elif issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
             talk.note(str(message))
 
     def interrupt(number: int, _: FrameType | None) -> None:
