@@ -324,21 +324,30 @@ def warm_up() -> None:
 
 
 @main.command(
-    params=[click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"), *parameters(Output)],
+    params=[click.Argument(["file"], type=FILE, metavar="RESULT"), *parameters(Output)],
     short_help="Write the page and files of a saved run again.",
 )
 def report(file: Path, **options: Any) -> None:
     """Write the tables, pictures and page of a run again from its saved posterior.
 
-    An interrupted run prints where its posterior is.
+    RESULT is the folder of the run, or a file with its posterior. An interrupted run prints where
+    its posterior is.
     """
     given = {name: value for name, value in options.items() if _given(name)}
     with errors_as_sentences(taken(Output, options)) as talk:
         readable(file)
         if sentence := find_cache():
             talk.stage(sentence)
-        from bayesrank.cli.saved_runs import check_saved, folder_of, saved_data, saved_run, tidy
+        from bayesrank.cli.saved_runs import (
+            check_saved,
+            folder_of,
+            posterior_in,
+            saved_data,
+            saved_run,
+            tidy,
+        )
 
+        file = posterior_in(file)
         saved = saved_run(file)
         columns, title, settings = _asked(file, saved.command)
         fit = Fit(**{**settings, **saved.settings, "output_dir": folder_of(file), **given})
@@ -347,13 +356,13 @@ def report(file: Path, **options: Any) -> None:
         job = _job(saved_data(file, saved, columns), title, fit, columns)
         check_saved(file, job, saved)
         talk.kept = file  # it stays, whatever happens
-        run(job, talk, saved.posterior)
+        run(job, talk, saved.posterior, file)
         tidy(file)
 
 
 @main.command(
     params=[
-        click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"),
+        click.Argument(["file"], type=FILE, metavar="RESULT"),
         click.Argument(["items"], nargs=-1, required=True, metavar="ITEM ITEM ..."),
         *(one for one in parameters(Output) if one.name in ("interval", "data")),
     ],
@@ -362,16 +371,17 @@ def report(file: Path, **options: Any) -> None:
 def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     """Say which of these items wins, and how sure that is.
 
-    If POSTERIOR.nc comes from matches, each two items meet. If it comes from rankings, the items
-    are ranked together.
+    RESULT is the folder of a run, or a file with its posterior. If it comes from matches, each two
+    items meet. If it comes from rankings, the items are ranked together.
     """
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
         from bayesrank.cli.predict import at_new_labels, check_items, next_match, next_ranking
         from bayesrank.cli.report import records
-        from bayesrank.cli.saved_runs import saved_run
+        from bayesrank.cli.saved_runs import posterior_in, saved_run
 
+        file = posterior_in(file)
         saved = saved_run(file)
         columns, _, _ = _asked(file, saved.command)
         draws = saved.posterior["posterior"].to_dataset()

@@ -1,6 +1,7 @@
 """Run a job: fit, save, print and write."""
 
 import json
+import os
 import shutil
 import tempfile
 from dataclasses import replace
@@ -17,7 +18,6 @@ from bayesrank.cli.job import Job
 from bayesrank.cli.options import Fit
 from bayesrank.cli.places import (
     POSTERIOR,
-    UNFINISHED,
     check_places,
     left_by_others,
     name_of,
@@ -25,6 +25,7 @@ from bayesrank.cli.places import (
     put_in_place,
     signals_later,
 )
+from bayesrank.cli.texts import sentence as text_of
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
@@ -32,15 +33,15 @@ from bayesrank.cli.places import (
 REMEMBERED = ("command", "seed", "draws", "tune", "quick", "made", "version")
 
 
-def run(job: Job, talk: Talk, posterior: Any = None) -> None:
-    """Fit unless a posterior is given, save it, and print and write the report."""
+def run(job: Job, talk: Talk, posterior: Any = None, source: Path | None = None) -> None:
+    """Fit unless a posterior from the file `source` is given; save it, and write the report."""
     fit = job.fit
     if fit.tables == "xlsx" and find_spec("openpyxl") is None:
         raise ValueError(
             "Excel files need the package openpyxl. Install it with pip install "
             "'bayesrank[excel]', or use --tables csv or md."
         )
-    check_places(fit.folder, fit.save, force=fit.force)
+    check_places(fit.folder, fit.save, force=fit.force, source=source)
     if posterior is None:
         for left in left_by_others(fit.folder):
             talk.stage(left)
@@ -83,7 +84,11 @@ def _save_and_report(
     """Save the posterior, write the report, and put both in place; return the file names."""
     from bayesrank.cli.report import Report
 
-    made = new_folder(fit.folder)
+    try:
+        made = new_folder(fit.folder)
+    except OSError as error:
+        _save_elsewhere(posterior, talk)
+        raise OSError(f"Folder {name_of(fit.folder)} cannot be made: {error.strerror}.") from error
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted sampling returns the draws so far
@@ -92,20 +97,36 @@ def _save_and_report(
         report.write(made)
         if not saved and (fit.folder / POSTERIOR).exists():
             raise OSError(f"The earlier results in {name_of(fit.folder)} are unchanged.")
-    except BaseException:
+        files = sorted(path.name for path in made.iterdir())
+    except BaseException as error:
+        _rescue(posterior, made, fit, talk, error)
         if not (made / POSTERIOR).exists():
             shutil.rmtree(made, ignore_errors=True)
         raise
-    files = sorted(path.name for path in made.iterdir())
     with signals_later():
-        kept, talk.kept = talk.kept, None
-        put_in_place(made)
-        talk.kept = fit.folder / POSTERIOR if POSTERIOR in files else kept
+        try:
+            put_in_place(made)
+        except OSError as error:
+            _rescue(posterior, made, fit, talk, error)
+            raise
+        finally:  # the posterior is moved first
+            if talk.kept == made / POSTERIOR and not talk.kept.exists():
+                talk.kept = fit.folder / POSTERIOR
     written = [fit.folder / name for name in files]
     if fit.save is not None:
         _write_posterior(posterior, fit.save)
         written.append(fit.save)
     return report.document(), [name_of(path) for path in written]
+
+
+def _rescue(posterior: Any, made: Path, fit: Fit, talk: Talk, error: BaseException) -> None:
+    """Save the posterior elsewhere if the folder of the run was removed, and say so."""
+    if made.is_dir():
+        return
+    if talk.kept is not None and not talk.kept.exists():
+        _save_elsewhere(posterior, talk)
+    if isinstance(error, OSError):
+        raise OSError(text_of("folder_removed", folder=name_of(fit.folder))) from error
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> bool:
@@ -117,16 +138,29 @@ def _save(posterior: Any, path: Path, talk: Talk) -> bool:
     else:
         talk.kept = path
         return True
-    name = path.parent.name.replace(UNFINISHED, "bayesrank-") + path.suffix
     failed = f"The posterior could not be saved to {name_of(path)}: {why}"
-    try:
-        elsewhere = Path(tempfile.gettempdir(), name)
-        _write_posterior(posterior, elsewhere)
-    except (OSError, RuntimeError, ValueError):
+    if not _save_elsewhere(posterior, talk):
         talk.failed.append(f"{failed}.")
         return False
-    talk.kept = elsewhere
-    talk.failed.append(f"{failed}; it is in {name_of(elsewhere)}.")
+    assert talk.kept is not None
+    talk.failed.append(f"{failed}; it is in {name_of(talk.kept)}.")
+    return True
+
+
+def _save_elsewhere(posterior: Any, talk: Talk) -> bool:
+    """Save the posterior in the folder for temporary files, and return whether that worked."""
+    talk.kept = None
+    try:
+        handle, name = tempfile.mkstemp(prefix="bayesrank-", suffix=Path(POSTERIOR).suffix)
+        os.close(handle)
+    except OSError:
+        return False
+    try:
+        _write_posterior(posterior, Path(name))
+    except (OSError, RuntimeError, ValueError):
+        Path(name).unlink(missing_ok=True)
+        return False
+    talk.kept = Path(name)
     return True
 
 

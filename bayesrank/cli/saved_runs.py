@@ -19,6 +19,8 @@ import xarray as xr
 from bayesrank.cli.job import Job
 from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
+from bayesrank.cli.places import name_of as path_name
+from bayesrank.cli.texts import sentence
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
 from bayesrank.results import plain
@@ -200,6 +202,23 @@ def folder_of(file: Path) -> Path:
         if all(path.name in FILES or path.name.startswith(UNFINISHED) for path in folder.iterdir()):
             return folder
     return Path(f"{file.stem}-ranks")
+
+
+def posterior_in(path: Path) -> Path:
+    """Return the posterior in the folder of a result; a path of a file stays."""
+    if not path.is_dir():
+        return path
+    if not (file := path / POSTERIOR).exists():
+        left = sorted(path.glob(f"{UNFINISHED}*/{POSTERIOR}"))
+        raise ValueError(
+            sentence(
+                "no_posterior",
+                folder=path_name(path),
+                name=POSTERIOR,
+                unfinished=path_name(left[-1]) if left else "",
+            )
+        )
+    return file
 
 
 def tidy(file: Path) -> None:
