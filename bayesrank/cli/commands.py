@@ -392,7 +392,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         else:
             words = {"ranker": columns.words.ranker, "cluster": str(columns.group)}
             part = next_ranking(draws, items, output.interval, [words[name] for name in new])
-        talk.result(part.text())
+        talk.result(part.text(talk.width))
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}
             talk.document(json.dumps({"text": part.paragraphs, **tables}, indent=1))

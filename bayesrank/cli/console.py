@@ -69,6 +69,11 @@ class Talk:
     bar: "Bar | None" = None
     compiled: bool = False
 
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None if results go to a file or a program."""
+        return columns_of(sys.stdout)
+
     def result(self, text: str, *, brief: bool = False) -> None:
         """Print a result; a quiet run prints only brief results."""
         if not self.data and (brief or not self.quiet):
@@ -186,11 +191,18 @@ class Bar:
             self.rich.stop()
 
 
+def columns_of(stream: Any) -> int | None:
+    """Count the columns of a terminal; None for another stream."""
+    if not stream.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
 def wrapped(text: str, stream: Any) -> str:
     """Break lines at spaces if they are longer than those of a terminal."""
-    if not stream.isatty():
+    width = columns_of(stream)
+    if width is None:
         return text
-    width = max(shutil.get_terminal_size().columns, NARROWEST)
     return "\n".join(
         textwrap.fill(
             line, width, subsequent_indent="  ", replace_whitespace=False,

@@ -60,7 +60,7 @@ class Report:
         self.headline = job.headline(posterior)
         self.converged, self.checks = (True, [QUICK]) if fit.quick else checked(posterior, job)
         self.parts: list[Part] = []
-        self.choices: dict[str, pd.Series] = {}
+        self.choices: dict[str, pd.DataFrame] = {}
 
     def _summary(self) -> pd.DataFrame:
         """Table of ranks with counts and the columns that the options ask for."""
@@ -137,7 +137,7 @@ class Report:
     def print_ranks(self) -> None:
         """Print the table of ranks, the verdict, and whether the chains have converged."""
         talk, doubtful = self.talk, self.fit.quick or not self.converged
-        talk.result(f"\n{table_text(self.summary)}\n")
+        talk.result(f"\n{table_text(self.summary, talk.width)}\n")
         talk.result(self.verdict, brief=True)
         checks = " ".join(self.checks)
         talk.result(checks if self.converged else f"Warning: {checks}", brief=bool(doubtful))
@@ -219,7 +219,7 @@ class Report:
             talk.result(f"Warning: {sentence}", brief=True)
         for part in self.parts:
             if part.printed:
-                talk.result(f"\n{part.text()}")
+                talk.result(f"\n{part.text(talk.width)}")
 
     def _page(self) -> str:
         """Compose the page."""

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.cli.counted_sections import countable
 from bayesrank.cli.options import RankColumns
 from bayesrank.cli.parts import Part
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.data import Pairs, Rankings
-from bayesrank.results import rank_summary
+from bayesrank.results import comparisons, page_variant, rank_summary
 from bayesrank.tables import read_rankings
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 CHAINS, DRAWS = 4, 500  # for probabilities with two digits
-SHOWN = 10  # items of each choice in the picture
 CLEAR = 0.05  # difference in P(best) from which another item leads clearly
 SCALES = {"prior scale halved": 0.5, "prior scale doubled": 2.0}
 AS_MADE = "as analysed"
@@ -61,8 +61,8 @@ def readings(source: Any, columns: RankColumns, rankings: Rankings) -> dict[str,
     return out
 
 
-def choices(job: Any, scale: float, others: Mapping[str, Rankings]) -> dict[str, pd.Series]:
-    """Compute P(best) under other choices, the leader first; empty if that is not cheap.
+def choices(job: Any, scale: float, others: Mapping[str, Rankings]) -> dict[str, pd.DataFrame]:
+    """Summarise the ranks under other choices; empty if that is not cheap.
 
     The first entry has the choices that were made.
     """
@@ -80,8 +80,8 @@ def choices(job: Any, scale: float, others: Mapping[str, Rankings]) -> dict[str,
     return out
 
 
-def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.Series:
-    """Fit one choice, and return P(best) by mean rank."""
+def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.DataFrame:
+    """Fit one choice, and return the table of ranks."""
     from bayesrank.inference import fit_dynamic, fit_pairs
     from bayesrank.inference.dynamic.chains import posterior_draws
 
@@ -104,17 +104,24 @@ def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.Series:
             {"item": data.coords["item"][found.observations.nodes.item]},
             ("chain", "draw", "item"),
         )
-    return rank_summary(utility, top=1)["p_best"]
+    return rank_summary(
+        utility,
+        top=job.fit.top,
+        ci_prob=job.fit.interval,
+        prior_sd=scale,
+        compared=comparisons(data) if countable(data) else None,
+    )
 
 
-def section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
+def section(found: Mapping[str, pd.DataFrame], leader: Any) -> Part | None:
     """Write the table of choices, and a warning if one of them changes the leader."""
     if not found:
         return None
     expected = found[AS_MADE].index[0]
     rows: dict[str, list[str]] = {}
     changed: list[tuple[str, str]] = []
-    for label, p_best in found.items():
+    for label, summary in found.items():
+        p_best = summary["p_best"]
         first = p_best.index[0]
         # two items that lead by turns are one answer: neither is clearly ahead
         lead = p_best.iloc[0] - p_best.get(expected, 0.0)
@@ -133,14 +140,6 @@ def section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
     )
 
 
-def as_variants(found: Mapping[str, pd.Series]) -> list[dict[str, Any]] | None:
+def as_variants(found: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]] | None:
     """Return the choices for the script of the page."""
-    if not found:
-        return None
-    return [
-        {
-            "label": label,
-            "best": [[str(item), round(float(p), 3)] for item, p in p_best.head(SHOWN).items()],
-        }
-        for label, p_best in found.items()
-    ]
+    return [page_variant(label, summary) for label, summary in found.items()] or None

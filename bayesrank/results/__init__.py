@@ -36,7 +36,13 @@ from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.page.diagnostics import Convergence, convergence, precise
 from bayesrank.results.page.files import figure_png, figure_svg, plain, table_bytes, whole_file
 from bayesrank.results.page.pair_results import pair_results
-from bayesrank.results.page.report import Section, report_html, table_text, verdict
+from bayesrank.results.page.report import (
+    Section,
+    page_variant,
+    report_html,
+    table_text,
+    verdict,
+)
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.counted import (
@@ -88,6 +94,7 @@ __all__ = [
     "ndcg",
     "next_matches",
     "outcome_probability",
+    "page_variant",
     "pair_results",
     "pair_wins",
     "place_probability",
