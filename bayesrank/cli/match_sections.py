@@ -24,6 +24,7 @@ from bayesrank.results import (
     rank_summary,
     standing,
 )
+from bayesrank.tables.words import with_noun
 
 if TYPE_CHECKING:
     from bayesrank.data import Pairs
@@ -32,6 +33,8 @@ SURE = 0.95  # probability from which an item differs between two categories
 SHOWN = 10  # differences in the table
 MOST_DIFFERENCES = 100_000  # most differences of items between categories
 OPEN = 0.05  # probability that the leader is not better than all items that are not close
+# A list of more judges shows the outliers and this number of others; the rest folds.
+MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
@@ -83,7 +86,16 @@ def _matches(n: float, most: int) -> str:
 def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
     csv = adherence_summary(posterior, dim="judge", ci_prob=fit.interval)[::-1]
-    plot = plot_adherence(posterior, dim="judge", ci_prob=fit.interval, max_rankers=most)
+    csv = csv.sort_values("outlier", ascending=False, kind="stable")
+    outliers = int(csv["outlier"].sum())
+    first = outliers + FEW_JUDGES if len(csv) > MOST_JUDGES_AT_ONCE else 0
+    names = dict(zip(csv.index, with_noun("judge", csv.index), strict=True))
+    adherence = posterior["posterior"].to_dataset()[["adherence"]]
+    adherence = adherence.assign_coords(judge=[names[x] for x in adherence["judge"].to_numpy()])
+    chosen = {"judge": [names[x] for x in csv.index[:first][::-1]]} if first else None
+    plot = plot_adherence(
+        adherence, dim="judge", ci_prob=fit.interval, coords=chosen, max_rankers=most
+    )
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
@@ -105,11 +117,11 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
         nu = draws["judge_nu"]
         csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
         columns["Equals tie"] = "{equals_tie:.2f}"
-    table = formatted(csv, "Judge", columns)
+    table = formatted(csv.rename(index=names), "Judge", columns)
     text = paragraphs(
         "judges",
         prob=fit.interval,
-        outliers=list(csv.index[csv["outlier"]]),
+        outliers=list(table.index[:outliers]),
         spread=spread,
         order="judge_order_effect" in draws,
         ties="judge_nu" in draws,
@@ -125,6 +137,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, fit: Fit) -> Part:
         picture,
         alt,
         "judges.csv",
+        first,
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
     )

@@ -27,6 +27,7 @@ from bayesrank.results import (
 )
 from bayesrank.results.checks.families import FAMILIES as FAMILY_OF
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
+from bayesrank.tables.words import with_noun
 
 SHOWN = 30  # most items in a matrix
 GOOD_K = 0.7  # Pareto k up to which LOO is reliable
@@ -126,7 +127,7 @@ def predictions(
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
-    worse = table.index[table["gain"] < 0]
+    worse = with_noun(who, table.index)[: int((table["gain"] < 0).sum())]
     named = {"names": worse, "n": len(table), "some": some(worse, WORST)}
     values = {
         "words": words,
@@ -152,6 +153,7 @@ def predictions(
     if group == "ranking":
         columns = {"Gain": columns["Gain"]}
     finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
+    finite.index = pd.Index(with_noun(who, table.index)[: len(rows)])
     shown = formatted(finite, who.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
     return Part(
         heading,
