@@ -275,7 +275,7 @@ def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatc
 
 def test_the_quickstart_ranks_the_bundled_drivers(folder, light):
     result = ran("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
-    assert result.stdout.startswith("Rankings: 36 rankings of 87 items by 36 rankers")
+    assert result.stdout.startswith("36 races of 87 drivers, ")
     table = pd.read_csv("out/ranks.csv", index_col="item")
     assert len(table) == 87
     assert table["p_top5"].sum() == pytest.approx(5)

@@ -35,6 +35,7 @@ from bayesrank.cli.rank import RankJob
 from bayesrank.cli.run import run
 
 QUICKSTART = "Drivers of the NASCAR 2002 season"
+NASCAR = RankColumns(item="driver", ranker="race")
 # Options that `bayesrank report` does not take from the run that it repeats
 NOT_REPEATED = ("output_dir", "save", "force", "open", "quiet", "data")
 COMMANDS = {RankColumns: "rank", MatchColumns: "matches", ChoiceColumns: "choices"}
@@ -230,7 +231,7 @@ def quickstart(**options: Any) -> None:
     with errors_as_sentences(fit) as talk:
         from bayesrank.data import load_nascar
 
-        run(RankJob(load_nascar(), QUICKSTART, fit), talk)
+        run(RankJob(load_nascar(), QUICKSTART, fit, NASCAR), talk)
 
 
 @main.command(
@@ -417,4 +418,6 @@ def _asked(file: Path, command: str) -> tuple[RankColumns | MatchColumns, str, d
         why = error.format_message() if isinstance(error, click.ClickException) else command
         raise ValueError(f"{file} has a command that does not exist. {why}") from error
     options = {name: value for name, value in options.items() if name not in NOT_REPEATED}
-    return columns, QUICKSTART if table is None else columns.title(table), options
+    if table is None:
+        return NASCAR, QUICKSTART, options
+    return columns, columns.title(table), options

@@ -29,6 +29,8 @@ class Job(ABC):
     Attributes
     ----------
     data : Rankings or Pairs
+    columns : RankColumns or MatchColumns, optional
+        Columns of the table, whose names give words for the data.
     title : str
         Heading of the page.
     fit : Fit
@@ -53,6 +55,7 @@ class Job(ABC):
     """
 
     data: Any
+    columns: Any = None
     model: str
     pymc_model: Any = None
     reading: str | None = None
@@ -82,7 +85,9 @@ class Job(ABC):
     @property
     def data_text(self) -> str:
         """The data in words."""
-        return repr(self.data)
+        from bayesrank.tables.nouns import in_words
+
+        return in_words(repr(self.data), **(self.columns.nouns if self.columns else {}))
 
     def size(self) -> Size:
         """Count the parameters, for an estimate of the memory."""

@@ -227,6 +227,13 @@ class RankColumns(Table):
         formless = {"weight", "by", "group", "date", "day_first", "last_block"}
         return any(getattr(self, field) for field in self.READ if field not in formless)
 
+    @property
+    def nouns(self) -> dict[str, str | None]:
+        """Nouns that the columns are called by, for sentences about the data."""
+        from bayesrank.tables.nouns import noun_of
+
+        return {"item": noun_of(self.item), "ranker": noun_of(self.ranker)}
+
     def title(self, file: Path) -> str:
         """Return the heading of the page."""
         return f"Ranks of {self.item or 'the items'} in {shown(file)}"
@@ -325,6 +332,13 @@ class ChoiceColumns(RankColumns):
     by: str | None = option(metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
+
+    @property
+    def nouns(self) -> dict[str, str | None]:
+        """Nouns that the columns are called by; a ranker is always a respondent."""
+        from bayesrank.tables.nouns import noun_of
+
+        return {"item": noun_of(self.column[0] if len(self.column) == 1 else None)}
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
@@ -425,6 +439,14 @@ class MatchColumns(Table):
         """Whether the options say what the columns are."""
         named = (self.first, self.second, self.outcome, self.winner, self.loser, self.score_a)
         return any((*named, self.score_b, self.wins_a, self.matrix, self.pair))
+
+    @property
+    def nouns(self) -> dict[str, str | None]:
+        """Nouns that the columns are called by, for sentences about the data."""
+        from bayesrank.tables.nouns import noun_of, shared_noun
+
+        sides = [self.first or self.winner, self.second or self.loser]
+        return {"item": shared_noun(sides), "judge": noun_of(self.judge)}
 
     def title(self, file: Path) -> str:
         """Return the heading of the page."""

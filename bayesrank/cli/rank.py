@@ -66,11 +66,14 @@ class RankJob(Job):
         """The data in words."""
         rankings, words = self.rankings, self.columns.words
         if words.ranking == "ranking":
-            return repr(rankings)
-        return (
+            return super().data_text
+        from bayesrank.tables.nouns import in_words
+
+        text = (
             f"{rankings.n_rankings:,} {words.rankings} of {rankings.n_items:,} items by "
             f"{len(rankings.rankers):,} {words.ranker}s"
         )
+        return in_words(text, **self.columns.nouns)
 
     @property
     def cluster_name(self) -> str:
