@@ -268,7 +268,7 @@ class _Texts(NamedTuple):
     note: str
 
     def filled(self, room: float) -> "_Texts":
-        """Break the texts into lines that are no wider than the panel."""
+        """Break the texts into lines that are at most as wide as the panel."""
         return _Texts(
             fill(self.title, TITLE, room, "bold"),
             fill(self.label, LABEL, room),

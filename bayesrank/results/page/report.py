@@ -266,8 +266,8 @@ def report_html(
     notes, sections : sequences of str and of Section
         Notes on the data, and sections after the table; all of them fold.
     command, code, made, file : str
-        The command at the top and the same as calls of Python, a line at the bottom, and the name
-        of the file with the table, next to the page.
+        The command at the top, and the same as calls of Python. Then a line at the bottom, and the
+        name of the file with the table, next to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
     interval : float
