@@ -19,6 +19,7 @@ function managed(table, first, rest) {
   const own = [...(rest ? rest.querySelector("table") : table).tBodies[0].rows];
   const state = {rows: own, names: heads.map(head => head.textContent), wanted: "", all: !rest, by: -1, turn: 1};
   const status = make("span");
+  table.className = "sortable";
   state.draw = () => {
     let rows = state.rows;
     if (state.by >= 0) {
@@ -72,10 +73,10 @@ function folding(rest, state) {
   state.draw();
 }
 const tables = [];
-for (const box of document.querySelectorAll(".wide:has(> table)")) {
-  const table = box.firstElementChild, next = box.nextElementSibling;
+for (const table of document.querySelectorAll("table")) {
+  const next = table.parentNode.nextElementSibling;
   const rest = next && next.classList.contains("rest") ? next : null;
-  if (!box.isConnected || table.tBodies[0].rows.length < 2) continue;
+  if (!table.isConnected || table.tBodies[0].rows.length < 2) continue;
   tables.push(managed(table, table.tBodies[0].rows.length, rest));
 }
 function cue() {
