@@ -40,7 +40,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.cli import run as cli_run
 from bayesrank.cli import sections
-from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
+from bayesrank.cli.console import Talk, columns_of, errors_as_sentences, stopping, wrapped
 from bayesrank.cli.fitting import predictions
 from bayesrank.cli.parts import Part, formatted
 from bayesrank.cli.report import Report
@@ -1121,6 +1121,22 @@ def test_a_table_in_excel_is_the_table(earlier, light):
     assert run(*SMALL, "--tables", "xlsx", "--seed", 5, "--output-dir", "x").exit_code == 0
     sheet = pd.read_excel("x/ranks.xlsx")
     pd.testing.assert_frame_equal(sheet, pd.read_csv("beers-ranks/ranks.csv"), check_dtype=False)
+
+
+def test_tables_are_as_wide_as_the_terminal_and_whole_in_a_file(earlier, light, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert columns_of(commands.Terminal()) == 40
+    assert columns_of(io.StringIO()) is None
+    whole = ran("report", "beers-ranks", "--force").stdout
+    assert "P(top 3)  rankings  standing\n" in whole
+    monkeypatch.setattr(Talk, "width", 40)
+    narrow = ran("report", "beers-ranks", "--force").stdout
+    assert "Not shown: rankings, P(top 3)" in narrow
+    table = narrow.split("\n\n")[1].splitlines()
+    assert max(map(len, table[:4])) <= 40
+    assert [row.split()[0] for row in table[1:4]] == [
+        row.split()[0] for row in whole.split("\n\n")[1].splitlines()[1:4]
+    ]
 
 
 def test_a_narrow_terminal_breaks_lines_at_spaces(monkeypatch):
