@@ -70,7 +70,8 @@ class DatedJob(Job):
         coming: pd.DataFrame | None = None,
     ) -> None:
         super().__init__(title, fit)
-        self.data, self.since, self.coming = data, columns.since, coming
+        self.columns, self.since, self.coming = columns, columns.since, coming
+        self.data = data
         self.order = isinstance(columns, MatchColumns) and columns.ordered
         self.items: list[Any] = []  # items in the table of ranks
         self.nodes: pd.DataFrame | None = None  # hyperparameters of a saved run
