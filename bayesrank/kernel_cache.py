@@ -7,16 +7,23 @@ Modules with kernels import this module before they compile any. It also imports
 which gives compiled functions names that are unique across processes. Numba itself numbers them per
 process. Kernels loaded from its cache under the same name are then confused, and the process
 crashes (numba issue 10486).
+
+A full disk may cut off files of the cache. Kernels that cannot be read are compiled again.
 """
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import CacheImpl, UserWideCacheLocator
+from numba.core.caching import Cache, CacheImpl, UserWideCacheLocator
 from pytensor.link.numba.cache import NUMBA_CACHE_PATH
 
 PACKAGE = Path(__file__).parent
+
+
+class DamagedCacheWarning(UserWarning):
+    """Compiled code could not be read, and is compiled again."""
 
 
 class InstalledKernels(UserWideCacheLocator):
@@ -37,4 +44,27 @@ class InstalledKernels(UserWideCacheLocator):
         return found
 
 
+def load_or_discard(cache: Any, sig: Any, target_context: Any) -> Any:
+    """Load a kernel; if that fails, discard what is kept of the function, and return None.
+
+    Numba then compiles the function and keeps it again.
+    """
+    try:
+        return _load(cache, sig, target_context)
+    except (MemoryError, OSError):  # the files may be complete
+        raise
+    except Exception as error:  # pickle and LLVM raise errors of many types
+        Path(cache._cache_file._index_path).unlink(missing_ok=True)
+        # The text names no function, so that Python shows it once for a folder.
+        warnings.warn(
+            f"Some compiled code in {cache.cache_path} could not be read "
+            f"({type(error).__name__}), so it is compiled again.",
+            DamagedCacheWarning,
+            stacklevel=1,
+        )
+        return None
+
+
 CacheImpl._locator_classes.insert(0, InstalledKernels)
+_load = Cache._load_overload
+Cache._load_overload = load_or_discard

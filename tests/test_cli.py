@@ -39,7 +39,8 @@ import xarray as xr
 import bayesrank
 from bayesrank import cli, inference
 from bayesrank.analysis.fitting import predict
-from bayesrank.cli.console import Talk, errors_as_sentences, stopping, wrapped
+from bayesrank.cli import run as cli_run
+from bayesrank.cli.console import Talk, columns_of, errors_as_sentences, stopping, wrapped
 from bayesrank.reporting import sections
 from bayesrank.reporting.page.files import figure_svg
 from bayesrank.reporting.parts import Part, formatted
@@ -273,7 +274,7 @@ def test_ctrl_c_while_tuning_ends_with_130_and_writes_nothing(folder, monkeypatc
 
 def test_the_quickstart_ranks_the_bundled_drivers(folder, light):
     result = ran("quickstart", *QUICK, "--seed", 1, "--output-dir", "out", "--top", 5)
-    assert result.stdout.startswith("Rankings: 36 rankings of 87 items by 36 rankers")
+    assert result.stdout.startswith("36 races of 87 drivers, ")
     table = pd.read_csv("out/ranks.csv", index_col="item")
     assert len(table) == 87
     assert table["p_top5"].sum() == pytest.approx(5)
@@ -418,7 +419,7 @@ def test_nothing_but_the_folder_of_the_results_need_be_written_to(folder, light,
     (folder / "mine" / "out").mkdir(mode=0o700, parents=True)
     closed(monkeypatch, folder / "mine")
     for seed in (1, 2):
-        ran(*SMALL, "--output-dir", "mine/out", "--seed", seed)
+        ran(*SMALL, "--output-dir", "mine/out", "--seed", seed, *(["--force"] if seed > 1 else []))
         assert sorted(path.name for path in (folder / "mine" / "out").iterdir()) == FILES
     assert f"seed {seed}</p>" in (folder / "mine/out/report.html").read_text(encoding="utf-8")
     assert stat.S_IMODE((folder / "mine" / "out").stat().st_mode) == 0o700  # closed to others
@@ -441,7 +442,7 @@ def test_the_folder_of_the_results_may_be_a_link_to_another_file_system(folder, 
         (folder / name).symlink_to(elsewhere / name)
     (elsewhere / "out").mkdir()
     for name in ("out", "out", "not made yet"):
-        ran(*SMALL, "--output-dir", name)
+        ran(*SMALL, "--output-dir", name, "--force")
         assert (folder / name).is_symlink()
         assert sorted(path.name for path in (elsewhere / name).iterdir()) == FILES
     assert run("report", "out/posterior.nc").exit_code == 0
@@ -458,7 +459,7 @@ def test_a_file_that_cannot_be_replaced_leaves_the_new_ones_complete(
         real(path, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    result = run(*SMALL, "--seed", 2)
+    result = run(*SMALL, "--seed", 2, "--force")
     made = left(folder)
     refuses(
         result,
@@ -505,7 +506,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_files_and_the_table_is_printed(
         raise OSError(28, "No space left on device", str(path))
 
     monkeypatch.setattr(xr.DataTree, "to_netcdf", full)
-    result = run(*SMALL, "--save", "d.nc")
+    result = run(*SMALL, "--save", "d.nc", "--force")
     assert result.exit_code == 1
     errors = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
     assert errors[0].endswith("No space left on device.")
@@ -814,9 +815,6 @@ def test_files_of_a_run_change_together_and_those_of_others_stay(
     out = folder / "beers-ranks"
     (out / "judges.csv").write_text("of an older run", encoding="utf-8")
     (out / "letter.txt").write_text("mine", encoding="utf-8")
-    refuses(
-        run(*SMALL), "beers-ranks already contains files that are not part of a report (letter.txt)"
-    )
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     with monkeypatch.context() as patch:
         patch.setattr("bayesrank.reporting.report.report_html", broken)
@@ -825,6 +823,122 @@ def test_files_of_a_run_change_together_and_those_of_others_stay(
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert run(*SMALL, "--force").exit_code == 0
     assert sorted(path.name for path in out.iterdir()) == sorted([*FILES, "letter.txt"])
+
+
+def test_a_second_run_replaces_an_earlier_result_only_when_that_is_asked_for(
+    earlier, folder, light, monkeypatch
+):
+    out = folder / "beers-ranks"
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    monkeypatch.setattr(cli_run, "_fit", lambda *_: pytest.fail("nothing is fitted"))
+    words = (
+        "Folder beers-ranks already contains an earlier result (checks.csv and 10 more files). "
+        "Choose another --output-dir, or replace that result with --force."
+    )
+    refuses(run(*SMALL), words)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    for path in out.iterdir():
+        if path.name != "posterior.nc":
+            path.unlink()
+    refuses(run(*SMALL), "already contains an earlier result (posterior.nc). Choose")
+    (out / "posterior.nc").rename(out / "letter.txt")
+    words = "beers-ranks already contains files that are not part of a report (letter.txt)"
+    refuses(run(*SMALL), words)
+
+
+def test_a_saved_posterior_is_replaced_only_when_that_is_asked_for(earlier, folder, light):
+    (folder / "mine.nc").write_bytes(b"old")
+    given = ("--output-dir", "new", "--save", "mine.nc")
+    refuses(run(*SMALL, *given), "File mine.nc already exists. Choose another name for --save, or")
+    assert ran(*SMALL, *given, "--force").exit_code == 0
+    assert (folder / "mine.nc").stat().st_size > 1000
+
+
+def test_a_report_may_replace_its_own_files_and_no_others(earlier, folder, light):
+    ran("report", "beers-ranks")
+    assert light == []  # nothing is sampled again
+    shutil.copytree("beers-ranks", "other-ranks")
+    words = "Folder other-ranks already contains an earlier result"
+    refuses(run("report", "beers-ranks", "--output-dir", "other-ranks"), words)
+    ran("report", "beers-ranks", "--output-dir", "other-ranks", "--force")
+
+
+def test_a_folder_of_a_result_stands_for_its_posterior(earlier, folder, light):
+    for name in ("beers-ranks", "beers-ranks/"):
+        by_folder = ran("predict", name, "ale", "bock").stdout
+        assert by_folder == ran("predict", "beers-ranks/posterior.nc", "ale", "bock").stdout
+    (folder / "empty").mkdir()
+    for words in (("report", "empty"), ("predict", "empty", "ale", "bock")):
+        refuses(run(*words), "Folder empty contains no posterior.nc. Name the folder of a result")
+    (folder / "empty/.unfinished-1").mkdir()
+    (folder / "beers-ranks/posterior.nc").rename("empty/.unfinished-1/posterior.nc")
+    left = "A run that did not finish left empty/.unfinished-1/posterior.nc; name that file"
+    refuses(run("report", "empty"), left)
+
+
+REMOVED_AT = {  # where a run stands when its folder is removed
+    "after the fit": "_save_and_report",
+    "before it saves": "_write_posterior",
+    "after it saved": "_print_ranks",
+    "before files are moved": "put_in_place",
+}
+
+
+@pytest.mark.parametrize("where", list(REMOVED_AT))
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_folder_that_is_removed_during_a_run_does_not_lose_the_posterior(
+    earlier, folder, light, monkeypatch, tmp_path_factory, where, ended
+):
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    name = REMOVED_AT[where]
+    real, times = getattr(cli_run, name), []
+
+    def removing(*args, **more):
+        if not times:
+            times.append(1)
+            shutil.rmtree(folder / "beers-ranks")
+            if ended and where == "before files are moved":  # another run has ended there
+                shutil.copytree(copy, folder / "beers-ranks")
+        return real(*args, **more)
+
+    copy = shutil.copytree("beers-ranks", "copy")
+    with monkeypatch.context() as patch:
+        patch.setattr(cli_run, name, removing)
+        result = run(*SMALL, "--force", "--seed", 3)
+    assert times == [1]
+    if where == "after the fit":
+        assert result.exit_code == 0, result.output
+        assert not [*temporary.glob("*.nc")]
+        return
+    assert result.exit_code == 1
+    assert "Error: Folder beers-ranks was removed during the run, so the report could not be" in (
+        result.stderr
+    )
+    (kept,) = temporary.glob("bayesrank-*.nc")
+    last = result.stderr.splitlines()[-1]
+    assert last == f"The posterior is saved. To continue: bayesrank report '{kept}'"
+    ran("report", kept)
+    page = Path(f"{kept.stem}-ranks/report.html").read_text(encoding="utf-8")
+    assert "seed 3</p>" in page
+
+
+def test_a_folder_that_cannot_be_made_any_more_does_not_lose_the_posterior(
+    folder, light, monkeypatch, tmp_path_factory
+):
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def save(*args):
+        (folder / "beers-ranks").write_text("a file", encoding="utf-8")
+        return real(*args)
+
+    real = cli_run._save_and_report
+    monkeypatch.setattr(cli_run, "_save_and_report", save)
+    result = run(*SMALL)
+    refuses(result, "Folder beers-ranks cannot be made: File exists.")
+    (kept,) = temporary.glob("bayesrank-*.nc")
+    assert f"To continue: bayesrank report '{kept}'\n" in result.stderr
 
 
 def test_results_may_go_into_the_current_folder_or_one_that_is_made(folder, light):
@@ -932,14 +1046,15 @@ def test_results_may_be_data(folder, light):
     points = 400 / np.log(10) * (table.set_index("item")["mean"] - table["mean"][1])
     assert table["item"][1] == "bock"
     assert [row["elo"] for row in output["ranks"]] == pytest.approx(1000 + points, abs=0.1)
-    text = run(*SMALL, "--seed", 1, "--scale", "elo").stdout
+    text = run(*SMALL, "--seed", 1, "--scale", "elo", "--force").stdout
     assert "  P(top 3)  rankings   elo  standing\n" in text
     assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
     page = Path("beers-ranks/report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Elo</th>' in page
     assert "<b>Elo</b>: an item that is d points ahead wins" in page
     assert "an item beats another with probability 1 / (1 + exp(−difference))" in page
-    refuses(run(*SMALL, "--anchor", "stout"), "--anchor must be an item, but there is no 'stout'.")
+    wrong = run(*SMALL, "--anchor", "stout", "--force")
+    refuses(wrong, "--anchor must be an item, but there is no 'stout'.")
 
 
 def test_the_page_is_shown_when_that_is_asked_for_and_states_the_seed(folder, light, monkeypatch):
@@ -995,6 +1110,22 @@ def test_a_table_in_excel_is_the_table(earlier, light):
     assert run(*SMALL, "--tables", "xlsx", "--seed", 5, "--output-dir", "x").exit_code == 0
     sheet = pd.read_excel("x/ranks.xlsx")
     pd.testing.assert_frame_equal(sheet, pd.read_csv("beers-ranks/ranks.csv"), check_dtype=False)
+
+
+def test_tables_are_as_wide_as_the_terminal_and_whole_in_a_file(earlier, light, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    assert columns_of(commands.Terminal()) == 40
+    assert columns_of(io.StringIO()) is None
+    whole = ran("report", "beers-ranks", "--force").stdout
+    assert "P(top 3)  rankings  standing\n" in whole
+    monkeypatch.setattr(Talk, "width", 40)
+    narrow = ran("report", "beers-ranks", "--force").stdout
+    assert "Not shown: rankings, P(top 3)" in narrow
+    table = narrow.split("\n\n")[1].splitlines()
+    assert max(map(len, table[:4])) <= 40
+    assert [row.split()[0] for row in table[1:4]] == [
+        row.split()[0] for row in whole.split("\n\n")[1].splitlines()[1:4]
+    ]
 
 
 def test_a_narrow_terminal_breaks_lines_at_spaces(monkeypatch):
@@ -1089,13 +1220,13 @@ def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick, monke
     assert "<summary>This answer is approximate" in page
     assert pd.read_csv("beers-ranks/ranks.csv")["answer"].unique().tolist() == ["quick"]
     before = (folder / "beers-ranks" / "ranks.svg").read_bytes()
-    assert json.loads(run(*SMALL, "--quick", "--json").stdout)["quick"] is True
+    assert json.loads(run(*SMALL, "--quick", "--json", "--force").stdout)["quick"] is True
 
     assert run("report", "beers-ranks/posterior.nc").exit_code == 0
     again = (folder / "beers-ranks" / "report.html").read_text(encoding="utf-8")
     assert "This answer is approximate" in again
     assert (folder / "beers-ranks" / "ranks.svg").read_bytes() == before
-    full = run(*SMALL, "--full", "--json")
+    full = run(*SMALL, "--full", "--json", "--force")
     assert json.loads(full.stdout)["quick"] is False
     assert (folder / "beers-ranks" / "ranks.svg").read_bytes() != before
 
@@ -1108,7 +1239,7 @@ def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     assert (len(light), len(quick)) == (1, 0)
     light.clear()
     monkeypatch.setattr("bayesrank.analysis.fitting.SURELY_SHORT", 0)
-    result = ran(*SMALL)
+    result = ran(*SMALL, "--force")
     assert (len(light), len(quick)) == (0, 1)
     note = notes(result)[-1]
     assert note == (
@@ -1117,7 +1248,7 @@ def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     result = run(*SMALL, "--full")
     assert (len(light), len(quick)) == (1, 1)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 599)
-    run(*SMALL)
+    run(*SMALL, "--force")
     assert (len(light), len(quick)) == (2, 1)
 
 

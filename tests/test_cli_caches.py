@@ -1,18 +1,20 @@
-"""Where compiled code is kept: elsewhere, if it must be, and a way on where it cannot be read."""
+"""Where compiled code is kept: elsewhere, if it must be, and anew if it cannot be read."""
 
 import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from bayesrank import kernel_cache
 from bayesrank.analysis.fitting import tell_compiling
-from bayesrank.cli.caches import FLAGS, broken_cache, find_cache
+from bayesrank.cli.caches import FLAGS, find_cache
 from bayesrank.cli.console import Talk, errors_as_sentences
 from bayesrank.cli.warm_up import RUNS
 
@@ -64,15 +66,77 @@ def test_a_path_is_there_for_the_compiler(fresh):
     assert os.environ["PATH"] == os.defpath
 
 
-def test_truncated_compiled_code_is_reported_with_advice(tmp_path, capsys):
-    path = Path(tmp_path, "core", "caching.py")  # as numba's
-    code = compile("import pickle\npickle.loads(b'cut')", str(path), "exec")
-    with pytest.raises(SystemExit), errors_as_sentences():
-        exec(code)
+def kept_function(path):
+    """Compile a function, and return its files: the index, then the code."""
+    module = module_from_spec(spec_from_file_location("twice", path))
+    module.__spec__.loader.exec_module(module)
+    assert module.twice(2) == 4
+    files = [*path.parent.rglob("twice.twice-*")]
+    return sorted(files, key=lambda file: file.suffix, reverse=True)
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize("length", [0, 40, -1])
+def test_compiled_code_that_is_cut_off_is_compiled_again_with_a_note(
+    monkeypatch, tmp_path, capsys, cut, length
+):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    path = tmp_path / "twice.py"
+    path.write_text("import numba\n@numba.njit(cache=True)\ndef twice(x): return 2 * x\n")
+    files = kept_function(path)
+    assert [file.suffix for file in files] == [".nbi", ".nbc"]
+    whole = [file.read_bytes() for file in files]
+    files[cut].write_bytes(whole[cut][:length])
+    with errors_as_sentences() as talk:
+        kept_function(path)
+    assert talk.notes == []  # it is about the computer, not about the data
     stderr = capsys.readouterr().err
-    assert stderr.startswith("Error: The compiled code in ")
-    assert stderr.endswith("Delete that folder and run the command again.\n")
-    assert broken_cache(ValueError("another")) is None
+    assert f"Some compiled code in {files[0].parent} could not be read (" in stderr
+    assert stderr.endswith("), so it is compiled again.\n")
+    with warnings.catch_warnings(action="error"):
+        kept_function(path)
+    assert files[0].read_bytes() == whole[0]
+
+
+def test_compiled_code_that_may_not_be_read_stays(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    path = tmp_path / "twice.py"
+    path.write_text("import numba\n@numba.njit(cache=True)\ndef twice(x): return 2 * x\n")
+    index, _ = kept_function(path)
+
+    def closed(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(IndexDataCacheFile, "load", closed)
+        with pytest.raises(PermissionError):
+            kept_function(path)
+    assert index.exists()
+
+
+@pytest.mark.slow
+def test_a_run_with_a_cache_that_is_cut_off_ends_well(tmp_path):
+    environment = os.environ | {
+        FLAGS: f"base_compiledir={tmp_path / 'compiled'}",
+        "NUMBA_CACHE_DIR": str(tmp_path / "numba"),
+    }
+    command = [sys.executable, "-m", "bayesrank", "quickstart", "--force", "--seed", "1"]
+
+    def stderr():
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        return done.stderr
+
+    stderr()
+    cut = [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc", ".pkl")]
+    assert len(cut) > 10
+    for path in cut:
+        os.truncate(path, path.stat().st_size // 2)
+    again = stderr()
+    assert "could not be read (" in again
+    assert "Compiling once" in again
+    assert "Compiling once" not in stderr()
 
 
 @pytest.mark.parametrize("installed", [True, False])

@@ -112,7 +112,7 @@ def test_a_run_that_does_not_fit_is_refused_and_its_advice_works(table, monkeypa
     found = run(*many[:-1], fewer)
     assert found.exit_code == 0, found.stderr
     monkeypatch.setattr(estimate, "free_memory", lambda: 0.1e9)
-    assert "Use a machine with more memory." in run(*many).stderr
+    assert "Use a machine with more memory." in run(*many, "--force").stderr
 
 
 def test_sampling_is_recommended_if_only_the_approximation_is_too_large(monkeypatch):

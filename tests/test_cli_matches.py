@@ -15,6 +15,7 @@ import bayesrank
 from bayesrank import texts
 from bayesrank.analysis import leaderboard
 from bayesrank.analysis.auditing import PROBES
+from bayesrank.data import Pairs
 from bayesrank.reporting import match_sections, next_matches
 from bayesrank.results.ranks.counted import PairWins
 from tests.builders import stored
@@ -194,11 +195,37 @@ def test_many_judges_are_cut_on_the_page_but_not_in_the_file(folder, sampler):
     frame.to_csv("m.csv", index=False)
     assert notes(run("matches", "m.csv", *COUNTED, "--judge", "who")) == []
     page = (OUT / "report.html").read_text(encoding="utf-8")
-    cut = "The table shows the 100 least adherent of 130 judges; the file has all of them."
+    cut = "The table shows 100 of 130 judges; the file has all of them."
     assert cut in " ".join(page.split())
-    assert page.count('<th scope="row">judge ') == 100
+    assert page.count('<th scope="row">judge ') == 100 + 10  # all, in a fold, and the first
     assert len(pd.read_csv(OUT / "judges.csv")) == 130
     assert sampler[-1]["nuts"] == {}
+
+
+def test_a_long_list_of_judges_folds_to_outliers_and_ten(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(match_sections, "marked_svg", lambda plot, _: drawn.append(plot))
+    rng = np.random.default_rng(0)
+    level = np.ones(30)
+    level[[3, 15]] = 0.05
+    a = xr.DataArray(
+        rng.gamma(100 * level, 0.01, size=(2, 100, 30)),
+        dims=("chain", "draw", "judge"), coords={"judge": np.arange(30)},
+    )  # fmt: skip
+    posterior = xr.DataTree.from_dict({"posterior": xr.Dataset({"adherence": a})})
+    votes = pd.DataFrame({"first": "x", "second": "y", "outcome": "first", "judge": range(30)})
+    pairs = Pairs.from_frame(votes)
+    part = match_sections.judges(posterior, pairs, 100, Layout())
+    assert {*part.table.index[:2]} == {"Judge 3", "Judge 15"}
+    assert part.first == 12
+    labels = drawn[0].get_target("adherence", {}).get_yticklabels()
+    assert {label.get_text() for label in labels} == {*part.table.index[:12]}
+    assert "outliers: less than half" in " ".join(part.paragraphs)
+    assert "Judge 15" in " ".join(part.paragraphs)
+    assert {*part.files["judges.csv"].index.astype(int)} == {*range(30)}
+    short = posterior.isel(judge=slice(0, 20))
+    pairs = Pairs.from_frame(votes[:20])
+    assert match_sections.judges(short, pairs, 100, Layout()).first == 0
 
 
 @pytest.mark.slow
@@ -207,7 +234,7 @@ def test_a_report_of_matches_is_that_of_the_run(folder, sampler):
     tied = (*COUNTED, *TIES)
     for text, columns in ((MATCHES, ALL), (decided, (*COUNTED, "--no-order")), (MATCHES, tied)):
         (folder / "m.csv").write_text(text, encoding="utf-8")
-        assert run("matches", "m.csv", *columns, "--seed", 1).exit_code == 0
+        assert run("matches", "m.csv", *columns, "--seed", 1, "--force").exit_code == 0
         before = {path.name: path.read_bytes() for path in OUT.glob("*.csv")}
         ran("report", OUT / "posterior.nc")
         assert {path.name: path.read_bytes() for path in OUT.glob("*.csv")} == before

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from bayesrank.analysis.size import Size
 from bayesrank.priors import LEARNED
 from bayesrank.texts import Words, paragraphs, sentence, some
+from bayesrank.texts.nouns import in_words, noun_of, shared_noun
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +110,17 @@ class Analysis(ABC):
     @property
     def data_text(self) -> str:
         """The data in words."""
-        return repr(self.data)
+        return in_words(repr(self.data), **self.nouns)
+
+    @property
+    def nouns(self) -> dict[str, str | None]:
+        """Nouns that the columns are called by, for sentences about the data."""
+        columns = self.columns
+        nouns = {role: noun_of(columns.get(role)) for role in ("item", "ranker", "judge")}
+        if {"first", "winner"} & columns.keys():
+            one = columns.get("first", columns.get("winner"))
+            nouns["item"] = shared_noun([one, columns.get("second", columns.get("loser"))])
+        return nouns
 
     @property
     def prior_text(self) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bayesrank.analysis.analysis import Analysis, open_ranks, times_ranked
 from bayesrank.analysis.size import Size
 from bayesrank.texts import TASKS, sentence
+from bayesrank.texts.nouns import in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,11 +117,12 @@ class RankingAnalysis(Analysis):
         """The data in words."""
         rankings, words = self.rankings, self.words
         if words.ranking == "ranking":
-            return repr(rankings)
-        return (
+            return super().data_text
+        text = (
             f"{rankings.n_rankings:,} {words.rankings} of {rankings.n_items:,} items by "
             f"{len(rankings.rankers):,} {words.ranker}s"
         )
+        return in_words(text, item=self.nouns["item"])
 
     @property
     def unit(self) -> str:

@@ -5,13 +5,14 @@ compared with the same fit of the choices that were made.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from bayesrank.analysis.analysis import Analysis
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.data import Pairs, Rankings
-from bayesrank.results import rank_summary
+from bayesrank.results import comparisons, countable, rank_summary
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 CHAINS, DRAWS = 4, 500  # for probabilities with two digits
@@ -20,11 +21,15 @@ AS_MADE = "as analysed"
 
 
 def compare_choices(
-    analysis: Analysis, scale: float, random_seed: int, others: Mapping[str, Rankings]
-) -> dict[str, pd.Series]:
-    """Compute P(best) under other choices, the leader first; empty if that is not cheap.
+    analysis: Analysis,
+    scale: float,
+    random_seed: int,
+    others: Mapping[str, Rankings],
+    **summary: Any,
+) -> dict[str, pd.DataFrame]:
+    """Summarise the ranks under other choices; empty if that is not cheap.
 
-    The first entry has the choices that were made.
+    The first entry has the choices that were made. `summary` has arguments of `rank_summary`.
     """
     data = analysis.data
     cheap = analysis.entries <= MOST_ENTRIES and 2 < data.n_items <= MOST_ITEMS
@@ -32,21 +37,21 @@ def compare_choices(
         return {}
     order = isinstance(analysis, MatchAnalysis) and analysis.order_effect
 
-    def leaders(data: Pairs | Rankings, scale: float) -> pd.Series:
-        return _leaders(data, scale, random_seed, order_effect=order)
+    def ranks(data: Pairs | Rankings, scale: float) -> pd.DataFrame:
+        utility = _utility(data, scale, random_seed, order_effect=order)
+        compared = comparisons(data) if countable(data) else None
+        return rank_summary(utility, prior_sd=scale, compared=compared, **summary)
 
-    out = {AS_MADE: leaders(data, scale)}
+    out = {AS_MADE: ranks(data, scale)}
     for label, factor in SCALES.items():
-        out[label] = leaders(data, factor * scale)
+        out[label] = ranks(data, factor * scale)
     for label, read in others.items():
-        out[label] = leaders(read, scale)
+        out[label] = ranks(read, scale)
     return out
 
 
-def _leaders(
-    data: Pairs | Rankings, scale: float, random_seed: int, *, order_effect: bool
-) -> pd.Series:
-    """Fit one choice, and return P(best) by mean rank."""
+def _utility(data: Pairs | Rankings, scale: float, random_seed: int, *, order_effect: bool) -> Any:
+    """Fit one choice, and return draws of the utilities."""
     from bayesrank.inference import fit_pairs, fit_rankings
 
     settings = {"draws": DRAWS, "chains": CHAINS, "random_seed": random_seed}
@@ -54,4 +59,4 @@ def _leaders(
         fit = fit_pairs(data, utility_scale=scale, order_effect=order_effect, **settings)
     else:
         fit = fit_rankings(data, utility_scale=scale, **settings)
-    return rank_summary(fit["posterior"]["utility"], top=1)["p_best"]
+    return fit["posterior"]["utility"]

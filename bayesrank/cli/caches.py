@@ -45,19 +45,3 @@ def find_cache() -> str | None:
             f"{other}. Set {FLAGS}=base_compiledir=FOLDER to keep compiled code in another folder."
         )
     return None
-
-
-def broken_cache(error: BaseException) -> str | None:
-    """Return advice if an error comes from reading compiled code from the cache."""
-    trace = error.__traceback__
-    while trace is not None:
-        if Path(trace.tb_frame.f_code.co_filename).parts[-2:] == ("core", "caching.py"):
-            import pytensor
-
-            return (
-                f"The compiled code in {pytensor.config.base_compiledir} cannot be read "
-                f"({type(error).__name__}: {error}). A full disk may have cut it off. Delete that "
-                "folder and run the command again."
-            )
-        trace = trace.tb_next
-    return None

@@ -254,7 +254,8 @@ def quickstart(**options: Any) -> None:
         from bayesrank.analysis.rankings import RankingAnalysis
         from bayesrank.data import load_nascar
 
-        analysis = RankingAnalysis(load_nascar(), prior=fit.prior, utility_scale=fit.prior_scale)
+        nascar = load_nascar()._with(columns={"item": "driver", "ranker": "race"})
+        analysis = RankingAnalysis(nascar, prior=fit.prior, utility_scale=fit.prior_scale)
         run(analysis, fit, talk)
 
 
@@ -349,21 +350,23 @@ def warm_up() -> None:
 
 
 @main.command(
-    params=[click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"), *parameters(Output)],
+    params=[click.Argument(["file"], type=FILE, metavar="RESULT"), *parameters(Output)],
     short_help="Write the page and files of a saved run again.",
 )
 def report(file: Path, **options: Any) -> None:
     """Write the tables, pictures and page of a run again from its saved posterior.
 
-    An interrupted run prints where its posterior is.
+    RESULT is the folder of the run, or a file with its posterior. An interrupted run prints where
+    its posterior is.
     """
     given = {name: value for name, value in options.items() if _given(name)}
     with errors_as_sentences(taken(Output, options)) as talk:
         readable(file)
         if sentence := find_cache():
             talk.stage(sentence)
-        from bayesrank.cli.saved_runs import folder_of, open_run, restore_run, tidy
+        from bayesrank.cli.saved_runs import folder_of, open_run, posterior_in, restore_run, tidy
 
+        file = posterior_in(file)
         posterior, record = open_run(file)
         more = {name: x for name, x in record.more.items() if name != "ci_prob"}
         interval = record.more.get("ci_prob", OUTPUT.interval)
@@ -372,13 +375,13 @@ def report(file: Path, **options: Any) -> None:
             talk.note(note)
         analysis = restore_run(file, posterior, record)
         talk.kept = file  # it stays, whatever happens
-        run(analysis, Fit(**kept), talk, posterior, record.settings)
+        run(analysis, Fit(**kept), talk, (posterior, record.settings, file))
         tidy(file)
 
 
 @main.command(
     params=[
-        click.Argument(["file"], type=FILE, metavar="POSTERIOR.nc"),
+        click.Argument(["file"], type=FILE, metavar="RESULT"),
         click.Argument(["items"], nargs=-1, required=True, metavar="ITEM ITEM ..."),
         *(one for one in parameters(Output) if one.name in ("interval", "data")),
     ],
@@ -387,14 +390,14 @@ def report(file: Path, **options: Any) -> None:
 def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
     """Say which of these items wins, and how sure that is.
 
-    If POSTERIOR.nc comes from matches, each two items meet. If it comes from rankings, the items
-    are ranked together.
+    RESULT is the folder of a run, or a file with its posterior. If it comes from matches, each two
+    items meet. If it comes from rankings, the items are ranked together.
     """
     output = taken(Output, options)
     with errors_as_sentences(output) as talk:
         readable(file)
         from bayesrank.analysis.saved import read_data
-        from bayesrank.cli.saved_runs import open_run
+        from bayesrank.cli.saved_runs import open_run, posterior_in
         from bayesrank.data import Pairs
         from bayesrank.reporting.predict import (
             at_new_labels,
@@ -405,6 +408,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         )
         from bayesrank.reporting.report import records
 
+        file = posterior_in(file)
         posterior, record = open_run(file)
         draws = posterior["posterior"].to_dataset()
         check_items(items, list(map(str, draws["item"].values)))
@@ -419,7 +423,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
             names = {"ranker": ranker, "cluster": record.columns.get("cluster", "cluster")}
             part = next_ranking(draws, items, output.interval, [names.get(x, x) for x in new])
         part = replace(part, paragraphs=[*part.paragraphs, *standing])
-        talk.result(part.text())
+        talk.result(part.text(talk.width))
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}
             talk.document(json.dumps({"text": part.paragraphs, **tables}, indent=1))

@@ -24,7 +24,6 @@ from typing import Any
 import click
 
 from bayesrank.analysis.listener import Listener
-from bayesrank.cli.caches import broken_cache
 from bayesrank.cli.options import Output
 
 # Pandas and PyMC take long to import. Functions import what they need, so that --help is instant.
@@ -79,6 +78,11 @@ class Talk(Listener):
     def spell(self, text: str) -> str:
         """Write the arguments in a text as options."""
         return _on_command_line(text)
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None if results go to a file or a program."""
+        return columns_of(sys.stdout)
 
     def result(self, text: str, *, brief: bool = False) -> None:
         """Print a result; a quiet run prints only brief results."""
@@ -197,11 +201,18 @@ class Bar:
             self.rich.stop()
 
 
+def columns_of(stream: Any) -> int | None:
+    """Count the columns of a terminal; None for another stream."""
+    if not stream.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
 def wrapped(text: str, stream: Any) -> str:
     """Break lines at spaces if they are longer than those of a terminal."""
-    if not stream.isatty():
+    width = columns_of(stream)
+    if width is None:
         return text
-    width = max(shutil.get_terminal_size().columns, NARROWEST)
     return "\n".join(
         textwrap.fill(
             line, width, subsequent_indent="  ", replace_whitespace=False,
@@ -243,7 +254,7 @@ def _sentence(error: BaseException) -> str | None:
         return ": ".join(filter(None, [str(error.filename or ""), f"{error.strerror}."]))
     if isinstance(error, ValueError | OSError):
         return _on_command_line(str(error))
-    return broken_cache(error)
+    return None
 
 
 @contextmanager
@@ -253,7 +264,9 @@ def errors_as_sentences(output: Output | None = None) -> Iterator[Talk]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         # Matplotlib warns about each missing glyph; a note of the report has said so already.
-        if issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
+        if category.__name__ == "DamagedCacheWarning":  # its module takes long to import
+            talk.stage(str(message))
+        elif issubclass(category, UserWarning) and not str(message).startswith("Glyph "):
             talk.note(str(message))
 
     def interrupt(number: int, _: FrameType | None) -> None:

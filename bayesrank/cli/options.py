@@ -422,7 +422,8 @@ class Output:
     """What to report, and where to write it.
 
     output_dir: Folder for the page, the tables and the pictures. [default: named after the input]
-    force: Write into a folder even if it contains other files.
+    force: Write into a folder even if it contains an earlier result, which is replaced, or other
+        files, which stay.
     title: Heading of the page.
     top: The k of P(top k).
     interval: Probability of the rank intervals.

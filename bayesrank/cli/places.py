@@ -40,8 +40,14 @@ UNFINISHED = ".unfinished-"  # prefix of hidden folders
 OLD = 3600  # seconds since the last change after which no run is still writing
 
 
-def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
-    """Check before sampling that all files can be written."""
+def check_places(
+    folder: Path, save: Path | None, *, force: bool, source: Path | None = None
+) -> None:
+    """Check before sampling that all files can be written, and that no result is overwritten.
+
+    `source` is the saved posterior, if its report is written again. That report may replace files
+    in the folder of the posterior.
+    """
     if save is not None and not save.parent.is_dir():
         raise ValueError(
             f"The folder {name_of(save.parent)} does not exist. Make it, or choose another one."
@@ -53,6 +59,10 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
                 f"{name_of(path)} is a folder, but a file with this name must be written."
             )
     if folder.is_dir() and not force:
+        earlier = sorted(path.name for path in files if path.exists())
+        if earlier and not (source is not None and _holds(folder, source)):
+            words = {"first": earlier[0], "more": len(earlier) - 1}
+            raise ValueError(sentence("earlier_result", folder=name_of(folder), **words))
         hidden = _unfinished(folder)
         others = sorted(
             path.name for path in folder.iterdir() if path.name not in FILES and path not in hidden
@@ -60,6 +70,8 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
         if others:
             words = {"first": name_of(Path(others[0])), "more": len(others) - 1}
             raise ValueError(sentence("other_files", folder=name_of(folder), **words))
+    if save is not None and save.exists() and not force:
+        raise ValueError(sentence("earlier_posterior", file=name_of(save)))
     for path in (folder, *([save] if save else [])):
         # If the output folder does not exist yet, its first existing parent must be writable.
         inside = _real(path) if path == folder else path.parent.absolute()
@@ -73,6 +85,12 @@ def check_places(folder: Path, save: Path | None, *, force: bool) -> None:
             raise ValueError(
                 f"Nothing can be written to {name_of(parent)}: {error.strerror}."
             ) from error
+
+
+def _holds(folder: Path, posterior: Path) -> bool:
+    """Whether a posterior is in the folder, or in the hidden folder of a run that did not end."""
+    home = _real(posterior).parent
+    return _real(folder) in (home, *([home.parent] if home.name.startswith(UNFINISHED) else []))
 
 
 def new_folder(folder: Path) -> Path:
@@ -89,12 +107,14 @@ def put_in_place(made: Path) -> None:
         try:
             (made / name).replace(folder / name)
         except OSError as error:
+            if not made.is_dir():
+                raise
             words = {"file": name_of(folder / name), "made": name_of(made)}
             raise OSError(sentence("not_replaced", why=error.strerror, **words)) from error
-    made.rmdir()
     for name in FILES:
         if name not in names:
             (folder / name).unlink(missing_ok=True)
+    made.rmdir()
 
 
 def left_by_others(folder: Path) -> list[str]:

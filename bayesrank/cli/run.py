@@ -1,6 +1,7 @@
 """Run an analysis: fit, save, print and write."""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +18,6 @@ from bayesrank.cli.loading import load_pymc
 from bayesrank.cli.options import Fit
 from bayesrank.cli.places import (
     POSTERIOR,
-    UNFINISHED,
     check_places,
     left_by_others,
     name_of,
@@ -25,6 +25,7 @@ from bayesrank.cli.places import (
     put_in_place,
     signals_later,
 )
+from bayesrank.texts import sentence as text_of
 
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
@@ -33,21 +34,20 @@ def run(
     analysis: Analysis,
     fit: Fit,
     talk: Talk,
-    posterior: Any = None,
-    settings: Settings | None = None,
+    saved: tuple[Any, Settings, Path] | None = None,
     readings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Fit unless a posterior is given, save it, and print and write the report.
+    """Fit unless a saved posterior is given, save it, and print and write the report.
 
-    `settings` are those of a given posterior.
+    `saved` has a posterior, its settings and its file, if there is no fit.
     """
     if fit.tables == "xlsx" and find_spec("openpyxl") is None:
         raise ValueError(
             "Excel files need the package openpyxl. Install it with pip install "
             "'bayesrank[excel]', or use --tables csv or md."
         )
-    check_places(fit.folder, fit.save, force=fit.force)
-    if posterior is None:
+    check_places(fit.folder, fit.save, force=fit.force, source=saved[2] if saved else None)
+    if saved is None:
         for left in left_by_others(fit.folder):
             talk.stage(left)
     if sentence := find_cache():
@@ -57,8 +57,7 @@ def run(
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in analysis.cautions():
         talk.note(sentence)
-    if posterior is None or settings is None:
-        posterior, settings = _fit(analysis, fit, talk)
+    posterior, settings = _fit(analysis, fit, talk) if saved is None else saved[:2]
     document, names = _save_and_report(analysis, fit, talk, posterior, settings, readings or {})
     if talk.data:
         talk.document(json.dumps(document | {"files": names}, indent=1))
@@ -95,7 +94,11 @@ def _save_and_report(
     from bayesrank.reporting.report import Report
 
     mpl.use("agg")  # pictures go to files, so no display is needed
-    made = new_folder(fit.folder)
+    try:
+        made = new_folder(fit.folder)
+    except OSError as error:
+        _save_elsewhere(posterior, talk)
+        raise OSError(f"Folder {name_of(fit.folder)} cannot be made: {error.strerror}.") from error
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted sampling returns the draws so far
@@ -106,15 +109,21 @@ def _save_and_report(
             _write(made / name, content)
         if not saved and (fit.folder / POSTERIOR).exists():
             raise OSError(f"The earlier results in {name_of(fit.folder)} are unchanged.")
-    except BaseException:
+        files = sorted(path.name for path in made.iterdir())
+    except BaseException as error:
+        _rescue(posterior, made, fit, talk, error)
         if not (made / POSTERIOR).exists():
             shutil.rmtree(made, ignore_errors=True)
         raise
-    files = sorted(path.name for path in made.iterdir())
     with signals_later():
-        kept, talk.kept = talk.kept, None
-        put_in_place(made)
-        talk.kept = fit.folder / POSTERIOR if POSTERIOR in files else kept
+        try:
+            put_in_place(made)
+        except OSError as error:
+            _rescue(posterior, made, fit, talk, error)
+            raise
+        finally:  # the posterior is moved first
+            if talk.kept == made / POSTERIOR and not talk.kept.exists():
+                talk.kept = fit.folder / POSTERIOR
     written = [fit.folder / name for name in files]
     if fit.save is not None:
         _write_posterior(posterior, fit.save)
@@ -126,7 +135,7 @@ def _print_ranks(report: Any, talk: Talk) -> None:
     """Print the table of ranks, the verdict, and whether the chains have converged."""
     from bayesrank.reporting.page.report import table_text
 
-    talk.result(f"\n{table_text(report.summary)}\n")
+    talk.result(f"\n{table_text(report.summary, talk.width)}\n")
     talk.result(report.verdict, brief=True)
     text, doubtful = " ".join(report.convergence), report.quick or not report.converged
     talk.result(text if report.converged else f"Warning: {text}", brief=doubtful)
@@ -143,7 +152,7 @@ def _print_sections(report: Any, talk: Talk) -> None:
         talk.result(f"Warning: {sentence}", brief=True)
     for part in parts:
         if part.printed:
-            talk.result(f"\n{part.text()}")
+            talk.result(f"\n{part.text(talk.width)}")
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -152,6 +161,16 @@ def _write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+def _rescue(posterior: Any, made: Path, fit: Fit, talk: Talk, error: BaseException) -> None:
+    """Save the posterior elsewhere if the folder of the run was removed, and say so."""
+    if made.is_dir():
+        return
+    if talk.kept is not None and not talk.kept.exists():
+        _save_elsewhere(posterior, talk)
+    if isinstance(error, OSError):
+        raise OSError(text_of("folder_removed", folder=name_of(fit.folder))) from error
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> bool:
@@ -163,16 +182,29 @@ def _save(posterior: Any, path: Path, talk: Talk) -> bool:
     else:
         talk.kept = path
         return True
-    name = path.parent.name.replace(UNFINISHED, "bayesrank-") + path.suffix
     failed = f"The posterior could not be saved to {name_of(path)}: {why}"
-    try:
-        elsewhere = Path(tempfile.gettempdir(), name)
-        _write_posterior(posterior, elsewhere)
-    except (OSError, RuntimeError, ValueError):
+    if not _save_elsewhere(posterior, talk):
         talk.failed.append(f"{failed}.")
         return False
-    talk.kept = elsewhere
-    talk.failed.append(f"{failed}; it is in {name_of(elsewhere)}.")
+    assert talk.kept is not None
+    talk.failed.append(f"{failed}; it is in {name_of(talk.kept)}.")
+    return True
+
+
+def _save_elsewhere(posterior: Any, talk: Talk) -> bool:
+    """Save the posterior in the folder for temporary files, and return whether that worked."""
+    talk.kept = None
+    try:
+        handle, name = tempfile.mkstemp(prefix="bayesrank-", suffix=Path(POSTERIOR).suffix)
+        os.close(handle)
+    except OSError:
+        return False
+    try:
+        _write_posterior(posterior, Path(name))
+    except (OSError, RuntimeError, ValueError):
+        Path(name).unlink(missing_ok=True)
+        return False
+    talk.kept = Path(name)
     return True
 
 

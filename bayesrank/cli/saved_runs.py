@@ -11,7 +11,9 @@ import xarray as xr
 from bayesrank.analysis.analysis import Analysis
 from bayesrank.analysis.saved import Record, check_draws, read_record, restore
 from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
+from bayesrank.cli.places import name_of as path_name
 from bayesrank.reporting.options import LAYOUT
+from bayesrank.texts import sentence
 
 
 def open_run(file: Path) -> tuple[xr.DataTree, Record]:
@@ -48,6 +50,23 @@ def folder_of(file: Path) -> Path:
         if all(path.name in FILES or path.name.startswith(UNFINISHED) for path in folder.iterdir()):
             return folder
     return Path(f"{file.stem}-ranks")
+
+
+def posterior_in(path: Path) -> Path:
+    """Return the posterior in the folder of a result; a path of a file stays."""
+    if not path.is_dir():
+        return path
+    if not (file := path / POSTERIOR).exists():
+        left = sorted(path.glob(f"{UNFINISHED}*/{POSTERIOR}"))
+        raise ValueError(
+            sentence(
+                "no_posterior",
+                folder=path_name(path),
+                name=POSTERIOR,
+                unfinished=path_name(left[-1]) if left else "",
+            )
+        )
+    return file
 
 
 def tidy(file: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from bayesrank.plots.panels import legend_above, models_of, short_name
+from bayesrank.plots.panels import fill, legend_above, models_of, short_name, text_width
 from bayesrank.plots.rows import (
     COLOURS,
     DARK,
@@ -61,10 +61,15 @@ OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a ti
 VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
 MOST = 20  # most items in their panel, without surprising items
 EXTRA = 5  # most further surprising items
+WIDTH = 9.0  # inches of the figure
 NAME = 30  # most characters of the name of a row
 ROW = 0.24  # inches of a row
 WIDE_ROW = 0.36  # inches of a row of a wide panel
 AROUND = 1.2  # inches for the title and the scale of a panel
+LINE = 0.17  # inches of a further line of a title, note or label
+TITLE, LABEL, SMALL = 10, 9, 8.5  # sizes of titles, of names and labels, and of notes
+BESIDE = 0.35  # inches at the sides of the names of a panel
+LEAST_ROOM = 2.0  # inches of a panel; if two do not have so much, they are not side by side
 
 
 def plot_ranking_checks(
@@ -216,32 +221,38 @@ def _draw(
             raise ValueError(f"There is no statistic {unknown[0]!r}; there are {[*parts]}.")
         parts = {name: parts[name] for name in wanted}
     rows = {name: _rows(name, part) for name, part in parts.items()}
-    pc = given or _collection(parts, rows, backend, figure_kwargs)
+    notes = {name: _note(name, len(rows[name]), len(parts[name]), table) for name in parts}
+    texts = {name: _Texts(*PANELS[name], notes[name]) for name in parts}
+    pc = given or _collection(texts, rows, backend, figure_kwargs)
+    if given is None and pc.backend == "matplotlib":
+        _, rooms = _rooms(rows, pc.viz["figure"].item().get_figwidth())
+        texts = {name: text.filled(rooms[name]) for name, text in texts.items()}
     draw = import_module(f"arviz_plots.backend.{pc.backend}")
     is_matplotlib = pc.backend == "matplotlib"
     # a single model has the colours of what is surprising
     colours = dict(zip(tables, [OTHER] if len(tables) == 1 else COLOURS, strict=False))
     for name in parts:
         target = pc.get_target("observed", {"statistic": name})
-        title, axis_label = PANELS[name]
+        title, axis_label, note = texts[name]
         shown = rows[name]
         for k, (model, one) in enumerate(tables.items()):
             found = pd.DataFrame(one.loc[name]).reindex(shown.index)
             shift = 0.0 if len(tables) == 1 else 0.4 * k / (len(tables) - 1) - 0.2
             _draw_rows(draw, target, found, shift, colours[model], looks, first=k == 0)
         _set_up(draw, target, shown["name"].tolist(), looks["ticklabels"])
-        note = _note(name, len(shown), len(parts[name]), table)
-        draw.xlabel(axis_label, target, size=9)
+        draw.xlabel(axis_label, target, size=LABEL)
         if looks["title"] is False:
             continue
         if not is_matplotlib:
             draw.title(f"{title} ({note})" if note else title, target, **looks["title"])
             continue
-        style = {"size": 10, "fontweight": "bold", "loc": "left", "pad": 18 if note else 6}
+        pad = 6 + 12 * _n_lines(note) if note else 6
+        style = {"size": TITLE, "fontweight": "bold", "loc": "left", "pad": pad}
         draw.title(title, target, **style | looks["title"])
         look: dict[str, Any] = {"textcoords": "offset points", "xycoords": "axes fraction"}
-        target.annotate(note, (0, 1), (0, 5), fontsize=8.5, color=DARK, **look)
-        target.tick_params(labelsize=8.5)
+        look |= {"va": "bottom", "in_layout": False}  # the title makes room for the note
+        target.annotate(note, (0, 1), (0, 3), fontsize=SMALL, color=DARK, **look)
+        target.tick_params(labelsize=SMALL)
     if given is None and is_matplotlib and looks["legend"] is not False:
         message = worst_checks(table).message(table.attrs["ci_prob"]) if len(tables) == 1 else ""
         legend = legend_above(pc.viz["figure"].item(), _handles(tables, colours), message, 4)
@@ -249,8 +260,33 @@ def _draw(
     return pc
 
 
+class _Texts(NamedTuple):
+    """Title of a panel, label of its axis, and a note below the title."""
+
+    title: str
+    label: str
+    note: str
+
+    def filled(self, room: float) -> "_Texts":
+        """Break the texts into lines that are at most as wide as the panel."""
+        return _Texts(
+            fill(self.title, TITLE, room, "bold"),
+            fill(self.label, LABEL, room),
+            fill(self.note, SMALL, room),
+        )
+
+    @property
+    def further_lines(self) -> int:
+        """Count the lines after the first of each text."""
+        return sum(_n_lines(text) - 1 for text in self)
+
+
+def _n_lines(text: str) -> int:
+    return text.count("\n") + 1
+
+
 def _collection(
-    parts: dict[str, pd.DataFrame],
+    texts: Mapping[str, _Texts],
     rows: dict[str, pd.DataFrame],
     backend: str | None,
     figure_kwargs: dict[str, Any],
@@ -258,36 +294,62 @@ def _collection(
     """Create a figure with one panel per statistic; in matplotlib with room for its rows."""
     backend = backend or rcParams["plot.backend"]
     if backend != "matplotlib":
-        data = xr.Dataset({"observed": ("statistic", np.zeros(len(parts)))})
-        data = data.assign_coords(statistic=[*parts])
+        data = xr.Dataset({"observed": ("statistic", np.zeros(len(texts)))})
+        data = data.assign_coords(statistic=[*texts])
         return PlotCollection.wrap(
             data, cols=["statistic"], col_wrap=2, backend=backend, figure_kwargs=figure_kwargs
         )
-    figure, axes = _panels(parts, rows, figure_kwargs)
+    figure, axes = _panels(texts, rows, figure_kwargs)
     viz = {"figure": xr.DataArray(np.array(figure, dtype=object))}
     viz["plot"] = xr.DataArray([*axes.values()], {"statistic": [*axes]}, "statistic")
     return PlotCollection(xr.Dataset(), xr.DataTree(xr.Dataset(viz)), backend="matplotlib")
 
 
-def _panels(
-    parts: dict[str, pd.DataFrame], rows: dict[str, pd.DataFrame], figure_kwargs: dict[str, Any]
-) -> tuple[Figure, dict[str, Axes]]:
-    """Create a figure of matplotlib with one panel per statistic, with room for its rows."""
-    lines: list[list[str]] = []  # panels side by side
-    for name in parts:
+def _rooms(
+    rows: Mapping[str, pd.DataFrame], width: float
+) -> tuple[list[list[str]], dict[str, float]]:
+    """Arrange panels in lines, two in a line if there is room; return the inches of each panel.
+
+    All panels of a column begin at the same place, after the longest name.
+    """
+    names = {
+        name: max((text_width(text, SMALL) for text in shown["name"]), default=0.0) + BESIDE
+        for name, shown in rows.items()
+    }
+    lines: list[list[str]] = []
+    for name in rows:
         if lines and len(lines[-1]) == 1 and not WIDE.intersection([name, *lines[-1]]):
             lines[-1].append(name)
         else:
             lines.append([name])
+    left = max(names[line[0]] for line in lines)
+    right = max((names[line[1]] for line in lines if len(line) > 1), default=None)
+    if right is not None and (room := (width - left - right) / 2) >= LEAST_ROOM:
+        wide = width - left
+        rooms = {name: room if len(line) > 1 else wide for line in lines for name in line}
+        return lines, rooms
+    lines = [[name] for name in rows]
+    return lines, dict.fromkeys(rows, max(width - max(names.values()), LEAST_ROOM / 2))
+
+
+def _panels(
+    texts: Mapping[str, _Texts], rows: dict[str, pd.DataFrame], figure_kwargs: dict[str, Any]
+) -> tuple[Figure, dict[str, Axes]]:
+    """Create a figure of matplotlib with one panel per statistic, with room for its rows."""
+    lines, rooms = _rooms(rows, figure_kwargs.get("figsize", (WIDTH, 0))[0])
     inches = {
         name: (WIDE_ROW if name in WIDE else ROW) * (len(shown) + 0.2)
         for name, shown in rows.items()
     }
-    heights = [AROUND + max(inches[name] for name in line) for line in lines]
-    look = {"figsize": (9.0, 0.9 + sum(heights)), "layout": "constrained"}
+    heights = [
+        AROUND
+        + max(inches[name] + LINE * texts[name].filled(rooms[name]).further_lines for name in line)
+        for line in lines
+    ]
+    look = {"figsize": (WIDTH, 0.9 + sum(heights)), "layout": "constrained"}
     figure = plt.figure(**look | figure_kwargs)
     found = figure.subplot_mosaic([[line[0], line[-1]] for line in lines], height_ratios=heights)
-    return figure, {name: found[name] for name in parts}
+    return figure, {name: found[name] for name in texts}
 
 
 def _is_informative(name: str, part: pd.DataFrame) -> bool:

@@ -12,7 +12,9 @@ import xarray as xr
 from arviz import PlotCollection, rcParams
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
+from matplotlib.textpath import text_to_path
 
 from bayesrank.results import rank_draws
 from bayesrank.results.draws import group_dims, posterior_utilities
@@ -21,6 +23,7 @@ __all__ = [
     "Panels",
     "choose_labels",
     "facets_of",
+    "fill",
     "items_shown",
     "labels_of",
     "legend_above",
@@ -29,8 +32,12 @@ __all__ = [
     "selections",
     "short_name",
     "side_by_side",
+    "text_width",
 ]
 
+NAME_SIZE = 9  # size of the names of rows
+MARGIN = 0.2  # inches at both sides of a legend
+MARKER = 0.6  # inches of a marker in a legend, and of the space between columns
 LONGEST_NAME = 48  # most characters of a name; the middle of longer names is omitted
 
 
@@ -94,7 +101,7 @@ class Panels:
             return
         n, settings = prod(values.sizes[d] for d in facets), {"col_wrap": col_wrap, **options}
         across = min(n, settings["col_wrap"] or ceil(sqrt(n)))
-        margin = 0.08 * max(map(len, names), default=0) + 0.3
+        margin = max((text_width(name, NAME_SIZE) for name in names), default=0.0) + 0.5
         inches = max(7.5, margin + max(5.0, width * across)), head + height * ceil(n / across)
         backend = settings.pop("backend", backend) or rcParams["plot.backend"]
         look = {"figsize": inches, **settings.pop("figure_kwargs", {})}
@@ -179,13 +186,39 @@ def _fitting(
 
 
 def legend_above(figure: Figure, handles: Sequence[Artist], title: str, ncols: int) -> Legend:
-    """Put a legend above all panels."""
+    """Put a legend above all panels, with at most `ncols` columns, as wide as the figure."""
     look: dict[str, Any] = {"frameon": False, "fontsize": 8.5, "title_fontsize": 10}
+    room = float(figure.get_figwidth()) - MARGIN
+    widest = max((text_width(str(one.get_label()), 8.5) for one in handles), default=0.0)
+    ncols = max(1, min(ncols, int(room / (widest + MARKER))))
+    title = fill(title, 10, room)
     look |= {"loc": "outside upper left", "alignment": "left"}
     legend = figure.legend(handles=[*handles], title=title, ncols=ncols, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
+
+
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of the longest line of a text in inches, in the current font."""
+    font = FontProperties(size=size, weight=weight)
+    lines = (text_to_path.get_text_width_height_descent(s, font, False) for s in text.split("\n"))
+    return max(width for width, *_ in lines) / 72
+
+
+def fill(text: str, size: float, room: float, weight: str = "normal") -> str:
+    """Break a text into lines of at most `room` inches, at spaces.
+
+    Text in a picture with live text has the font of the reader, so a tenth of the room stays free.
+    """
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, size, weight) > 0.9 * room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
 
 
 def selections(values: xr.DataArray, facets: Sequence[Hashable]) -> list[dict[Hashable, Any]]:

@@ -6,21 +6,22 @@ from typing import Any
 import pandas as pd
 
 from bayesrank.analysis.sensitivity import AS_MADE
+from bayesrank.reporting.page.report import page_variant
 from bayesrank.reporting.parts import Part
 from bayesrank.texts import paragraphs, sentence
 
-SHOWN = 10  # items of each choice in the picture
 CLEAR = 0.05  # difference in P(best) from which another item leads clearly
 
 
-def choices_section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
+def choices_section(found: Mapping[str, pd.DataFrame], leader: Any) -> Part | None:
     """Write the table of choices, and a warning if one of them changes the leader."""
     if not found:
         return None
     expected = found[AS_MADE].index[0]
     rows: dict[str, list[str]] = {}
     changed: list[tuple[str, str]] = []
-    for label, p_best in found.items():
+    for label, summary in found.items():
+        p_best = summary["p_best"]
         first = p_best.index[0]
         # two items that lead by turns are one answer: neither is clearly ahead
         lead = p_best.iloc[0] - p_best.get(expected, 0.0)
@@ -39,14 +40,6 @@ def choices_section(found: Mapping[str, pd.Series], leader: Any) -> Part | None:
     )
 
 
-def variants_of(found: Mapping[str, pd.Series]) -> list[dict[str, Any]] | None:
+def variants_of(found: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]] | None:
     """Return the choices for the script of the page."""
-    if not found:
-        return None
-    return [
-        {
-            "label": label,
-            "best": [[str(item), round(float(p), 3)] for item, p in p_best.head(SHOWN).items()],
-        }
-        for label, p_best in found.items()
-    ]
+    return [page_variant(label, summary) for label, summary in found.items()] or None

@@ -10,20 +10,10 @@ from numpy.typing import NDArray
 from bayesrank.analysis.analysis import times_ranked
 from bayesrank.data import Pairs, Rankings
 from bayesrank.reporting.parts import Part, counted, formatted
-from bayesrank.results import PairWins, borda, condorcet, first_places, pair_wins
+from bayesrank.results import PairWins, borda, condorcet, countable, first_places, pair_wins
 from bayesrank.texts import Words, paragraphs, sentence
 
-MOST_ITEMS = 2_000  # most items for which pairs are counted
-MOST_PAIRS = 300_000_000  # most pairs in all rankings
 SHOWN = 15  # items in the table of pairs
-
-
-def countable(data: Rankings | Pairs) -> bool:
-    """Whether the pairs of items are few enough to count."""
-    if isinstance(data, Pairs):
-        return data.n_items <= MOST_ITEMS
-    pairs = float((data.mask.sum(axis=1).astype(float) ** 2).sum() / 2)
-    return data.n_items <= MOST_ITEMS and pairs <= MOST_PAIRS
 
 
 def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) -> list[Part]:

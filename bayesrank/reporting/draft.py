@@ -8,10 +8,9 @@ import pandas as pd
 from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fitting import fit_analysis, predict
 from bayesrank.analysis.listener import Listener
-from bayesrank.reporting.counted_sections import countable
 from bayesrank.reporting.options import Layout
 from bayesrank.reporting.parts import interval_table, is_quick, prior_sd_of
-from bayesrank.results import comparisons, elo_scale, rank_summary
+from bayesrank.results import comparisons, countable, elo_scale, rank_summary
 from bayesrank.results.draws import centred
 
 __all__ = ["Draft"]

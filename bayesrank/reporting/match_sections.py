@@ -28,6 +28,7 @@ from bayesrank.results import (
     rank_summary,
 )
 from bayesrank.results.ranks.rank_table import BEHIND, TIED, UNCLEAR
+from bayesrank.tables.words import with_noun
 from bayesrank.texts import MATCHES, paragraphs, some
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
 LEADERS = 5  # categories whose leader the headline names
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
+# A list of more judges shows the outliers and this number of others; the rest folds.
+MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
@@ -136,7 +139,16 @@ def _matches(n: float, most: int) -> str:
 def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
     csv = adherence_summary(posterior, dim="judge", ci_prob=layout.ci_prob)[::-1]
-    plot = plot_adherence(posterior, dim="judge", ci_prob=layout.ci_prob, max_rankers=most)
+    csv = csv.sort_values("outlier", ascending=False, kind="stable")
+    outliers = int(csv["outlier"].sum())
+    first = outliers + FEW_JUDGES if len(csv) > MOST_JUDGES_AT_ONCE else 0
+    names = dict(zip(csv.index, with_noun("judge", csv.index), strict=True))
+    adherence = posterior["posterior"].to_dataset()[["adherence"]]
+    adherence = adherence.assign_coords(judge=[names[x] for x in adherence["judge"].to_numpy()])
+    chosen = {"judge": [names[x] for x in csv.index[:first][::-1]]} if first else None
+    plot = plot_adherence(
+        adherence, dim="judge", ci_prob=layout.ci_prob, coords=chosen, max_rankers=most
+    )
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
@@ -158,11 +170,11 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         nu = draws["judge_nu"]
         csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
         columns["Equals tie"] = "{equals_tie:.2f}"
-    table = formatted(csv, "Judge", columns)
+    table = formatted(csv.rename(index=names), "Judge", columns)
     text = paragraphs(
         "judges",
         prob=layout.ci_prob,
-        outliers=list(csv.index[csv["outlier"]]),
+        outliers=list(table.index[:outliers]),
         spread=spread,
         order="judge_order_effect" in draws,
         ties="judge_nu" in draws,
@@ -178,6 +190,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         picture,
         alt,
         "judges.csv",
+        first,
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
     )

@@ -10,9 +10,8 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.reporting.counted_sections import countable
 from bayesrank.reporting.parts import SAMPLE, Part, formatted, prior_sd_of
-from bayesrank.results import comparisons, matches_of, outcome_probability, rank_summary
+from bayesrank.results import comparisons, countable, matches_of, outcome_probability, rank_summary
 from bayesrank.texts import paragraphs
 
 NEUTRAL = "neither"  # the item that has the advantage of the first

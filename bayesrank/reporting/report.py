@@ -198,10 +198,15 @@ class Report(Draft):
         return None if unclear else not self.failures
 
     @cached_property
-    def choices(self) -> dict[str, pd.Series]:
-        """P(best) under other choices that the analyst could have made."""
+    def choices(self) -> dict[str, pd.DataFrame]:
+        """The ranks under other choices that the analyst could have made."""
         return compare_choices(
-            self.analysis, self.prior_sd, self.settings.random_seed, self.readings
+            self.analysis,
+            self.prior_sd,
+            self.settings.random_seed,
+            self.readings,
+            top=self.layout.top,
+            ci_prob=self.layout.ci_prob,
         )
 
     @cached_property

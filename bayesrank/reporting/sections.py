@@ -25,6 +25,7 @@ from bayesrank.results import (
 )
 from bayesrank.results.checks.families import FAMILIES as FAMILY_OF
 from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
+from bayesrank.tables.words import with_noun
 from bayesrank.texts import Words, paragraphs, sentence, some
 
 SHOWN = 30  # most items in a matrix
@@ -125,7 +126,7 @@ def predictions(
     table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
-    worse = table.index[table["gain"] < 0]
+    worse = with_noun(who, table.index)[: int((table["gain"] < 0).sum())]
     named = {"names": worse, "n": len(table), "some": some(worse, WORST)}
     values = {
         "words": words,
@@ -151,6 +152,7 @@ def predictions(
     if group == "ranking":
         columns = {"Gain": columns["Gain"]}
     finite = rows.assign(pareto_k=rows["pareto_k"].where(np.isfinite(rows["pareto_k"])))
+    finite.index = pd.Index(with_noun(who, table.index)[: len(rows)])
     shown = formatted(finite, who.capitalize(), columns | {"Pareto k": "{pareto_k:.2f}"})
     return Part(
         heading,

@@ -40,6 +40,7 @@ from bayesrank.results.ranks.counted import (
     PairWins,
     comparisons,
     condorcet,
+    countable,
     first_places,
     pair_wins,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "condorcet",
     "consensus_ordering",
     "convergence",
+    "countable",
     "effective_judges",
     "elo_scale",
     "expected_kendall",

@@ -47,7 +47,9 @@ class ChoiceColumns:
     @property
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data."""
+        shown = texts_of(self.item or ())
         roles = {"ranker": self.respondent, "category": self.by, "threshold": self.threshold}
+        roles |= {"item": shown[0] if len(shown) == 1 else None}
         return {role: column for role, column in roles.items() if column is not None}
 
     @property

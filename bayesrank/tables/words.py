@@ -19,6 +19,7 @@ _ARGUMENT = re.compile(
     rf"(?<![\w.\-`'\"])([a-z]+(?:_[a-z]+)*)=(?:({_LITERAL.pattern})|(?=[.,;) ]|$))"
 )
 _SEVERAL = re.compile(rf"{_ARGUMENT.pattern}(?:, {_ARGUMENT.pattern})+")
+_NUMBER = re.compile(r"#?\d+(?:\.0)?")
 _NAMED = re.compile(r"`([a-z]+(?:_[a-z]+)*)`")
 
 
@@ -42,6 +43,20 @@ class TableError(ValueError):
 
 class MissingColumnsError(TableError):
     """The arguments do not say what the columns are."""
+
+
+def with_noun(noun: str, labels: Iterable[Any]) -> list[str]:
+    """Write labels for a sentence; if all are numbers, each gets a noun.
+
+    >>> with_noun("judge", [15, 7])
+    ['Judge 15', 'Judge 7']
+    >>> with_noun("judge", ["ann", "7"])
+    ['ann', '7']
+    """
+    names = [str(label) for label in labels]
+    if not all(_NUMBER.fullmatch(name) for name in names):
+        return names
+    return [f"{noun[:1].upper()}{noun[1:]} {name}" for name in names]
 
 
 def spelled(**arguments: Any) -> str:

@@ -7,6 +7,7 @@ from arviz import PlotCollection
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 
 BLUE, GREY, ORANGE = "#0072b2", "#8a8a8a", "#d55e00"
 LONG = [f"The film number {i} with a title that goes on and on (19{i:02d})" for i in range(60)]
@@ -138,6 +139,24 @@ def boxes(ax, which="y", *, draw=True):
     ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
     labels = [label for tick in ticks for label in (tick.label1, tick.label2)]
     return [text.get_window_extent() for text in labels if text.get_visible() and text.get_text()]
+
+
+def cut_off(figure):
+    """Texts that are not whole on a figure; labels of ticks out of view are not drawn."""
+    figure.canvas.draw()
+    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    unseen = set()
+    for axis in axes:
+        low, high = sorted(axis.get_view_interval())
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+            if not low <= tick.get_loc() <= high:
+                unseen |= {tick.label1, tick.label2}
+    texts = [
+        text
+        for text in figure.findobj(Text)
+        if text not in unseen and text.get_visible() and text.get_text().strip()
+    ]
+    return [text.get_text() for text in texts if not inside(figure, [text.get_window_extent()])]
 
 
 def inside(figure, boxes):

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
@@ -13,7 +14,7 @@ from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import ranking_checks, worst_checks
 from bayesrank.texts import TASKS
 from tests.builders import results
-from tests.plots.pictures import names_of
+from tests.plots.pictures import cut_off, names_of
 
 DIMS = ("ranking", "slot")
 
@@ -125,7 +126,8 @@ def test_the_title_counts_what_is_surprising_and_what_chance_would_make_so():
     table = ranking_checks(data, ci_prob=0.5)
     varies = table[(table["low"] < table["high"]) | table["surprising"]]
     varies = varies[varies["note"] != "omnibus"]
-    title = plot_ranking_checks(data, ci_prob=0.5).viz["legend"].item().get_title().get_text()
+    legend = plot_ranking_checks(data, ci_prob=0.5).viz["legend"].item()
+    title = legend.get_title().get_text().replace("\n", " ")
     n, out = len(varies), int(varies["surprising"].sum())
     assert title.startswith(
         f"{out} of {n} checks fail: the observed value lies outside the 50% interval"
@@ -176,7 +178,7 @@ def test_matches_have_the_panels_of_matches():
     table = match_checks(data)
     points = table.loc["points", "observed"].sort_values(ascending=False, kind="stable")
     assert names_of(axes_of(pc, "points")) == [label for label, _ in points.index]
-    title = pc.viz["legend"].item().get_title().get_text()
+    title = pc.viz["legend"].item().get_title().get_text().replace("\n", " ")
     assert title == worst_checks(table).message(0.94)
     constant = data["constant_data"].to_dataset()
     constant["y_judge"] = ("pair", [0, 1, 0, 1, 0, 1])
@@ -212,6 +214,55 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
         notes = "".join(notes_of(axes_of(pc, "pair order")))
         assert "the 20 of " in notes
         assert "farthest off" in notes
+
+
+def checked(statistics, names, n):
+    """A table of checks with these statistics, of which every seventh fails."""
+    given = {
+        "Kendall distance": ["mean", "spread"],
+        "outcome": ["first", "second", "tie"],
+        "block size": ["1 of size 1", "1 of size 2"],
+    }
+    pairs = [f"{one} > {other}" for one, other in pairwise(names[: n + 1])]
+    given |= {"pair": pairs, "pair order": pairs}
+    given["group outcome"] = given["group points"] = [f"{name}, judge {name}" for name in names[:n]]
+    rows = [
+        (name, label, "all", *np.linspace(0.1, 1.3, 9)[[k % 9]], 0.5, 0.3, 0.7, k % 7 == 0, "")
+        for name in statistics
+        for k, label in enumerate(given.get(name, names[:n]))
+    ]
+    columns = ["observed", "mean", "low", "high", "surprising", "note"]
+    levels = ["statistic", "label", "n_items"]
+    table = pd.DataFrame(rows, columns=[*levels, *columns]).set_index(levels)
+    table.attrs.update(ci_prob=0.94, n_pairs=12_345)
+    return table.assign(sd=0.1, p=0.5)
+
+
+@pytest.mark.parametrize("n", [3, 25])
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize(
+    ("plot", "statistics"),
+    [
+        (plot_match_checks, ["outcome", "points", "pair", "group outcome", "group points"]),
+        (plot_match_checks, ["group points"]),
+        (
+            plot_ranking_checks,
+            ["Kendall distance", "top item", "last item", "pair order", "block size"],
+        ),
+    ],
+)
+def test_no_text_is_cut_off_and_panels_are_wide_enough(plot, statistics, long, n):
+    names = [f"{'A name of many words ' if long else 'i'}{k}" for k in range(n + 1)]
+    pc = plot(checked(statistics, names, n))
+    assert cut_off(pc.viz["figure"].item()) == []
+    for statistic in statistics:
+        assert axes_of(pc, statistic).bbox.width > 150  # 1.5 inches
+
+
+def test_long_names_of_models_fit_into_the_legend():
+    table = checked(["top item"], [f"i{k}" for k in range(9)], 8)
+    models = {f"A model with a name of many words {k}": table for k in range(4)}
+    assert cut_off(plot_ranking_checks(models).viz["figure"].item()) == []
 
 
 def test_long_names_and_names_with_dollars_are_drawn_as_they_are(tmp_path):

@@ -27,6 +27,7 @@ from tests.plots.pictures import (
     boxes,
     by_category,
     compared,
+    cut_off,
     figure_of,
     inside,
     names_of,
@@ -113,6 +114,13 @@ def test_names_do_not_overlap_and_stay_on_the_figure(name, n, names, n_named):
     # six points at least: what is smaller cannot be read in print
     assert min(box.height for box in rows) > 6 / 72 * ax.figure.dpi
     assert ax.bbox.width > 0.4 * ax.figure.bbox.width
+
+
+@pytest.mark.parametrize("names", [None, LONG, [f"{'W' * 60}{k}" for k in range(30)]])
+@pytest.mark.parametrize("n", [2, 30])
+@each_plot
+def test_no_text_is_cut_off(name, n, names):
+    assert cut_off(figure_of(drawn(name, n, names and names[:n]))) == []
 
 
 @each_plot

@@ -11,11 +11,19 @@ import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
+from rich.cells import cell_len
 
 from bayesrank.data import Pairs
 from bayesrank.reporting.page.files import figure_svg
 from bayesrank.reporting.page.pair_results import pair_results
-from bayesrank.reporting.page.report import Section, answer, report_html, table_text, verdict
+from bayesrank.reporting.page.report import (
+    Section,
+    answer,
+    page_variant,
+    report_html,
+    table_text,
+    verdict,
+)
 from bayesrank.results import pair_wins, rank_summary
 
 VOID = {"meta", "img", "br", "hr", "link", "input"}
@@ -162,6 +170,53 @@ def test_the_bars_are_the_ten_highest_probabilities_of_being_best():
     assert len(bars) == 10
 
 
+def test_a_section_folds_all_rows_but_the_first():
+    table = pd.DataFrame({"Adherence": [f"{k}" for k in range(30)]}).rename_axis("Judge")
+    text = page(sections=[Section("Judges", table=table, first=12)])
+    assert sum(tag == "tr" for tag, _ in Page(text).elements) == 4 + 1 + 12 + 1 + 30
+    assert "<summary>All 30 rows</summary>" in text
+    shown = Section("Judges", table=table, first=12).text().splitlines()
+    assert (len(shown), shown[-1]) == (1 + 1 + 12 + 1, "... and 18 more")
+    assert "<summary>All" not in page(sections=[Section("Judges", table=table)])
+
+
+def test_a_narrow_page_omits_the_less_important_columns():
+    table = summary().assign(matches=3, elo=1000.0, lower=0.5)
+    heads = {
+        text: attrs.get("class", "")
+        for text, (_, attrs) in zip(
+            Page(page(table)).texts["th"],
+            [e for e in Page(page(table)).elements if e[0] == "th"],
+            strict=True,
+        )
+    }
+    narrow = {text for text, name in heads.items() if "minor" in name}
+    assert narrow == {"Mean rank", "P(top 3)", "Matches", "Utility"}
+    cells = [attrs.get("class", "") for tag, attrs in Page(page(table)).elements if tag == "td"]
+    assert sum("minor" in name for name in cells) == 3 * 4
+
+
+def test_another_choice_has_the_sentence_the_picture_and_the_table_of_its_own_fit():
+    draws = ((2.0, 3.0, 0.0), (1.0, 2.0, 0.0), (0.0, 1.0, -1.0), (2.0, 1.0, 0.0))
+    table = summary(draws, top=2)
+    found = page_variant("prior scale halved", table)
+    assert json.loads(json.dumps(found)) == found
+    assert found["label"] == "prior scale halved"
+    assert found["answer"] == answer(table)
+    bars = [attrs["width"] for tag, attrs in Page(page(table)).elements if tag == "rect"]
+    assert [f"{row['width']}%" for row in found["leaders"]["rows"]] == bars
+    text = Page(page(table))
+    heads = text.texts["th"][: len(found["ranks"])]
+    assert {*heads} == {*found["ranks"]}
+    cells = iter(text.texts["td"])
+    for k, item in enumerate(table.index):
+        assert found["ranks"]["Item"][k] == item
+        values = [found["ranks"][head][k] for head in heads[1:]]
+        assert [next(cells) for value in values if value] == [value for value in values if value]
+    with pytest.raises(ValueError, match="has the groups"):
+        page_variant("another", grouped())
+
+
 def test_the_results_are_in_the_page_and_cannot_end_their_element():
     results = {"result": {"title": "</script><b>&\u202e"}}
     text = page(results=results)
@@ -210,6 +265,16 @@ def test_texts_contrast_with_what_is_behind_them_as_wcag_asks(scheme):
 def test_the_command_stands_at_the_top():
     text = page(command="bayesrank rank 'a <b>.csv'")
     assert text.index("<code>bayesrank rank &#39;a &lt;b&gt;.csv&#39;</code>") < text.index("<h1>")
+
+
+def test_the_calls_of_python_fold_below_the_command():
+    code = "import bayesrank as br\nbr.rank('a <b>.csv')"
+    text = page(command="bayesrank rank x", code=code)
+    assert (
+        "<pre><code>import bayesrank as br\nbr.rank(&#39;a &lt;b&gt;.csv&#39;)</code></pre>" in text
+    )
+    assert text.index("bayesrank rank x") < text.index("The same in Python") < text.index("<h1>")
+    assert "The same in Python" not in page(command="bayesrank rank x")
 
 
 def test_the_page_fits_narrow_screens():
@@ -310,6 +375,55 @@ def test_the_table_has_a_line_for_each_item_and_counts_the_others():
         "a name of more than one line                    1.5       1-2     0.50      1.00  leads",
         f"{'x' * 39}…        1.5       1-2     0.50      1.00  tied",
         "... and 1 more",
+    ]
+
+
+LONG = ["Cristiano Ronaldo dos Santos Aveiro", "Edson Arantes do Nascimento", "Ronaldinho"]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("names", [LONG, ["ale", "bock", "cider"], ["酒" * 18, "麦酒", "水"]])
+def test_a_narrow_terminal_omits_columns_and_keeps_names(width, names):
+    table = summary(names=names).assign(matches=1200, elo=1000.4)
+    whole = table_text(table)
+    assert whole == table_text(table, 200)
+    text = table_text(table, width)
+    head, *rows = text.splitlines()
+    assert all(cell_len(line) <= width for line in text.splitlines()[:4])
+    kept = [name for name in ("P(best)", "standing", "ranks", "P(top 3)") if name in head]
+    assert "P(best)" in kept
+    if width >= 60:  # no name is cut
+        assert {"P(best)", "standing"} <= {*kept}
+        assert all(row.startswith(name) for row, name in zip(rows, names, strict=False))
+    if rows[-1].startswith("Not shown: "):
+        left_out = rows[-1].removeprefix("Not shown: ").split(", ")
+        assert not any(f"  {name}" in head for name in left_out)
+        assert all(f" {name}" in whole.splitlines()[0] for name in left_out)
+    else:
+        assert text == whole
+
+
+def test_a_very_narrow_terminal_shortens_names_last():
+    *rows, left_out = table_text(summary(names=LONG), 30).splitlines()
+    assert rows == [
+        "item                   P(best)",
+        "Cristiano Ronaldo do…     0.75",
+        "Edson Arantes do Nas…     0.25",
+        "Ronaldinho                0.00",
+    ]
+    assert left_out == "Not shown: P(top 3), mean rank, ranks, standing"
+
+
+def test_the_table_of_a_section_omits_columns_on_the_right():
+    table = pd.DataFrame({"Wins": ["1"], "In words": ["a sentence of many words"]}, index=["ann"])
+    section = Section("Judges", ["Text."], table=table)
+    assert section.text(200) == section.text()
+    assert section.text(30).splitlines() == [
+        "Judges",
+        "     Wins",
+        "ann     1",
+        "Not shown: In words",
+        "Text.",
     ]
 
 

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -24,9 +25,10 @@ from bayesrank.results.draws import interval_probability
 from bayesrank.results.ranks.counted import LITTLE
 from bayesrank.results.ranks.rank_table import BEHIND, LEADS, TIED, UNCLEAR
 
-__all__ = ["Section", "report_html", "table_text", "verdict"]
+__all__ = ["Section", "page_variant", "report_html", "table_text", "verdict"]
 
 LONGEST = 40  # most characters of a cell on the terminal
+SHORTEST = 8  # least characters to which a narrow terminal shortens a name
 MOST_ROWS = 20  # most rows of a table on the terminal
 NAMED = 5  # most items that the verdict names
 TIED_PROB = 0.95  # joint probability of the items behind, as in `rank_summary`
@@ -42,6 +44,11 @@ OPTIONAL = {
     "elo": ("elo", ".0f"),
     "lower": ("lower", ".2f"),
 }
+# Headings of the table of ranks that a narrow terminal omits, the least important first. A narrow
+# page omits the first of them.
+OMITTED = ("utility", "rankings", "matches", "tasks", "last seen", "P(top", "mean rank")
+MINOR = tuple(f"{name[0].upper()}{name[1:]}" for name in OMITTED)
+THEN_OMITTED = ("lower", "elo", "ranks", "status")
 SURE, SURE_DIGITS = 0.995, "0.99"  # larger probabilities would round to 1.00
 MOST_BARS = 10  # items in the picture
 FIRST_ROWS = 20  # rows of the table of ranks that are not folded
@@ -61,7 +68,8 @@ class Section:
     """A heading with paragraphs, a picture and a table below it.
 
     `picture` is an SVG from `figure_svg`, and `alt` describes it. The cells of `table` are text;
-    the index is the first column. `file` names the file with the whole table, next to the page.
+    the index is the first column. `first` rows are shown, and the others fold; 0 shows all rows.
+    `file` names the file with the whole table, next to the page.
 
     Examples
     --------
@@ -79,12 +87,18 @@ class Section:
     picture: bytes | None = None
     alt: str = ""
     file: str = ""
+    first: int = 0
 
-    def text(self) -> str:
-        """Write the section for a terminal, without the picture, in lines of fixed width."""
+    def text(self, width: int | None = None) -> str:
+        """Write the section for a terminal, without the picture, in lines of fixed width.
+
+        Of a table wider than `width` columns, the columns on the right are omitted.
+        """
         lines = [self.heading]
         if self.table is not None:
-            lines.append(_shortened(self.table, len(self.table)))
+            rows = min(self.first or MOST_ROWS, MOST_ROWS)
+            omitted = list(self.table.columns[:0:-1])
+            lines.append(_shortened(self.table, len(self.table), rows, width, omitted))
         return plain("\n".join([*lines, *self.paragraphs]))
 
 
@@ -206,7 +220,7 @@ def _named(word: str, items: pd.Index) -> str:
     return f"{len(items)} other items {more}: {names}."
 
 
-def table_text(summary: pd.DataFrame) -> str:
+def table_text(summary: pd.DataFrame, width: int | None = None) -> str:
     """Write the summary for a terminal, in lines of fixed width; the last line counts other items.
 
     Parameters
@@ -214,15 +228,37 @@ def table_text(summary: pd.DataFrame) -> str:
     summary : DataFrame
         From `rank_summary`, one group. The optional columns rankings, matches, last_seen,
         elo and lower are also shown. If it has the column lower, rows are sorted by it.
+    width : int, optional
+        Columns of the terminal. In a wider table, the least important columns are omitted, and a
+        last line names them. Names are shortened only if that is not enough.
 
     Raises
     ------
     ValueError
         If `summary` has several groups.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [0.0, 1.0], [2.0, 1.0]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["ale", "bock"]})
+    >>> print(table_text(rank_summary(u), width=36))
+    item     ranks  P(best)  status
+    ale        1-2     0.75  leads
+    bock       1-2     0.25  tied
+    Not shown: P(top 3), mean rank
     """
     _require_one_group(summary)
-    table = _rank_table(_sorted(summary), MOST_ROWS).drop(columns=["from", "to", "utility"])
-    return _shortened(table.rename_axis("item"), len(summary))
+    summary = _sorted(summary)
+    table = _rank_table(summary, MOST_ROWS).drop(columns=["from", "to", "utility"])
+    omitted = [
+        name
+        for start in (*OMITTED, *THEN_OMITTED)
+        for name in table.columns
+        if name.startswith(start)
+    ]
+    return _shortened(table.rename_axis("item"), len(summary), MOST_ROWS, width, omitted)
 
 
 def report_html(
@@ -237,6 +273,7 @@ def report_html(
     notes: Sequence[str] = (),
     sections: Sequence[Section] = (),
     command: str = "",
+    code: str = "",
     made: str = "",
     file: str = "",
     reading: str | None = None,
@@ -262,16 +299,16 @@ def report_html(
         Such a line if the model fits.
     notes, sections : sequences of str and of Section
         Notes on the data, and sections after the table; all of them fold.
-    command, made, file : str
-        The command at the top, a line at the bottom, and the name of the file with the table, next
-        to the page.
+    command, code, made, file : str
+        The command at the top, and the same as calls of Python. Then a line at the bottom, and the
+        name of the file with the table, next to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
     interval : float, optional
         Probability of the rank intervals, by default ``arviz.rcParams["stats.ci_prob"]``.
     results : mapping, optional
         Results that the page contains as JSON. Its script reads pairs, from `pair_results`, and
-        variants.
+        variants, a list from `page_variant`.
 
     Raises
     ------
@@ -284,10 +321,10 @@ def report_html(
     table = (
         _rank_table(ordered, len(ordered)).drop(columns="ranks").rename(columns=_capitalised)
     ).rename_axis("Item")
-    many = len(table) > FIRST_ROWS
     return _template().render(
         title=title,
         command=command,
+        code=code,
         made=made,
         answer=f"{answer(summary)} {verdict_too}".rstrip(),
         verdict=f"{verdict(summary)} {verdict_too}".rstrip(),
@@ -302,12 +339,49 @@ def report_html(
         interval=f"{interval_probability(interval):g}",
         tied_prob=TIED_PROB,
         leaders=_bars(summary),
-        first_ranks=_grid(table.head(FIRST_ROWS), statuses[:FIRST_ROWS]),
-        all_ranks=_grid(table, statuses) if many else None,
+        ranks=_grid(table, statuses, MINOR),
+        first_rows=FIRST_ROWS,
         file=file,
         sections=[*sections, Section("How this was made", paragraphs)],
         results=Markup(_json(results or {})),
     )
+
+
+def page_variant(label: str, summary: pd.DataFrame) -> dict[str, Any]:
+    """Return the answer under another choice, for the script of the page.
+
+    Parameters
+    ----------
+    label : str
+        The choice in words.
+    summary : DataFrame
+        As in `report_html`, from a fit with that choice.
+
+    Returns
+    -------
+    dict
+        ``label``, the first sentence (``answer``), the picture of the leaders, and the cells of the
+        table of ranks by heading. The page shows its own value for a heading that is missing.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> from bayesrank.results import rank_summary
+    >>> u = xr.DataArray([[[2.0, 1.0], [3.0, 1.0], [0.0, 1.0], [2.0, 1.0]]],
+    ...     dims=("chain", "draw", "item"), coords={"item": ["ale", "bock"]})
+    >>> page_variant("prior scale doubled", rank_summary(u))["ranks"]["P(best)"]
+    ['0.75', '0.25']
+    """
+    _require_one_group(summary)
+    table = _rank_table(summary, len(summary)).drop(columns="ranks").rename(columns=_capitalised)
+    leaders = _bars(summary)
+    return {
+        "label": label,
+        "answer": plain(answer(summary)),
+        "leaders": {"rows": leaders.rows, "last": leaders.last},
+        "statuses": summary["status"].tolist(),
+        "ranks": {"Item": [plain(name) for name in table.index], **table.to_dict("list")},
+    }
 
 
 class _Line(NamedTuple):
@@ -405,11 +479,22 @@ class _Grid(NamedTuple):
     head: list[tuple[str, str]]
     rows: list[tuple[str, list[tuple[str, str]]]]
 
+    def head_of(self, n: int) -> "_Grid":
+        """Return the first rows."""
+        return self._replace(rows=self.rows[:n])
 
-def _grid(table: pd.DataFrame, statuses: Sequence[str] = ()) -> _Grid:
-    """Lay out a table for the page, with a class for columns of text and of sentences."""
+
+def _grid(table: pd.DataFrame, statuses: Sequence[str] = (), minor: tuple[str, ...] = ()) -> _Grid:
+    """Lay out a table for the page, with a class for columns of text and of sentences.
+
+    Columns whose headings start as `minor` says get a class that a narrow page omits.
+    """
     head, *rows = _cells(table)
-    classes = ["", *(_cell_class([row[k] for row in rows]) for k in range(1, len(head)))]
+    classes = [""]
+    for k in range(1, len(head)):
+        found = [_cell_class([row[k] for row in rows])]
+        found += ["minor"] if minor and head[k].startswith(minor) else []
+        classes.append(" ".join(filter(None, found)))
     cells = [list(zip(classes, row, strict=True)) for row in rows]
     statuses = statuses or [""] * len(rows)
     return _Grid(list(zip(classes, head, strict=True)), list(zip(statuses, cells, strict=True)))
@@ -477,25 +562,47 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
     return [[str(cell) for cell in row] for row in [head, *rows]]
 
 
-def _shortened(table: pd.DataFrame, n: int) -> str:
-    """Write the first rows of a table for a terminal, and say how many of n are left."""
-    head, *rows = _cells(table)
-    text = _aligned(head, rows[:MOST_ROWS])
-    return text + (f"\n... and {n - MOST_ROWS} more" if n > MOST_ROWS else "")
+def _shortened(
+    table: pd.DataFrame, n: int, rows: int, width: int | None, omitted: Sequence[Any]
+) -> str:
+    """Write the first rows of a table for a terminal, and say how many of n are left.
+
+    If the table is wider than the terminal, the columns `omitted` are left out one after the other.
+    """
+    table = table.head(rows)
+    text, left_out = _aligned(table), 0
+    while width is not None and _width(text) > width and left_out < len(omitted):
+        left_out += 1
+        text = _aligned(table.drop(columns=list(omitted[:left_out])))
+    if width is not None and (over := _width(text) - width) > 0:
+        table = table.drop(columns=list(omitted[:left_out]))
+        names = max((cell_len(_on_one_line(name)) for name in table.index), default=0)
+        text = _aligned(table, max(names - over, SHORTEST))
+    more = [f"... and {n - rows} more"] if n > rows else []
+    if left_out:
+        more.append(f"Not shown: {', '.join(map(str, omitted[:left_out]))}")
+    return "\n".join([text, *more])
 
 
-def _aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _width(text: str) -> int:
+    """Return the columns of a terminal that the longest line takes."""
+    return max(map(cell_len, text.splitlines()), default=0)
+
+
+def _aligned(table: pd.DataFrame, longest: int | None = None) -> str:
     """Write a table for a terminal, with names and statuses left-aligned."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
+    head, *rows = _cells(table)
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
     for k, name in enumerate(head):
         side: Literal["left", "right"] = "left" if k == 0 or name == "status" else "right"
         width = 8 if name == "ranks" else None
-        table.add_column(Text(_on_one_line(name)), justify=side, min_width=width, no_wrap=True)
-    for row in rows:
-        table.add_row(*(Text(_on_one_line(cell)) for cell in row))
+        grid.add_column(Text(_on_one_line(name)), justify=side, min_width=width, no_wrap=True)
+    for name, *cells in rows:
+        first = _fitting(_on_one_line(name), longest)
+        grid.add_row(Text(first), *(Text(_on_one_line(cell)) for cell in cells))
     console = Console(width=10_000, color_system=None)
     with console.capture() as capture:
-        console.print(table)
+        console.print(grid)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -503,3 +610,10 @@ def _on_one_line(text: object) -> str:
     """Write a text on one line of at most `LONGEST` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _fitting(name: str, longest: int | None) -> str:
+    """Shorten a name to some columns of a terminal; a Chinese character takes two."""
+    if longest is None or cell_len(name) <= longest:
+        return name
+    return f"{set_cell_size(name, longest - 1).rstrip()}…"

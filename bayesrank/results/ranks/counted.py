@@ -12,6 +12,8 @@ from bayesrank.data import Pairs, Rankings
 LITTLE = 0.5  # share of what could be known about an item, below which it is unknown
 THIN = 20.0  # number of even matches that link two items, below which the link may be thin
 CLEAR = 2.0  # difference in standard errors from which the data alone show who is better
+MOST_ITEMS = 2_000  # most items for which pairs are counted
+MOST_PAIRS = 300_000_000  # most pairs in all rankings
 UNLINKED = 1e-9  # information between items that no comparison links
 
 
@@ -75,6 +77,14 @@ def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None)
             ties += np.bincount(cell, np.where(level, weights[row], 0.0), n * n)
     square = ties.reshape(n, n)
     return PairWins(data.items, wins.reshape(n, n), square + square.T)
+
+
+def countable(data: Rankings | Pairs) -> bool:
+    """Whether the pairs of items are few enough to count."""
+    if isinstance(data, Pairs):
+        return data.n_items <= MOST_ITEMS
+    pairs = float((data.mask.sum(axis=1).astype(float) ** 2).sum() / 2)
+    return data.n_items <= MOST_ITEMS and pairs <= MOST_PAIRS
 
 
 def comparisons(data: Rankings | Pairs) -> PairWins:

@@ -1,0 +1,75 @@
+"""Words of the data's world: nouns from names of columns, and sentences that use them."""
+
+import pytest
+
+from bayesrank.cli.options import ChoiceColumns, MatchColumns, RankColumns
+from bayesrank.data import Pairs, Rankings, load_nascar
+from bayesrank.texts.nouns import GENERAL, OCCASIONS, SIDES, in_words, noun_of, plural_of
+
+
+@pytest.mark.parametrize(
+    "column",
+    [None, "", "id", "UID", "q7", "user_id", "userId", "A1", "Race Nr.", "xyz", "TBD", "name",
+     "Item", "films", "news", "r\u00e9union", "3", "wolf", "photo"],
+)  # fmt: skip
+def test_codes_general_words_and_uncertain_plurals_give_no_noun(column):
+    assert noun_of(column) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "noun", "plural"),
+    [
+        ("driver", "driver", "drivers"), ("Race", "race", "races"), ("BEER", "beer", "beers"),
+        ("city", "city", "cities"), ("play", "play", "plays"), ("dish", "dish", "dishes"),
+        ("class", "class", "classes"), ("box", "box", "boxes"), ("person", "person", "people"),
+        ("house", "house", "houses"), ("book", "book", "books"), ("judge", "judge", "judges"),
+    ],
+)  # fmt: skip
+def test_plain_words_give_a_noun_with_its_plural(column, noun, plural):
+    assert noun_of(column) == noun
+    assert plural_of(noun) == plural
+
+
+def test_occasions_are_nouns_and_no_other_word():
+    assert all(plural_of(noun) for noun in OCCASIONS)
+    assert not OCCASIONS & (GENERAL | SIDES)
+
+
+def test_a_count_has_the_nouns_of_the_data():
+    assert in_words(repr(load_nascar()), item="driver", ranker="race") == (
+        "36 races of 87 drivers, 43 drivers in each, no ties"
+    )
+    votes = Rankings.from_orderings([["a", "b"], ["b", "a"]])
+    told = in_words(repr(votes), item="film", ranker="user")
+    assert told == "2 rankings of 2 films by 2 users, 2 films in each, no ties"
+    assert in_words(repr(votes)) == repr(votes)
+    one = in_words("Rankings: 1 ranking of 1 item by 1 ranker", item="city", ranker="race")
+    assert one == "1 race of 1 city"
+    several = in_words("Rankings: 48 rankings of 21 items by 24 rankers", ranker="race")
+    assert several == "48 rankings of 21 items in 24 races"
+    counted = in_words("1,200 ballots, 16 different, of 5 items by 1,200 rankers", item="city")
+    assert counted == "1,200 ballots, 16 different, of 5 cities by 1,200 rankers"
+
+
+def test_labels_in_quotes_stay():
+    text = (
+        "Rankings: 2 rankings of 3 items by 2 rankers and 2 labels of '3 items, it\\'s 2 rankers'"
+    )
+    told = in_words(text, item="driver", ranker="race")
+    assert told == "2 races of 3 drivers and 2 labels of '3 items, it\\'s 2 rankers'"
+
+
+def test_matches_and_tasks_have_nouns_if_their_columns_have():
+    pairs = Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
+    columns = MatchColumns(first="home_team", second="away_team", judge="referee")
+    assert columns.nouns == {"item": "team", "judge": "referee"}
+    assert in_words(repr(pairs), **columns.nouns).startswith(
+        "1 pair of 2 teams by 1 referee, 4 mat"
+    )
+    for sides in (("home", "away"), ("first", "second"), ("left", "right"), ("white", "black")):
+        assert MatchColumns(first=sides[0], second=sides[1]).nouns["item"] is None
+    assert MatchColumns(winner="winner", loser="loser").nouns["item"] is None
+    assert MatchColumns(winner="winning_player", loser="losing_player").nouns["item"] == "player"
+    assert ChoiceColumns(ranker="user", column=("claim",)).nouns == {"item": "claim"}
+    assert ChoiceColumns(column=("q1", "q2")).nouns == {"item": None}
+    assert RankColumns(item="film", ranker="user_id").nouns == {"item": "film", "ranker": None}
