@@ -17,6 +17,7 @@ from bayesrank.analysis import leaderboard
 from bayesrank.analysis.auditing import PROBES
 from bayesrank.data import Pairs
 from bayesrank.reporting import match_sections, next_matches
+from bayesrank.reporting.options import Layout
 from bayesrank.results.ranks.counted import PairWins
 from tests.builders import stored
 from tests.commands import asked, command, data_of, few, few_predicted, no_sampling, notes, ran, run
