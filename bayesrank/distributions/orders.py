@@ -32,6 +32,7 @@ from bayesrank.distributions.observed import (
 )
 from bayesrank.distributions.outcomes import labelled
 from bayesrank.schema import (
+    COUNT,
     ITEM,
     RANKER,
     RANKINGS,
@@ -160,11 +161,12 @@ def observed_ranks(
     ValueError
         If the numbers are not dense ranks.
     """
-    if options.get("weight") is not None:
-        raise TypeError(
-            f"{class_name} got weight= with an array. Give weights to the rankings: "
-            "observed=Rankings.from_orderings(..., weight=...)."
-        )
+    for option in ("count", "weight"):
+        if options.get(option) is not None:
+            raise TypeError(
+                f"{class_name} got {option}= with an array. Give it to the rankings: "
+                f"observed=Rankings.from_orderings(..., {option}=...)."
+            )
     refuse_other_data(class_name, observed, Rankings, "Rankings.from_ranks or from_ratings")
     if isinstance(observed, Variable):
         is_batch = observed.owner is not None and isinstance(observed.owner.op, MinibatchOp)
@@ -329,7 +331,8 @@ class ObservedRankingsRV(ObservedRV):
             parts={
                 RANKS: Part(data.ranks, cls.axes),
                 ITEM: Part(data.item, cls.axes),
-                WEIGHT: Part(data.weight, ("ranking",)),
+                WEIGHT: Part(data.evidence, ("ranking",)),
+                COUNT: Part(data.count, ("ranking",)),
                 RANKER: Part(data.ranker_idx, ("ranking",)),
                 counted(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
                 counted(ITEM, RANKINGS): Part(by_item, ("item",)),
