@@ -70,6 +70,8 @@ class DatedJob(Job):
         coming: pd.DataFrame | None = None,
     ) -> None:
         super().__init__(title, fit)
+        if isinstance(data, Rankings):  # each ranking is predicted separately
+            data = data.expand()
         self.data, self.since, self.coming = data, columns.since, coming
         self.order = isinstance(columns, MatchColumns) and columns.ordered
         self.items: list[Any] = []  # items in the table of ranks

@@ -23,6 +23,7 @@ SIMULATED = 500  # draws for simulated data; the log-likelihood uses PREDICTED d
 # Intervals and LOO need at least FEWEST draws. If the entries do not fit into memory, SOME random
 # ones are predicted.
 FEWEST, SOME = 100, 100_000
+REPLICATES = "replicates"  # simulated rankings and their data, if rows count several rankings
 TOO_LONG = 600  # seconds of sampling beyond which the answer is approximate
 # Number of entries times steps for which sampling surely takes less. Each entry takes 0.1 µs in a
 # gradient (8 ms for 2,000 rankings of 40 items with ties), and a step has 20 gradients.
@@ -188,10 +189,14 @@ def checked(posterior: Any, job: Job) -> tuple[bool, list[str]]:
 def predictions(job: Job, posterior: Any) -> Any:
     """Compute the log-likelihood of the data and simulate new data, at evenly spaced draws.
 
-    The number of draws is limited by memory. If there are too many rankings, some are chosen.
+    The number of draws is limited by memory. If there are too many rankings, some are chosen. If
+    rows count several rankings, the simulated rankings have their own tree, `REPLICATES`.
     """
     import pymc as pm
     from pytensor.compile.mode import Mode
+    from xarray import DataTree
+
+    from bayesrank.inference import data_groups
 
     logging.getLogger("pymc").setLevel(
         logging.WARNING
@@ -199,10 +204,6 @@ def predictions(job: Job, posterior: Any) -> Any:
 
     most = MOST_NUMBERS / max(job.entries, 1)
     if most < FEWEST and (fewer := job.some(SOME)) is not None:
-        from xarray import DataTree
-
-        from bayesrank.inference import data_groups
-
         job, posterior = fewer, posterior.copy()
         for name, group in data_groups(job.pymc_model).items():
             posterior[name] = DataTree(group)
@@ -212,10 +213,23 @@ def predictions(job: Job, posterior: Any) -> Any:
     options = {"progressbar": False, "compile_kwargs": {"mode": Mode("py", "fast_compile")}}
     with job.pymc_model:
         pm.compute_log_likelihood(some, **options)
-        drawn = pm.sample_posterior_predictive(
-            spaced(some, min(SIMULATED, most)), random_seed=job.fit.seed, **options
-        )
-    some["posterior_predictive"] = drawn["posterior_predictive"]
+
+    def simulated(job: Job, tree: Any, most: float) -> Any:
+        with job.pymc_model:
+            return pm.sample_posterior_predictive(
+                spaced(tree, min(SIMULATED, most)), random_seed=job.fit.seed, **options
+            )["posterior_predictive"]
+
+    if (each := job.each) is None:
+        some["posterior_predictive"] = simulated(job, some, most)
+        return some
+    # a row that counts many rankings predicts one, so that each of these gets a row
+    apart = some.copy()
+    del apart["log_likelihood"]
+    for name, group in data_groups(each.pymc_model).items():
+        apart[name] = DataTree(group)
+    apart["posterior_predictive"] = simulated(each, apart, MOST_NUMBERS / max(each.entries, 1))
+    some[REPLICATES] = apart
     return some
 
 

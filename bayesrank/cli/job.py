@@ -121,6 +121,11 @@ class Job(ABC):
         """Return this job with this many random entries, or None if it cannot have fewer."""
         return None
 
+    @property
+    def each(self) -> "Job | None":
+        """Return this job with a row for each ranking, if rows count several; otherwise None."""
+        return None
+
     def described(self, fit: Fit) -> str:
         """Describe the data, model and draws for the page."""
         if self.drawn:
@@ -133,12 +138,12 @@ class Job(ABC):
 
 
 def times_ranked(rankings: "Rankings", name: str = "rankings") -> "pd.Series":
-    """Sum the weights of the rankings that contain each item."""
+    """Count the rankings that contain each item, each with its count and weight."""
     import numpy as np
     import pandas as pd
 
     row, slot = np.nonzero(rankings.mask)
-    n = np.bincount(rankings.item[row, slot], rankings.weight[row], rankings.n_items)
+    n = np.bincount(rankings.item[row, slot], rankings.evidence[row], rankings.n_items)
     return pd.Series(n, rankings.coords["item"], name=name)
 
 

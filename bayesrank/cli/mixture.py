@@ -20,7 +20,7 @@ from bayesrank.cli.match_sections import by_group
 from bayesrank.cli.options import Fit, RankColumns, Words
 from bayesrank.cli.parts import SAMPLE, Part, formatted, interval_table, marked_svg
 from bayesrank.cli.rank import RankJob
-from bayesrank.cli.sections import checks_of_components
+from bayesrank.cli.sections import checks_of_components, replicates
 from bayesrank.cli.texts import paragraphs, sentence
 from bayesrank.distributions import Mixture, PlackettLuce
 from bayesrank.inference import MixtureWarning, component_probabilities, fit_mixture
@@ -56,6 +56,8 @@ class MixtureJob(RankJob):
         columns: RankColumns | None = None,
     ) -> None:
         # NUTS has no free location to explore, and the prior of differences stays the same.
+        if len(rankings.rankers) < rankings.n_rankings:  # a ranker has one component
+            rankings = rankings.expand()
         super().__init__(rankings, title, replace(fit, prior="zero-sum"), columns)
         self.n_components = n_components
         who = self.columns.words.ranker
@@ -107,6 +109,10 @@ class MixtureJob(RankJob):
     def some(self, entries: int) -> None:
         """Return None: mixtures predict all rankings."""
 
+    def _with(self, rankings: "Rankings") -> "MixtureJob":
+        """Return the same job with other rankings."""
+        return MixtureJob(rankings, self.title, self.fit, self.n_components, self.columns)
+
     def headline(self, posterior: Any) -> str:
         """Name the leader of each component."""
         return _headline(posterior, self.fit, self.columns.words.ranker)
@@ -114,11 +120,11 @@ class MixtureJob(RankJob):
     def cautions(self) -> list[str]:
         """Refuse too many components, and say what a reader should know about the data."""
         rankings, n_components = self.rankings, self.n_components
-        n = len(rankings.rankers)
+        n = rankings.n_rankers
         if n_components >= n:
             words = {"components": n_components, "n": n, "who": self.columns.words.ranker}
             raise ValueError(sentence("too_many_components", **words))
-        if n < rankings.n_rankings and (rankings.weight != 1).any():
+        if len(rankings.rankers) < rankings.n_rankings and (rankings.weight != 1).any():
             raise ValueError(sentence("components_and_weights"))
         return super().cautions()
 
@@ -136,7 +142,7 @@ class MixtureJob(RankJob):
             replace(leaders, data={**leaders.data, "shares": shares}),
             ranks,
             _memberships(model, predicted, rankings, words),
-            *_checks(model, predicted, rankings, words),
+            *_checks(self.each or self, replicates(predicted), words),
             *super().parts(report),
         ]
 
@@ -166,8 +172,9 @@ def in_order(posterior: xr.DataTree, rankings: "Rankings") -> xr.DataTree:
     return out
 
 
-def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words: Words) -> list[Part]:
+def _checks(job: RankJob, some: xr.DataTree, words: Words) -> list[Part]:
     """Compare simulated with observed rankings by component, unless there are too many."""
+    model, rankings = job.pymc_model, job.rankings
     if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
         return []
     found = some["posterior_predictive"].dataset
@@ -214,15 +221,15 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words
     if row == "ranking":  # each ranking has a different ranker
         labels = labels[rankings.ranker_idx]
     values = found.transpose(row, "component").to_numpy()
-    times = np.ones(len(values)) if row == "ranker" else rankings.weight
+    times = np.ones(len(values), dtype=np.int64) if row == "ranker" else rankings.count
     surely = float(times @ (values.max(axis=1) >= SURE))
     table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
     table.columns = pd.Index([f"component_{number}" for number in found["component"].to_numpy()])
 
-    # A ranking with a weight stands for this number of unnamed rankers.
+    # A ranking with a count stands for this number of unnamed rankers.
     drawn, names = values, labels
-    if (times != 1).any() and (times == times.round()).all() and times.sum() <= MOST_DRAWN:
-        drawn = np.repeat(values, times.astype(int), axis=0)
+    if (times != 1).any() and times.sum() <= MOST_DRAWN:
+        drawn = np.repeat(values, times, axis=0)
         names = pd.RangeIndex(1, len(drawn) + 1)
     coords = {"ranker": names, "component": found["component"].to_numpy()}
     plot = plot_components(xr.DataArray(drawn, dims=("ranker", "component"), coords=coords))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
+MOST_ENTRIES = 100_000  # most entries of simulated rankings, if rows count several
 # Rankers have opinions by default if several can show how much they differ, and the number of
 # parameters (rankers times items) is small.
 LEAST_CLUSTERS = 5
@@ -68,8 +69,8 @@ class RankJob(Job):
         if words.ranking == "ranking":
             return repr(rankings)
         return (
-            f"{rankings.n_rankings:,} {words.rankings} of {rankings.n_items:,} items by "
-            f"{len(rankings.rankers):,} {words.ranker}s"
+            f"{int(rankings.count.sum()):,} {words.rankings} of {rankings.n_items:,} items by "
+            f"{rankings.n_rankers:,} {words.ranker}s"
         )
 
     @property
@@ -86,7 +87,11 @@ class RankJob(Job):
         group = rankings.groups.get("cluster")
         codes = rankings.ranker_idx if group is None else group.idx
         informative = rankings.mask.sum(axis=1) > 1
-        return np.bincount(codes[informative], minlength=len(rankings.coords[self.cluster]))
+        # a row that counts rankings of several rankers is one ranking for each of them
+        one_each = group is None and rankings.are_anonymous
+        times = np.where(informative, 1 if one_each else rankings.count, 0)
+        n = np.bincount(codes, times, minlength=len(rankings.coords[self.cluster]))
+        return n.astype(np.int64)
 
     def _opinions(self) -> bool:
         """Whether rankers, or labels of --group, deviate from the common utilities."""
@@ -152,7 +157,7 @@ class RankJob(Job):
         if "category" in rankings.groups and self.category is None:
             label = rankings.groups["category"].labels[0]
             out.append(sentence("one_category", label=label, option="--by"))
-        if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
+        if rankings.count.sum() == 1 or rankings.n_rankers == 1:
             who = self.columns.words.ranker
             out.append(sentence("one_alone", who=who, name=rankings.rankers[0]))
         several = self._clusters > 1
@@ -191,16 +196,48 @@ class RankJob(Job):
 
     def some(self, entries: int) -> "RankJob | None":
         """Return the same job with the rankings of some rankers."""
-        import numpy as np
-
         rankings = self.rankings
-        n = len(rankings.rankers) * entries // rankings.item.size
+        n = rankings.n_rankers * entries // self._entries_of_each
         if n < LEAST_RANKERS:
             return None
-        chosen = np.random.default_rng(self.fit.seed).permutation(len(rankings.rankers))[:n]
-        rows = np.isin(rankings.ranker_idx, chosen)
+        return self._with(self._some_rankers(n))
+
+    def _some_rankers(self, n: int) -> "Rankings":
+        """Choose rankers at random."""
+        import numpy as np
+
+        rankings, rng = self.rankings, np.random.default_rng(self.fit.seed)
+        if rankings.are_anonymous and (rankings.count > 1).any():  # a count is a number of rankers
+            times = rng.multivariate_hypergeometric(rankings.count, n, method="marginals")
+            rows = np.flatnonzero(times)
+            return rankings.subset(rows)._with(count=times[rows])
+        chosen = rng.permutation(len(rankings.rankers))[:n]
+        return rankings.subset(np.isin(rankings.ranker_idx, chosen))
+
+    @property
+    def _entries_of_each(self) -> int:
+        """Number of entries of all rankings, where a row may count several."""
+        return int(self.rankings.count.sum()) * self.rankings.n_slots
+
+    @cached_property
+    def each(self) -> "RankJob | None":
+        """Return the job with a row for each ranking, or for each ranking of some rankers.
+
+        A prediction of a row is one ranking, but a check needs as many as the row counts.
+        """
+        rankings = self.rankings
+        if (rankings.count == 1).all():
+            return None
+        if self._entries_of_each > MOST_ENTRIES:
+            rankings = self._some_rankers(
+                rankings.n_rankers * MOST_ENTRIES // self._entries_of_each
+            )
+        return self._with(rankings.expand())
+
+    def _with(self, rankings: "Rankings") -> "RankJob":
+        """Return the same job with other rankings."""
         columns = replace(self.columns, opinions=self.opinions)
-        return RankJob(rankings.subset(rows), self.title, self.fit, columns)
+        return RankJob(rankings, self.title, self.fit, columns)
 
     def parts(self, report: "Report") -> "list[Part]":
         """Return the sections of the report after the ranks."""
@@ -220,7 +257,7 @@ class RankJob(Job):
         if self.opinions:
             out.append(self._opinions_part(posterior))
         if self.category is not None:
-            n = np.bincount(self.category.idx, rankings.weight, len(self.category.labels))
+            n = np.bincount(self.category.idx, rankings.evidence, len(self.category.labels))
             labels = rankings.coords["category"]
             name = str(self.columns.by)
             out += match_sections.categories(
@@ -232,10 +269,10 @@ class RankJob(Job):
                 report.predicted,
                 "ranking" if self.opinions else "ranker",
                 words,
-                among=rankings.n_rankings,
+                among=int(rankings.count.sum()),
                 survey=survey,
             ),
-            sections.checks(report.predicted, self.remedy, words, among=rankings.n_rankings),
+            sections.checks(report.predicted, self.remedy, words, among=int(rankings.count.sum())),
             *counted_sections.counted_rankings(counted, summary, words),
             sections.places(posterior, summary),
             *sections.wins(posterior, summary),

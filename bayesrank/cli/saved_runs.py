@@ -23,6 +23,7 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
 from bayesrank.results import plain
 from bayesrank.schema import (
+    COUNT,
     COUNTS,
     EFFECT_SIZE,
     FIRST,
@@ -218,7 +219,8 @@ def _rankings(posterior: xr.DataTree) -> Rankings:
         items=cast(pd.Index, kept.items),
         rankers=constant["ranker"].to_numpy(),
         ranker_idx=kept[RANKER].to_numpy(),
-        weight=kept[WEIGHT].to_numpy(),
+        count=kept[COUNT].to_numpy(),
+        weight=kept[WEIGHT].to_numpy() / kept[COUNT].to_numpy(),
         labels=constant["ranking"].to_numpy(),
     )
     found = [group for group in ("category", "cluster", "date") if group in kept]
