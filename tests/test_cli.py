@@ -972,7 +972,7 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
     counted = [f"{ballot},{n}" for ballot, n in ballots.items()]
     (folder / "few.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
     texts = []
-    for args in (("many.csv",), ("few.csv", "--weight", "n")):
+    for args in (("many.csv",), ("few.csv", "--count", "n")):
         ran("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
         texts.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
