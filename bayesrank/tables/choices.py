@@ -12,6 +12,7 @@ from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted, row_name
 from bayesrank.tables.cells import labels
 from bayesrank.tables.opening import Table, label_text
+from bayesrank.tables.rankings import without_rankers
 from bayesrank.tables.select import (
     Selection,
     Settings,
@@ -313,15 +314,19 @@ class ChoiceReader:
                 f"A set must show two items or more; the one in "
                 f"{row_name(frame.index, int(few[0]))} shows {int(shown[few[0]].sum())}."
             )
-        orderings, times = [], []
+        orderings, times, sets = [], [], []
         for row, k in np.argwhere(table > 0):
             rest = frozenset(names[n] for n in np.flatnonzero(shown[row]) if n != k)
             orderings.append([names[k], next(iter(rest)) if len(rest) == 1 else rest])
             times.append(table[row, k])
+            sets.append(f"{row_name(frame.index, int(row))}, {names[k]}")
         if not orderings:
             raise TableError("All counts are 0, so the data say nothing about ranks.")
         self.selection.note(
             f"{len(table):,} sets of items with {int(np.nansum(table)):,} choices are read: each "
             "cell counts how often its item was chosen from the items of its row."
         )
-        return Rankings.from_orderings(orderings, rest=(), items=sorted(names), count=times)
+        rankings = Rankings.from_orderings(
+            orderings, rest=(), items=sorted(names), rankers=sets, count=times
+        )
+        return without_rankers(rankings)

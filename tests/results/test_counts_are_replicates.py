@@ -6,6 +6,8 @@ import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
+from pytensor.compile.mode import Mode
+from scipy.stats import binom
 
 import bayesrank as br
 from bayesrank.inference import data_groups
@@ -299,3 +301,35 @@ def test_training_takes_the_share_of_a_row_that_stays():
         logps.append(training.compile_logp()({"utility": [0.5, -0.2, 0.3, 0.0]}))
     np.testing.assert_allclose(*logps)
     assert kept_of(counted, "y").times("ranking").to_numpy().tolist() == COUNTS
+
+
+# Verdicts
+
+PYTHON = {"progressbar": False, "compile_kwargs": {"mode": Mode("py", "fast_compile")}}
+
+
+def simulated(rng, utility, n):
+    """Draw n rankings of the Plackett-Luce model, and count the equal ones."""
+    order = np.argsort(-(utility + rng.gumbel(size=(n, len(utility)))), axis=1)
+    return br.Rankings.from_orderings(order.tolist(), items=range(len(utility))).collapse()
+
+
+def fits(model, counted, seed):
+    """Fit a model to counted rankings, and return its verdict."""
+    with model:
+        br.set_observed("y", counted)
+        found = br.fit_inla(draws=200, chains=1, random_seed=seed, model=model)
+        br.set_observed("y", counted.expand())
+        pm.sample_posterior_predictive(found, extend_inferencedata=True, random_seed=seed, **PYTHON)
+    return br.worst_checks(br.ranking_checks(found, draws=None)).ok
+
+
+@pytest.mark.parametrize("n_tables", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_right_model_of_counted_rankings_seldom_fails_and_a_wrong_one_does(n_tables):
+    rng = np.random.default_rng(7)
+    model = model_of(plackett_luce, simulated(rng, np.zeros(4), 300))
+    ok = [fits(model, simulated(rng, rng.normal(size=4), 300), k) for k in range(n_tables)]
+    assert n_tables - sum(ok) <= binom.isf(1e-6, n_tables, 0.05)
+    # two blocs with opposite orders
+    blocs = br.Rankings.from_orderings([[0, 1, 2, 3], [3, 2, 1, 0]], count=[170, 130])
+    assert not fits(model, blocs, 0)
