@@ -817,7 +817,7 @@ class Rankings(Frozen):
 
     @property
     def n_rankings(self) -> int:
-        """Number of rows, each of which stands for `count` rankings."""
+        """Number of rows; a row stands for `count` rankings."""
         return len(self.ranks)
 
     @property
