@@ -2,8 +2,8 @@ r"""Tables as people have them: what the command makes of each, or the sentence 
 
 Every row runs the real command up to the fit, which is put aside: what would be fitted is compared
 with what is expected. Rankings are written as the blocks of each ranker, best first, with the
-count times the weight if it is not 1 (``ann: ale > bock = cider``); matches as the counts of the first winning, the
-second winning, and ties (``ale-bock 2:0:1``).
+count times the weight if it is not 1 (``ann: ale > bock = cider``). Matches are written as the
+counts of the first winning, the second winning, and ties (``ale-bock 2:0:1``).
 """
 
 import bz2

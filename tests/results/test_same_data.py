@@ -500,11 +500,11 @@ def test_total_size_multiplies_new_data_too():
 
 def test_observed_data_are_described_in_words():
     kept = Kept(
-        results(model_of(rankings(who=WHO, weight=[1, 2, 2, 1, 1, 1], count=[1, 1, 3, 1, 1, 1]))),
+        results(model_of(rankings(who=WHO, weight=[1, 1, 2, 1, 1, 1], count=[1, 1, 3, 1, 1, 1]))),
         "y",
     )
     assert kept.contents(kept.items)[:3].tolist() == [
-        "'a' > 'b' > 'c'", "'b' > 'c' > 'a', weight 2", "'c' > 'a' = 'b' × 3, weight 2",
+        "'a' > 'b' > 'c'", "'b' > 'c' > 'a'", "'c' > 'a' = 'b' × 3, weight 2",
     ]  # fmt: skip
     assert kept.contents()[1] == "1 > 2 > 0"
     rows = [("a", "b"), ("a", "b"), ("b", "c")]
