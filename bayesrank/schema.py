@@ -8,7 +8,9 @@ outcome space, the columns of every part, the parts without rows, and the labels
 =================  ====================  ======================================================
 part               axes                  content
 =================  ====================  ======================================================
-weight             row                   evidence weights
+weight             row                   what multiplies the log-likelihood: evidence weights,
+                                         times the counts of rankings
+count              row                   of rankings: number of independent rankings
 ranks, item        row, slot             of rankings: ranks and items of the slots
 turn               row                   of rankings: number of earlier rankings by the ranker, if
                                          all rankings of a ranker share one log-likelihood
@@ -54,6 +56,7 @@ __all__ = [
     "COMPONENTS",
     "CONTENT",
     "CONTENTS",
+    "COUNT",
     "COUNTED",
     "COUNTS",
     "DATA",
@@ -90,6 +93,7 @@ __all__ = [
 ]
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
+COUNT = "count"  # of rankings: how many each row stands for
 RANKS, ITEM, RANKER = "ranks", "item", "ranker"  # of rankings
 TURN, COMPONENTS = "turn", "components"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
@@ -332,8 +336,9 @@ class Kept:
         -------
         array of str, or None
             ``'a' > 'b' = 'c'`` for rankings and pairs that met once, ``'a' 3 : 1 'b'`` for other
-            pairs, and ``'a' +2, 'c' -2`` for net counts. The weight is added if it is not 1. None
-            for an array whose slots have no labels, because it has no items.
+            pairs, and ``'a' +2, 'c' -2`` for net counts. The count of a ranking and the weight are
+            added if they are not 1. None for an array whose slots have no labels, because it has no
+            items.
         """
         if RANKS in self:
             ranks = self[RANKS].to_numpy()
@@ -358,9 +363,33 @@ class Kept:
             ]
         else:
             return None
-        for row in np.flatnonzero(self[WEIGHT].to_numpy() != 1):
-            texts[row] += f" × {self[WEIGHT].values[row]:.9g}"
+        evidence = self[WEIGHT].to_numpy()
+        times = self[COUNT].to_numpy() if COUNT in self else np.ones(len(evidence), dtype=int)
+        for row in np.flatnonzero((evidence != 1) | (times != 1)):
+            texts[row] += f" × {times[row]}" if times[row] != 1 else ""
+            weight = evidence[row] / times[row]
+            texts[row] += f", weight {weight:.9g}" if weight != 1 else ""
         return np.array(texts, dtype=object)
+
+    def times(self, dim: str) -> xr.DataArray | None:
+        """Return how many independent observations each unit of a dim stands for.
+
+        Units are rankings or, if rankers have only numbers and ranked once, rankers. None if every
+        unit is one observation, or is left out as a whole.
+        """
+        if COUNT not in self or (self[COUNT] == 1).all():
+            return None
+        (rows,), times = self[COUNT].dims, self[COUNT].to_numpy()
+        if dim == rows:
+            return xr.DataArray(times, {dim: self[RANKS][dim]}, dim)
+        if dim != self.groups.get(RANKER):
+            return None
+        labels, codes = self.labels(RANKER), self.codes(RANKER)
+        if not are_numbers(labels) or len(np.unique(codes)) < len(codes):
+            return None
+        of_rankers = np.ones(len(labels), dtype=np.int64)
+        of_rankers[codes] = times
+        return xr.DataArray(of_rankers, {dim: labels}, dim)
 
     def codes(self, group: str) -> NDArray[Any]:
         """Return the label positions of a group, one per row."""

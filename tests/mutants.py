@@ -277,10 +277,10 @@ MUTANTS = (
         ("tests/likelihoods/test_mixture.py",),
     ),
     Mutant(
-        "mixture: evidence weights inside the sum over components",
+        "mixture: counts inside the sum over components",
         DISTRIBUTIONS,
         "ones = np.ones(rankings.n_rankings)",
-        "ones = rankings.weight",
+        "ones = rankings.evidence",
         ("tests/distributions/test_mixture.py",),
     ),
     Mutant(

@@ -1066,7 +1066,47 @@ def test_the_page_is_shown_when_that_is_asked_for_and_states_the_seed(folder, li
     assert f"seed {light[0]['random_seed']}</p>" in page.read_text(encoding="utf-8")
 
 
-# Weights
+# Counts
+
+
+def two_blocs(rng, folder):
+    """Write 240 ballots of two blocs with opposite orders of three islands of items."""
+    ballots = ["a > b > c > d"] * 100 + ["d > c > b > a"] * 80 + ["b > a > d > c"] * 40
+    ballots += ["c > d > a > b"] * 20
+    rng.shuffle(ballots)
+    (folder / "each.csv").write_text("\n".join(["ballot", *ballots]), encoding="utf-8")
+    counted = [f"{ballot},{ballots.count(ballot)}" for ballot in sorted(set(ballots))]
+    (folder / "counted.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
+    return ("each.csv",), ("counted.csv", "--count", "n")
+
+
+def test_counted_ballots_and_one_per_line_have_one_verdict(folder, monkeypatch):
+    def close(**settings):  # draws close to the mode, as those of 240 ballots
+        tree = few(**settings)
+        draws = tree["posterior"].to_dataset()
+        near = np.array([0.1, 0.0, -0.1, -0.2]) + 0.05 * draws["utility"]
+        tree["posterior"] = xr.DataTree(draws.assign(utility=near - near.mean("item")))
+        return tree
+
+    no_sampling(monkeypatch, close)
+    said = []
+    for args in two_blocs(np.random.default_rng(1), folder):
+        text = ran("rank", *args, "--ballot", "ballot", "--prior", "zero-sum", "--seed", 1).output
+        said.append(re.findall(r"The model (?:does not describe|fits)", text))
+        page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
+        said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
+    assert said[:2] == said[2:]
+    assert said[0] == ["The model does not describe"]
+    assert "Rankings: 240 rankings, 4 different, of 4 items by 240 rankers" in text
+
+
+@pytest.mark.slow
+def test_sampled_answers_for_counted_ballots_have_the_verdict_of_one_per_line(folder):
+    said = []
+    for args in two_blocs(np.random.default_rng(1), folder):
+        text = ran("rank", *args, "--ballot", "ballot", "--seed", 1).output
+        said.append(re.findall(r"The model (?:does not describe|fits)", text))
+    assert said == [["The model does not describe"]] * 2
 
 
 def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_voters(
@@ -1078,7 +1118,7 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
     counted = [f"{ballot},{n}" for ballot, n in ballots.items()]
     (folder / "few.csv").write_text("\n".join(["ballot,n", *counted]), encoding="utf-8")
     texts = []
-    for args in (("many.csv",), ("few.csv", "--weight", "n")):
+    for args in (("many.csv",), ("few.csv", "--count", "n")):
         ran("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
         texts.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])

@@ -2,8 +2,8 @@ r"""Tables as people have them: what the command makes of each, or the sentence 
 
 Every row runs the real command up to the fit, which is put aside: what would be fitted is compared
 with what is expected. Rankings are written as the blocks of each ranker, best first, with the
-weight if it is not 1 (``ann: ale > bock = cider``); matches as the counts of the first winning, the
-second winning, and ties (``ale-bock 2:0:1``).
+count times the weight if it is not 1 (``ann: ale > bock = cider``). Matches are written as the
+counts of the first winning, the second winning, and ties (``ale-bock 2:0:1``).
 """
 
 import bz2
@@ -244,10 +244,10 @@ def written(data):
                 " = ".join(sorted(data.items[data.item[row][data.ranks[row] == rank]]))
                 for rank in range(1, data.ranks[row].max() + 1)
             ]
-            weight = f" ({data.weight[row]:g})" if data.weight[row] != 1 else ""
+            weight = f" ({data.evidence[row]:g})" if data.evidence[row] != 1 else ""
             group = data.groups.get("category")
             kind = f" [{group.labels[group.idx[row]]}]" if group else ""
-            who = data.rankers[data.ranker_idx[row]]
+            who = data.labels[row] if data.are_anonymous else data.rankers[data.ranker_idx[row]]
             out.append(f"{who}{kind}{weight}: {' > '.join(blocks)}")
         return "; ".join(out)
     neutral = data.groups.get("neutral")

@@ -122,7 +122,7 @@ def test_a_ballot_that_counts_several_times_is_of_so_many_people(folder, sampler
     ballots = ["new hope > empire > jedi > menace > clones,40"]
     ballots += ["clones > menace > jedi > empire > new hope,20", "clones > menace,1"]
     (folder / "b.csv").write_text("\n".join(["ballot,n", *ballots]), encoding="utf-8")
-    columns = ("--ballot", "ballot", "--weight", "n", "--missing", "drop")
+    columns = ("--ballot", "ballot", "--count", "n", "--missing", "drop")
     ran("rank", "b.csv", *columns, "--components", 2)
     page = Path("b-ranks/report.html").read_text(encoding="utf-8")
     assert "Of 61 rankers" in page

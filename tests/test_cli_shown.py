@@ -45,7 +45,7 @@ RUNS = {
     "categories of rankings": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--by", "kind"),
     "components": ("rank", JUDGED, *BY_BEER, "--rating", "stars", "--components", 2),
     "ballots, quietly": ("rank", "b,n\na > b,6\nb > a > c,3\n", "--ballot", "b",
-                         "--weight", "n", "--missing", "last", "--quiet"),
+                         "--count", "n", "--missing", "last", "--quiet"),
     "best-worst tasks": (*BEST_WORST, "--by", "kind", "--threshold", "all"),
     "latent classes": (*BEST_WORST, "--components", 2),
     "matches": PAIRS,

@@ -165,6 +165,11 @@ class Analysis(ABC):
         """Return this analysis with this many random entries, or None if it needs all."""
         return None
 
+    @property
+    def each(self) -> "Analysis | None":
+        """Return this analysis with a row for each ranking, if rows count several."""
+        return None
+
     def described(self, settings: Settings, *, quick: bool) -> str:
         """Describe the data, model and draws for the page."""
         seed = settings.random_seed
@@ -178,12 +183,12 @@ class Analysis(ABC):
 
 
 def times_ranked(rankings: "Rankings", name: str = "rankings") -> "pd.Series":
-    """Sum the weights of the rankings that contain each item."""
+    """Count the rankings that contain each item, each with its count and weight."""
     import numpy as np
     import pandas as pd
 
     row, slot = np.nonzero(rankings.mask)
-    n = np.bincount(rankings.item[row, slot], rankings.weight[row], rankings.n_items)
+    n = np.bincount(rankings.item[row, slot], rankings.evidence[row], rankings.n_items)
     return pd.Series(n, rankings.coords["item"], name=name)
 
 

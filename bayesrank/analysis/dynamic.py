@@ -65,6 +65,8 @@ class DynamicAnalysis(Analysis):
         neutral: str | None = None,
         utility_scale: float | None = None,
     ) -> None:
+        if isinstance(data, Rankings):  # each ranking is predicted separately
+            data = data.expand()
         self.data, self.time, self.since, self.coming = data, time, since, coming
         self.neutral, self.utility_scale = neutral, utility_scale
         self.order_effect = False

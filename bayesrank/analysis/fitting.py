@@ -13,6 +13,7 @@ from bayesrank.analysis.size import PREDICTED, arrays_of, check_memory, seconds_
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 MOST_NUMBERS = 20_000_000  # most numbers in predictions, 8 bytes each
+REPLICATES = "replicates"  # simulated rankings and their data, if rows count several rankings
 SIMULATED = 500  # draws for simulated data; the log-likelihood uses PREDICTED draws
 # Intervals and LOO need at least FEWEST draws. If the entries do not fit into memory, SOME random
 # ones are predicted.
@@ -214,17 +215,17 @@ def check_convergence(posterior: Any, analysis: Analysis) -> tuple[bool, list[st
 def predict(analysis: Analysis, posterior: Any, random_seed: int) -> Any:
     """Compute the log-likelihood of the data and simulate new data, at evenly spaced draws.
 
-    The number of draws is limited by memory. If there are too many rankings, some are chosen.
+    The number of draws is limited by memory. If there are too many rankings, some are chosen. If
+    rows count several rankings, the simulated rankings have their own tree, `REPLICATES`.
     """
     import pymc as pm
     from pytensor.compile.mode import Mode
+    from xarray import DataTree
+
+    from bayesrank.inference import data_groups
 
     most = MOST_NUMBERS / max(analysis.entries, 1)
     if most < FEWEST and (fewer := analysis.some(SOME, random_seed)) is not None:
-        from xarray import DataTree
-
-        from bayesrank.inference import data_groups
-
         analysis, posterior = fewer, posterior.copy()
         for name, group in data_groups(analysis.model).items():
             posterior[name] = DataTree(group)
@@ -234,10 +235,23 @@ def predict(analysis: Analysis, posterior: Any, random_seed: int) -> Any:
     options = {"progressbar": False, "compile_kwargs": {"mode": Mode("py", "fast_compile")}}
     with analysis.model, _quiet_pymc():
         pm.compute_log_likelihood(some, **options)
-        drawn = pm.sample_posterior_predictive(
-            spaced(some, min(SIMULATED, most)), random_seed=random_seed, **options
-        )
-    some["posterior_predictive"] = drawn["posterior_predictive"]
+
+    def simulate(analysis: Analysis, tree: Any, most: float) -> Any:
+        with analysis.model, _quiet_pymc():
+            return pm.sample_posterior_predictive(
+                spaced(tree, min(SIMULATED, most)), random_seed=random_seed, **options
+            )["posterior_predictive"]
+
+    if (each := analysis.each) is None:
+        some["posterior_predictive"] = simulate(analysis, some, most)
+        return some
+    # a row that counts many rankings predicts one, so that each of these gets a row
+    apart = some.copy()
+    del apart["log_likelihood"]
+    for name, group in data_groups(each.model).items():
+        apart[name] = DataTree(group)
+    apart["posterior_predictive"] = simulate(each, apart, MOST_NUMBERS / max(each.entries, 1))
+    some[REPLICATES] = apart
     return some
 
 

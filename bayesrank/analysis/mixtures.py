@@ -52,6 +52,8 @@ class MixtureAnalysis(RankingAnalysis):
         threshold: bool = False,
     ) -> None:
         # NUTS has no free location to explore, and the prior of differences stays the same.
+        if len(rankings.rankers) < rankings.n_rankings:  # a ranker has one component
+            rankings = rankings.expand()
         super().__init__(
             rankings, prior="zero-sum", utility_scale=utility_scale, tasks=tasks,
             threshold=threshold,
@@ -118,11 +120,11 @@ class MixtureAnalysis(RankingAnalysis):
     def cautions(self) -> list[str]:
         """Refuse too many components, and say what a reader should know about the data."""
         rankings, components = self.rankings, self.components
-        n = len(rankings.rankers)
+        n = rankings.n_rankers
         if components >= n:
             words = {"components": components, "n": n, "who": self.words.ranker}
             raise ValueError(sentence("too_many_components", **words))
-        if n < rankings.n_rankings and (rankings.weight != 1).any():
+        if len(rankings.rankers) < rankings.n_rankings and (rankings.weight != 1).any():
             raise ValueError(sentence("components_and_weights"))
         return super().cautions()
 

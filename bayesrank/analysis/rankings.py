@@ -1,7 +1,7 @@
 """The analysis of rankings, ratings, best-worst tasks and choices."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesrank.analysis.analysis import Analysis, open_ranks, times_ranked
 from bayesrank.analysis.size import Size
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Most items for which NUTS needs small steps to learn the scale of the utilities. With 300 ballots
 # of five items it diverges at its default `target_accept` (0.8), but not at 0.95 in the same time.
 FEW_ITEMS = 20
+MOST_ENTRIES = 100_000  # most entries of simulated rankings, if rows count several
 LEAST_RANKERS = 1000  # fewest rankers that can represent all
 # Rankers have opinions by default if several can show how much they differ, and the number of
 # parameters (rankers times items) is small.
@@ -119,8 +120,8 @@ class RankingAnalysis(Analysis):
         if words.ranking == "ranking":
             return super().data_text
         text = (
-            f"{rankings.n_rankings:,} {words.rankings} of {rankings.n_items:,} items by "
-            f"{len(rankings.rankers):,} {words.ranker}s"
+            f"{int(rankings.count.sum()):,} {words.rankings} of {rankings.n_items:,} items by "
+            f"{rankings.n_rankers:,} {words.ranker}s"
         )
         return in_words(text, item=self.nouns["item"])
 
@@ -144,7 +145,11 @@ class RankingAnalysis(Analysis):
         rankings = self.rankings
         codes = rankings.ranker_idx if self.cluster is None else rankings.groups[self.cluster].idx
         informative = rankings.mask.sum(axis=1) > 1
-        return np.bincount(codes[informative], minlength=len(rankings.coords[self.unit]))
+        # a row that counts rankings of several rankers is one ranking for each of them
+        one_each = self.cluster is None and rankings.are_anonymous
+        times = np.where(informative, 1 if one_each else rankings.count, 0)
+        n = np.bincount(codes, times, minlength=len(rankings.coords[self.unit]))
+        return n.astype(np.int64)
 
     def _differ(self) -> bool:
         """Whether rankers, or labels of the clusters, deviate from the common utilities."""
@@ -211,7 +216,7 @@ class RankingAnalysis(Analysis):
         if self.category is not None and self.categories is None:
             label = rankings.groups[self.category].labels[0]
             out.append(sentence("one_category", label=label))
-        if rankings.n_rankings == 1 or len(rankings.rankers) == 1:
+        if rankings.count.sum() == 1 or rankings.n_rankers == 1:
             who = self.words.ranker
             out.append(sentence("one_alone", who=who, name=rankings.rankers[0]))
         several = self.cluster_sizes > 1
@@ -248,12 +253,40 @@ class RankingAnalysis(Analysis):
 
     def some(self, entries: int, random_seed: int) -> "RankingAnalysis | None":
         """Return the same analysis with the rankings of some rankers."""
+        n = self.rankings.n_rankers * entries // self._entries_of_each
+        return self._on(self._some_rankers(n, random_seed)) if n >= LEAST_RANKERS else None
+
+    @cached_property
+    def each(self) -> "RankingAnalysis | None":
+        """Return the analysis with a row for each ranking, or for each ranking of some rankers.
+
+        A prediction of a row is one ranking, but a check needs as many as the row counts.
+        """
+        rankings = self.rankings
+        if (rankings.count == 1).all():
+            return None
+        if self._entries_of_each > MOST_ENTRIES:
+            n = rankings.n_rankers * MOST_ENTRIES // self._entries_of_each
+            rankings = self._some_rankers(n, 0)
+        return self._on(rankings.expand())
+
+    @property
+    def _entries_of_each(self) -> int:
+        """Number of entries of all rankings, where a row may count several."""
+        return int(self.rankings.count.sum()) * self.rankings.n_slots
+
+    def _some_rankers(self, n: int, random_seed: int) -> "Rankings":
+        """Choose rankers at random."""
         import numpy as np
 
-        rankings = self.rankings
-        n = len(rankings.rankers) * entries // rankings.item.size
-        if n < LEAST_RANKERS:
-            return None
-        chosen = np.random.default_rng(random_seed).permutation(len(rankings.rankers))[:n]
-        rows = np.isin(rankings.ranker_idx, chosen)
-        return RankingAnalysis(rankings.subset(rows), **self.arguments)
+        rankings, rng = self.rankings, np.random.default_rng(random_seed)
+        if rankings.are_anonymous and (rankings.count > 1).any():  # a count is a number of rankers
+            times = rng.multivariate_hypergeometric(rankings.count, n, method="marginals")
+            rows = np.flatnonzero(times)
+            return rankings.subset(rows)._with(count=times[rows])
+        chosen = rng.permutation(len(rankings.rankers))[:n]
+        return rankings.subset(np.isin(rankings.ranker_idx, chosen))
+
+    def _on(self, rankings: "Rankings") -> Self:
+        """Return the same analysis of other rankings."""
+        return type(self)(rankings, **self.arguments)

@@ -19,6 +19,7 @@ from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Group
 from bayesrank.priors import PRIORS
 from bayesrank.schema import (
+    COUNT,
     COUNTS,
     EFFECT_SIZE,
     FIRST,
@@ -261,7 +262,8 @@ def _rankings(kept: Kept, groups: Sequence[str]) -> Rankings:
         items=cast(pd.Index, kept.items),
         rankers=constant["ranker"].to_numpy(),
         ranker_idx=kept[RANKER].to_numpy(),
-        weight=kept[WEIGHT].to_numpy(),
+        count=kept[COUNT].to_numpy(),
+        weight=kept[WEIGHT].to_numpy() / kept[COUNT].to_numpy(),
         labels=constant["ranking"].to_numpy(),
     )
     found = [group for group in groups if group in kept]

@@ -160,7 +160,8 @@ class RankColumns(Table):
     listed: Whether the items of a list were ranked, best first, or ticked, in any order.
     column: With --wide, columns of items, places or rankers: a name, a pattern such as 'Star Wars*'
         or numbers such as 8-13; may be repeated. [default: all others]
-    weight: Number of times that the ranking was given.
+    count: Number of independent rankings that the row stands for, such as ballots cast.
+    weight: Sampling weight of the ranking, as of a survey. It is not a number of rankings.
     by: Category. An item may be better in some categories than in others.
     group: Rankings with the same label are not independent, such as the rankings of one session or
         school. [default: the rankings of a ranker, if rankers have several]
@@ -174,8 +175,8 @@ class RankColumns(Table):
     words: ClassVar[Words] = Words()
     function: ClassVar[str] = "read_rankings"
     READ: ClassVar[Mapping[str, str]] = same_names(  # arguments of the function, by field
-        "ranker item rating rank result ranking wide ballot between listed column weight by group "
-        "date day_first last_block"
+        "ranker item rating rank result ranking wide ballot between listed column count weight by "
+        "group date day_first last_block"
     )
 
     ranker: str | None = option(metavar="COLUMN")
@@ -189,6 +190,7 @@ class RankColumns(Table):
     between: str | None = option(metavar="TEXT")
     listed: str | None = option(type=click.Choice(["ranked", "ticked"]))
     column: tuple[str, ...] = repeated(metavar="COLUMN")
+    count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option("--category", "--by", metavar="COLUMN")
     group: str | None = option(metavar="COLUMN")
@@ -205,7 +207,7 @@ class RankColumns(Table):
     @property
     def form(self) -> bool:
         """Whether the options say what the columns are."""
-        formless = {"weight", "by", "group", "date", "day_first", "last_block"}
+        formless = {"count", "weight", "by", "group", "date", "day_first", "last_block"}
         return any(getattr(self, field) for field in self.READ if field not in formless)
 
     def title(self, file: Path) -> str:
@@ -265,7 +267,8 @@ class ChoiceColumns(RankColumns):
     several: A task may have several best or worst items.
     threshold: Answer to a further question of the task: do all, some or none of these items matter?
         If tasks ask only for the best: whether none of the items matters, such as "none of these".
-    weight: Number of times that the answer was given.
+    count: Number of independent answers that the row stands for.
+    weight: Sampling weight of the answer, as of a survey. It is not a number of answers.
     by: Group of respondents, such as a segment. An item may be better in some groups than in
         others.
     opinions: Whether each respondent has separate utilities. [default: yes if respondents have
@@ -280,8 +283,8 @@ class ChoiceColumns(RankColumns):
         "ranker": "respondent",
         "column": "item",
         **same_names(
-            "task best worst codes best_code worst_code counts positions several threshold weight "
-            "by"
+            "task best worst codes best_code worst_code counts positions several threshold count "
+            "weight by"
         ),
     }
 
@@ -297,6 +300,7 @@ class ChoiceColumns(RankColumns):
     positions: bool = option(default=False, is_flag=True)
     several: bool = option(default=False, is_flag=True)
     threshold: str | None = option(metavar="COLUMN")
+    count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     by: str | None = option("--category", "--by", metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")

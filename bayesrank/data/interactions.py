@@ -248,6 +248,11 @@ class Interactions(Frozen):
                 rankings.weight != 1,
                 "has a weight other than 1, which interactions do not support. Set it to 1.",
             ),
+            (
+                rankings.count != 1,
+                "has a count other than 1, but each user has a separate row in interactions. Use "
+                "rankings.expand().",
+            ),
         )
         for broken, fault in cases:
             if broken.any():

@@ -84,9 +84,12 @@ class Rankings(Frozen):
         The axes. `rankers` is optional; by default every ranking has a separate ranker.
     ranker_idx : array of int, shape (n_rankings,), optional
         Position on `rankers` of each ranking's ranker; optional with one ranking per ranker.
+    count : array of int, shape (n_rankings,), or Series, optional
+        Number of independent rankings that each row stands for, such as ballots cast; 1 by default.
+        A Series is aligned by the labels of the rankings, or of the rankers if each ranked once.
     weight : array, shape (n_rankings,), or Series, optional
-        Multiplicity of each ranking, positive; 1 by default. A Series is aligned by the labels of
-        the rankings, or of the rankers if each ranked once.
+        Sampling weight of each of these rankings, positive; 1 by default. It multiplies the
+        log-likelihood, and is not a number of rankings. Aligned as `count`.
     labels : sequence of labels, optional
         Names of the rankings; by default the names of the rankers if each ranked once, otherwise
         0, 1, 2, ...
@@ -97,8 +100,10 @@ class Rankings(Frozen):
 
     Attributes
     ----------
-    items, rankers, labels, item, ranks, ranker_idx, weight, features, feature_names
+    items, rankers, labels, item, ranks, ranker_idx, count, weight, features, feature_names
         As given, with the slots sorted best first; labels become a pandas Index.
+    evidence : array of float64, shape (n_rankings,)
+        The count times the weight, which multiplies the log-probability of a row.
     mask : array of bool, shape (n_rankings, n_slots)
         Whether the slot is in use.
     block_sizes : array of int32, shape (n_rankings, n_blocks)
@@ -154,6 +159,7 @@ class Rankings(Frozen):
     mask: NDArray[np.bool_]
     block_sizes: NDArray[np.int32]
     ranker_idx: NDArray[np.int32]
+    count: NDArray[np.int64]
     weight: NDArray[np.float64]
     groups: Mapping[str, Group]
     features: NDArray[np.float64] | None
@@ -170,13 +176,14 @@ class Rankings(Frozen):
         items: Labels,
         rankers: Labels | None = None,
         ranker_idx: ArrayLike | None = None,
+        count: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         labels: Labels | None = None,
         features: ArrayLike | None = None,
         feature_names: Labels | None = None,
     ) -> None:
         given = entries.from_arrays(
-            item, ranks, items, rankers, ranker_idx, weight, labels, features, feature_names
+            item, ranks, items, rankers, ranker_idx, count, weight, labels, features, feature_names
         )
         self.__setstate__(arrange(given, must_be_dense=True))
 
@@ -222,6 +229,7 @@ class Rankings(Frozen):
         rank: str | None = None,
         rating: str | None = None,
         ranking: str | None = None,
+        count: str | None = None,
         weight: str | None = None,
         by: str | Sequence[str] = (),
         features: Sequence[Any] = (),
@@ -237,7 +245,7 @@ class Rankings(Frozen):
             Columns. Without the name of any column, those that `to_frame` writes are read.
         rank, rating : str
             Column of ranks, as in `from_long_ranks`, or of ratings, as in `from_ratings`.
-        ranking, weight, by, items
+        ranking, count, weight, by, items
             As in `from_ratings`. The errors are also the same.
         features : list of labels
             Columns of numbers, the covariates of each item in a ranking.
@@ -250,7 +258,8 @@ class Rankings(Frozen):
         >>> br.Rankings.from_frame(r.to_frame(), by="season") == r
         True
         """
-        names = {"ranker": ranker, "item": item, "rank": rank, "ranking": ranking, "weight": weight}
+        names = {"ranker": ranker, "item": item, "rank": rank, "ranking": ranking}
+        names |= {"count": count, "weight": weight}
         return cls._from_entries(entries.from_frame(frame, names, rating, by, items, features))
 
     @classmethod
@@ -262,6 +271,7 @@ class Rankings(Frozen):
         item: str,
         rating: str,
         ranking: str | None = None,
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
@@ -280,8 +290,12 @@ class Rankings(Frozen):
             Columns. Ratings are numbers or ordered categories; the last category is the best.
         ranking : str, optional
             Column that separates several rankings of one ranker, such as sessions.
+        count : str, optional
+            Column with the number of independent rankings that the ranking stands for, such as
+            ballots cast: whole numbers, constant within the ranking.
         weight : str, optional
-            Column with the multiplicity of the ranking, constant within the ranking.
+            Column with the sampling weight of the ranking, constant within the ranking. It
+            multiplies the log-likelihood, and is not a number of rankings.
         items : sequence of labels, optional
             The item axis, in this order; it may include items that are not in the table. By
             default, the items of the table, sorted (categories keep their order).
@@ -311,7 +325,7 @@ class Rankings(Frozen):
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        columns = entries.Columns(ranker, item, ranking, weight, by)
+        columns = entries.Columns(ranker, item, ranking, count, weight, by)
         return cls._from_entries(
             entries.from_table(frame, rating, "rating", columns, items, features)
         )
@@ -325,6 +339,7 @@ class Rankings(Frozen):
         item: str,
         rank: str,
         ranking: str | None = None,
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         features: Features | Sequence[str] | None = None,
@@ -341,7 +356,7 @@ class Rankings(Frozen):
             One row per item in a ranking.
         ranker, item, rank : str
             Columns. Ranks are numbers or ordered categories; the first category is the best.
-        ranking, weight, items, features, by
+        ranking, count, weight, items, features, by
             As in `from_ratings`. The errors are also the same.
 
         Examples
@@ -351,7 +366,7 @@ class Rankings(Frozen):
         >>> br.Rankings.from_long_ranks(table, ranker="race", item="car", rank="place").ranks
         array([[1, 2, 2]], dtype=int32)
         """
-        columns = entries.Columns(ranker, item, ranking, weight, by)
+        columns = entries.Columns(ranker, item, ranking, count, weight, by)
         table = entries.from_table(frame, rank, "rank", columns, items, features)
         return cls._from_entries(table)
 
@@ -371,6 +386,7 @@ class Rankings(Frozen):
         several: bool = False,
         missing: Literal["raise", "drop"] = "raise",
         threshold: str | None = None,
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         attributes: Sequence[str] | Table | None = None,
@@ -408,7 +424,7 @@ class Rankings(Frozen):
             asked, the column may also tell whether none of the items matters, True or False. The
             task then includes the item "threshold", above all items ("none"), below them ("all")
             or in one block with the middle ("some"). With `attributes`, another feature marks it.
-        weight, items, by
+        count, weight, items, by
             As in `from_ratings`.
         attributes, coding, standardise
             As in `from_choices`.
@@ -435,7 +451,7 @@ class Rankings(Frozen):
         >>> list(tasks)
         [['tea', 'water', 'milk']]
         """
-        columns = entries.Columns(respondent, item, task, weight, by)
+        columns = entries.Columns(respondent, item, task, count, weight, by)
         answers = choice_entries.Answers(
             best, worst, codes, best_code, worst_code, threshold, several, missing=missing
         )
@@ -457,6 +473,7 @@ class Rankings(Frozen):
         positions: bool = False,
         missing: Literal["raise", "drop"] = "raise",
         threshold: str | None = None,
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         attributes: Sequence[str] | Table | None = None,
@@ -480,7 +497,7 @@ class Rankings(Frozen):
             Columns of the items chosen. One of them is enough.
         positions : bool
             Whether `best` and `worst` are positions 1, 2, ... in `items_shown`, instead of labels.
-        missing, threshold, weight, items, by
+        missing, threshold, count, weight, items, by
             As in `from_best_worst`. The errors are also the same.
         attributes, coding, standardise
             As in `from_choices`.
@@ -497,7 +514,7 @@ class Rankings(Frozen):
         >>> list(tasks)
         [['tea', 'water', 'milk'], ['milk', 'tea', 'water']]
         """
-        columns = entries.Columns(respondent, "", task, weight, by)
+        columns = entries.Columns(respondent, "", task, count, weight, by)
         answers = choice_entries.Answers(
             best, worst, threshold=threshold, positions=positions, missing=missing
         )
@@ -518,6 +535,7 @@ class Rankings(Frozen):
         rank: str | None = None,
         available: str | None = None,
         missing: Literal["raise", "drop"] = "raise",
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         attributes: Sequence[str] | Table | None = None,
@@ -547,7 +565,7 @@ class Rankings(Frozen):
             Column of ranks instead of `chosen`, 1 = best.
         available : str, optional
             Column of flags of the alternatives that could be chosen.
-        missing, weight, items, by
+        missing, count, weight, items, by
             As in `from_best_worst`.
         attributes : list of str, or table indexed by item, optional
             Columns to code as features: numbers, or levels such as brands. ``"brand:price"`` is a
@@ -580,7 +598,7 @@ class Rankings(Frozen):
         >>> list(choices), choices.feature_names.tolist()
         ([['bus', 'car'], ['car', 'bus']], ['mode[car]', 'cost'])
         """
-        columns = entries.Columns(respondent or "", alternative, task, weight, by)
+        columns = entries.Columns(respondent or "", alternative, task, count, weight, by)
         answers = choice_entries.Answers(chosen, missing=missing)
         offered = choice_entries.Offered(rank, available)
         given = choice_entries.Given(attributes, coding, standardise)
@@ -604,6 +622,7 @@ class Rankings(Frozen):
         positions: bool = False,
         alternative: str = "alternative",
         missing: Literal["raise", "drop"] = "raise",
+        count: str | None = None,
         weight: str | None = None,
         items: Labels | None = None,
         attributes: Sequence[str] | Table | None = None,
@@ -638,7 +657,7 @@ class Rankings(Frozen):
             Whether `chosen` is a position 1, 2, ... in `alternatives`, instead of a label.
         alternative : str
             A name for the alternative, to use in `attributes`.
-        missing, weight, items, by
+        missing, count, weight, items, by
             As in `from_best_worst`.
         attributes, coding, standardise
             As in `from_choices`. The errors are also the same.
@@ -662,7 +681,7 @@ class Rankings(Frozen):
         age: standardised, mean 35 and sd 15
         """
         wide = choice_entries.Wide(alternatives, varying, naming)
-        columns = entries.Columns(respondent or "", alternative, task, weight, by)
+        columns = entries.Columns(respondent or "", alternative, task, count, weight, by)
         answers = choice_entries.Answers(chosen, positions=positions, missing=missing)
         offered = choice_entries.Offered(rank, available)
         given = choice_entries.Given(attributes, coding, standardise)
@@ -678,6 +697,7 @@ class Rankings(Frozen):
         rest: Literal["items"] | Iterable[Any] | None = None,
         items: Labels | None = None,
         rankers: Labels | None = None,
+        count: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         features: Features | None = None,
     ) -> Self:
@@ -697,10 +717,10 @@ class Rankings(Frozen):
             The item axis; by default all listed items, sorted.
         rankers : sequence of labels, one per ranking, optional
             A ranker may occur several times. By default all rankers differ.
-        weight : array, shape (n_rankings,), or Series, optional
-            Multiplicity of each ranking. A Series as `weight` or `rankers` is aligned with the
-            index of `orderings`. If `orderings` is a list, it is aligned by row number or by
-            ranker.
+        count, weight : array, shape (n_rankings,), or Series, optional
+            Number of independent rankings that each ordering stands for, and sampling weight, as in
+            `Rankings`. A Series as `count`, `weight` or `rankers` is aligned with the index of
+            `orderings`. If `orderings` is a list, it is aligned by row number or by ranker.
         features : DataFrame indexed by item, or array of shape (n_items, n_features), optional
             Covariates of the items.
 
@@ -718,7 +738,7 @@ class Rankings(Frozen):
         array([[1, 2, 2, 2],
                [1, 2, 3, 3]], dtype=int32)
         """
-        listed = entries.from_orderings(orderings, rest, items, rankers, weight, features)
+        listed = entries.from_orderings(orderings, rest, items, rankers, count, weight, features)
         return cls._from_entries(listed)
 
     @classmethod
@@ -728,6 +748,7 @@ class Rankings(Frozen):
         *,
         rest: Literal["items"] | Iterable[Any] | None = None,
         rankers: Labels | None = None,
+        count: ArrayLike | None = None,
         weight: ArrayLike | None = None,
         features: Features | None = None,
     ) -> Self:
@@ -744,9 +765,10 @@ class Rankings(Frozen):
             items.
         rankers : sequence of labels, one per row, optional
             By default the index of the frame, in which a ranker may occur several times.
-        weight : array, shape (n_rankings,), or Series, optional
-            Multiplicity of each ranking. A Series as `weight` or `rankers` is aligned with the
-            index of the frame.
+        count, weight : array, shape (n_rankings,), or Series, optional
+            Number of independent rankings that each row stands for, and sampling weight, as in
+            `Rankings`. A Series as `count`, `weight` or `rankers` is aligned with the index of the
+            frame.
 
         Raises
         ------
@@ -762,7 +784,7 @@ class Rankings(Frozen):
         array([[1, 2, 2],
                [1, 2, 0]], dtype=int32)
         """
-        table = entries.from_wide(frame, rest, rankers, weight, features)
+        table = entries.from_wide(frame, rest, rankers, count, weight, features)
         return cls._from_entries(table)
 
     @classmethod
@@ -771,7 +793,7 @@ class Rankings(Frozen):
     ) -> Self:
         """Read a PrefLib file of orders: soc, soi, toc or toi.
 
-        Each distinct order is a ranking by a separate ranker, weighted by the number of voters.
+        Each distinct order is one row, and its count is the number of voters.
 
         Parameters
         ----------
@@ -792,15 +814,38 @@ class Rankings(Frozen):
         """
         orders = read_preflib(path)
         return cls.from_orderings(
-            orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
+            orders.orderings, rest=rest, items=orders.alternatives, count=orders.voters
         )
 
     # Sizes, coordinates, tables
 
     @property
     def n_rankings(self) -> int:
-        """Number of rankings."""
+        """Number of rows; a row stands for `count` rankings."""
         return len(self.ranks)
+
+    @property
+    def evidence(self) -> NDArray[np.float64]:
+        """Count times weight, which multiplies the log-probability of a row."""
+        return self.count * self.weight
+
+    @property
+    def n_rankers(self) -> int:
+        """Number of rankers: those with names, or one for each ranking that was counted."""
+        more = int((self.count - 1).sum()) if self.are_anonymous else 0
+        return len(self.rankers) + more
+
+    @property
+    def are_anonymous(self) -> bool:
+        """Whether rankers have only numbers, and ranked once.
+
+        A row with a count of 40 then stands for 40 rankers. If a ranker has a name or several rows,
+        the count says how often this ranker gave the ranking.
+        """
+        numbered = self.rankers.dtype.kind in "iu" and np.array_equal(
+            self.rankers, np.arange(len(self.rankers))
+        )
+        return numbered and len(np.unique(self.ranker_idx)) == self.n_rankings
 
     @property
     def n_slots(self) -> int:
@@ -827,10 +872,10 @@ class Rankings(Frozen):
         --------
         >>> import bayesrank as br
         >>> br.Rankings.from_orderings([["b", {"a", "c"}]]).to_frame()
-           ranking  ranker item  rank  weight
-        0        0       0    b     1     1.0
-        1        0       0    a     2     1.0
-        2        0       0    c     2     1.0
+           ranking  ranker item  rank  count  weight
+        0        0       0    b     1      1     1.0
+        1        0       0    a     2      1     1.0
+        2        0       0    c     2      1     1.0
         """
         row, slot = np.nonzero(self.mask)
         columns = {
@@ -838,6 +883,7 @@ class Rankings(Frozen):
             "ranker": self.rankers.take(self.ranker_idx[row]),
             "item": self.items.take(self.item[row, slot]),
             "rank": self.ranks[row, slot],
+            "count": self.count[row],
             "weight": self.weight[row],
         }
         columns |= {name: labels.take(idx[row]) for name, (labels, idx) in self.groups.items()}
@@ -963,6 +1009,7 @@ class Rankings(Frozen):
                 rankers=self.rankers,
                 ranker_idx=self.ranker_idx[rankings],
                 labels=self.labels.take(rankings),
+                count=self.count[rankings],
                 weight=self.weight[rankings],
                 features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
@@ -1008,6 +1055,7 @@ class Rankings(Frozen):
         (Rankings, Rankings), or a list of such pairs
             Training and test part, or one such pair per fold. Each ranking is in the test part of
             one fold. All parts keep the axes of items and rankers, and the order of the rankings.
+            A row with a count is divided, because it stands for independent rankings.
 
         Raises
         ------
@@ -1024,34 +1072,41 @@ class Rankings(Frozen):
         """
         if by not in ("ranking", "ranker"):
             raise ValueError(f"`by` must be 'ranking' or 'ranker'; got {by!r}.")
-        unit = np.arange(self.n_rankings) if by == "ranking" else self.ranker_idx
+        # a row with a count is divided, unless its ranker has to stay together
+        apart = by == "ranking" or self.are_anonymous
+        row = np.repeat(np.arange(self.n_rankings), self.count if apart else 1)
+        unit = np.arange(len(row)) if apart else self.ranker_idx
         if not isinstance(into, int | float | np.integer):
             raise ValueError(
                 f"`into` must be a share between 0 and 1, or a number of folds; got {into!r}."
             )
         if isinstance(into, int | np.integer):
-            return [self._parted(test) for test in folds(unit, into, random_seed, by)]
-        return self._parted(held_out(unit, into, random_seed, by))
+            parts = folds(unit, into, random_seed, by)
+            return [self._parted(row[test], apart) for test in parts]
+        return self._parted(row[held_out(unit, into, random_seed, by)], apart)
 
     def collapse(self, *, within_ranker: bool = False) -> Self:
-        """Merge identical rankings, and sum their weights.
+        """Merge identical rankings, and add their counts; the inverse of `expand`.
 
-        Rankings are identical if they order the same items in the same way, with the same features
-        and groups. A merged ranking keeps the label of the first one.
+        Rankings are identical if they order the same items in the same way, with the same features,
+        groups and sampling weight. A merged ranking keeps the label of the first one.
 
         Parameters
         ----------
         within_ranker : bool
-            Merge only rankings by the same ranker. By default, rankers are also merged, and all
-            rankings belong to one ranker 'all'.
+            Merge only rankings by the same ranker. By default, rankers lose their names, and a
+            merged ranking stands for as many rankers as its count.
 
         Examples
         --------
         >>> import bayesrank as br
-        >>> br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]]).collapse().weight
-        array([2., 1.])
+        >>> r = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]]).collapse()
+        >>> r
+        Rankings: 3 rankings, 2 different, of 2 items by 3 rankers, 2 items in each, no ties
+        >>> r.count
+        array([2, 1])
         """
-        content: list[NDArray[Any]] = [self.item, self.ranks]
+        content: list[NDArray[Any]] = [self.item, self.ranks, self.weight[:, None]]
         if self.features is not None:
             content.append(self.features.reshape(self.n_rankings, -1) + 0.0)  # -0.0 is 0.0
         content += [group.idx[:, None] for group in self.groups.values()]
@@ -1059,36 +1114,35 @@ class Rankings(Frozen):
             content.append(self.ranker_idx[:, None])
         same = identical(content)
         first = np.unique(same, return_index=True)[1]
-        merged = self._take(first)._with(weight=np.bincount(same, weights=self.weight))
+        times = np.zeros(len(first), dtype=np.int64)
+        np.add.at(times, same, self.count)
+        merged = self._take(first)._with(count=times)
         if within_ranker:
             return merged
-        return merged._with(
-            rankers=pd.Index(["all"]), ranker_idx=np.zeros(len(first), dtype=np.int32)
-        )
+        n = len(first)
+        return merged._with(rankers=pd.RangeIndex(n), ranker_idx=np.arange(n, dtype=np.int32))
 
     def expand(self) -> Self:
-        """Repeat each ranking according to its weight; the inverse of `collapse`.
+        """Repeat each ranking as often as its count says; the inverse of `collapse`.
 
-        Repeated rankings have weight 1 and the labels 0, 1, 2, ...
+        Repeated rankings have the count 1, the same sampling weight and the labels 0, 1, 2, ...
+        Rankers without names become different rankers.
 
-        Raises
-        ------
-        ValueError
-            If a weight is not a whole number.
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> counted = br.Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3, 2])
+        >>> len(counted), len(counted.expand())
+        (2, 5)
         """
-        times = self.weight.astype(np.int64)
-        broken = np.flatnonzero(times != self.weight)
-        if len(broken):
-            raise ValueError(
-                f"Only whole weights can be expanded; ranking "
-                f"{label_repr(self.labels[broken[0]])} has weight "
-                f"{self.weight[broken[0]]}."
-            )
-        if (times == 1).all():
+        if (self.count == 1).all():
             return self
-        expanded = self._take(np.repeat(np.arange(self.n_rankings), times))
+        expanded = self._take(np.repeat(np.arange(self.n_rankings), self.count))
         n = len(expanded)
-        return expanded._with(labels=pd.RangeIndex(n), weight=np.ones(n))
+        once = expanded._with(labels=pd.RangeIndex(n), count=np.ones(n, dtype=np.int64))
+        if not self.are_anonymous:
+            return once
+        return once._with(rankers=pd.RangeIndex(n), ranker_idx=np.arange(n, dtype=np.int32))
 
     # Derived quantities
 
@@ -1098,7 +1152,7 @@ class Rankings(Frozen):
 
         Computed on first access and cached; read-only.
         """
-        table = stage_table(self.item, self.ranks, self.weight, self.n_items)
+        table = stage_table(self.item, self.ranks, self.evidence, self.n_items)
         for array in table:
             array.flags.writeable = False
         return table
@@ -1122,8 +1176,8 @@ class Rankings(Frozen):
         Returns
         -------
         Design
-            ``items`` and ``pairs`` are tables of counts, in which rankings count with their
-            weights. ``message`` describes the balance and names items that cannot be compared.
+            ``items`` and ``pairs`` are tables of counts. ``message`` describes the balance and
+            names items that cannot be compared.
 
         Examples
         --------
@@ -1131,7 +1185,9 @@ class Rankings(Frozen):
         >>> found.pairs.loc["a"].tolist(), found.items["shown"].tolist()
         ([0, 1, 0], [1, 3, 2])
         """
-        return design(self.connectivity(), self.item, self.mask, self.ranker_idx, self.weight)
+        # rankers without names see an item as often as rankings contain it
+        ranker = None if self.are_anonymous else self.ranker_idx
+        return design(self.connectivity(), self.item, self.mask, ranker, self.count)
 
     def pairs(self, *, ties: Literal["keep", "drop"] = "keep") -> Pairs:
         """List all pairs of items presented together, one row per pair and ranking.
@@ -1149,7 +1205,7 @@ class Rankings(Frozen):
         -------
         Pairs
             The first item is in the higher block, and the judges are the rankers. Each pair is one
-            match, with the weight of its ranking.
+            match, with the count and the weight of its ranking.
 
         Raises
         ------
@@ -1166,8 +1222,8 @@ class Rankings(Frozen):
             raise ValueError(f"`ties` must be 'keep' or 'drop'; got {ties!r}.")
         row, better, worse, steps = all_pairs(self.item, self.ranks, keep_ties=ties == "keep")
         counts = np.zeros((len(row), 3), dtype=np.int64)
-        counts[:, 0] = steps > 0
-        counts[:, 2] = steps == 0
+        counts[:, 0] = np.where(steps > 0, self.count[row], 0)
+        counts[:, 2] = np.where(steps == 0, self.count[row], 0)
         return Pairs(
             items=self.items,
             judges=self.rankers,
@@ -1190,18 +1246,20 @@ class Rankings(Frozen):
         ----------
         method : "difference" or "binary"
             What a ranking adds to the count of (better, worse): the difference of the dense ranks,
-            or 1, multiplied by the weight of the ranking.
+            or 1.
 
         Returns
         -------
         PairCounts
-            With the groups that are constant over the rankings of each ranker. All items belong to
-            one problem 'all'; `PairCounts.from_ratings` reads several problems.
+            With the groups that are constant over the rankings of each ranker, and the sampling
+            weight of each ranker. A row of rankers without names becomes as many rankers as its
+            count. All items belong to one problem 'all'; `PairCounts.from_ratings` reads several
+            problems.
 
         Raises
         ------
         ValueError
-            If weights make counts that are not whole, or there is only one item.
+            If the rankings of a ranker have different weights, or there is only one item.
 
         Examples
         --------
@@ -1211,28 +1269,33 @@ class Rankings(Frozen):
                [0., 0., 0.]])
         """
         check_method(method)
+        if self.are_anonymous and (self.count != 1).any():
+            return self.expand().counts(method)
         axis = assign_one_problem(self.items)
         row, slot = np.nonzero(self.mask)
         cost = self.ranks[row, slot].astype(np.float64)
         pairs = ordered_pairs(row, self.item[row, slot], -cost, axis.problem_idx)
-        amount = self.weight[pairs.ranker] * (1.0 if method == "binary" else pairs.step)
+        step = np.ones(len(pairs.step)) if method == "binary" else pairs.step
+        amount = (self.count[pairs.ranker] * step).astype(np.float64)
         pairs = pairs._replace(ranker=self.ranker_idx[pairs.ranker], step=amount)
         if (np.diff(self.ranker_idx) > 0).all():  # one ranking per ranker, already sorted
             counts = PairCounts.from_sorted_pairs(axis, self.rankers, pairs)
         else:
             counts = PairCounts.from_pairs(axis, self.rankers, pairs)
         counts = counts.grouped(self._groups_of_rankers())
-        broken = np.flatnonzero(counts.count % 1)
-        if len(broken):
-            k = int(broken[0])
+        if (self.weight == 1).all():
+            return counts
+        weight = np.ones(len(self.rankers))
+        weight[self.ranker_idx] = self.weight
+        differs = weight[self.ranker_idx] != self.weight
+        if differs.any():
+            ranker = self.rankers[self.ranker_idx[int(differs.argmax())]]
             raise ValueError(
-                f"Counts must be whole numbers, but the weights of the rankings give ranker "
-                f"{label_repr(self.rankers[counts.ranker_idx[k]])} {counts.count[k]:g} for item "
-                f"{label_repr(self.items[counts.first[k]])} over "
-                f"{label_repr(self.items[counts.second[k]])}. Weights are multiplicities here: "
-                f"make them whole, and set evidence weights with `PairCounts.weighted`."
+                f"The sampling weight must be the same in all rankings of a ranker, because counts "
+                f"have one weight per ranker. Ranker {label_repr(ranker)} has several. Make the "
+                f"weights equal, or use PlackettLuce."
             )
-        return counts
+        return counts.weighted(weight)
 
     def _groups_of_rankers(self) -> dict[str, pd.Categorical]:
         """Return the labels by ranker of groups that are constant within each ranker."""
@@ -1257,18 +1320,27 @@ class Rankings(Frozen):
         length = self.mask.sum(axis=1)
         low, high = length.min(), length.max()
         size = f"{low}" if low == high else f"{low} to {high}"
-        tied = self.block_sizes[self.block_sizes > 1].sum() / length.sum()
+        tied = np.where(self.block_sizes > 1, self.block_sizes, 0).sum(axis=1)
+        share = float(self.count @ tied) / float(self.count @ length)
         words = [
-            f"{counted(self.n_rankings, 'ranking')} of {counted(self.n_items, 'item')} by "
-            f"{counted(len(self.rankers), 'ranker')}{self._groups_text()}",
+            f"{self._counted_text()} of {counted(self.n_items, 'item')} by "
+            f"{self.n_rankers:,} {'ranker' if self.n_rankers == 1 else 'rankers'}"
+            f"{self._groups_text()}",
             f"{size} {'item' if high == 1 else 'items'} in each",
-            f"{tied:.0%} of entries tied" if tied else "no ties",
+            f"{share:.0%} of entries tied" if share else "no ties",
         ]
         if (self.weight != 1).any():
-            words.append(f"total weight {self.weight.sum():g}")
+            words.append(f"total weight {self.evidence.sum():g}")
         if self.features is not None:
             words.append(counted(self.features.shape[2], "feature"))
         return "Rankings: " + ", ".join(words)
+
+    def _counted_text(self) -> str:
+        n = int(self.count.sum())
+        total = f"{n:,} {'ranking' if n == 1 else 'rankings'}"
+        if (self.count == 1).all():
+            return total
+        return f"{total}, {len(np.unique(identical([self.item, self.ranks]))):,} different,"
 
     def _row(self, n: int) -> list[Any]:
         """Return the ordering, as `from_orderings` reads it."""
@@ -1284,7 +1356,8 @@ class Rankings(Frozen):
         signs = np.where(np.diff(rank, prepend=0) > 0, " > ", " = ")
         order = "".join(f"{sign}{label}" for sign, label in zip(signs, item, strict=True))
         who = self.rankers[self.ranker_idx[n]]
-        return {"ranking": self.labels[n], "ranker": who, "order": order.removeprefix(" > ")}
+        row = {"ranking": self.labels[n], "ranker": who, "order": order.removeprefix(" > ")}
+        return row if (self.count == 1).all() else row | {"count": int(self.count[n])}
 
     # Internal constructors
 
@@ -1304,10 +1377,19 @@ class Rankings(Frozen):
             mask=ranks > 0,
             block_sizes=block_sizes(ranks),
             ranker_idx=self.ranker_idx[chosen],
+            count=self.count[chosen],
             weight=self.weight[chosen],
             features=None if self.features is None else self.features[chosen, :used],
             groups={name: group.take(chosen) for name, group in self.groups.items()},
         )
 
-    def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:
-        return self._take(np.flatnonzero(~test)), self._take(np.flatnonzero(test))
+    def _parted(self, test: NDArray[np.int64], apart: bool) -> tuple[Self, Self]:
+        """Divide the rows into two parts; `test` lists each row as often as it is in the second."""
+        n = np.bincount(test, minlength=self.n_rankings)
+        n = n if apart else n * self.count
+        return self._given(self.count - n), self._given(n)
+
+    def _given(self, count: NDArray[np.int64]) -> Self:
+        """Give rankings new counts, and leave out those with none."""
+        some = np.flatnonzero(count)
+        return self._take(some)._with(count=count[some])

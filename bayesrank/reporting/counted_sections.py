@@ -26,7 +26,7 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) ->
         last = (rankings.ranks > 1) & (rankings.ranks == rankings.ranks.max(axis=1, keepdims=True))
         alone = last.sum(axis=1) == 1
         worst = rankings.item[last & alone[:, None]]
-        columns["worst"] = np.bincount(worst, rankings.weight[alone], rankings.n_items)
+        columns["worst"] = np.bincount(worst, rankings.evidence[alone], rankings.n_items)
     table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
     pairs = None
     if countable(rankings):
@@ -39,7 +39,7 @@ def counted_rankings(rankings: Rankings, summary: pd.DataFrame, words: Words) ->
         words=words,
         by_first=labels[first.argmax()],
         first=first.max(),
-        total=float(rankings.weight.sum()),
+        total=float(rankings.evidence.sum()),
         by_borda=labels[np.nan_to_num(score, nan=-1).argmax()],
         condorcet=_condorcet(pairs, labels, words.rankings),
         pairs=pairs is not None,

@@ -10,6 +10,7 @@ import pymc as pm
 import xarray as xr
 
 from bayesrank.analysis.mixtures import MixtureAnalysis
+from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.inference import component_probabilities
 from bayesrank.plots import plot_components
 from bayesrank.reporting.draft import Draft
@@ -17,7 +18,7 @@ from bayesrank.reporting.match_sections import by_group
 from bayesrank.reporting.options import Layout
 from bayesrank.reporting.parts import Part, formatted, interval_table, marked_svg
 from bayesrank.reporting.ranking_sections import ranking_parts
-from bayesrank.reporting.sections import checks_of_components
+from bayesrank.reporting.sections import checks_of_components, replicates
 from bayesrank.results import LabelWarning, rank_summary, relabel_components
 from bayesrank.texts import Words, paragraphs
 
@@ -44,13 +45,14 @@ def mixture_parts(report: Draft, analysis: MixtureAnalysis) -> list[Part]:
         replace(leaders, data={**leaders.data, "shares": shares}),
         ranks,
         _memberships(model, predicted, rankings, words),
-        *_checks(model, predicted, rankings, words),
+        *_checks(analysis.each or analysis, replicates(predicted), words),
         *ranking_parts(report, analysis),
     ]
 
 
-def _checks(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words: Words) -> list[Part]:
+def _checks(analysis: RankingAnalysis, some: xr.DataTree, words: Words) -> list[Part]:
     """Compare simulated with observed rankings by component, unless there are too many."""
+    model, rankings = analysis.model, analysis.rankings
     if rankings.n_rankings * rankings.n_items**2 > MOST_CHECKED:
         return []
     found = some["posterior_predictive"].dataset
@@ -99,15 +101,15 @@ def _memberships(model: pm.Model, some: xr.DataTree, rankings: "Rankings", words
     if row == "ranking":  # each ranking has a different ranker
         labels = labels[rankings.ranker_idx]
     values = found.transpose(row, "component").to_numpy()
-    times = np.ones(len(values)) if row == "ranker" else rankings.weight
+    times = np.ones(len(values), dtype=np.int64) if row == "ranker" else rankings.count
     surely = float(times @ (values.max(axis=1) >= SURE))
     table = pd.DataFrame(values, index=pd.Index(labels, name="ranker"))
     table.columns = pd.Index([f"component_{number}" for number in found["component"].to_numpy()])
 
-    # A ranking with a weight stands for this number of unnamed rankers.
+    # A ranking with a count stands for this number of unnamed rankers.
     drawn, names = values, labels
-    if (times != 1).any() and (times == times.round()).all() and times.sum() <= MOST_DRAWN:
-        drawn = np.repeat(values, times.astype(int), axis=0)
+    if (times != 1).any() and times.sum() <= MOST_DRAWN:
+        drawn = np.repeat(values, times, axis=0)
         names = pd.RangeIndex(1, len(drawn) + 1)
     coords = {"ranker": names, "component": found["component"].to_numpy()}
     plot = plot_components(xr.DataArray(drawn, dims=("ranker", "component"), coords=coords))

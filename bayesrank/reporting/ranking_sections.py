@@ -19,7 +19,7 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
     """Return the sections after the ranks."""
     rankings, words = analysis.rankings, analysis.words
     posterior, summary, layout = report.posterior, report.summary, report.layout
-    out, survey = [], None
+    out, survey, n_rankings = [], None, int(rankings.count.sum())
     if analysis.tasks:
         several = rankings.n_rankings > len(rankings.rankers)
         survey = analysis.columns.get("ranker", words.ranker) if several else None
@@ -28,7 +28,7 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
         out.append(_opinions(analysis, posterior))
     group = analysis.categories
     if group is not None:
-        n = np.bincount(group.idx, rankings.weight, len(group.labels))
+        n = np.bincount(group.idx, rankings.evidence, len(group.labels))
         many = words.rankings.capitalize()
         out += categories(posterior, analysis.category_name, group.labels, n, many, summary, layout)
     return [
@@ -38,10 +38,10 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
             report.predicted,
             "ranking" if analysis.differ else "ranker",
             words,
-            among=rankings.n_rankings,
+            among=n_rankings,
             survey=survey,
         ),
-        sections.checks(report.predicted, analysis.remedy, words, among=rankings.n_rankings),
+        sections.checks(report.predicted, analysis.remedy, words, among=n_rankings),
         *counted_rankings(shown_items(analysis), summary, words),
         sections.places(posterior, summary),
         *sections.wins(posterior, summary),

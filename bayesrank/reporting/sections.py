@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.text import Text
 
+from bayesrank.analysis.fitting import REPLICATES
 from bayesrank.plots import plot_match_checks, plot_places, plot_ranking_checks, plot_wins
 from bayesrank.reporting.parts import Part, formatted, marked_svg
 from bayesrank.results import (
@@ -24,7 +25,7 @@ from bayesrank.results import (
     worst_checks,
 )
 from bayesrank.results.checks.families import FAMILIES as FAMILY_OF
-from bayesrank.schema import RANKER, WEIGHT, Kept, name_of
+from bayesrank.schema import COUNT, RANKER, Kept
 from bayesrank.tables.words import with_noun
 from bayesrank.texts import Words, paragraphs, sentence, some
 
@@ -114,16 +115,15 @@ def predictions(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ParetoKWarning)  # the text below replaces it
-            single, times = _counted_once(posterior)
-            table = loo_by_ranker(single, group=group)
+            table, kept = loo_by_ranker(posterior, group=group), Kept(posterior, "y")
             if survey is not None and group == "ranking":
-                table, group = _by_respondent(table, Kept(single, "y")), "ranker"
+                table, group = _by_respondent(table, kept), "ranker"
     except ValueError as error:  # too few draws, or infinite numbers
         return Part(heading, [str(error)], printed=False)
-    # a row that counts several times stands for several rankers
-    weight = np.ones(len(table)) if times is None else times[table.index].to_numpy()
+    # a row that counts several rankings stands for several rankers
+    times = kept.times(group)
+    weight = np.ones(len(table)) if times is None else times.to_series()[table.index].to_numpy()
     gain, spread = _mean_gain(table, weight)
-    table["n"] = (weight * table["n"]).astype(table["n"].dtype if times is None else float)
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
     worse = with_noun(who, table.index)[: int((table["gain"] < 0).sum())]
@@ -177,36 +177,18 @@ def _by_respondent(table: pd.DataFrame, kept: Kept) -> pd.DataFrame:
 
 def _mean_gain(table: pd.DataFrame, weight: Any) -> tuple[float, float]:
     """Mean gain per ranking or match, and its standard error (NaN for a single ranker)."""
-    total, n = table["elpd"] - table["elpd_random"], float((weight * table["n"]).sum())
+    total, n = (table["elpd"] - table["elpd_random"]) / weight, float(table["n"].sum())
     rankers = float(weight.sum())
     gain = float(weight @ total) / n
     off = weight @ (total - weight @ total / rankers) ** 2
     return gain, float(np.sqrt(rankers * off / (rankers - 1))) / n if rankers > 1 else np.nan
 
 
-def _counted_once(data: Any) -> tuple[Any, pd.Series | None]:
-    """Give rows with weights the weight 1, and return the weights by ranker.
-
-    LOO then predicts one of 40 voters with the same ballot from the other 39, instead of predicting
-    all 40 from the other ballots. Data are unchanged if a ranker has several rows.
-    """
-    kept = Kept(data, "y")
-    if WEIGHT not in kept or RANKER not in kept:
-        return data, None
-    weight, ranker = kept[WEIGHT].to_numpy(), kept[RANKER].to_numpy()
-    if (weight <= 1).all() or len(np.unique(ranker)) < len(ranker):
-        return data, None
-    out = data.copy()
-    constant, found = data["constant_data"].to_dataset(), data["log_likelihood"].to_dataset()
-    once = kept[WEIGHT].copy(data=np.ones(len(weight)))
-    out["constant_data"] = xr.DataTree(constant.assign({name_of("y", WEIGHT): once}))
-    by_row = xr.DataArray(weight, dims=found["y"].dims[-1])
-    out["log_likelihood"] = xr.DataTree(found.assign(y=found["y"] / by_row))
-    return out, pd.Series(weight, kept.labels(RANKER)[ranker])
-
-
 def _which_rankings(posterior: Any, among: int) -> dict[str, int]:
     """Count the rankings that were predicted, and all of them."""
+    kept = Kept(posterior, "y")
+    if COUNT in kept:
+        return {"n": int(kept[COUNT].sum()), "among": among}
     return {"n": posterior["observed_data"].sizes.get("ranking", among), "among": among}
 
 
@@ -215,6 +197,7 @@ def checks(posterior: Any, remedy: str, words: Words = WORDS, *, among: int = 0)
 
     `among` is the number of all rankings, if only some were predicted.
     """
+    posterior = replicates(posterior)
     table = ranking_checks(posterior, draws=None)
     plot = plot_ranking_checks(table)
     for axes in plot.viz["figure"].item().axes:
@@ -225,6 +208,11 @@ def checks(posterior: Any, remedy: str, words: Words = WORDS, *, among: int = 0)
     losers = "last item" in table.index.get_level_values("statistic")
     what = sentence("checks", losers=losers, words=words, **_which_rankings(posterior, among))
     return _checked(table, what, remedy, picture, words=words)
+
+
+def replicates(posterior: Any) -> Any:
+    """Return the tree with one simulated ranking for each that was observed."""
+    return posterior[REPLICATES] if REPLICATES in posterior.children else posterior
 
 
 def checks_of_components(posterior: Any, membership: xr.Dataset, words: Words = WORDS) -> Part:

@@ -10,8 +10,9 @@ import pandas as pd
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted, row_name
-from bayesrank.tables.cells import labels, refuse_rows
+from bayesrank.tables.cells import labels
 from bayesrank.tables.opening import Table, label_text
+from bayesrank.tables.rankings import without_rankers
 from bayesrank.tables.select import (
     Selection,
     Settings,
@@ -41,6 +42,7 @@ class ChoiceColumns:
     positions: bool = False
     several: bool = False
     threshold: str | None = None
+    count: str | None = None
     weight: str | None = None
     by: str | None = None
 
@@ -60,7 +62,7 @@ class ChoiceColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         if self.counts:
-            names = "task best worst codes positions several threshold weight by respondent"
+            names = "task best worst codes positions several threshold count weight by respondent"
             for name in names.split():
                 if getattr(self, name):
                     raise TableError(
@@ -110,7 +112,17 @@ class ChoiceReader:
         """Read one row per item shown, or one row per task."""
         c = self.columns
         codes = texts_of(c.codes)
-        named = [c.respondent, c.task, c.best, c.worst, *codes, c.threshold, c.weight, c.by]
+        named = [
+            c.respondent,
+            c.task,
+            c.best,
+            c.worst,
+            *codes,
+            c.threshold,
+            c.count,
+            c.weight,
+            c.by,
+        ]
         single = [name for name in named if name is not None]
         frame = self.selection.frame(single, every=True)
         at = self.selection.chosen(frame, c.item, single)
@@ -134,10 +146,15 @@ class ChoiceReader:
     def _made(self, frame: pd.DataFrame, item: str | list[str], codes: Sequence[str]) -> Rankings:
         """Make rankings of a tidy table of tasks."""
         c = self.columns
+        if c.count is not None:
+            times = self.selection.read_times(frame[c.count])
+            frame = frame.assign(**{c.count: times})[(times > 0).to_numpy()]
+            if frame.empty:
+                raise TableError("All counts are 0, so no answer was given.")
+            if n := int((times == 0).sum()):
+                self.selection.note(f"Rows that were given 0 times are left out: {n:,}.")
         if c.weight is not None:
-            weight = self.selection.read_numbers(frame[c.weight], "weight")
-            refuse_rows(weight.isna(), weight, "A weight must be a finite number", "Write 1.")
-            frame = frame.assign(**{c.weight: weight})
+            frame = frame.assign(**{c.weight: self.selection.read_weights(frame[c.weight])})
         by: dict[str, Any] = {} if c.by is None else {"category": frame[c.by]}
         if c.by not in (None, "category") and "category" in frame.columns:
             raise TableError(
@@ -147,7 +164,7 @@ class ChoiceReader:
         same: dict[str, Any] = {
             "respondent": str(c.respondent), "task": c.task, "best": c.best, "worst": c.worst,
             "missing": "drop" if self.settings.missing == "drop" else "raise",
-            "threshold": c.threshold, "weight": c.weight, "by": list(by),
+            "threshold": c.threshold, "count": c.count, "weight": c.weight, "by": list(by),
         }  # fmt: skip
         try:
             if isinstance(item, list):
@@ -203,7 +220,7 @@ class ChoiceReader:
     def _from_survey(self) -> Rankings:
         """Read a survey with one row per respondent, and a column for each item of each task."""
         c, who = self.columns, str(self.columns.respondent)
-        single = [name for name in (who, c.weight, c.by) if name is not None]
+        single = [name for name in (who, c.count, c.weight, c.by) if name is not None]
         frame = self.selection.frame(single, every=True)
         names = [str(frame.columns[n]) for n in self.selection.chosen(frame, c.codes, single)]
         shown = {name for name in names if DISPLAY & {*re.split(r"[_ .\-]", name.casefold())}}
@@ -249,7 +266,14 @@ class ChoiceReader:
         reader = ChoiceReader.__new__(ChoiceReader)
         reader.__dict__ |= self.__dict__
         reader.columns = ChoiceColumns(
-            who, "task", "item", codes="code", several=c.several, weight=c.weight, by=c.by
+            who,
+            "task",
+            "item",
+            codes="code",
+            several=c.several,
+            count=c.count,
+            weight=c.weight,
+            by=c.by,
         )
         return reader._made(long, "item", ["code"])
 
@@ -298,11 +322,11 @@ class ChoiceReader:
                 f"A set must show two items or more; the one in "
                 f"{row_name(frame.index, int(few[0]))} shows {int(shown[few[0]].sum())}."
             )
-        orderings, weights, sets = [], [], []
+        orderings, times, sets = [], [], []
         for row, k in np.argwhere(table > 0):
             rest = frozenset(names[n] for n in np.flatnonzero(shown[row]) if n != k)
             orderings.append([names[k], next(iter(rest)) if len(rest) == 1 else rest])
-            weights.append(table[row, k])
+            times.append(table[row, k])
             sets.append(f"{row_name(frame.index, int(row))}, {names[k]}")
         if not orderings:
             raise TableError("All counts are 0, so the data say nothing about ranks.")
@@ -310,6 +334,7 @@ class ChoiceReader:
             f"{len(table):,} sets of items with {int(np.nansum(table)):,} choices are read: each "
             "cell counts how often its item was chosen from the items of its row."
         )
-        return Rankings.from_orderings(
-            orderings, rest=(), items=sorted(names), rankers=sets, weight=weights
+        rankings = Rankings.from_orderings(
+            orderings, rest=(), items=sorted(names), rankers=sets, count=times
         )
+        return without_rankers(rankings)

@@ -100,7 +100,7 @@ def _tasks(table: Profile) -> Iterator[Reading]:
     roles = (ranker, task, best, worst)
     named = {"respondent": ranker, "task": task, "best": best, "worst": worst}
     given = {role: c.name for role, c in named.items() if c is not None}
-    weight = _weight(table, "weight")
+    weight = _times(table)
     if answers <= FLAGS:
         rest = [c for c in rest if c not in roles and not counts_rows(c.name, c.cells)]
         item = only(c for c in rest if c.called("item")) or only(rest)
@@ -174,7 +174,7 @@ def _ballots(table: Profile) -> Iterator[Reading]:
             continue
         more = {} if sign in (">", ",") else {"between": sign}
         why = f"cells such as {short(column.labels[0], 30)!r} list items"
-        roles = {**_ranker(table, column), **_weight(table, "weight")}
+        roles = {**_ranker(table, column), **_times(table)}
         decided = bool({*column.words} & BALLOTS) and not table.may_lack_header
         yield Reading("read_rankings", {"ballot": column.name, **more, **roles}, why, decided)
 
@@ -207,7 +207,7 @@ def _places(table: Profile) -> Iterator[Reading]:
     places = _named_places(table)
     if not places or not {*places[0].labels} & {*places[1].labels} or _partly(table, places):
         return
-    given = {"wide": "places", **_ranker(table), **_weight(table, "weight")}
+    given = {"wide": "places", **_ranker(table), **_times(table)}
     labels = dict.fromkeys(label for column in places for label in column.labels)
     empty = [label for label in labels if label.casefold() in NOTHING]
     why = f"the names of {_span(places)} number the places"
@@ -250,7 +250,7 @@ def _items(table: Profile) -> Iterator[Reading]:
     """Suggest one row per ranking, and one column of numbers per item."""
     if _two_sides(table):
         return
-    known = {**_ranker(table), **_weight(table, "weight")}
+    known = {**_ranker(table), **_times(table)}
     rest = [c for c in table.columns if c.name not in known.values()]
     numbers = [c for c in rest if c.is_number and not counts_rows(c.name, c.cells)]
     numbers = _without_others(numbers)
@@ -632,6 +632,15 @@ def _ranker(table: Profile, ballot: Column | None = None) -> dict[str, str]:
     return {} if ranker is None else {"ranker": ranker.name}
 
 
+def _times(table: Profile) -> dict[str, str]:
+    """Find the column that counts rankings or, if it is called so, has their sampling weights."""
+    found = _weight(table, "weight")
+    for column in table.once:
+        if column.name in found.values() and not {"weight", "weights"} & {*column.words}:
+            return {"count": column.name}
+    return found
+
+
 def _weight(table: Profile, option: str) -> dict[str, str]:
     """Find the column of weights or counts."""
     whole = [c for c in table.once if c.type == "whole numbers" and np.nanmin(c.numbers) >= 0]
@@ -645,7 +654,7 @@ def _shares(table: Profile) -> bool:
     """Whether a column may give shares of voters, or counts of them by another name."""
     weights = [c for c in table.columns if "numbers" in c.type and not c.called("ranker")]
     weights = [c for c in weights if c.called("share") or c.words[-1:] == ("weight",)]
-    known = _weight(table, "weight").values()
+    known = _times(table).values()
     return any(c.name not in known and not counts_rows(c.name, c.cells) for c in weights)
 
 

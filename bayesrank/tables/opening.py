@@ -344,6 +344,8 @@ class Orders(NamedTuple):
         presented, or it says nothing.
     notes : list of str
         Sentences about what was read.
+    weights : list of int, optional
+        Weight of the votes of each order.
     """
 
     alternatives: list[str]
@@ -351,6 +353,7 @@ class Orders(NamedTuple):
     voters: list[int]
     rest: Literal["items"] | tuple[()] | None
     notes: list[str]
+    weights: list[int] | None = None
 
 
 def is_orders(source: Any) -> bool:
@@ -390,4 +393,6 @@ def open_orders(source: Any, *, listed: Literal["ranked", "ticked"] | None = Non
                 [{"listed": "ranked"}],
             )
         notes.append(f"Categories are read from best to worst: {quoted(found.categories, 10)}.")
-    return Orders(found.alternatives, found.orderings, found.voters, found.rest, notes)
+    return Orders(
+        found.alternatives, found.orderings, found.voters, found.rest, notes, found.weights
+    )

@@ -93,6 +93,7 @@ class RankingColumns:
     between: str | None = None
     listed: Listed = None
     column: Texts = ()
+    count: str | None = None
     weight: str | None = None
     by: str | None = None
     group: str | None = None
@@ -162,7 +163,7 @@ class RankingColumns:
         if self.ballot is None:
             _leave_out(self, "between listed", "needs ballot=COLUMN")
         if self.turned:
-            more = "ranker ranking weight by group date"
+            more = "ranker ranking count weight by group date"
             _leave_out(self, more, "says nothing here: each row is an item, each column a ranker")
         elif self.wide or self.ballot:
             _leave_out(self, "item ranking", "says nothing here: each row is a ranking")
@@ -192,20 +193,32 @@ class RankingReader:
     def read(self) -> Rankings:
         """Read the rankings."""
         c = self.columns
-        named = [c.ranker, c.item, c.rating, c.rank, c.result, *c.rankings, c.weight, c.ballot]
+        named = [
+            c.ranker,
+            c.item,
+            c.rating,
+            c.rank,
+            c.result,
+            *c.rankings,
+            c.count,
+            c.weight,
+            c.ballot,
+        ]
         single = [name for name in (*named, c.by, c.group, c.date) if name is not None]
         lists = () if c.ballot is None else (c.ballot,)
         frame = self.selection.frame(single, every=c.wide is not None, lists=lists)
         if self.settings.missing == "drop":
             frame = self._with_labels(frame)
         long = self._long(frame)
+        if c.count:
+            long["count"] = self.selection.read_times(frame[c.count]).reindex(long.index)
+        elif "count" not in long:
+            long["count"] = 1
+        long["weight"] = 1.0
         if c.weight:
-            weight = self.selection.read_numbers(frame[c.weight], "weight")
-            fix = "Write 1 for a ranking that counts once."
-            refuse_rows(weight.isna(), weight, "A weight must be a finite number", fix)
+            weight = self.selection.read_weights(frame[c.weight])
             long["weight"] = weight.reindex(long.index)
-        elif "weight" not in long:
-            long["weight"] = 1.0
+        long = self._given(long)
         names = {"category": c.by, "cluster": c.group, "date": c.date}
         groups = {group: column for group, column in names.items() if column is not None}
         for group, column in groups.items():
@@ -220,10 +233,23 @@ class RankingReader:
         who = long[["ranker", "ranking"]].drop_duplicates()
         several = "ranking" if who["ranker"].duplicated().any() else None
         rankings = Rankings.from_long_ranks(
-            long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
-            by=list(groups),
+            long, ranker="ranker", item="item", rank="cost", ranking=several, count="count",
+            weight="weight", by=list(groups),
         )  # fmt: skip
+        if c.ranker is None:
+            rankings = without_rankers(rankings)
         return rankings._with(notes=self.selection.notes)
+
+    def _given(self, long: pd.DataFrame) -> pd.DataFrame:
+        """Leave out rankings that were given 0 times."""
+        never = long["count"] == 0
+        if not never.any():
+            return long
+        if never.all():
+            raise TableError("All counts are 0, so no ranking was given.")
+        n = len(long[never][["ranker", "ranking"]].drop_duplicates())
+        self.note(f"Rankings that were given 0 times are left out: {n:,}.")
+        return long[~never]
 
     def _merged(self, long: pd.DataFrame) -> pd.DataFrame:
         """Merge items and rankers that differ only in their spelling, or note them."""
@@ -321,10 +347,10 @@ class RankingReader:
         """Read ballots such as "a > b = c"."""
         c = self.columns
         ballots = Ballots(frame[str(c.ballot)], c.between, c.listed, self.note)
-        if ballots.counts is not None and c.weight:
+        if ballots.counts is not None and c.count:
             raise TableError(
-                f"The ballots in {c.ballot!r} have counts, and column {c.weight!r} too. Leave "
-                f"`weight` out, or remove the counts.",
+                f"The ballots in {c.ballot!r} have counts, and column {c.count!r} too. Leave "
+                f"`count` out, or remove the counts.",
             )
         rows, places, item = zip(*entries_of(ballots), strict=True)
         at, place = np.array(rows), np.array(places, dtype=float)
@@ -333,7 +359,7 @@ class RankingReader:
         long = pd.DataFrame({**who, "item": list(item), "cost": place, "last": False}, index=index)
         long["cell"] = [f"place {n:g}" for n in place]
         if ballots.counts is not None:
-            long["weight"] = ballots.counts.iloc[at].to_numpy()
+            long["count"] = ballots.counts.iloc[at].to_numpy()
         return long
 
     def _refuse_no_items(self, long: pd.DataFrame, again: np.ndarray) -> None:
@@ -357,7 +383,9 @@ class RankingReader:
     def _wide(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         """Find the columns of items, places or rankers."""
         c = self.columns
-        used = [x for x in (c.ranker, c.item, c.weight, c.by, c.group, c.date) if x is not None]
+        used = [
+            x for x in (c.ranker, c.item, c.count, c.weight, c.by, c.group, c.date) if x is not None
+        ]
         if texts_of(c.column):
             chosen = self.selection.chosen(frame, c.column, used)
         else:
@@ -717,7 +745,7 @@ class RankingReader:
             return long
         if not self.may_repeat:
             raise TableError("An item has one place in a ranking.")
-        different = again & ~long.duplicated([*keys, "cost", "weight"])
+        different = again & ~long.duplicated([*keys, "cost", "count", "weight"])
         if different.any():
             self._refuse_repeat(long[(long[keys] == long[different].iloc[0][keys]).all(axis=1)])
         self.note(f"Rows that repeat others exactly are left out: {again.sum():,}.")
@@ -749,7 +777,7 @@ class RankingReader:
         c = self.columns
         if c.wide is not None or c.ballot is not None:
             return []
-        used = [c.ranker, c.item, c.value, *c.rankings, c.weight]
+        used = [c.ranker, c.item, c.value, *c.rankings, c.count, c.weight]
         table = self.selection.table.cells()
         names = [self.settings.renamed.get(name, name) for name in table.columns]
         found: dict[str, list[str]] = {}
@@ -808,6 +836,14 @@ class RankingReader:
         return in_order_of_time(coming)
 
 
+def without_rankers(rankings: Rankings) -> Rankings:
+    """Replace the names of rankers by numbers if rows count rankings of unknown rankers."""
+    if (rankings.count == 1).all():
+        return rankings
+    n = len(rankings)
+    return rankings._with(rankers=pd.RangeIndex(n), ranker_idx=np.arange(n, dtype=np.int32))
+
+
 def read_orders(orders: Orders, settings: Settings) -> Rankings:
     """Read a file of orders."""
     named = [
@@ -822,8 +858,9 @@ def read_orders(orders: Orders, settings: Settings) -> Rankings:
         ask_about_omitted(pd.Series(named, names), n_items, settings.missing, notes.append)
         rest = "items" if settings.missing == "last" else ()
     rankings = Rankings.from_orderings(
-        orders.orderings, rest=rest, items=orders.alternatives, weight=orders.voters
-    )
+        orders.orderings, rest=rest, items=orders.alternatives, count=orders.voters,
+        weight=orders.weights,
+    )  # fmt: skip
     return rankings._with(notes=tuple(notes))
 
 

@@ -30,6 +30,7 @@ def read_rankings(
     between: str | None = None,
     listed: Listed = None,
     column: Texts = (),
+    count: str | None = None,
     weight: str | None = None,
     by: str | None = None,
     group: str | None = None,
@@ -79,8 +80,12 @@ def read_rankings(
     column : str or list of str
         With `wide`, the columns of items, places or rankers: names, patterns such as ``"film*"``,
         or numbers such as ``"8-13"``. By default all others.
+    count : str, optional
+        Column with the number of independent rankings that a row stands for, such as ballots cast:
+        whole numbers, 0 or more. Without `ranker`, these are rankings by different rankers.
     weight : str, optional
-        Column with the number of times that a ranking was given.
+        Column with sampling weights, as of a survey. A weight multiplies the log-likelihood of a
+        ranking, and is not a number of rankings.
     by, group, date : str, optional
         Columns that become the groups "category", "cluster" and "date" of the rankings.
     day_first : bool, optional
@@ -262,6 +267,7 @@ def read_choices(
     positions: bool = False,
     several: bool = False,
     threshold: str | None = None,
+    count: str | None = None,
     weight: str | None = None,
     by: str | None = None,
     missing: Literal["drop", "last", "refuse"] | None = None,
@@ -306,7 +312,7 @@ def read_choices(
         Whether a task may have several best or worst items.
     threshold : str, optional
         Column with the answer to a further question: do all, some or none of these items matter?
-    weight, by : str, optional
+    count, weight, by : str, optional
         As in `read_rankings`.
     missing : "drop" or "refuse", optional
         What to do about a task without an answer. By default it is refused.

@@ -11,7 +11,13 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data.read import label_repr, quoted, require_names
-from bayesrank.tables.cells import over_distinct, read_numbers, refuse_nested, words_of
+from bayesrank.tables.cells import (
+    over_distinct,
+    read_numbers,
+    refuse_nested,
+    refuse_rows,
+    words_of,
+)
 from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.words import TableError, spelled
 
@@ -310,6 +316,29 @@ class Selection:
     def read_numbers(self, values: pd.Series, quantity: str) -> pd.Series:
         """Read a column of numbers, NaN for missing ones; `quantity` is a word for messages."""
         return read_numbers(values, quantity, self.settings.decimal, self.note)
+
+    def read_times(self, values: pd.Series) -> pd.Series:
+        """Read how often each ranking was given: whole numbers, 0 or more."""
+        times = self.read_numbers(values, "count")
+        must = "A count must be a whole number, 0 or more: how often the ranking was given"
+        way_out = (
+            f"A sampling weight is not a count: give {spelled(weight=str(values.name))} instead. "
+            "Otherwise correct the row."
+        )
+        refuse_rows(times.isna() | (times < 0) | (times % 1 != 0), times, must, way_out)
+        return times.astype(np.int64)
+
+    def read_weights(self, values: pd.Series) -> pd.Series:
+        """Read sampling weights, and say so if they look like counts."""
+        weight = self.read_numbers(values, "weight")
+        must = "A weight must be a finite number"
+        refuse_rows(weight.isna(), weight, must, "Write 1 for a ranking of ordinary weight.")
+        if (weight % 1 == 0).all() and (weight > 1).any():
+            self.note(
+                f"Column {values.name!r} is read as sampling weights. If its whole numbers say how "
+                f"often a ranking was given, use {spelled(count=str(values.name))} instead."
+            )
+        return weight
 
     def one_spelling(self, labels: pd.Series, what: str) -> dict[str, str]:
         """Find labels that differ only in case or accents; return the labels to merge.

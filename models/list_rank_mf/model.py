@@ -128,7 +128,7 @@ def build(
             segments=ranking,
             n_rankings=rankings.n_rankings,
         )
-        pm.Potential("y", -pt.sum(pm.Data("ranking_weight", rankings.weight) * loss))
+        pm.Potential("y", -pt.sum(pm.Data("ranking_weight", rankings.evidence) * loss))
     return model
 
 

@@ -105,7 +105,7 @@ def build(
             br.PlackettLuce("y", w, observed=rankings)
         elif objective in OF_RANKINGS:
             item = pm.Data("item_idx", rankings.item)
-            ranks, weight = pm.Data("ranks", rankings.ranks), pm.Data("weight", rankings.weight)
+            ranks, weight = pm.Data("ranks", rankings.ranks), pm.Data("weight", rankings.evidence)
             pm.Potential("y", pt.sum(weight * OF_RANKINGS[objective](w[item], ranks)))
         else:
             better, counts = pairs_above(rankings)
@@ -148,7 +148,7 @@ def pairs_above(rankings: br.Rankings) -> tuple[NDArray[np.int64], NDArray[np.fl
     where[better] = np.arange(len(better))
     above_all = np.zeros(len(better))  # first counted above all items, then corrected
     for item, sizes, weight in zip(
-        rankings.item, rankings.block_sizes, rankings.weight, strict=True
+        rankings.item, rankings.block_sizes, rankings.evidence, strict=True
     ):
         end = np.cumsum(sizes)
         for begin, stop in zip(end - sizes, end, strict=True):

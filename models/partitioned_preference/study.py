@@ -62,7 +62,7 @@ class Objective:
             data: dict[str, Any] = {
                 "item_idx": rankings.item,
                 "ranks": rankings.ranks,
-                "weight": rankings.weight,
+                "weight": rankings.evidence,
             }
         else:
             data = dict(zip(("better", "counts"), pairs_above(rankings), strict=True))

@@ -78,9 +78,9 @@ def distribution(utility: TensorVariable, rankings: br.Rankings, beta: Any, **mo
     """Observe the rankings; their weights include beta, also for minibatches."""
     kind = more.pop("kind")
     more["utility_dims"] = ("ranking", "slot")
-    pm.Data("y_weight", rankings.weight, dims="ranking")  # takes the place of the weights of y
+    pm.Data("y_weight", rankings.evidence, dims="ranking")  # takes the place of the weights of y
     kind("y", utility, observed=rankings, total_size=rankings.n_rankings, **more)
-    pm.set_data({"y_weight": float(beta.get_value()) * rankings.weight})
+    pm.set_data({"y_weight": float(beta.get_value()) * rankings.evidence})
 
 
 def pairs(utility: TensorVariable, rankings: br.Rankings, beta: Any) -> None:
@@ -116,6 +116,7 @@ def break_ties(rankings: br.Rankings) -> br.Rankings:
         items=rankings.items,
         rankers=rankings.rankers,
         ranker_idx=rankings.ranker_idx,
+        count=rankings.count,
         weight=rankings.weight,
         labels=rankings.labels,
         features=rankings.features,
@@ -334,7 +335,7 @@ def observe(model: pm.Model, rankings: br.Rankings, *, rating: str = "rating") -
     data = {
         "slot_item": rankings.item,
         "ranking_ranker": rankings.ranker_idx,
-        "y_weight": float(model["beta"].get_value()) * rankings.weight,
+        "y_weight": float(model["beta"].get_value()) * rankings.evidence,
     }
     if "slot_rating" in model.named_vars:
         data["slot_rating"] = ratings_of(rankings, rating)

@@ -135,7 +135,7 @@ def pmop(utility: TensorVariable, part: Part, *, aggregate: str, weighted: bool 
     if weighted:
         ranks, weights = part.rankings.ranks, grade_weights(part)
         logp = pmop_logp(utility, ranks, aggregate=aggregate, stage_weight=weights)
-        pm.Potential("y", pt.dot(part.rankings.weight, logp))
+        pm.Potential("y", pt.dot(part.rankings.evidence, logp))
         return
     slots = ("ranking", "slot")
     br.PMOP("y", utility, utility_dims=slots, aggregate=aggregate, observed=part.rankings)

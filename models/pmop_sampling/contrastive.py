@@ -231,7 +231,7 @@ def fit_cd(
     rng = np.random.default_rng(rng)
     coefficient = np.zeros(n_coefficients(rankings))
     path = np.empty((epochs, coefficient.size))
-    total_weight = rankings.weight.sum()
+    total_weight = rankings.evidence.sum()
     n_batches = -(-rankings.n_rankings // batch_size)
 
     for epoch in range(epochs):
@@ -241,7 +241,7 @@ def fit_cd(
             at = batch[row]
             u = to_slots(coefficient, rankings, at)
             slope = cd_gradient(log_phi, u, member, where, steps=steps, kernel=kernel, rng=rng)
-            slope = from_slots(rankings.weight[at, None] * slope, rankings, at)
+            slope = from_slots(rankings.evidence[at, None] * slope, rankings, at)
             slope = slope * rankings.n_rankings / batch.size - ridge * coefficient
             coefficient = coefficient + rate * slope / total_weight
         if not np.abs(coefficient).max() < 1e100:

@@ -39,7 +39,7 @@ def rankings(**more):
     return Rankings.from_orderings(
         [["b", "a", "c"], [{"a", "d"}, "b"], ["d", "a"]],
         rankers=["Ann", "Bo", "Ann"],
-        weight=[1, 2, 1],
+        count=[1, 2, 1],
         **more,
         rest=(),
     )

@@ -1,5 +1,7 @@
 """The balance of a design: counts that one checks by eye."""
 
+import pandas as pd
+
 import bayesrank as br
 
 
@@ -21,11 +23,13 @@ def test_a_balanced_design_says_so():
     assert message == "Each of 3 items was shown in 2 rankings. Each pair was shown in 1 ranking."
 
 
-def test_weights_are_multiplicities():
-    rankings = br.Rankings.from_orderings([["a", "b"], ["b", "c"]], weight=[2.5, 1])
-    found = rankings.design()
-    assert found.items["shown"].tolist() == [2.5, 3.5, 1]
-    assert found.pairs.loc["a", "b"] == 2.5
+def test_counts_are_multiplicities_and_weights_are_not():
+    counted = br.Rankings.from_orderings([["a", "b"], ["b", "c"]], count=[2, 1], weight=[0.5, 3])
+    found, expanded = counted.design(), counted.expand().design()
+    assert found.items["shown"].tolist() == found.items["rankers"].tolist() == [2, 3, 1]
+    assert found.pairs.loc["a", "b"] == 2
+    pd.testing.assert_frame_equal(found.items, expanded.items)
+    assert found.message == expanded.message
 
 
 def test_it_names_what_is_not_compared():

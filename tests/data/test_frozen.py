@@ -16,7 +16,7 @@ PAIRS = Pairs.from_frame(TABLE, first="x", second="y", outcome="result", by="day
 COUNTS = PairCounts.from_frame(TABLE, first="x", second="y", count="n")
 RANKINGS = Rankings.from_orderings([["a", "b"]], features=np.ones((2, 1))).grouped({"day": [1]})
 HAVE = Interactions.from_frame(TABLE, user="x", item="y", items=["b", "c"])
-N_ARRAYS = {Rankings: 8, Pairs: 6, PairCounts: 6, Interactions: 2}
+N_ARRAYS = {Rankings: 9, Pairs: 6, PairCounts: 6, Interactions: 2}
 
 
 @pytest.mark.parametrize("data", [RANKINGS, PAIRS, COUNTS, HAVE], ids=lambda x: type(x).__name__)

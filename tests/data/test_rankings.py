@@ -91,11 +91,33 @@ def test_rankings_numbered_anew_for_each_ranker_are_named_after_both():
     assert from_places(frame, ranking="day").labels.tolist() == ["Ann/1", "Bo/1"]
 
 
-def test_weights_come_from_a_column_or_a_list():
+def test_counts_and_weights_come_from_a_column_or_a_list():
     frame = places(("x", "a", 1, 2), ("x", "b", 2, 2), columns=("race", "car", "place", "times"))
     np.testing.assert_array_equal(from_places(frame, weight="times").weight, [2.0])
-    listed = Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 0.5])
+    np.testing.assert_array_equal(from_places(frame, weight="times").count, [1])
+    np.testing.assert_array_equal(from_places(frame, count="times").count, [2])
+    np.testing.assert_array_equal(from_places(frame, count="times").weight, [1.0])
+    listed = Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[4, 2], weight=[3, 0.5])
     np.testing.assert_array_equal(listed.weight, [3.0, 0.5])
+    np.testing.assert_array_equal(listed.count, [4, 2])
+    np.testing.assert_array_equal(listed.evidence, [12.0, 1.0])
+    named = pd.Series([2, 4], [1, 0])
+    assert Rankings.from_orderings([["a", "b"], ["b", "a"]], count=named).count.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, -1, np.nan, np.inf])
+def test_a_count_is_a_whole_number(wrong):
+    message = r"^A count must be a whole number, 1 or more: .*; ranking 1 has .*`weight`\."
+    with pytest.raises(ValueError, match=message):
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3, wrong])
+    frame = places(("x", "a", 1, wrong), columns=("race", "car", "place", "times"))
+    with pytest.raises(ValueError, match=r"^A count must be .*column 'times' .* in row 0"):
+        from_places(frame, count="times")
+
+
+def test_counts_have_one_entry_per_ranking():
+    with pytest.raises(ValueError, match=r"`count` must have shape \(2,\), one per ranking; got"):
+        Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3])
 
 
 def test_features_by_item_by_column_and_by_slot_agree():
@@ -151,9 +173,15 @@ def test_coords_name_the_axes():
 
 def test_the_repr_summarises_the_table():
     assert repr(rankings()) == (
-        "Rankings: 3 rankings of 4 items by 2 rankers, 2 to 3 items in each, "
-        "25% of entries tied, total weight 4"
+        "Rankings: 4 rankings, 3 different, of 4 items by 2 rankers, 2 to 3 items in each, "
+        "36% of entries tied"
     )
+    counted = Rankings.from_orderings([["a", "b"], ["b", "a"]] * 2, count=[600, 2, 3, 4])
+    assert repr(counted._with(weight=np.full(4, 0.5))) == (
+        "Rankings: 609 rankings, 2 different, of 2 items by 609 rankers, 2 items in each, no ties, "
+        "total weight 304.5"
+    )
+    assert "<th>count</th>" in counted._repr_html_()
     with_features = Rankings.from_orderings([["a", "b"]], features=np.ones((2, 5)))
     assert repr(with_features) == (
         "Rankings: 1 ranking of 2 items by 1 ranker, 2 items in each, no ties, 5 features"
@@ -219,7 +247,8 @@ def test_parts_have_stages_of_their_own():
     r = rankings()
     assert r.stages.n_stages == 4
     assert r.subset([2]).stages.n_stages == 1
-    assert r.collapse().stages.ranking_weight.tolist() == [1.0, 2.0, 1.0]
+    assert r.stages.ranking_weight.tolist() == [1.0, 2.0, 1.0]
+    assert r._with(weight=np.full(3, 0.5)).stages.ranking_weight.tolist() == [0.5, 1.0, 0.5]
     assert r.drop_items(["c"]).stages.item_weight.size == 3
 
 
@@ -233,7 +262,8 @@ def test_the_frame_is_long_and_best_first():
         "ranker": ["Ann", "Ann", "Ann", "Bo", "Bo", "Bo", "Ann", "Ann"],
         "item": ["b", "a", "c", "a", "d", "b", "d", "a"],
         "rank": [1, 2, 3, 1, 1, 2, 1, 2],
-        "weight": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0],
+        "count": [1, 1, 1, 2, 2, 2, 1, 1],
+        "weight": [1.0] * 8,
     }
 
 
@@ -261,7 +291,7 @@ def test_a_subset_keeps_the_axes_and_the_order_asked_for(which):
     assert part.items.tolist() == ["a", "b", "c", "d"]
     assert part.rankers.tolist() == ["Ann", "Bo"]
     np.testing.assert_array_equal(part.ranker_idx, [1, 0])
-    np.testing.assert_array_equal(part.weight, [2.0, 1.0])
+    np.testing.assert_array_equal(part.count, [2, 1])
     np.testing.assert_array_equal(part.item, [[0, 3, 1], [3, 0, 0]])
     np.testing.assert_array_equal(part.block_sizes, [[2, 1], [1, 1]])
 
@@ -302,12 +332,12 @@ def test_dropping_items_closes_the_ranks():
     expected = Rankings.from_orderings(
         [["b", "c"], ["d", "b"]],
         rankers=["Ann", "Bo"],
-        weight=[1, 2],
+        count=[1, 2],
         features=np.array([[2.0], [3.0], [4.0]]),
     )
     assert r.labels.tolist() == [0, 1, 2]
     np.testing.assert_array_equal(r.ranks, [[1, 2], [1, 2], [1, 0]])
-    columns = ["ranker", "item", "rank", "weight", 0]
+    columns = ["ranker", "item", "rank", "count", 0]
     assert r.subset([0, 1]).to_frame()[columns].equals(expected.to_frame()[columns])
 
 
@@ -375,10 +405,10 @@ def test_all_rankings_of_a_ranker_go_the_same_way():
 @pytest.mark.parametrize(
     ("into", "by", "message"),
     [
-        (0.0, "ranking", "A share of 0.0 of 3 rankings leaves one part empty"),
-        (1.5, "ranking", "A share of 1.5 of 3 rankings leaves one part empty"),
+        (0.0, "ranking", "A share of 0.0 of 4 rankings leaves one part empty"),
+        (1.5, "ranking", "A share of 1.5 of 4 rankings leaves one part empty"),
         (0.9, "ranker", "A share of 0.9 of 2 rankers leaves one part empty"),
-        (1, "ranking", "between 2 and the 3 rankings; got 1"),
+        (1, "ranking", "between 2 and the 4 rankings; got 1"),
         (3, "ranker", "between 2 and the 2 rankers; got 3"),
         (
             "half",
@@ -393,31 +423,35 @@ def test_a_split_leaves_no_part_empty(into, by, message):
         rankings().split(into, random_seed=1, by=by)
 
 
-# Weights
+# Counts
 
 
-def test_identical_rankings_collapse_into_their_weight():
+def test_identical_rankings_of_equal_weight_collapse_into_their_count():
     r = Rankings.from_orderings(
         [["a", "b"], ["b", "a"], ["a", "b"], ["a"], ["a", "b"]],
         rest="items",
         rankers=["x", "x", "y", "y", "x"],
+        count=[1, 1, 2, 1, 1],
         weight=[1, 1, 0.5, 1, 1],
     )
     merged = r.collapse()
-    assert merged.labels.tolist() == [0, 1]
-    assert merged.rankers.tolist() == ["all"]
-    np.testing.assert_array_equal(merged.weight, [3.5, 1.0])
-    np.testing.assert_array_equal(merged.item, [[0, 1], [1, 0]])
+    assert merged.labels.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(merged.count, [3, 1, 2])
+    np.testing.assert_array_equal(merged.weight, [1.0, 1.0, 0.5])
+    np.testing.assert_array_equal(merged.item, [[0, 1], [1, 0], [0, 1]])
+    assert merged.are_anonymous
+    assert merged.n_rankers == 6
     within = r.collapse(within_ranker=True)
     assert within.rankers.tolist() == ["x", "y"]
-    np.testing.assert_array_equal(within.ranker_idx, [0, 0, 1])
-    np.testing.assert_array_equal(within.weight, [2.0, 1.0, 1.5])
+    np.testing.assert_array_equal(within.ranker_idx, [0, 0, 1, 1])
+    np.testing.assert_array_equal(within.count, [2, 1, 2, 1])
+    assert within.n_rankers == 2
 
 
 def test_rankings_with_other_features_or_other_blocks_do_not_collapse():
     features = [[[1.0], [2.0]], [[1.0], [2.0]], [[1.0], [3.0]]]
     r = Rankings([[0, 1]] * 3, [[1, 2]] * 3, items=["a", "b"], features=features)
-    np.testing.assert_array_equal(r.collapse().weight, [2.0, 1.0])
+    np.testing.assert_array_equal(r.collapse().count, [2, 1])
     tied = Rankings.from_orderings([["a", "b", "c"], ["a", {"b", "c"}]])
     assert len(tied.collapse()) == 2
 
@@ -432,16 +466,54 @@ def test_expanding_undoes_collapsing_up_to_labels():
             return sorted(zip(x.item.tolist(), x.ranks.tolist(), strict=True))
 
         assert contents(expanded) == contents(r)
-        assert (expanded.weight == 1).all()
+        assert (expanded.count == 1).all()
 
 
-def test_expanding_needs_whole_weights_and_changes_nothing_if_all_are_one():
-    with pytest.raises(
-        ValueError, match=r"whole weights can be expanded; ranking 0 has weight 0\."
-    ):
-        Rankings.from_orderings([["a", "b"]], weight=[0.5]).expand()
-    r = Rankings.from_orderings([["a", "b"]], rankers=["x"])
-    assert r.expand() == r
+def test_expanding_keeps_weights_and_named_rankers():
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3, 2], weight=[0.5, 2.0])
+    expanded = r.expand()
+    np.testing.assert_array_equal(expanded.weight, [0.5] * 3 + [2.0] * 2)
+    assert expanded.rankers.tolist() == expanded.ranker_idx.tolist() == list(range(5))
+    assert expanded.evidence.sum() == r.evidence.sum()
+    named = Rankings.from_orderings([["a", "b"], ["b", "a"]], rankers=["x", "y"], count=[3, 2])
+    assert named.expand().rankers.tolist() == ["x", "y"]
+    assert named.expand().ranker_idx.tolist() == [0, 0, 0, 1, 1]
+    assert (named.n_rankers, named.are_anonymous) == (2, False)
+    once = Rankings.from_orderings([["a", "b"]], rankers=["x"])
+    assert once.expand() == once
+
+
+def test_counts_go_with_parts_of_the_rankings():
+    r = Rankings.from_orderings(
+        [["a", "b", "c"], ["c", "d", "b"], ["b", "c"]], rest=(), count=[5, 3, 2]
+    )
+    assert r.subset([2, 0]).count.tolist() == [2, 5]
+    assert r.subset([2, 0]).n_rankers == 8
+    assert r.drop_items(["a"]).count.tolist() == [5, 3, 2]
+    assert r.reindex({"item": ["d", "c", "b", "a"]}).count.tolist() == [5, 3, 2]
+    assert r.grouped({"day": [1, 1, 2]}).count.tolist() == [5, 3, 2]
+    pairs = r.pairs()
+    assert pairs.counts[:, 0].tolist() == [5, 5, 5, 3, 3, 3, 2]
+    assert pairs.weight.tolist() == [1.0] * 7
+
+
+@pytest.mark.parametrize("by", ["ranking", "ranker"])
+def test_splitting_divides_a_row_into_its_rankings(by):
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[700, 300])
+    parts = r.split(5, random_seed=1, by=by)
+    assert sum(test.count.sum() for _, test in parts) == 1000
+    for train, test in parts:
+        assert (train.count + test.count).tolist() == [700, 300]
+        assert test.count.sum() == 200
+    expanded = r.expand().split(5, random_seed=1, by=by)
+    for (train, test), (each, alone) in zip(parts, expanded, strict=True):
+        assert train.count.tolist() == np.bincount(each.item[:, 0]).tolist()
+        assert test.count.tolist() == np.bincount(alone.item[:, 0]).tolist()
+    named = Rankings.from_orderings([["a", "b"]] * 4, rankers=list("xyzz"), count=[7, 5, 3, 2])
+    if by == "ranker":
+        train, test = named.split(0.5, random_seed=1, by=by)
+        assert {*train.ranker_idx}.isdisjoint(test.ranker_idx)
+        assert sorted([*train.count, *test.count]) == [2, 3, 5, 7]
 
 
 # Pairs and counts
@@ -453,9 +525,8 @@ def test_pairs_list_every_pair_with_the_better_item_first():
         "first": ["b", "b", "a", "a", "a", "d", "d"],
         "second": ["a", "c", "c", "d", "b", "b", "a"],
         "outcome": ["first", "first", "first", "tie", "first", "first", "first"],
-        "count": [1, 1, 1, 1, 1, 1, 1],
+        "count": [1, 1, 1, 2, 2, 2, 1],
         "judge": ["Ann", "Ann", "Ann", "Bo", "Bo", "Bo", "Ann"],
-        "weight": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 1.0],
     }
     assert "tie" not in set(rankings().pairs(ties="drop").to_frame()["outcome"])
     assert rankings().pairs().coords["pair"].tolist() == [0, 1, 2, 3, 4, 5, 6]
@@ -475,20 +546,29 @@ def test_counts_are_differences_of_ranks_or_ones_per_ranker():
     )
 
 
-def test_counts_of_several_rankings_by_a_ranker_add_up_with_their_weights():
+def test_counts_of_several_rankings_by_a_ranker_add_up():
     r = Rankings([[0, 1, 2], [1, 0, 0]], [[1, 2, 3], [1, 2, 0]], items=list("abc"), rankers=["Ann"],
-                 ranker_idx=[0, 0], weight=[3, 2])  # fmt: skip
+                 ranker_idx=[0, 0], count=[3, 2])  # fmt: skip
     np.testing.assert_array_equal(r.counts().dense("Ann"), [[0, 3, 6], [2, 0, 3], [0, 0, 0]])
     np.testing.assert_array_equal(
         r.counts("binary").dense("Ann"), [[0, 3, 3], [2, 0, 3], [0, 0, 0]]
     )
 
 
-def test_weights_that_make_counts_of_pairs_broken_are_refused():
-    r = Rankings.from_orderings([["a", "b", "c"]], rankers=["Ann"], weight=[0.5])
-    message = r"give ranker 'Ann' 0\.5 for item 'a' over 'b'\. Weights are multiplicities here: .*"
-    with pytest.raises(ValueError, match=message + r"`PairCounts\.weighted`"):
-        r.counts("binary")
+def test_rankers_without_names_have_one_table_of_pairs_each():
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3, 2])
+    assert r.counts() == r.expand().counts()
+    assert len(r.counts().rankers) == 5
+
+
+def test_sampling_weights_become_weights_of_the_counts():
+    orders = [["a", "b", "c"], ["b", "a", "c"]]
+    r = Rankings.from_orderings(orders, rankers=["Ann", "Bo"], weight=[0.5, 2])
+    assert r.counts().weight.tolist() == [0.5, 2.0]
+    assert r.counts().count.tolist() == r._with(weight=np.ones(2)).counts().count.tolist()
+    both = Rankings.from_orderings(orders, rankers=["Ann", "Ann"], weight=[0.5, 2])
+    with pytest.raises(ValueError, match=r"same in all rankings of a ranker, .* Ranker 'Ann' has"):
+        both.counts()
 
 
 def test_pairs_and_counts_know_their_options():
@@ -630,7 +710,7 @@ def test_invalid_groups_raise():
 
 def test_identical_rankings_of_two_groups_are_not_merged():
     rankings = Rankings.from_orderings([["a", "b"]] * 4).grouped({"g": ["u", "v", "u", "u"]})
-    assert rankings.collapse().weight.tolist() == [3.0, 1.0]
+    assert rankings.collapse().count.tolist() == [3, 1]
 
 
 def test_the_arrays_of_the_caller_stay_writeable():

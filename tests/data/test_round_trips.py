@@ -32,7 +32,8 @@ def through_a_file(frame, tmp_path):
 def test_rankings_are_read_back(seed, tmp_path):
     data = random_rankings(seed, n_features=2 if seed % 2 else None)
     rng = np.random.default_rng(seed)
-    data = data._with(weight=rng.integers(1, 4, len(data)).astype(float))
+    weight = rng.integers(1, 4, len(data)) / 2
+    data = data._with(count=rng.integers(1, 4, len(data)), weight=weight)
     data = data.grouped({"season": rng.integers(3, size=len(data)), "when": rng.random(len(data))})
     named = {"items": data.items, "by": [*data.groups]}
     if data.features is not None:
@@ -44,8 +45,8 @@ def test_rankings_are_read_back(seed, tmp_path):
 
 def test_rankings_without_groups_need_no_names():
     assert Rankings.from_frame(rankings().to_frame()) == rankings()
-    bare = rankings().to_frame().drop(columns=["weight"])
-    assert Rankings.from_frame(bare) == rankings()._with(weight=np.ones(3))
+    bare = rankings().to_frame().drop(columns=["count", "weight"])
+    assert Rankings.from_frame(bare) == rankings()._with(count=np.ones(3, dtype=int))
     one_each = Rankings.from_orderings([["b", "a"], ["a", "b"]], rankers=["Bo", "Ann"])
     assert Rankings.from_frame(one_each.to_frame().drop(columns="ranking")) == one_each
     numbered = Rankings.from_orderings([["b", "a"], ["a", "b"]], features=np.eye(2))

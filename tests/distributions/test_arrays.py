@@ -75,7 +75,7 @@ def test_data_of_another_type_are_refused_with_advice(family):
         family("y", U, observed=THREE.pairs())
     with pytest.raises(TypeError, match=r"got PairCounts, which MPM observes\.$"), pm.Model():
         family("y", U, observed=THREE.counts())
-    with pytest.raises(TypeError, match=r"Give weights to the rankings: obs"), pm.Model():
+    with pytest.raises(TypeError, match=r"Give it to the rankings: obs"), pm.Model():
         family("y", U, observed=[1, 2, 3, 4], weight=[2.0])
 
 

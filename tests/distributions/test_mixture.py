@@ -322,7 +322,7 @@ def test_invalid_mixtures_raise():
                 TypeError,
                 {"components": br.PlackettLuce.dist(utility, sizes=[1, 5])},
             ),
-            ("expand", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
+            ("give them as count=", ValueError, {"observed": RANKINGS, "unit": "ranker"}),
         ]:
             with pytest.raises(error, match=message):
                 mixture(**arguments)

@@ -16,9 +16,9 @@ def loops(rankings):
             for other in used:
                 i, j = rankings.item[row, [one, other]]
                 if rankings.ranks[row, one] < rankings.ranks[row, other]:
-                    wins[i, j] += rankings.weight[row]
+                    wins[i, j] += rankings.count[row]
                 elif one != other and rankings.ranks[row, one] == rankings.ranks[row, other]:
-                    ties[i, j] += rankings.weight[row]
+                    ties[i, j] += rankings.count[row]
     return wins, ties
 
 
@@ -32,11 +32,11 @@ def test_pairs_of_rankings_are_counted_with_weights_ties_and_lengths(seed):
         cuts = np.sort(rng.integers(0, len(items) + 1, 2))
         orders.append([set(part) for part in np.split(items, cuts) if len(part)])
     rankings = Rankings.from_orderings(orders + orders[:5], rest=()).collapse()
-    assert (rankings.weight > 1).any()
+    assert (rankings.count > 1).any()
     found, (wins, ties) = pair_wins(rankings), loops(rankings)
     np.testing.assert_array_equal(found.wins, wins)
     np.testing.assert_array_equal(found.ties, ties)
-    assert first_places(rankings).sum() == pytest.approx(rankings.weight.sum())
+    assert first_places(rankings).sum() == pytest.approx(rankings.count.sum())
 
 
 def test_matches_are_counted_whoever_stood_first():

@@ -57,8 +57,8 @@ def rankings(order=None, *, who=None, items=None, orders=ORDERS, **options):
     """The rankings, or those that are asked for in this order."""
     order = range(len(orders)) if order is None else order
     who = None if who is None else [who[row] for row in order]
-    if "weight" in options:
-        options["weight"] = [options["weight"][row] for row in order]
+    for name in {"count", "weight"} & options.keys():
+        options[name] = [options[name][row] for row in order]
     return br.Rankings.from_orderings(
         [orders[row] for row in order], rest=(), rankers=who, items=items, **options
     )
@@ -499,9 +499,12 @@ def test_total_size_multiplies_new_data_too():
 
 
 def test_observed_data_are_described_in_words():
-    kept = Kept(results(model_of(rankings(who=WHO, weight=[1, 1, 2, 1, 1, 1]))), "y")
+    kept = Kept(
+        results(model_of(rankings(who=WHO, weight=[1, 1, 2, 1, 1, 1], count=[1, 1, 3, 1, 1, 1]))),
+        "y",
+    )
     assert kept.contents(kept.items)[:3].tolist() == [
-        "'a' > 'b' > 'c'", "'b' > 'c' > 'a'", "'c' > 'a' = 'b' × 2",
+        "'a' > 'b' > 'c'", "'b' > 'c' > 'a'", "'c' > 'a' = 'b' × 3, weight 2",
     ]  # fmt: skip
     assert kept.contents()[1] == "1 > 2 > 0"
     rows = [("a", "b"), ("a", "b"), ("b", "c")]

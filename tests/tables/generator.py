@@ -240,7 +240,7 @@ def long_table(rng: random.Random, value: str) -> Form:
     arguments = {"ranker": names[0], "item": names[1], value: column}
     if weighted:
         names.append("n")
-        arguments["weight"] = "n"
+        arguments["count"] = "n"
     if coded:
         arguments["last_block"] = code
     if holes and rng.random() < 0.7:
@@ -426,7 +426,7 @@ def ballots(rng: random.Random) -> Form:
     ]
     arguments: dict[str, Any] = {"ballot": names[1], "ranker": "voter"}
     if where == "column":
-        arguments["weight"] = "n"
+        arguments["count"] = "n"
     if rng.random() < 0.7:
         arguments["missing"] = rng.choice(["drop", "last"])
     if rng.random() < 0.5:

@@ -567,8 +567,8 @@ def minneapolis() -> Layout:
     }
 
     def check(rankings: Any) -> str:
-        if rankings.weight.sum() != 89:
-            return f"{rankings.weight.sum()} ballots instead of 89"
+        if rankings.count.sum() != 89:
+            return f"{rankings.count.sum()} ballots instead of 89"
         if {*rankings.items} != {"ALDER, A", "BIRCH, B", "CEDAR, C", "UWI"}:
             return f"items {[*rankings.items]}"
         return rankings_are(None, drop, last)(rankings)

@@ -1,7 +1,7 @@
 """Read a table by the functions and by the commands, and write what was read as text.
 
 Rankings are written as the blocks of each ranker, best first: ``ann: ale > bock = cider``, with the
-category in brackets and the weight in parentheses. Matches are written as the pair with its wins,
+category in brackets and the count in parentheses. Matches are written as the pair with its wins,
 losses and, if there are any, ties: ``ale-bock 2:0:1``.
 """
 
@@ -37,9 +37,11 @@ def rankings_written(rankings, *, named=True):
             " = ".join(sorted(map(str, items[ranks == rank]))) for rank in range(1, ranks.max() + 1)
         ]
         kind = f" [{category.labels[category.idx[row]]}]" if category else ""
-        weight = f" ({rankings.weight[row]:g})" if rankings.weight[row] != 1 else ""
+        times = f" ({rankings.evidence[row]:g})" if rankings.evidence[row] != 1 else ""
         ranker = rankings.rankers[rankings.ranker_idx[row]] if named else ""
-        out.append(f"{ranker}{kind}{weight}: {' > '.join(blocks)}")
+        if named and rankings.are_anonymous:
+            ranker = rankings.labels[row]
+        out.append(f"{ranker}{kind}{times}: {' > '.join(blocks)}")
     return out
 
 

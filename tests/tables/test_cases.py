@@ -153,7 +153,7 @@ CASES = {
     "ballots that are counted": Case(
         "ballots_counted.csv",
         "rank",
-        {"ballot": "ballot", "weight": "n"},
+        {"ballot": "ballot", "count": "n"},
         "; ".join(
             f"line {line}: {ballot}" if n == 1 else f"line {line} ({n}): {ballot}"
             for line, (ballot, n) in enumerate(FOUR.items(), 2)
@@ -476,10 +476,12 @@ def test_ballots_are_counted(monkeypatch, file, command, arguments, counts):
 
 def test_counted_ballots_are_those_that_were_cast_one_by_one(monkeypatch):
     counted = read_both(
-        monkeypatch, CASES["ballots that are counted"], {"ballot": "ballot", "weight": "n"}
+        monkeypatch, CASES["ballots that are counted"], {"ballot": "ballot", "count": "n"}
     )
     each = read_both(monkeypatch, Case("ballots_each.csv", "rank", EACH), EACH)
-    assert counted.weight.sum() == each.weight.sum() == 1200
+    assert counted.count.sum() == each.count.sum() == 1200
+    assert counted.n_rankers == each.n_rankers == 1200
+    assert repr(counted).startswith("Rankings: 1,200 rankings, 16 different, of 4 items by 1,200 ")
     assert [*counted.items] == [*each.items]
 
 

@@ -36,10 +36,11 @@ def file(tmp_path):
     return write
 
 
-def test_preflib_orders_become_weighted_rankings(file):
+def test_preflib_orders_become_counted_rankings(file):
     r = Rankings.from_preflib(file("votes.toi", TOI), rest=())
     assert r.items.tolist() == ["Ann", "Bo: the second", "Cy", "Dee"]
-    np.testing.assert_array_equal(r.weight, [3.0, 2.0, 1.0])
+    np.testing.assert_array_equal(r.count, [3, 2, 1])
+    np.testing.assert_array_equal(r.weight, [1.0, 1.0, 1.0])
     np.testing.assert_array_equal(r.item, [[1, 0, 0, 0], [0, 2, 1, 0], [3, 0, 1, 2]])
     np.testing.assert_array_equal(r.ranks, [[1, 2, 0, 0], [1, 1, 2, 0], [1, 2, 2, 3]])
 
@@ -72,7 +73,11 @@ def test_preflib_alternatives_left_out_may_be_the_last_block(file):
         ("v.toi", TOI.replace("3: 2,1", "3: 2,1,2"), "line 11 uses alternative 2 twice"),
         ("v.toi", TOI.replace("3: 2,1", "3,2,1"), "line 11 must read 'count: 1,2,"),
         ("v.soc", "2\n1,Ann\n2,Bo\n5,5,1\n5,1,2\n", "line 1 must read .* the old format"),
-        ("v.toi", TOI.replace("3: 2,1", "0: 2,1").replace("RS: 6", "RS: 3"), "must be positive"),
+        (
+            "v.toi",
+            TOI.replace("3: 2,1", "0: 2,1").replace("RS: 6", "RS: 3"),
+            "must be a whole number, 1",
+        ),
     ],
 )
 def test_a_preflib_file_that_does_not_read_is_refused(file, name, text, message):
@@ -208,11 +213,12 @@ def test_votes_of_the_condorcet_election_format_are_read(file):
         ["elm", "ash"],
         ["elm"],
     ]
-    assert orders.voters == [42, 1, 56, 1, 1]
+    assert orders.voters == [42, 1, 8, 1, 1]
+    assert orders.weights == [1, 1, 7, 1, 1]
     assert orders.rest == ()
     assert orders.notes == [
         "Names that are not among the candidates are left out: 'yew'.",
-        "A vote with a weight counts as often as its weight.",
+        "The weight of a vote multiplies its log-likelihood; it is not a number of votes.",
         "Ballots that name no candidate are left out: 4.",
     ]
 
@@ -221,6 +227,7 @@ def test_the_defaults_of_the_format_hold(file):
     orders = open_orders(file("v.cvotes", "b > a ^3\nc\n"))
     assert orders.alternatives == ["b", "a", "c"]
     assert orders.voters == [1, 1]
+    assert orders.weights is None
     assert orders.rest == "items"
     assert orders.notes == ["Weights of votes are ignored, as the file does not allow them."]
 

@@ -62,20 +62,20 @@ def design(
     connectivity: Connectivity,
     item: NDArray[np.int32],
     mask: NDArray[np.bool_],
-    ranker: NDArray[np.int32],
-    weight: NDArray[np.float64],
+    ranker: NDArray[np.int32] | None,
+    count: NDArray[np.int64],
 ) -> Design:
-    """Count items and pairs; the arrays are as in `Rankings`."""
+    """Count items and pairs; the arrays are as in `Rankings`, None if all rankers differ."""
     row, slot = np.nonzero(mask)
     who, labels = item[row, slot], connectivity.items.rename("item")
     presented = csr_array((np.ones(len(row)), (row, who)), shape=(len(item), len(labels)))
-    together = (presented.T @ presented.multiply(weight[:, None])).toarray()
-    if (together % 1 == 0).all():
-        together = together.astype(np.int64)
+    together = (presented.T @ presented.multiply(count[:, None])).toarray().astype(np.int64)
     shown = together.diagonal().copy()
     np.fill_diagonal(together, 0)
-    seen = np.unique(np.stack([ranker[row], who]), axis=1)[1]
-    rankers = np.bincount(seen, minlength=len(labels))
+    rankers = shown
+    if ranker is not None:
+        seen = np.unique(np.stack([ranker[row], who]), axis=1)[1]
+        rankers = np.bincount(seen, minlength=len(labels))
     items = pd.DataFrame({"shown": shown, "rankers": rankers}, index=labels)
     return Design(items, pd.DataFrame(together, labels, labels.rename(None)), connectivity)
 

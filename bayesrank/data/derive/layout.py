@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.data.derive.grouping import Grouping, group, numbers_to, stretches
-from bayesrank.data.read.columns import check_weights, float_array
+from bayesrank.data.read.columns import check_times, check_weights, float_array
 from bayesrank.data.read.entries import Entries
 from bayesrank.data.read.labels import (
     axis_index,
@@ -125,6 +125,7 @@ def arrange(entries: Entries, *, must_be_dense: bool = False) -> dict[str, Any]:
         "mask": layout.ranks > 0,
         "block_sizes": block_sizes(layout.ranks),
         "ranker_idx": np.array(entries.ranker_idx, dtype=np.int32),
+        "count": _counts(entries.count, labels),
         "weight": _weights(entries.weight, labels),
         "features": features,
         "feature_names": names,
@@ -168,6 +169,16 @@ def _check_dense(layout: Layout, cost: Array, labels: pd.Index) -> None:
             f"ranks [{', '.join(f'{rank:g}' for rank in row)}]. The rank after a tie "
             f"is the next one: 1, 2, 2, 3. Rankings.from_ranks also reads competition ranks."
         )
+
+
+def _counts(count: ArrayLike | None, labels: pd.Index) -> NDArray[np.int64]:
+    n = len(labels)
+    if count is None:
+        return np.ones(n, dtype=np.int64)
+    values = float_array(count, "count")
+    if values.shape != (n,):
+        raise ValueError(f"`count` must have shape ({n},), one per ranking; got {values.shape}.")
+    return check_times(values, labels)
 
 
 def _weights(weight: ArrayLike | None, labels: pd.Index) -> NDArray[np.float64]:

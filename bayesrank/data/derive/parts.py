@@ -31,7 +31,7 @@ def positions(index: ArrayLike, n: int, unit: str) -> NDArray[np.int64]:
         )
     array = array.astype(np.int64) % n
     if len(np.unique(array)) < len(array):
-        raise ValueError(f"`index` selects the same {unit} twice. Use `weight` for multiplicities.")
+        raise ValueError(f"`index` selects the same {unit} twice. Use `count` for multiplicities.")
     if not len(array):
         raise ValueError(f"No {unit} is selected: a collection needs at least one.")
     return array

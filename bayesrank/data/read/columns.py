@@ -23,6 +23,9 @@ _NUMBERS = (Real, Decimal, np.bool_)
 GRADED = ("rating", "rank")
 """Quantities that ordered categories can express: the last is the best rating, or the last rank."""
 
+COUNT_MUST = "A count must be a whole number, 1 or more: how often the ranking was given"
+NOT_A_COUNT = "A sampling weight is not a count: give it as `weight`."
+
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], where: str = "The table") -> None:
     """Check that a table has each of these columns once."""
@@ -96,6 +99,25 @@ def amounts(frame: pd.DataFrame, column: str, quantity: str = "count") -> NDArra
     way_out = "Correct the row, or remove it."
     refuse_rows(amount < 0, frame[column], f"A {quantity} must not be negative", way_out)
     return amount
+
+
+def times_given(frame: pd.DataFrame, column: str) -> NDArray[np.float64]:
+    """Read a column with the numbers of independent rankings that rows stand for."""
+    times = finite_numbers(frame, column, "count").astype(np.float64)
+    way_out = f"{NOT_A_COUNT} Remove rows that nobody gave."
+    refuse_rows((times < 1) | (times % 1 != 0), frame[column], COUNT_MUST, way_out)
+    return times
+
+
+def check_times(values: NDArray[np.float64], labels: pd.Index) -> NDArray[np.int64]:
+    """Check that counts, one per ranking, are whole and positive, and return them as integers."""
+    bad = np.flatnonzero(~((values >= 1) & (values < 2**53) & (values == np.round(values))))
+    if len(bad):
+        raise ValueError(
+            f"{COUNT_MUST}; ranking {label_repr(labels[bad[0]])} has {values[bad[0]]:g}. "
+            f"{NOT_A_COUNT} Leave out rankings that nobody gave."
+        )
+    return values.astype(np.int64)
 
 
 def check_weights(values: NDArray[np.float64], labels: pd.Index, unit: str, way_out: str) -> None:

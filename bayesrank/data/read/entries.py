@@ -21,6 +21,7 @@ from bayesrank.data.read.columns import (
     layout,
     numbers,
     require_columns,
+    times_given,
     whole_numbers,
 )
 from bayesrank.data.read.frames import Table, as_frame, indexed_frame, is_arrow_table
@@ -73,6 +74,7 @@ class Entries:
     rankers: pd.Index
     ranker_idx: NDArray[Any]  # (n_rankings,)
     labels: pd.Index | None = None
+    count: ArrayLike | None = None
     weight: ArrayLike | None = None
     features: Covariates | None = None
     groups: Mapping[str, Group] = field(default_factory=dict)
@@ -96,6 +98,7 @@ def from_arrays(
     items: Labels,
     rankers: Labels | None,
     ranker_idx: ArrayLike | None,
+    count: ArrayLike | None,
     weight: ArrayLike | None,
     labels: Labels | None,
     features: ArrayLike | None,
@@ -121,11 +124,11 @@ def from_arrays(
             f"{who.shape}."
         )
     named = None if labels is None else axis_index(labels, "labels")
-    if has_labels(weight):
-        rows = {"ranking": pd.RangeIndex(n) if named is None else named}
-        if ranker_idx is None:
-            rows["ranker"] = ranker_axis
-        weight = per_row(weight, rows, "weight")
+    rows = {"ranking": pd.RangeIndex(n) if named is None else named}
+    if ranker_idx is None:
+        rows["ranker"] = ranker_axis
+    count = per_row(count, rows, "count") if has_labels(count) else count
+    weight = per_row(weight, rows, "weight") if has_labels(weight) else weight
     row, slot = np.nonzero(ranks)
     _check_positions("item", item[row, slot], axis)
     _check_positions("ranker_idx", who, ranker_axis)
@@ -147,6 +150,7 @@ def from_arrays(
         rankers=ranker_axis,
         ranker_idx=who,
         labels=named,
+        count=count,
         weight=weight,
         features=covariates,
     )
@@ -158,6 +162,7 @@ class Columns(NamedTuple):
     ranker: str
     item: str
     ranking: str | None
+    times: str | None  # numbers of rankings that each stands for; a tuple has a method count
     weight: str | None
     by: str | Sequence[str]
 
@@ -178,8 +183,8 @@ def from_table(
     features: Features | Sequence[str] | None,
 ) -> Entries:
     """Read a long table, one row per item in a ranking, with a rating (high is good) or a rank."""
-    ranker, item, ranking, weight, _ = columns
-    numeric = [value, weight, *column_names(features)]
+    ranker, item, ranking, count, weight, _ = columns
+    numeric = [value, count, weight, *column_names(features)]
     labels = [ranker, item, ranking, *columns.groups]
     frame = table_of(source, "rankings", labels=labels, numbers=numeric)
     return long_entries(frame, columns, _cost(frame, value, quantity), items, features)
@@ -202,14 +207,15 @@ def from_frame(
     value = names["rank"] if rating is None else rating
     found, optional = layout({**names, "rank": value}, required)
     ranker, item, value = (found[name] for name in required)
-    columns = Columns(ranker, item, found["ranking"], found["weight"], by)
+    columns = Columns(ranker, item, found["ranking"], found["count"], found["weight"], by)
     labels = [ranker, item, columns.ranking, *columns.groups]
-    numeric = [value, columns.weight, *features]
+    numeric = [value, columns.times, columns.weight, *features]
     frame = table_of(source, "rankings", labels=labels, numbers=numeric, optional=optional)
-    if "ranking" in optional and "ranking" not in frame.columns:
-        columns = columns._replace(ranking=None)
-    if "weight" in optional and "weight" not in frame.columns:
-        columns = columns._replace(weight=None)
+    ranking, times, weight = (
+        None if name in optional and name not in frame.columns else found[name]
+        for name in ("ranking", "count", "weight")
+    )
+    columns = Columns(ranker, item, ranking, times, weight, by)
     covariates = None
     if features:
         values = [finite_numbers(frame, name, "feature") for name in features]
@@ -255,10 +261,13 @@ def long_entries(
     items: Labels | None,
     features: Features | Sequence[str] | Covariates | None,
 ) -> Entries:
-    """Read the rankings, items, weights, features and groups of a long table."""
+    """Read the rankings, items, counts, weights, features and groups of a long table."""
     row, ranker_idx, rankers, labels = rankings_in(frame, columns.ranker, columns.ranking)
     position, axis = encode(frame[columns.item], items, columns.item)
-    n, evidence = len(ranker_idx), None
+    n, times, evidence = len(ranker_idx), None, None
+    if columns.times is not None:
+        given = times_given(frame, columns.times)
+        times = constant(frame, columns.times, "count", given, row, n)
     if columns.weight is not None:
         given = finite_numbers(frame, columns.weight, "weight").astype(np.float64)
         evidence = constant(frame, columns.weight, "weight", given, row, n)
@@ -275,6 +284,7 @@ def long_entries(
         rankers=rankers,
         ranker_idx=ranker_idx,
         labels=labels,
+        count=times,
         weight=evidence,
         features=item_features(features, axis, position, frame),
         groups=groups,
@@ -285,6 +295,7 @@ def from_wide(
     table: Table,
     rest: Literal["items"] | Iterable[Any] | None,
     rankers: Labels | None,
+    count: ArrayLike | None,
     weight: ArrayLike | None,
     features: Features | None,
 ) -> Entries:
@@ -323,6 +334,7 @@ def from_wide(
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
+        count=per_row(count, rows, "count"),
         weight=per_row(weight, rows, "weight"),
         features=item_features(features, axis, position),
     )
@@ -387,6 +399,7 @@ def from_orderings(
     rest: Literal["items"] | Iterable[Any] | None,
     items: Labels | None,
     rankers: Labels | None,
+    count: ArrayLike | None,
     weight: ArrayLike | None,
     features: Features | None,
 ) -> Entries:
@@ -416,6 +429,7 @@ def from_orderings(
         items=axis,
         rankers=ranker_axis,
         ranker_idx=who,
+        count=per_row(count, rows, "count"),
         weight=per_row(weight, rows, "weight"),
         features=item_features(features, axis, position),
     )

@@ -28,6 +28,7 @@ class FileOrders(NamedTuple):
     rest: Literal["items"] | tuple[()] | None = None  # what the format says of omitted items
     notes: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()  # of a .cat file, in its order
+    weights: list[int] | None = None  # of the votes of each order
 
 
 def read_orders(path: str | Path, name: str | None = None, suffix: str | None = None) -> FileOrders:
@@ -288,20 +289,22 @@ def _counted_votes(
     known, strangers = {*candidates}, dict[str, None]()
     orderings: list[Ordering] = []
     voters: list[int] = []
+    weights: list[int] = []
     for blocks, n, weight in votes:
         strangers |= dict.fromkeys(x for block in blocks for x in block if x not in known)
         left = [[x for x in block if x in known] for block in blocks]
         order = [block[0] if len(block) == 1 else frozenset(block) for block in left if block]
         if order:
             orderings.append(order)
-            voters.append(n * weight if weighted else n)
+            voters.append(n)
+            weights.append(weight)
         else:
             n_blank += n
     if strangers:
         notes.append(f"Names that are not among the candidates are left out: {quoted(strangers)}.")
     if any(weight > 1 for *_, weight in votes):
         notes.append(
-            "A vote with a weight counts as often as its weight."
+            "The weight of a vote multiplies its log-likelihood; it is not a number of votes."
             if weighted
             else "Weights of votes are ignored, as the file does not allow them."
         )
@@ -309,7 +312,8 @@ def _counted_votes(
         raise ValueError(f"{name} contains no votes with a candidate.")
     notes += _blank_ballots(n_blank)
     rest: Literal["items"] | tuple[()] = "items" if implicit else ()
-    return FileOrders(candidates, orderings, voters, rest, tuple(notes))
+    found = FileOrders(candidates, orderings, voters, rest, tuple(notes))
+    return found._replace(weights=weights) if weighted else found
 
 
 def _is_true(parameters: dict[str, str], key: str, name: str, *, default: bool) -> bool:

@@ -272,7 +272,7 @@ class MarginalOnCurveRV(MarginalMallowsRV):
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         found = super().record(name, data, p)
         by_item = _by_item(data.item, data.ranks)
-        cost, curve = consensus_curve(by_item, data.weight, name_of_distance(p.distance))
+        cost, curve = consensus_curve(by_item, data.evidence, name_of_distance(p.distance))
         return found._replace(derived={**found.derived, "cost": cost, **curve._asdict()})
 
     @classmethod

@@ -113,15 +113,15 @@ class Mixture:
     Returns
     -------
     TensorVariable of int, (n_rankings, n_slots) or (n_rankers, n_turns, n_slots)
-        The ranks. `logp` and the pointwise log-likelihood have one number per unit, times the
-        evidence weight if the unit is a ranking.
+        The ranks. `logp` and the pointwise log-likelihood have one number per unit, times its
+        count and, if the unit is a ranking, its sampling weight.
 
     Raises
     ------
     ValueError
         If the numbers of weights and components differ, or components have different outcome spaces
-        or other items than the rankings. Also if rankings have evidence weights and the unit is a
-        ranker.
+        or other items than the rankings. Also if the unit is a ranker and rankings have sampling
+        weights, or a ranker with a name gave a ranking several times.
     TypeError
         If a component is not made by ``.dist`` of one of these families.
 
@@ -173,13 +173,20 @@ class Mixture:
             unit = "ranking"
         if unit not in UNITS:
             raise ValueError(f"`unit` is {unit!r}; it is one of {', '.join(map(repr, UNITS))}.")
+        if unit == RANKER and not observed.are_anonymous and (observed.count != 1).any():
+            row = int((observed.count != 1).argmax())
+            raise ValueError(
+                f"The ranker of {label_repr(observed.labels[row])} gave this ranking "
+                f"{observed.count[row]} times, and the unit of {name!r} is a ranker. Use "
+                "rankings.expand(), which repeats it, or unit='ranking'."
+            )
         if unit == RANKER and (observed.weight != 1).any():
             row = int((observed.weight != 1).argmax())
             raise ValueError(
                 f"The rankings of {name!r} have evidence weights ({observed.weight[row]:g} for "
                 f"{label_repr(observed.labels[row])}), and its unit is a ranker. A weight could "
-                "count several rankers or several rankings of one ranker. Use "
-                "rankings.expand(), or unit='ranking'."
+                "belong to the ranker or to the ranking. Use unit='ranking'. If the weights count "
+                "rankings, give them as count=."
             )
 
         found = _components(name, components, observed, options.get("dims"))
@@ -302,7 +309,7 @@ class MixtureRV(ObservedRankingsRV, WeakOrderRV):
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
-        """Return the evidence weight of each unit."""
+        """Return the count of each unit, times its sampling weight."""
         return p.weight
 
 
@@ -343,7 +350,7 @@ class RankerMixtureRV(MixtureRV):
 
     @classmethod
     def unit_weight(cls, p: SimpleNamespace) -> TensorVariable:
-        # all rankings of a ranker have the same weight: one, or zero for omitted rankers
+        # a ranker with a count has one ranking; omitted rankers get zero
         return pt.zeros_like(p.turns[:, 0, 0], dtype="float64")[p.ranker].set(p.weight)
 
     @classmethod

@@ -37,6 +37,7 @@ from bayesrank.distributions.core.observed import (
 )
 from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.schema import (
+    COUNT,
     ITEM,
     RANKER,
     RANKINGS,
@@ -138,11 +139,12 @@ def observed_ranks(
     ValueError
         If the numbers are not dense ranks.
     """
-    if options.get("weight") is not None:
-        raise TypeError(
-            f"{class_name} got weight= with an array. Give weights to the rankings: "
-            "observed=Rankings.from_orderings(..., weight=...)."
-        )
+    for option in ("count", "weight"):
+        if options.get(option) is not None:
+            raise TypeError(
+                f"{class_name} got {option}= with an array. Give it to the rankings: "
+                f"observed=Rankings.from_orderings(..., {option}=...)."
+            )
     refuse_other_data(class_name, observed, Rankings, "Rankings.from_ranks or from_ratings")
     if isinstance(observed, Variable):
         is_batch = observed.owner is not None and isinstance(observed.owner.op, MinibatchOp)
@@ -307,7 +309,8 @@ class ObservedRankingsRV(ObservedRV):
             parts={
                 RANKS: DataPart(data.ranks, cls.axes),
                 ITEM: DataPart(data.item, cls.axes),
-                WEIGHT: DataPart(data.weight, ("ranking",)),
+                WEIGHT: DataPart(data.evidence, ("ranking",)),
+                COUNT: DataPart(data.count, ("ranking",)),
                 RANKER: DataPart(data.ranker_idx, ("ranking",)),
                 name_count(RANKER, RANKINGS): DataPart(by_ranker, ("ranker",)),
                 name_count(ITEM, RANKINGS): DataPart(by_item, ("item",)),

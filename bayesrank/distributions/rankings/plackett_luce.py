@@ -334,7 +334,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
             labels, codes = zip(*(axes[group] for group in cls.groups), strict=True)
             lengths = [*map(len, labels), data.n_items]
             place = _places(lengths, codes, data.item)
-            stages = stage_table(place, data.ranks, data.weight, int(np.prod(lengths)))
+            stages = stage_table(place, data.ranks, data.evidence, int(np.prod(lengths)))
         record = super().record(name, data, p)
         derived = {**record.derived, **stages._asdict(), "lengths": np.array(lengths)}
         return record._replace(derived=derived)

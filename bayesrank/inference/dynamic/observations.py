@@ -218,7 +218,7 @@ def _evaluate_pairs(
 
 
 def _evaluate_rankings(rankings: Rankings, rows: Floats, some: Any = slice(None)) -> Evaluated:
-    used, weight = rankings.mask[some], rankings.weight[some]
+    used, weight = rankings.mask[some], rankings.evidence[some]
     # numba would compile again for read-only arrays and other integer types
     ranks = np.array(rankings.ranks[some], dtype=np.int64)
     utility = np.zeros(used.shape)

@@ -7,7 +7,8 @@ Here a unit :math:`u` is a ranking, or all rankings of a ranker. The draws :math
 from the posterior given all units outside fold :math:`f`.
 
 The log posterior masks the left-out units, so every fold has the same parameters, shapes and
-compiled code. The parameters of a ranker without other rankings come from their prior.
+compiled code. A ranking with a count is many units, and keeps the share that is not left out. The
+parameters of a ranker without other rankings come from their prior.
 """
 
 import warnings
@@ -35,6 +36,7 @@ from bayesrank.inference.validation.workers import on_workers
 from bayesrank.schema import (
     COMPONENTS,
     CONTENT,
+    COUNT,
     DATA,
     FIRST,
     OUTCOMES,
@@ -84,8 +86,8 @@ def kfold(
         Number of folds, 2 or more. With as many folds as units, this is exact leave-one-out.
     folds : array of int, (n_units,), optional
         The fold of every unit, 0, 1, ...; by default, `k` random folds whose sizes differ by at
-        most one. With `by`, units are in the order of the group's labels, without labels that have
-        no data.
+        most one. A ranking with a count is many observations, which random folds divide. With `by`,
+        units are in the order of the group's labels, without labels that have no data.
     draws, tune, chains : int
         Sampler settings for every fold, as in `pm.sample`.
     random_seed : int, optional
@@ -158,9 +160,9 @@ def kfold(
         )
     units = _units(model, var_name, by)
     # models with the same data get the same folds
-    fold = _folds(units, k, folds, random_seed or 0, by or units.rows)
+    parts, times = _folds(units, k, folds, random_seed or 0, by or units.rows), units.times
     random_seed = fixed_seed(random_seed)
-    n_folds = int(fold.max()) + 1
+    n_folds = parts.shape[1]
     alone = joblib.effective_n_jobs(n_jobs) == 1
     settings = {
         "draws": draws, "tune": tune, "chains": chains, "save_warmup": False,
@@ -168,10 +170,11 @@ def kfold(
     }  # fmt: skip
     if not alone:  # processes in parallel, chains one after the other
         settings["cores"] = 1
-    prepare = partial(_Folds, model, var_name, units.unit_of_row, initvals, settings)
-    problems = {f: (f, fold == f, random_seed + f) for f in range(n_folds)}
+    prepare = partial(_Folds, model, var_name, units.unit_of_row, times, initvals, settings)
+    problems = {f: (f, parts[:, f] / times, random_seed + f) for f in range(n_folds)}
 
-    elpd_i = np.empty(len(units.labels))
+    elpd_i = np.zeros(len(units.labels))
+    by_fold: dict[Any, NDArray[np.int64]] = dict(enumerate(parts.T))
     bad: dict[Any, float] = {}
     for some in on_workers(
         prepare,
@@ -181,7 +184,8 @@ def kfold(
         progressbar=progressbar and not alone,
     ):
         for f, found in some.items():
-            elpd_i[fold == f] = found.elpd_i
+            in_fold = by_fold[f]
+            elpd_i[in_fold > 0] += in_fold[in_fold > 0] * found.elpd_i
             if chains > 1 and not found.worst_rhat <= WORST_RHAT:
                 bad[f] = found.worst_rhat
     if bad:
@@ -190,13 +194,16 @@ def kfold(
     dim = by or units.rows
     coords = {name: (dim, labels) for name, labels in units.coords.items()}
     pointwise = xr.DataArray(elpd_i, dims=dim, coords={dim: units.labels, **coords}, name="elpd_i")
-    pointwise.attrs = {"outcome": units.outcome, "folds": fold.tolist()}
+    pointwise.attrs = {"outcome": units.outcome, "folds": parts.argmax(axis=1).tolist()}
+    if (times > 1).any():
+        pointwise.attrs |= {"folds": parts.tolist(), COUNT: times.tolist()}
+    each = np.repeat(elpd_i / times, times)
     return ELPDDataLOOKFold(
         elpd=float(elpd_i.sum()),
-        se=float(np.sqrt(len(elpd_i) * elpd_i.var(ddof=1))),  # as arviz.loo does
+        se=float(np.sqrt(len(each) * each.var(ddof=1))),  # as arviz.loo does
         p=np.nan,
         n_samples=draws * chains,
-        n_data_points=len(elpd_i),
+        n_data_points=len(each),
         scale="log",
         warning=bool(bad),
         good_k=None,
@@ -211,6 +218,7 @@ class _Units(NamedTuple):
     rows: str  # dim of one log-likelihood
     outcome: str
     coords: dict[str, NDArray[Any]]  # the units' contents and groups, if known
+    times: NDArray[np.int64]  # (n_units,) number of independent observations
 
 
 def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
@@ -229,9 +237,14 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
     labels, rows, outcome = kept.rows().to_numpy(), str(kept.rows().name), str(kept.outcome_of_two)
     contents = None if kept.items is None else kept.contents(kept.items)
 
+    def times_of(labels: Any, dim: str) -> NDArray[np.int64]:
+        found = kept.times(dim)
+        times = np.ones(len(labels)) if found is None else found.sel({dim: labels}).to_numpy()
+        return times.astype(np.int64)
+
     def group_units(labels: Any, codes: Any, unit_of_row: Any, dim: str) -> _Units:
         content = {} if contents is None else {CONTENT: joined(contents, codes, len(labels))}
-        return _Units(labels, unit_of_row, dim, outcome, content)
+        return _Units(labels, unit_of_row, dim, outcome, content, times_of(labels, by or dim))
 
     by = None if by == rows else by
     axes = kept.groups
@@ -247,7 +260,8 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
             coords[CONTENT] = contents
         if kept.items is not None and FIRST in kept:
             coords[FIRST] = kept.items.to_numpy()[kept[FIRST].to_numpy()]
-        return _Units(labels, np.arange(len(labels)), rows, outcome, coords)
+        unit_of_row = np.arange(len(labels))
+        return _Units(labels, unit_of_row, rows, outcome, coords, times_of(labels, rows))
     if by not in axes:
         known = f"it is grouped by {', '.join(map(repr, axes))}" if axes else "it has no groups"
         raise ValueError(f"{name!r} is not grouped by {by!r}; {known}.")
@@ -258,18 +272,20 @@ def _units(model: pm.Model, var_name: str, by: str | None) -> _Units:
 def _folds(
     units: _Units, k: int, folds: ArrayLike | None, random_seed: int | None, what: str
 ) -> NDArray[np.int64]:
-    """Return the fold of every unit."""
+    """Count the observations of every unit in every fold, (n_units, n_folds)."""
     n = len(units.labels)
     if folds is None:
+        unit = _sorted(units)
+        unit = np.repeat(unit, units.times[unit])
+        n = len(unit)
         if isinstance(k, bool) or k % 1 or not 2 <= k <= n:
             raise ValueError(
                 f"`k` is {k!r}; it must be a whole number from 2 to the {n} units ({what})."
             )
-        dealt = np.empty(n, dtype=np.int64)
-        dealt[_sorted(units)] = np.random.default_rng(random_seed).permutation(
-            np.arange(n) % int(k)
-        )
-        return dealt
+        parts = np.zeros((len(units.labels), int(k)), dtype=np.int64)
+        dealt = np.random.default_rng(random_seed).permutation(np.arange(n) % int(k))
+        np.add.at(parts, (unit, dealt), 1)
+        return parts
     given = np.asarray(per_row(folds, {what: pd.Index(units.labels)}, "folds"))
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise ValueError(
@@ -282,7 +298,9 @@ def _folds(
             f"`folds` has the numbers {np.unique(given).tolist()}; they must be 0, 1, ... without "
             "a gap, and at least two."
         )
-    return given.astype(np.int64)
+    parts = np.zeros((n, int(n_folds)), dtype=np.int64)
+    parts[np.arange(n), given] = units.times
+    return parts
 
 
 def _sorted(units: _Units) -> NDArray[np.intp]:
@@ -309,10 +327,12 @@ class _Folds:
         model: pm.Model,
         var_name: str,
         unit_of_row: NDArray[np.int64],
+        times: NDArray[np.int64],
         initvals: Mapping[str, Any] | None,
         settings: Mapping[str, Any],
     ) -> None:
-        self.var_name, self.unit_of_row, self.settings = var_name, unit_of_row, settings
+        self.var_name, self.settings = var_name, settings
+        self.unit_of_row, self.times = unit_of_row, times
         training = _training_model(model, var_name, len(unit_of_row))
         self.mask = training.name_for(MASK)
         self.compiled = nutpie.compile_pymc_model(
@@ -324,10 +344,10 @@ class _Folds:
         self.are_components = COMPONENTS in kept_of(model, model.name_for(var_name))
         self.log_likelihood = at_draws(model, var_name)
 
-    def __call__(self, fold: tuple[int, NDArray[np.bool_], int]) -> _Fold:
-        f, inside, random_seed = fold
-        left_out = inside[self.unit_of_row]
-        model = self.compiled.with_data(**{self.mask: ~left_out})
+    def __call__(self, fold: tuple[int, NDArray[np.float64], int]) -> _Fold:
+        f, share, random_seed = fold  # the share of each unit that the fold leaves out
+        inside, left_out = share > 0, share[self.unit_of_row] > 0
+        model = self.compiled.with_data(**{self.mask: 1.0 - share[self.unit_of_row]})
         fit = nutpie.sample(model, seed=random_seed, **self.settings)["posterior"].dataset
         logp = np.array(list(self.log_likelihood(fit)))  # (n_draws, n_rows)
         if np.isnan(logp[:, left_out]).any():
@@ -336,6 +356,7 @@ class _Folds:
             )
         per_unit = np.zeros((len(logp), len(inside)))
         np.add.at(per_unit.T, self.unit_of_row, logp.T)
+        per_unit /= self.times
         elpd_i = logsumexp(per_unit[:, inside], axis=0) - np.log(len(logp))
         if self.settings["chains"] == 1:
             return _Fold(elpd_i, np.nan)
@@ -344,7 +365,7 @@ class _Folds:
 
 
 def _training_model(model: pm.Model, var_name: str, n_rows: int) -> pm.Model:
-    """Return the model with a potential instead of `var_name`: the terms that are not masked."""
+    """Return the model with a potential instead of `var_name`: each term times its share."""
     copy = clone_model(model)
     name = copy.name_for(var_name)
     rv = copy.named_vars.pop(name)
@@ -353,8 +374,8 @@ def _training_model(model: pm.Model, var_name: str, n_rows: int) -> pm.Model:
     copy.observed_RVs.remove(rv)
     copy.named_vars_to_dims.pop(name, None)
     with copy:
-        mask = pm.Data(MASK, np.ones(n_rows, dtype=bool))
-        terms = pt.switch(mask, pm.logp(rv, value), 0.0)
+        mask = pm.Data(MASK, np.ones(n_rows))
+        terms = pt.switch(mask > 0, mask * pm.logp(rv, value), 0.0)
         pm.Potential(f"{var_name}_{MASK}", pt.sum(terms))
     return copy
 

@@ -88,7 +88,8 @@ def ranking_checks(
                         by the number of items in a list, in at most eight groups.
     ==================  ========================================================================
 
-    Lists of one item count only for block sizes. Every list counts with its weight.
+    Lists of one item count only for block sizes. Every list counts with its sampling weight. A
+    list with a count needs as many predictions, from ``rankings.expand()``.
 
     The last rows are omnibus checks, one or more for each family of these statistics:
 
@@ -149,7 +150,8 @@ def ranking_checks(
     Raises
     ------
     ValueError
-        If predictions, observations or the variable are missing, or are not rankings. If a
+        If predictions, observations or the variable are missing, or are not rankings. If a row
+        with a count was predicted only once, instead of once for each of its rankings. If a
         predicted ranking is not a weak order, or `consensus` is not an order of the items. If
         `ci_prob`, `max_pairs` or `draws` are out of range.
     TypeError
@@ -468,6 +470,15 @@ def found_rankings(data: xr.DataTree, var_name: str, draws: int | None) -> Found
         raise ValueError(
             f"The predictions of {var_name!r} have the sizes {dict(y.sizes)}, but the observed "
             f"rankings have {dict(rankings.sizes)}. Predict the rankings that were observed."
+        )
+    counts = kept.times(str(kept[ITEM].dims[0]))
+    if counts is not None:
+        raise ValueError(
+            f"The rows of {var_name!r} count {int(counts.sum()):,} rankings, but each of the "
+            f"{counts.size} rows was predicted once. Predict every ranking: in the model, "
+            f"write `br.set_observed({var_name!r}, rankings.expand())`, then "
+            "`pm.sample_posterior_predictive(idata, extend_inferencedata=True)`. If these are too "
+            "many, use `rankings.split(0.1)[0].expand()`, a tenth of them."
         )
     refuse_other_labels(y, rankings, f"The predictions of {var_name!r} have", PREDICT)
     refuse_other_labels(rankings, kept[ITEM], f"observed_data of {var_name!r} have", PREDICT)

@@ -49,7 +49,7 @@ def baseline_elpd(data: xr.DataTree, var_name: str = "y") -> xr.DataArray:
     Returns
     -------
     DataArray
-        One value per observation, with its labels, multiplied by its weight.
+        One value per row, with its labels, multiplied by its count and its weight.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from bayesrank.results.evaluation.groups import (
     pointwise_log_likelihood,
     sum_by_group,
 )
-from bayesrank.results.evaluation.loo import loo_of, standard_error
+from bayesrank.results.evaluation.loo import loo_of, one_by_one, standard_error
 from bayesrank.results.evaluation.same_data import (
     Units,
     has_items,
@@ -26,7 +26,7 @@ from bayesrank.results.evaluation.same_data import (
     units_of,
     units_of_result,
 )
-from bayesrank.schema import Kept
+from bayesrank.schema import COUNT, Kept
 
 __all__ = ["RANDOM", "FewUnitsWarning", "compare"]
 
@@ -199,6 +199,8 @@ def _random(tree: xr.DataTree | bool, like: Result, var_name: str) -> Result:
     if elpd_i.dims != (dim,):
         elpd_i = sum_by_group(elpd_i, tree, str(dim), var_name=var_name)
     elpd_i = elpd_i.astype(np.float64).rename("elpd_i")
+    if (times := Kept(tree, var_name).times(str(dim))) is not None:
+        elpd_i.attrs[COUNT] = times.sel({dim: elpd_i[dim]}).to_numpy()
     # a result that ArviZ can compare with the others
     return replace(
         like, elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=0.0,
@@ -223,8 +225,8 @@ def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[st
     out = {}
     for name, order in _orders(units).items():
         elpd_i, k = moved(found[name].elpd_i, order), found[name].pareto_k
-        if "folds" in elpd_i.attrs:
-            elpd_i.attrs["folds"] = np.asarray(elpd_i.attrs["folds"])[order]
+        for name_of_rows in {"folds", COUNT} & elpd_i.attrs.keys():
+            elpd_i.attrs[name_of_rows] = np.asarray(elpd_i.attrs[name_of_rows])[order]
         out[name] = replace(
             found[name], elpd_i=elpd_i, pareto_k=None if k is None else moved(k, order)
         )
@@ -233,6 +235,7 @@ def _aligned(found: Mapping[str, Result], units: Mapping[str, Units]) -> dict[st
 
 def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
     """Compare with ArviZ, and avoid underflow in the stacking weights."""
+    found = {name: _one_by_one(result) for name, result in found.items()}
     best = np.max([result.elpd_i.to_numpy() for result in found.values()], axis=0)
     stacking = str(kwargs.get("method", "stacking")).lower() == "stacking"
     if not stacking or best.min() >= LEAST_EXP:
@@ -243,6 +246,17 @@ def _compared(found: dict[str, Result], **kwargs: Any) -> pd.DataFrame:
     shifted = {name: replace(x, elpd_i=x.elpd_i - best) for name, x in found.items()}
     table["weight"] = az.compare(shifted, **kwargs)["weight"]
     return table
+
+
+def _one_by_one(result: Result) -> Result:
+    """Return a result with one pointwise value per observation, where a row may stand for many."""
+    if COUNT not in result.elpd_i.attrs:
+        return result
+    values, dims, k = one_by_one(result.elpd_i), result.elpd_i.dims, result.pareto_k
+    if k is not None:
+        k = xr.DataArray(np.repeat(k.to_numpy(), result.elpd_i.attrs[COUNT]), dims=dims)
+    elpd_i = xr.DataArray(values, dims=dims)
+    return replace(result, elpd_i=elpd_i, pareto_k=k, n_data_points=len(values))
 
 
 def _check_models(models: Any, baseline: bool) -> dict[str, Model]:
@@ -346,11 +360,16 @@ def _method(model: Model) -> str:
     return f"{n_folds}-fold cross-validation" if n_folds else "cross-validation"
 
 
+def _unnumbered(folds: NDArray[Any]) -> list[Any]:
+    """Return the fold of each unit, or the number of a unit's observations in each fold."""
+    return pd.factorize(folds)[0].tolist() if folds.ndim == 1 else sorted(folds.T.tolist())
+
+
 def _check_folds(found: Mapping[str, Result]) -> None:
     """Raise if models were predicted in different folds."""
     attrs = {name: result.elpd_i.attrs for name, result in found.items()}
     # the same folds may be numbered differently
-    folds = {k: pd.factorize(x["folds"])[0].tolist() for k, x in attrs.items() if "folds" in x}
+    folds = {k: _unnumbered(np.asarray(x["folds"])) for k, x in attrs.items() if "folds" in x}
     for one, other in _differing(folds):
         raise ValueError(
             f"{one!r} and {other!r} were predicted in different folds, so part of their difference "

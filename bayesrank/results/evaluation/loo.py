@@ -18,7 +18,7 @@ from bayesrank.results.evaluation.groups import (
     sum_by_group,
 )
 from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
-from bayesrank.schema import COUNTS, RANKS, WEIGHT, Kept, label_text
+from bayesrank.schema import COUNT, COUNTS, RANKS, WEIGHT, Kept, label_text
 
 __all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
 
@@ -34,7 +34,8 @@ class ParetoKWarning(UserWarning):
 def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranker") -> pd.DataFrame:
     """Compute how well each ranker is predicted from the others, worst first.
 
-    All rankings of a ranker are left out together.
+    All rankings of a ranker are left out together. A row of rankers without names stands for as
+    many rankers as its count, which are left out one at a time.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
         Indexed by the labels of the group, the worst predicted first. The columns are
 
         n
-            Number of rankings (sum of their weights) or matches; 1 for counts.
+            Number of rankings (sum of count times weight) or matches; 1 for counts.
 
         elpd
             Expected log predictive density of the ranker's data, given the other rankers.
@@ -130,6 +131,9 @@ def loo_of(
 ) -> Any:  # ELPDDataLOO, for which ArviZ has no types
     """Leave out one ranking, pair or ranker at a time, as `arviz.loo` does, with pointwise values.
 
+    A row with a count of n is n observations. Its pointwise value is the sum over them, and
+    ``elpd_i.attrs["count"]`` has the counts.
+
     `arviz.loo` rejects observations with the same log-likelihood in all draws, such as a ranking
     of one item. Here their elpd is that log-likelihood.
     """
@@ -142,13 +146,19 @@ def loo_of(
     _check_draws(logp, elpd_i[dim], var_name, whose)
     n_draws, p, moves = len(logp), 0.0, np.ptp(logp, axis=0) > SAME
     good_k = good_pareto_k(n_draws)
+    known = Kept(data, var_name).times(dim)
+    times = np.ones(elpd_i.size) if known is None else known.sel({dim: elpd_i[dim]}).to_numpy()
+    if known is not None:
+        elpd_i.attrs[COUNT] = times
     if moves.any():
-        found = leave_each_out(logp[:, moves], _relative_efficiency(data, n_draws))
-        elpd_i[moves], pareto_k[moves] = found.elpd, found.pareto_k
-        p = float((found.lppd - found.elpd).sum())
+        # one of n equal rankings is predicted from the others
+        one = logp[:, moves] / times[moves]
+        found = leave_each_out(one, _relative_efficiency(data, n_draws))
+        elpd_i[moves], pareto_k[moves] = times[moves] * found.elpd, found.pareto_k
+        p = float(times[moves] @ (found.lppd - found.elpd))
     _warn_of_pareto_k(pareto_k, good_k, dim, name)
     return az.ELPDDataLOO(
-        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=elpd_i.size,
+        elpd=float(elpd_i.sum()), se=standard_error(elpd_i), p=p, n_data_points=int(times.sum()),
         n_samples=n_draws, scale="log",
         warning=bool((pareto_k > good_k).any()), good_k=good_k, elpd_i=elpd_i, pareto_k=pareto_k,
     )  # fmt: skip
@@ -166,8 +176,16 @@ def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
 
 def standard_error(elpd_i: xr.DataArray) -> float:
     """Return the standard error of the sum, as in ArviZ; NaN for a single value."""
-    n = elpd_i.size
-    return float(np.sqrt(n * elpd_i.var(ddof=1))) if n > 1 else np.nan
+    values = one_by_one(elpd_i)
+    n = values.size
+    return float(np.sqrt(n * values.var(ddof=1))) if n > 1 else np.nan
+
+
+def one_by_one(elpd_i: xr.DataArray) -> NDArray[np.float64]:
+    """Return one value per observation, where a row may stand for several."""
+    times = elpd_i.attrs.get(COUNT)
+    values = elpd_i.to_numpy()
+    return values if times is None else np.repeat(values / times, np.asarray(times))
 
 
 def _check_draws(

@@ -2,8 +2,8 @@
 
 A model observes *units*: rankings, pairs, rankers, or groups that are left out together. Units are
 matched by label. If labels are automatic numbers, or differ, units are matched by content: the
-items, the blocks, the weights and the groups. Groups whose labels are automatic or differ are
-compared by their units. Arrays are matched row by row.
+items, the blocks, the counts, the weights and the groups. Groups whose labels are automatic or
+differ are compared by their units. Arrays are matched row by row.
 """
 
 from typing import Any, NamedTuple

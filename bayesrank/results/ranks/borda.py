@@ -49,7 +49,7 @@ def borda(rankings: Rankings) -> pd.Series:
     tied = rankings.block_sizes[row, block] - 1
     above = np.cumsum(rankings.block_sizes, axis=1)[row, block] - tied - 1
     share = (others - above - tied / 2) / others
-    item, weight = rankings.item[row, slot], rankings.weight[row]
+    item, weight = rankings.item[row, slot], rankings.evidence[row]
     n = rankings.n_items
     held = np.bincount(item, weight, n)
     total = np.bincount(item, weight * share, n)

@@ -33,7 +33,8 @@ class PairWins(NamedTuple):
 def first_places(rankings: Rankings) -> pd.Series:
     """Count the rankings in which each item is first, (n_items,).
 
-    Items that share the first place count 1/k each, for k items. A ranking counts with its weight.
+    Items that share the first place count 1/k each, for k items. A row counts with its count and
+    weight.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def first_places(rankings: Rankings) -> pd.Series:
     [1.5, 0.5, 0.0]
     """
     row, slot = np.nonzero(rankings.ranks == 1)
-    share = rankings.weight[row] / rankings.block_sizes[row, 0]
+    share = rankings.evidence[row] / rankings.block_sizes[row, 0]
     counts = np.bincount(rankings.item[row, slot], share, rankings.n_items)
     return pd.Series(counts, rankings.items, name="first")
 
@@ -49,7 +50,8 @@ def first_places(rankings: Rankings) -> pd.Series:
 def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None) -> PairWins:
     """Count wins and ties of each pair of items, in rankings or in matches.
 
-    Each ranking or match counts with its weight, or with `weight`.
+    Each row counts with its count and weight. The argument `weight` replaces the weight of a match,
+    or both for rankings.
 
     Examples
     --------
@@ -59,7 +61,8 @@ def pair_wins(data: Rankings | Pairs, weight: NDArray[np.float64] | None = None)
     ([[0.0, 3.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [[0.0, 5.0], [5.0, 0.0]])
     """
     n = data.n_items
-    weights = data.weight if weight is None else weight
+    own = data.weight if isinstance(data, Pairs) else data.evidence
+    weights = own if weight is None else weight
     wins, ties = np.zeros(n * n), np.zeros(n * n)
     if isinstance(data, Pairs):
         one, other = data.first.astype(np.int64), data.second.astype(np.int64)
@@ -107,7 +110,7 @@ def comparisons(data: Rankings | Pairs) -> PairWins:
     stages = (1 - 1 / np.arange(1, sizes.max() + 1)).cumsum()[sizes - 1]  # of full rankings
     full = np.maximum(sizes - 1, 1)
     worth = 4 * stages / (sizes * full) * (data.ranks.max(axis=1) - 1) / full
-    return pair_wins(data, data.weight * worth)
+    return pair_wins(data, data.evidence * worth)
 
 
 def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> NDArray[np.float64]:
