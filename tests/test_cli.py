@@ -231,12 +231,11 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
         assert utility.sizes == {"chain": 2, "draw": 100, "item": 3}
         assert utility["item"].values.tolist() == ["ale", "bock", "cider"]
         assert {"sample_stats", "observed_data"} <= set(tree.children)
-        summary = bayesrank.rank_summary(tree)
         scale = float(tree["posterior"]["utility_scale"].mean())
-        summary["known"] = bayesrank.rank_summary(tree, prior_sd=scale)["known"]
+        summary = bayesrank.rank_summary(tree, prior_sd=scale, ci_prob=0.94)
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     assert table.pop("rankings").tolist() == [3, 3, 3]
-    assert table.pop("standing").iloc[0] == "leads"
+    assert table["status"].iloc[0] == "leads"
     pd.testing.assert_frame_equal(summary, table, check_names=False, check_index_type=False)
 
 
@@ -933,7 +932,7 @@ def test_results_may_be_data(folder, light):
             jsonschema.validate(output | wrong, commands.SCHEMA)
     table = pd.read_csv("beers-ranks/ranks.csv")
     assert [row["item"] for row in output["ranks"]] == table["item"].tolist()
-    assert output["ranks"][0]["standing"] == "leads"
+    assert output["ranks"][0]["status"] == "leads"
     assert output["verdict"].startswith(f"{table['item'][0]} leads: mean rank")
     assert output["files"] == [f"beers-ranks/{name}" for name in FILES]
     elo = {row["item"]: (row["elo_low"], row["elo"], row["elo_high"]) for row in output["ranks"]}
@@ -942,7 +941,7 @@ def test_results_may_be_data(folder, light):
     assert table["item"][1] == "bock"
     assert [row["elo"] for row in output["ranks"]] == pytest.approx(1000 + points, abs=0.1)
     text = run(*SMALL, "--seed", 1, "--scale", "elo").stdout
-    assert "  P(top 3)  rankings   elo  standing\n" in text
+    assert "  P(top 3)  rankings   elo  status\n" in text
     assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
     page = Path("beers-ranks/report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Elo</th>' in page
