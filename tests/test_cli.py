@@ -1028,6 +1028,10 @@ def test_the_next_ranking_is_predicted_from_a_saved_run(saved, folder):
     assert found["ale"]["p_first_high"] == pytest.approx(high, abs=1e-6)
     assert found["ale"]["mean_rank"] == pytest.approx(2 - found["ale"]["p_first"], abs=1e-5)
     text = run("predict", "strange.nc", "ale", "bock", "cider").stdout
+    leader = bayesrank.rank_summary(draws).index[0]
+    (sentence,) = re.findall(r"^Among all items.*\.$", text, re.M)
+    assert f" {leader} leads" in sentence
+    assert len(re.findall("(?:ale|bock|cider) is (?:tied|unclear|behind)", sentence)) == 2
     assert re.search(r"^(bock|ale|cider) is first with probability 0\.\d\d \(0", text, re.M)
     refuses(run("predict", "strange.nc", "ale", "bok"), "no item 'bok' in the posterior. Did you")
     refuses(run("predict", "strange.nc", "ale"), "Name two or more different items.")
