@@ -27,6 +27,7 @@ from bayesrank.inference import MixtureWarning, component_probabilities, fit_mix
 from bayesrank.plots import plot_components
 from bayesrank.priors import utility_prior
 from bayesrank.results import LabelWarning, rank_summary, relabel_components
+from bayesrank.results.page.report import CLEAR
 
 if TYPE_CHECKING:
     from bayesrank.cli.report import Report
@@ -186,8 +187,9 @@ def _headline(posterior: xr.DataTree, fit: Fit, who: str) -> str:
     for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
         ranks = by_component.loc[number]
         name, row = ranks.index[0], ranks.iloc[0]
+        leads = "leads" if row["p_best"] >= CLEAR else "has the lowest mean rank, not clearly"
         leaders.append(
-            f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
+            f"for {share:.0%} of them {name} {leads} (best with probability {row['p_best']:.2f})"
         )
     return f"There are {len(shares)} components of {who}s: {', '.join(leaders)}."
 
