@@ -36,9 +36,9 @@ def pair_results(
     -------
     dict
         ``items`` and their ``mean`` utility, relative to the mean of all items. Pairs of items are
-        along the rows of the upper triangle. ``better`` is 1000 times the probability that the first item of a pair is better.
-        ``sd`` is the standard deviation of the difference. ``met`` maps the number of a pair to
-        its wins, losses and ties; it is None without counts.
+        along the rows of the upper triangle. ``better`` is 1000 times the probability that the
+        first item of a pair is better. ``sd`` is the standard deviation of the difference. ``met``
+        maps the number of a pair to its wins, losses and ties; it is None without counts.
 
     Examples
     --------
