@@ -388,14 +388,14 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         found = saved_data(file, saved, columns)
         compared = comparisons(found) if countable(found) else None
         prior_sd = prior_sd_of(saved.posterior, settings["prior_scale"])
-        standing = statuses(draws, items, prior_sd, compared)
+        said = statuses(draws, items, prior_sd, compared)
         draws, new = at_new_labels(draws)
         if isinstance(columns, MatchColumns):
             part = next_match(draws, items, output.interval, new)
         else:
             words = {"ranker": columns.words.ranker, "cluster": str(columns.group)}
             part = next_ranking(draws, items, output.interval, [words[name] for name in new])
-        part = replace(part, paragraphs=[*part.paragraphs, *standing])
+        part = replace(part, paragraphs=[*part.paragraphs, *said])
         talk.result(part.text())
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}
