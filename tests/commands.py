@@ -79,7 +79,7 @@ def few_predicted(monkeypatch):
     monkeypatch.setattr("bayesrank.analysis.fitting.PREDICTED", 100)  # what leave-one-out needs
     monkeypatch.setattr("bayesrank.analysis.fitting.SIMULATED", 50)
     monkeypatch.setattr("bayesrank.analysis.sensitivity.DRAWS", 50)
-    monkeypatch.setattr("bayesrank.results.matches.needed._Futures.futures", 40)
+    monkeypatch.setattr("bayesrank.results.matches.needed._Futures.futures", 64)
     monkeypatch.setattr("bayesrank.cli.commands.SEEDS", 1)
 
 

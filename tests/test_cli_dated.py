@@ -21,7 +21,7 @@ from bayesrank.analysis.listener import Listener
 from bayesrank.cli.options import MatchColumns, RankColumns
 from bayesrank.cli.reading import opened, read
 from bayesrank.reporting import match_sections
-from bayesrank.reporting.dynamic_sections import _DynamicSections
+from bayesrank.reporting.dynamic_sections import _DynamicSections, _table_of
 from bayesrank.reporting.options import Layout
 from bayesrank.tables.cells import time_text
 from tests.commands import ran, run
@@ -402,3 +402,19 @@ def test_rows_without_an_outcome_behind_all_others_are_to_come(folder):
     assert job.coming["date"].tolist() == ["2024-01-01"]
     assert job.data.n_pairs > 100
     assert notes == ["Matches without an outcome, dated after all others, are forecast: 1 of 240."]
+
+
+def test_the_history_is_relative_to_the_items_present_and_equal_items_share_the_best_place():
+    values = np.zeros((1, 4, 2, 3))  # four draws, two dates, items a b c
+    values[..., 0, :] = [2.0, 2.0, -1.0]  # a and b are equal
+    values[..., 1, :] = [np.nan, 4.0, 2.0]  # a has left
+    values += np.arange(4.0)[None, :, None, None] * 100  # a common level
+    drawn = xr.DataArray(
+        values, dims=("chain", "draw", "date", "item"), coords={"date": [1, 2], "item": [*"abc"]}
+    )
+    table = _table_of(drawn, 0.9).set_index(["date", "item"])
+    assert table["p_best"].to_dict() == {
+        (1, "a"): 0.5, (1, "b"): 0.5, (1, "c"): 0.0, (2, "b"): 1.0, (2, "c"): 0.0
+    }  # fmt: skip
+    for name in ("mean", "low", "high"):
+        np.testing.assert_allclose(table[name], [1, 1, -2, 1, -1], atol=1e-9)

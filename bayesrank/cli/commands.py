@@ -414,7 +414,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
         check_items(items, list(map(str, draws["item"].values)))
         found = read_data(posterior, record)
         scale = record.arguments.get("utility_scale")
-        standing = statuses(posterior, found, items, scale)
+        said = statuses(posterior, found, items, scale)
         draws, new = at_new_labels(draws)
         if isinstance(found, Pairs):
             part = next_match(draws, items, output.interval, new)
@@ -422,7 +422,7 @@ def predict(file: Path, items: tuple[str, ...], **options: Any) -> None:
             ranker = "respondent" if record.arguments.get("tasks") else "ranker"
             names = {"ranker": ranker, "cluster": record.columns.get("cluster", "cluster")}
             part = next_ranking(draws, items, output.interval, [names.get(x, x) for x in new])
-        part = replace(part, paragraphs=[*part.paragraphs, *standing])
+        part = replace(part, paragraphs=[*part.paragraphs, *said])
         talk.result(part.text(talk.width))
         if output.data:
             tables = {name: records(table) for name, table in part.data.items()}

@@ -16,8 +16,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.textpath import text_to_path
 
-from bayesrank.results import rank_draws
-from bayesrank.results.draws import group_dims, posterior_utilities
+from bayesrank.results.draws import by_group, group_dims, places_of, posterior_utilities
 
 __all__ = [
     "Panels",
@@ -265,7 +264,10 @@ def items_shown(
     """
     utility, wanted = selected(data, var_name, dim, coords)
     facets = facets_of(utility, dim)
-    mean = rank_draws(utility, dim=dim).mean([d for d in utility.dims if d != dim])
+    (mean_rank,) = by_group(
+        lambda draws: places_of(draws).mean_rank, utility, dim, {"mean_rank": (dim,)}
+    )
+    mean = mean_rank.mean([d for d in mean_rank.dims if d != dim])
     best_first = labels_of(utility, dim)[np.argsort(mean.values, kind="stable")]
     return utility, facets, choose_labels(best_first, wanted, most, dim)
 

@@ -71,10 +71,10 @@ def plot_ranks(
     """Plot the rank interval of every item, best on top.
 
     A thin line is the interval of probability `ci_prob`, a thick line the 50% interval, and the
-    marker the mean rank. Colours show the status of `rank_summary`: blue for items that may be
-    better than the leader, light blue if they have too little data, and grey for items behind it.
-    The marker of the leader is a diamond. Other dims, such as a category, get one panel per label.
-    Items are sorted by mean rank, averaged over the panels.
+    marker the mean rank. Colours show the status of `rank_summary`. The leader and items tied with
+    it are blue, items with too little data light blue, and items behind it grey. The marker of the
+    leader is a diamond. Other dims, such as a category, get one panel per label. Items are sorted
+    by mean rank, averaged over the panels.
 
     Results of several models are drawn side by side, in one colour per model. The plot is restyled
     like `arviz.plot_forest`.

@@ -16,6 +16,7 @@ from bayesrank.plots import plot_components
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.match_sections import by_group
 from bayesrank.reporting.options import Layout
+from bayesrank.reporting.page.report import CLEAR
 from bayesrank.reporting.parts import Part, formatted, interval_table, marked_svg
 from bayesrank.reporting.ranking_sections import ranking_parts
 from bayesrank.reporting.sections import checks_of_components, replicates
@@ -73,8 +74,9 @@ def components_headline(posterior: xr.DataTree, layout: Layout, who: str) -> str
     for number, share in zip(shares.index.tolist(), shares.tolist(), strict=True):
         ranks = by_component.loc[number]
         name, row = ranks.index[0], ranks.iloc[0]
+        leads = "leads" if row["p_best"] >= CLEAR else "has the lowest mean rank, not clearly"
         leaders.append(
-            f"for {share:.0%} of them {name} leads (best with probability {row['p_best']:.2f})"
+            f"for {share:.0%} of them {name} {leads} (best with probability {row['p_best']:.2f})"
         )
     return f"There are {len(shares)} components of {who}s: {', '.join(leaders)}."
 

@@ -182,7 +182,7 @@ def report(posterior: xr.DataTree) -> str:
     better = br.win_probability(few).to_pandas()
     first, second = best[:2]
     chance = br.match_probability(few).sel(item=first, item_other=second).to_pandas()
-    tied = summary.index[summary["tied_with_leader"]]
+    tied = summary.index[summary["status"] != "behind"]
     parts: dict[str, Any] = {
         "Ranks": summary[["mean_rank", "rank_low", "rank_high", "p_best", "p_top3"]],
         "Tied with the leader": ", ".join(tied),

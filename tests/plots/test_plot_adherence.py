@@ -121,7 +121,7 @@ def test_a_given_panel_is_explained_in_its_label():
     _, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
     plot_adherence(adherences(9), plot_collection=panel_of(left))
     assert left.get_xlabel().split("\n") == [
-        "Adherence, per unit of score: mean, 50% and 94% interval",
+        "Adherence, per unit of score: mean, 50% and 89% interval",
         "orange: does not follow: < 0.5 × median, P ≥ 0.95 (1)",
         "blue: follows closely: > 2 × median, P ≥ 0.95 (1)",
         "dashed: median ranker",

@@ -1,10 +1,13 @@
 """Who cannot be told from the leader: by hand, by cumulative maxima, and how often it is true."""
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
-from bayesrank.results import tied_with_leader
+from bayesrank.plots import plot_ranks
+from bayesrank.results import PairWins, rank_summary, tied_with_leader, tiers
 from tests.results.small_posteriors import orders, posterior, worlds
 
 
@@ -23,6 +26,48 @@ def test_items_are_excluded_as_long_as_the_leader_is_better_than_all_of_them_at_
         assert "".join(found["item"].values[found["tied"]]) == tied
         assert found["p_others_worse"].item() == p
         assert found["leader"].item() == "a"
+
+
+def thinly_linked():
+    """Draws of six items in three levels, and comparisons that nothing links with the last two."""
+    means = np.array([3.0, 2.9, 1.0, 0.9, -1.0, -1.1])
+    draws = np.random.default_rng(0).normal(means, [0.3, 0.3, 0.3, 3.0, 0.3, 0.3], (2, 500, 6))
+    u = xr.DataArray(draws, dims=("chain", "draw", "item"), coords={"item": list("abcdef")})
+    wins = np.full((6, 6), 30.0)
+    wins[4:, :4] = wins[:4, 4:] = 0
+    np.fill_diagonal(wins, 0)
+    return u, PairWins(pd.Index(list("abcdef")), wins, np.zeros((6, 6)))
+
+
+def test_every_function_shows_the_same_status():
+    u, compared = thinly_linked()
+    given = {"prior_sd": 2.0, "compared": compared}
+    status = rank_summary(u, **given)["status"].sort_index()
+    assert status.to_dict() == {
+        "a": "leads", "b": "tied", "c": "behind", "d": "unclear", "e": "unclear", "f": "unclear"
+    }  # fmt: skip
+    found = tied_with_leader(u, **given)
+    assert found["status"].to_series().equals(status)
+    assert found["tied"].values.tolist() == (status != "behind").tolist()
+    # what is left is better than asked for
+    leads = u.sel(item="a") > u.sel(item="c")
+    assert found["p_others_worse"].item() == leads.mean().item() >= 0.95
+    assert set(tiers(u, compared=compared)["tier"].values) == {1}
+    assert tiers(u.sel(item=["a", "b", "c"]))["tier"].values.tolist() == [1, 1, 2]
+    pc = plot_ranks(u, **given)
+    assert pc.viz["point_estimate"]["utility"]["status"].values.tolist() == [
+        "leads", "tied", "unclear", "behind"
+    ]  # fmt: skip
+    plt.close()
+
+
+def test_items_in_lower_tiers_are_behind():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        draws = rng.normal(rng.normal(0, 2, 8), rng.uniform(0.1, 1, 8), (1, 200, 8))
+        u = xr.DataArray(draws, dims=("chain", "draw", "item"))
+        lower = tiers(u)["tier"].values > 1
+        assert not tied_with_leader(u)["tied"].values[lower].any()
 
 
 def test_the_leader_of_items_without_labels_is_a_number():

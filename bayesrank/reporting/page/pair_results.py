@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.draws import centred, posterior_utilities
 from bayesrank.results.ranks.counted import PairWins
 from bayesrank.results.ranks.probabilities import win_probability
 
@@ -35,10 +35,10 @@ def pair_results(
     Returns
     -------
     dict
-        ``items`` and their ``mean`` utility. Pairs of items are along the rows of the upper
-        triangle. ``better`` is 1000 times the probability that the first item of a pair is better.
-        ``sd`` is the standard deviation of the difference. ``met`` maps the number of a pair to
-        its wins, losses and ties; it is None without counts.
+        ``items`` and their ``mean`` utility, relative to the mean of all items. Pairs of items are
+        along the rows of the upper triangle. ``better`` is 1000 times the probability that the
+        first item of a pair is better. ``sd`` is the standard deviation of the difference. ``met``
+        maps the number of a pair to its wins, losses and ties; it is None without counts.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def pair_results(
     >>> pair_results(u, ["a", "b"])["better"]
     [750]
     """
-    utility = posterior_utilities(data, var_name, dim).sel({dim: list(items)})
+    utility = centred(posterior_utilities(data, var_name, dim), dim).sel({dim: list(items)})
     one, other = np.triu_indices(len(items), 1)
     draws = utility.transpose("chain", "draw", dim).values.reshape(-1, len(items))
     covariance = np.atleast_2d(np.cov(draws, rowvar=False)) if len(draws) > 1 else None

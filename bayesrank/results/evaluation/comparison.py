@@ -102,11 +102,10 @@ def compare(
     Notes
     -----
     A pair is one observation with all its matches (of one judge and group). One match cannot be
-    left out, because the log-likelihood contains only the total of the pair. For 30 wins and 10
-    losses, it is -2.86 if a match is won with probability 0.65, and also if it is won with
-    probability 0.83. A single match would have the log-likelihood -0.43 or -0.18. To leave out
-    fewer matches together, divide them by a column, such as a round, named in ``by`` of
-    `Pairs.from_frame`.
+    left out, because the log-likelihood contains only the total of the pair. Take 30 wins and 10
+    losses. Their log-likelihood is -2.86 if a match is won with probability 0.65, and also with
+    0.83. The log-likelihood of one win would be -0.43 or -0.18. To leave out fewer matches
+    together, divide them by a column, such as a round, named in ``by`` of `Pairs.from_frame`.
 
     Identical rankings without labels are matched in order. If a model distinguishes them, label
     them, for example with ``rankers=`` of `Rankings.from_orderings`.

@@ -125,9 +125,9 @@ def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> N
     Returns
     -------
     array, (n_items,)
-        :math:`R_0 / R` for items with a thin link, 1 for all others. A link is thin if the share
-        is below `LITTLE`, and fewer than `THIN` even matches would tell as much. Also, the data
-        alone must not show that the leader is better.
+        :math:`R_0 / R` for items with a thin link, 0 for items that were never compared, and 1 for
+        all others. A link is thin if the share is below `LITTLE`, and fewer than `THIN` even
+        matches would tell as much. Also, the data alone must not show that the leader is better.
 
     References
     ----------
@@ -156,7 +156,7 @@ def link_shares(pairs: PairWins, utility: NDArray[np.float64], leader: int) -> N
     share = direct / resistance
     doubtful = utility[leader] - utility < CLEAR * np.sqrt(resistance)
     thin = others & linked & (resistance > 4 / THIN) & (share < LITTLE) & doubtful
-    return np.where(thin, share, 1.0)
+    return np.where(others & ~linked, 0.0, np.where(thin, share, 1.0))
 
 
 def condorcet(pairs: PairWins) -> int | None:

@@ -24,10 +24,10 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     Returns
     -------
     DataArray, (..., dim, place)
-        The share of draws in which the item has the place 1, 2, ..., n. m items that are equal in a
-        draw have each of their m places in 1/m of the draw. So every row and every column sums to
-        one. The sum over the first k places, ``.sel(place=slice(k)).sum("place")``, is the
-        probability of being among the best k.
+        The share of draws in which the item has the place 1, 2, ..., n. If m items are equal in a
+        draw, each of them has each of their m places with probability 1/m. So every row and every
+        column sums to one. The sum over the first k places,
+        ``.sel(place=slice(k)).sum("place")``, is the probability of being among the best k.
 
     Raises
     ------
