@@ -1,6 +1,8 @@
 """The map of the repository names what there is."""
 
+import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 
 from tests.builders import PACKAGE, ROOT
@@ -31,3 +33,28 @@ def test_every_room_and_wing_is_named():
     rooms = folders(PACKAGE) | {p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"}
     wings = folders(PACKAGE / "likelihoods") | folders(PACKAGE / "distributions") | {"choices"}
     assert {name for name in rooms | wings if f"`{name}`" not in MAP} == set()
+
+
+# Two definitions with one meaning: the same number, as an array and as a graph
+ONE_MEANING = {"log_multinomial"}
+LIBRARY = (
+    "data",
+    "distributions",
+    "inference",
+    "jax",
+    "likelihoods",
+    "plots",
+    "results",
+    "utility",
+)
+
+
+def test_each_name_of_the_library_has_one_meaning():
+    places = defaultdict(list)
+    for room in LIBRARY:
+        for path in sorted((PACKAGE / room).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_":
+                    places[node.name].append(str(path.relative_to(PACKAGE)))
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert twice.keys() == ONE_MEANING, twice

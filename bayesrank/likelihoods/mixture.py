@@ -26,10 +26,10 @@ from pytensor.tensor import TensorLike, TensorVariable
 from bayesrank.likelihoods.ops import stop_gradient
 from bayesrank.likelihoods.ops.compiled import FirstInput
 
-__all__ = ["Joint", "component_probs", "joint_logp", "mixture_logp"]
+__all__ = ["MarkJoint", "component_probs", "joint_logp", "mixture_logp"]
 
 
-class Joint(FirstInput):
+class MarkJoint(FirstInput):
     """Identity that marks the joint log-probabilities of a mixture for `joint_logp`."""
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
@@ -52,7 +52,7 @@ def mixture_logp(joint: TensorLike) -> TensorVariable:
     >>> float(mixture_logp([[0.0, 0.0]]).eval()[0].round(4))
     0.6931
     """
-    joint = Joint()(pt.cast(pt.as_tensor_variable(joint), "float64"))
+    joint = MarkJoint()(pt.cast(pt.as_tensor_variable(joint), "float64"))
     peak = stop_gradient(pt.max(joint, axis=1))
     possible = peak > -np.inf
     shifted = joint - pt.switch(possible, peak, 0.0)[:, None]
@@ -75,7 +75,7 @@ def joint_logp(terms: TensorVariable) -> TensorVariable:
         If the graph does not contain exactly one `mixture_logp`.
     """
     nodes = {x.owner for x in ancestors([terms]) if x.owner is not None}
-    found = [node.inputs[0] for node in nodes if isinstance(node.op, Joint)]
+    found = [node.inputs[0] for node in nodes if isinstance(node.op, MarkJoint)]
     if len(found) != 1:
         raise ValueError(f"Expected one mixture in this log-likelihood; found {len(found)}.")
     return found[0]

@@ -67,10 +67,10 @@ from bayesrank.schema import (
 )
 
 __all__ = [
+    "DataPart",
     "DistOptions",
     "ObservedRV",
     "Options",
-    "Part",
     "Record",
     "as_double",
     "check_counts",
@@ -126,7 +126,7 @@ class DistOptions(TypedDict, total=False):
     rng: Any
 
 
-class Part(NamedTuple):
+class DataPart(NamedTuple):
     """A part of the data, and its axes."""
 
     value: Any
@@ -137,7 +137,7 @@ class Record(NamedTuple):
     """The data that a model stores."""
 
     labels: Mapping[str, Any]  # labels of every axis
-    parts: Mapping[str, Part]  # in the table; the weights have only the axis of its rows
+    parts: Mapping[str, DataPart]  # in the table; the weights have only the axis of its rows
     derived: Mapping[str, NDArray[Any]]  # shared variables, by the names of parameters
     outcome: str | None = None  # label of the outcome space, if the data determine it
 
@@ -164,8 +164,8 @@ class ObservedTable(TensorSharedVariable):
 def hold_data(name: str, value: Any, dims: Sequence[str]) -> ObservedTable:
     """Register data that only `set_observed` can replace in the model in context.
 
-    Under the name of a part, such as ``y_judge``, they take the place of the part in the table of
-    the variable, if the variable is added later and its data have these values.
+    Data with the name of a part, such as ``y_judge``, take the place of this part in the table of
+    ``y``. The variable ``y`` is added later, and must observe the same values.
     """
     model = pm.modelcontext(None)
     array = convert_data(value)

@@ -29,10 +29,10 @@ from bayesrank.data.read import has_labels, quoted
 from bayesrank.distributions.core.by_name import Axes, by_axes, dims_of, flat_places, has_dims
 from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
 from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
     check_counts,
@@ -349,9 +349,9 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         return Record(
             labels=data.coords,
             parts={
-                NET: Part(_net_counts(data), cls.axes),
-                WEIGHT: Part(data.weight, ("ranker",)),
-                AT_RANDOM: Part(at_random, ("ranker",)),
+                NET: DataPart(_net_counts(data), cls.axes),
+                WEIGHT: DataPart(data.weight, ("ranker",)),
+                AT_RANDOM: DataPart(at_random, ("ranker",)),
             },
             derived=at | cls.tables(data, group),
             outcome=label_outcome(cls, data.weight),

@@ -29,9 +29,9 @@ from bayesrank.distributions.core.by_name import (
     labels_along,
 )
 from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     Options,
-    Part,
     Record,
     data_dims,
     is_observed,
@@ -327,10 +327,12 @@ class RankerMixtureRV(MixtureRV):
 
         record = super().record(name, data, p)
         slots = dict.fromkeys((RANKS, ITEM), (RANKING, "slot"))
-        parts = {x: Part(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()}
+        parts = {
+            x: DataPart(part.value, slots.get(x, part.axes)) for x, part in record.parts.items()
+        }
         return record._replace(
             labels={**record.labels, TURN: np.arange(1, 1 + turns.shape[1])},
-            parts=parts | {TURN: Part(turn, (RANKING,))},
+            parts=parts | {TURN: DataPart(turn, (RANKING,))},
             derived={**record.derived, "turns": turns.astype(np.int64)},
         )
 

@@ -21,10 +21,10 @@ from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, refuse_utility_dims
 from bayesrank.distributions.core.drawn import DrawnRV
 from bayesrank.distributions.core.observed import (
+    DataPart,
     DistOptions,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
     label_axis,
@@ -250,10 +250,10 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         data.check_triples()
         triples = dict(zip((USER, POSITIVE, NEGATIVE), data.all_triples().T, strict=True))
         n = len(triples[USER])
-        parts = {part: Part(x.astype(np.int32), cls.axes) for part, x in triples.items()}
+        parts = {part: DataPart(x.astype(np.int32), cls.axes) for part, x in triples.items()}
         return Record(
             labels={"triple": np.arange(n)},
-            parts=parts | {WEIGHT: Part(np.full(n, p.scale.data), cls.axes)},
+            parts=parts | {WEIGHT: DataPart(np.full(n, p.scale.data), cls.axes)},
             derived={"preferred": np.zeros(n, dtype=np.int64)},
             outcome=cls.outcomes,
         )

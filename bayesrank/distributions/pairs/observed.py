@@ -30,8 +30,8 @@ from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.data.read import coord_values, counted, label_repr, quoted
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
 from bayesrank.distributions.core.observed import (
+    DataPart,
     ObservedRV,
-    Part,
     Record,
     check_length,
     data_dims,
@@ -161,18 +161,18 @@ class ObservedPairRV(ObservedRV, PairRV):
     def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
         _check_ties(cls.n_outcomes, name, data)
         parts = {
-            FIRST: Part(data.first, ("pair",)),
-            SECOND: Part(data.second, ("pair",)),
-            WEIGHT: Part(data.weight, ("pair",)),
-            COUNTS: Part(_counts_of(name, data, cls.n_outcomes), cls.axes),
+            FIRST: DataPart(data.first, ("pair",)),
+            SECOND: DataPart(data.second, ("pair",)),
+            WEIGHT: DataPart(data.weight, ("pair",)),
+            COUNTS: DataPart(_counts_of(name, data, cls.n_outcomes), cls.axes),
         }
         for group in _group_names(name, data):
-            parts[group] = Part(data.group_idx(group), ("pair",))
-            parts[name_count(group, MATCHES)] = Part(_matches_of(data, group), (group,))
-        parts[name_count(ITEM, MATCHES)] = Part(data.matches_by_item.to_numpy(), (ITEM,))
+            parts[group] = DataPart(data.group_idx(group), ("pair",))
+            parts[name_count(group, MATCHES)] = DataPart(_matches_of(data, group), (group,))
+        parts[name_count(ITEM, MATCHES)] = DataPart(data.matches_by_item.to_numpy(), (ITEM,))
         terms = _terms(name, data, cls.layout)
-        parts[EFFECT] = Part(terms.which, (PAIR, TERM))
-        parts[EFFECT_SIZE] = Part(terms.size, (PAIR, TERM))
+        parts[EFFECT] = DataPart(terms.which, (PAIR, TERM))
+        parts[EFFECT_SIZE] = DataPart(terms.size, (PAIR, TERM))
         known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
         codes = [data.group_idx(group) for group in cls.layout.coded]
         derived = cls.derived(p, *known, terms.which, terms.size, *codes)

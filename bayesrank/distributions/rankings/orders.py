@@ -24,9 +24,9 @@ from bayesrank.distributions.core.by_name import (
 )
 from bayesrank.distributions.core.drawn import DrawnRV
 from bayesrank.distributions.core.observed import (
+    DataPart,
     ObservedRV,
     Options,
-    Part,
     Record,
     as_double,
     check_rows,
@@ -297,20 +297,20 @@ class ObservedRankingsRV(ObservedRV):
         # rankers, and numbers of rankings of rankers and items, which functions of results need
         by_ranker = np.bincount(data.ranker_idx, minlength=len(data.rankers))
         by_item = np.bincount(data.item[data.mask], minlength=data.n_items)
-        groups = {name: Part(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
+        groups = {name: DataPart(idx, ("ranking",)) for name, (_, idx) in data.groups.items()}
         groups |= {
-            name_count(name, RANKINGS): Part(np.bincount(idx, minlength=len(labels)), (name,))
+            name_count(name, RANKINGS): DataPart(np.bincount(idx, minlength=len(labels)), (name,))
             for name, (labels, idx) in data.groups.items()
         }
         return Record(
             labels=data.coords,
             parts={
-                RANKS: Part(data.ranks, cls.axes),
-                ITEM: Part(data.item, cls.axes),
-                WEIGHT: Part(data.weight, ("ranking",)),
-                RANKER: Part(data.ranker_idx, ("ranking",)),
-                name_count(RANKER, RANKINGS): Part(by_ranker, ("ranker",)),
-                name_count(ITEM, RANKINGS): Part(by_item, ("item",)),
+                RANKS: DataPart(data.ranks, cls.axes),
+                ITEM: DataPart(data.item, cls.axes),
+                WEIGHT: DataPart(data.weight, ("ranking",)),
+                RANKER: DataPart(data.ranker_idx, ("ranking",)),
+                name_count(RANKER, RANKINGS): DataPart(by_ranker, ("ranker",)),
+                name_count(ITEM, RANKINGS): DataPart(by_item, ("item",)),
             }
             | groups,
             derived={"sizes": data.block_sizes.astype(np.int64)},
