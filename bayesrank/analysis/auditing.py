@@ -281,9 +281,10 @@ def _duplicates(board: "_Board") -> _Found:
     mean, sd = permuted.mean(), max(permuted.std(ddof=1), np.sqrt(permuted.mean() + 1))
     z = (value - mean) / sd
     p = float(norm.sf(z))
+    *respects, last = ["items", "outcome", *groups]
     what = (
         f"{value:,} of {len(ended):,} matches repeat another with the same "
-        f"{', '.join(['items', 'outcome', *groups])}; {mean:,.0f} are expected by chance"
+        f"{', '.join(respects)} and {last}; {mean:,.0f} are expected by chance"
     )
     fires = bool(p < RARE and value - mean > SHARE * len(ended))
     return _found(what, "votes may have been counted twice", z, p=p, fires=fires)

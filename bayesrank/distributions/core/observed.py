@@ -164,8 +164,8 @@ class ObservedTable(TensorSharedVariable):
 def hold_data(name: str, value: Any, dims: Sequence[str]) -> ObservedTable:
     """Register data that only `set_observed` can replace in the model in context.
 
-    Their name may be that of a part, such as ``y_judge``. They then take the place of the part in
-    the table of ``y``, which is added later and must have the same values.
+    Data with the name of a part, such as ``y_judge``, take the place of this part in the table of
+    ``y``. The variable ``y`` is added later, and must observe the same values.
     """
     model = pm.modelcontext(None)
     array = convert_data(value)
