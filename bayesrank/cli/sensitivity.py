@@ -98,7 +98,7 @@ def _leaders(job: Any, data: Pairs | Rankings, scale: float) -> pd.Series:
             random_seed=seed,
         )  # fmt: skip
         # `found.draws` would also build a model of the data, which takes longer than the fit
-        drawn = posterior_draws(found.mode, CHAINS * DRAWS, np.random.default_rng(seed))
+        drawn = posterior_draws(found.normal, CHAINS * DRAWS, np.random.default_rng(seed))
         utility = xr.DataArray(
             drawn.T.reshape(CHAINS, DRAWS, -1),
             {"item": data.coords["item"][found.observations.nodes.item]},
