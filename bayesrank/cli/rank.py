@@ -112,11 +112,11 @@ class RankJob(Job):
             scale = model["utility_scale"] if fit.prior_scale is None else fit.prior_scale
             if self.category is not None:
                 dims = ("category", "item")
-                apart = deviations(utility, "category", scale / 2, dims)
+                apart = deviations(utility, "category", scale, dims)
                 utility = pm.Deterministic("category_utility", apart, dims=dims)
             if self.opinions:
                 where = (self.cluster, "item")
-                utility = utility[..., None, :] + sampled_deviations(self.cluster, scale / 2, where)
+                utility = utility[..., None, :] + sampled_deviations(self.cluster, scale, where)
                 dims = (*dims[:-1], *where)
             PlackettLuce("y", utility, utility_dims=dims, observed=self.rankings)
         return model
