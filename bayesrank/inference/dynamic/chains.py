@@ -165,11 +165,14 @@ class Information:
 
     @cached_property
     def dense(self) -> tuple[Floats, float] | None:
-        """A root of the inverse of A, (n, size), and log |1 + K H|; None if they are large."""
+        """A root of the inverse of A, (n, size), and log |1 + K H|, or None if they are large."""
         L = self.chains.root
         if L is None:
             return None
-        factor = np.linalg.cholesky(np.eye(L.shape[1]) + L.T @ (self.H @ L))
+        try:
+            factor = np.linalg.cholesky(np.eye(L.shape[1]) + L.T @ (self.H @ L))
+        except np.linalg.LinAlgError:  # far from the mode, Rao and Kupper's H may be indefinite
+            return None
         log_det = 2 * float(np.log(np.diag(factor)).sum())
         return solve_triangular(factor, L.T, lower=True).T, log_det
 
