@@ -199,7 +199,7 @@ class Dynamics:
         r"""Evaluate a weak prior at logarithms of the hyperparameters, up to a constant.
 
         Standard deviations (scale, drift, slope, slope_drift) are half-Cauchy, and lengths are
-        log-normal. If x is the logarithm of a standard deviation over its median, its log density
+        log-normal. Let x be the logarithm of a standard deviation over its median. Its log density
         is :math:`x - \log(1 + e^{2x})`, which falls by one per unit in both tails.
         """
         x = np.asarray(log_values) - np.log(self.medians(span))
