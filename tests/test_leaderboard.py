@@ -83,6 +83,15 @@ def test_judges_and_categories_add_their_variables():
     assert list(model.coords["judge"]) == ["ann", "bob"]
 
 
+def test_opinions_and_categories_may_differ_as_much_as_the_items():
+    pairs = pairs_of(**JUDGED, **SORTED)
+    model = leaderboard_model(pairs, category="category", utility_scale=2.0)
+    for name in ("judge_spread", "category_spread"):
+        point = {name: np.array([1.0, 3.0])}
+        found = pm.logp(model[name], point[name]).eval()
+        np.testing.assert_allclose(found, stats.halfnorm.logpdf(point[name], scale=2.0))
+
+
 OPINIONS = {"judge_spread", "judge_item_z", "judge_deviation"}
 
 

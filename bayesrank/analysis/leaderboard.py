@@ -24,7 +24,7 @@ variable                  dims            prior                                 
 ``utility``               item            Normal(0, utility_scale), the sum zero    all
 ``utility_scale``                         HalfNormal(3), unless it is given         all
 ``category_utility``      category, item  utility + category_spread × Normal(0, 1)  categories
-``category_spread``                       HalfNormal(utility_scale / 2)             categories
+``category_spread``                       HalfNormal(utility_scale)                 categories
 ``adherence``             judge           exp(adherence_spread × Normal(0, 1))      judges
 ``adherence_spread``                      HalfNormal(1/2)                           judges
 ``order_effect``                          Normal(0, 1/2)                            all
@@ -38,9 +38,9 @@ variable                  dims            prior                                 
 ``feature_spread``                        HalfNormal(0.2)                           features, judges
 ``feature_slope``         feature, judge  the effect over the root mean square s    features
 ``g_deviation``           g_item          g_spread × Normal(0, 1)                   a group g
-``g_spread``                              HalfNormal(utility_scale / 2)             a group g
+``g_spread``                              HalfNormal(utility_scale)                 a group g
 ``judge_deviation``       judge_item      judge_spread × Normal(0, 1)               opinions
-``judge_spread``                          HalfNormal(utility_scale / 2)             opinions
+``judge_spread``                          HalfNormal(utility_scale)                 opinions
 ``g_tie_effect``          g               g_tie_spread × Normal(0, 1)               a group g, ties
 ``g_tie_spread``                          HalfNormal(1)                             a group g, ties
 ``item_tie_effect``       item            item_tie_spread × Normal(0, 1)            ties by either
@@ -48,6 +48,10 @@ variable                  dims            prior                                 
 ``strength_tie_slope``                    Normal(0, 1/2)                            ties by strength
 ``category_tie_effect``   category, item  item_tie_effect, by utilities there       ties, categories
 ========================  ==============  ========================================  ================
+
+Opinions may differ as much as the items do, so the spreads of deviations have the prior
+HalfNormal(utility_scale). With half this scale, intervals were too narrow if few judges differed
+much: three judges can agree by chance.
 
 Effects on ties add to the logarithm of ``nu``; the slope multiplies the mean utility of the two
 items. Each judge has a tie parameter, because judges who call many ties would otherwise seem
@@ -196,7 +200,7 @@ def leaderboard_model(
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
         if category is not None:
-            by_category = deviations(utility, "category", size / 2, (category, "item"))
+            by_category = deviations(utility, "category", size, (category, "item"))
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
         parts: dict[str, Any] = {}
         if judges:
@@ -221,7 +225,7 @@ def leaderboard_model(
             order = judge_order * home[_codes(neutral, pairs.group_idx(neutral))]
         if styled:
             parts["slope"] = _slope(pairs, judges)
-        parts["deviation"] = [_deviation(pairs, group, size / 2) for group in groups]
+        parts["deviation"] = [_deviation(pairs, group, size) for group in groups]
         if nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **parts)
         else:

@@ -51,7 +51,7 @@ def ranking_model(
     ``category_utility``   category, item      utility + spread × Normal(0, 1)       categories
     ``category_spread``                        HalfNormal(utility_scale / 2)         categories
     ``ranker_deviation``   ranker, item        spread × Normal(0, 1)                 opinions
-    ``ranker_spread``                          HalfNormal(utility_scale / 2)         opinions
+    ``ranker_spread``                         HalfNormal(utility_scale)             opinions
     ``share``              component           Dirichlet(2, ..., 2)                  components
     ``component_utility``  component, item     ZeroSumNormal(utility_scale)          components
     =====================  ==================  ====================================  ==============

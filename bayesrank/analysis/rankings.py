@@ -176,11 +176,11 @@ class RankingAnalysis(Analysis):
             scale = model["utility_scale"] if given is None else given
             if self.categories is not None:
                 dims = (str(self.category), "item")
-                apart = deviations(utility, "category", scale / 2, dims)
+                apart = deviations(utility, "category", scale, dims)
                 utility = pm.Deterministic("category_utility", apart, dims=dims)
             if self.differ:
                 where = (self.unit, "item")
-                utility = utility[..., None, :] + sampled_deviations(self.unit, scale / 2, where)
+                utility = utility[..., None, :] + sampled_deviations(self.unit, scale, where)
                 dims = (*dims[:-1], *where)
             PlackettLuce("y", utility, utility_dims=dims, observed=self.rankings)
         return model

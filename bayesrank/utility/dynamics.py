@@ -21,8 +21,28 @@ part          hyperparameters                meaning
 The states of the last two parts contain derivatives, in units of
 :math:`\lambda = \sqrt{2\nu}/\ell`.
 
+The prior of the hyperparameters depends on the span, the time from the first to the last
+observation. The unit of time therefore does not matter.
+
+============= ============================= ====================================================
+name          prior                         the median, in log odds
+============= ============================= ====================================================
+scale         HalfCauchy(1)                 a good item beats an average one in 3 of 4 matches
+drift         HalfCauchy(0.5 / span^0.5)    a strength changes by half the scale in the span
+slope         HalfCauchy(0.5 / span)        the slope changes it by as much
+slope_drift   HalfCauchy(0.5 / span^1.5)    changes of the slope change it by about as much
+length        LogNormal(log 0.3 span, 1.5)  a strength is forgotten after a third of the span
+============= ============================= ====================================================
+
+The scale of a half-Cauchy distribution is its median. One value in eight is above five times the
+median, and one in eight is below a fifth. If strengths change fast, the better item wins nearly all
+matches, and matches hardly limit the drift. With a thin tail, such as a half-normal's, intervals
+would then be too narrow.
+
 References
 ----------
+Gelman, Prior distributions for variance parameters in hierarchical models, Bayesian Analysis 2006.
+
 Hartikainen & Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian process
 regression models, MLSP 2010.
 
@@ -104,7 +124,6 @@ PARTS = {
     "matern52": Part(SCALE | LENGTH, 3, _matern52),
 }
 LENGTH_SD = 1.5  # standard deviation of the logarithm of a length
-HALF_NORMAL_MEDIAN = 0.67449  # for scale 1
 
 
 class Dynamics:
@@ -179,13 +198,13 @@ class Dynamics:
     def log_prior(self, log_values: ArrayLike, span: float) -> float:
         r"""Evaluate a weak prior at logarithms of the hyperparameters, up to a constant.
 
-        Standard deviations (scale, drift, slope, slope_drift) are half-normal, and lengths are
-        log-normal. With :math:`x = \log \sigma`, a standard deviation has the log density
-        :math:`x - e^{2x} / (2 s^2)`, where s follows from the median.
+        Standard deviations (scale, drift, slope, slope_drift) are half-Cauchy, and lengths are
+        log-normal. Let x be the logarithm of a standard deviation over its median. Its log density
+        is :math:`x - \log(1 + e^{2x})`, which falls by one per unit in both tails.
         """
         x = np.asarray(log_values) - np.log(self.medians(span))
-        half_normal = x - np.exp(2 * x) * HALF_NORMAL_MEDIAN**2 / 2
-        return float(np.where(self.is_length, -((x / LENGTH_SD) ** 2) / 2, half_normal).sum())
+        half_cauchy = x - np.logaddexp(0, 2 * x)
+        return float(np.where(self.is_length, -((x / LENGTH_SD) ** 2) / 2, half_cauchy).sum())
 
     def transitions(self, values: ArrayLike, gap: Floats) -> Transitions:
         """Compute F and Q, (n, size, size), and P, (size, size), of the whole state.

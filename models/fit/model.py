@@ -4,7 +4,7 @@ Story: each ranker gives several ballots. Rankers agree only in part, so ballots
 not independent. ``bayesrank rank`` uses the same model for rankers with several rankings:
 
     scale            ~ HalfNormal(3)
-    spread           ~ HalfNormal(scale / 2)          no opinions: spread = 0
+    spread           ~ HalfNormal(scale)              no opinions: spread = 0
     utility[i]       ~ Normal(0, scale)
     deviation[r, i]  ~ Normal(0, spread)
     ballot of r      ~ PlackettLuce(utility + deviation[r])
@@ -173,7 +173,7 @@ def sample_opinions(
 
 def _log_prior(a: Floats, b: Floats) -> Floats:
     """Return the log density of the logarithms of scale and spread."""
-    return b - np.exp(2 * a) / 18 - 2 * np.exp(2 * (b - a))
+    return b - np.exp(2 * a) / 18 - np.exp(2 * (b - a)) / 2
 
 
 def _slice(

@@ -6,8 +6,8 @@ verdict, as in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
 * ``power``: ten misfits, and how often each is detected.
-* ``ballots``: 8 rankers give 5 ballots each. Intervals must cover, and stated probabilities must
-  hold, if rankers differ. If they agree, opinions may widen intervals by at most a tenth.
+* ``ballots``: 8 or 3 rankers give 5 ballots each. Intervals must cover, and stated probabilities
+  must hold, if rankers differ. If 8 rankers agree, opinions may widen intervals by about a tenth.
 
 ``models/fit/model.py`` fits rankings, and `bayesrank.fit_pairs` fits matches. In tables drawn from
 the model, strengths are standard normal.
@@ -287,32 +287,20 @@ def power(how: Run) -> Table:
     return Table(pd.DataFrame(rows).T, corner="misfit")
 
 
+CLUSTERS = ((8, 1.0), (8, 0.5), (8, 0.0), (3, 1.0), (3, 0.5))  # rankers, and how they differ
+
+
 def ballots(how: Run) -> Table:
     """Measure coverage and P(best) of the leader, with and without opinions."""
     n = 6 if how.quick else 250
     rows = {}
-    for sd in (1.0, 0.5, 0.0):
-        ways: dict[str, Any] = {
-            "without opinions": independent,
-            "with opinions": sample_opinions,
-        }
-        if sd:
-            ways["with opinions, scales known"] = partial(sample_opinions, known=(1.0, sd))
-        found: dict[str, list[Floats]] = {way: [] for way in ways}
-        for n_items in (5, 6):
-            rng = np.random.default_rng([how.seed, n_items, int(10 * sd)])
-            utility = rng.normal(size=(n // 2, n_items))
-            opinion = utility[:, None] + sd * rng.normal(size=(n // 2, 8, n_items))
-            noise = rng.gumbel(size=(n // 2, 8, 5, n_items))
-            orders = np.argsort(-(opinion[:, :, None] + noise), axis=-1)
-            for way, draw in ways.items():
-                draws = draw(orders, n_draws=100 if how.quick else 1000, rng=rng)
-                found[way].append(_covered(draws, utility))
-        every = {way: np.concatenate(parts, axis=1) for way, parts in found.items()}
+    for n_rankers, sd in CLUSTERS:
+        name = f"{n_rankers} rankers, {sd:g}"
+        every = how.once(f"ballots {name}", partial(_clusters, n_rankers, sd, n, how))
         narrow = every["without opinions"][3].mean()
         for way, one in every.items():
             covers, stated, best, width = one.mean(axis=1)
-            rows[f"{sd:g}, {way}"] = {
+            rows[f"{name}, {way}"] = {
                 "0.9 intervals contain": covers,
                 "±": one[0].std() / np.sqrt(n),
                 "stated P(leader is best)": stated,
@@ -320,7 +308,25 @@ def ballots(how: Run) -> Table:
                 "width of intervals": width / narrow,
             }
     digits = {"0.9 intervals contain": 3, "±": 3}
-    return Table(pd.DataFrame(rows).T, digits=digits, corner="rankers differ by")
+    return Table(pd.DataFrame(rows).T, digits=digits, corner="rankers, and how they differ")
+
+
+def _clusters(n_rankers: int, sd: float, n: int, how: Run) -> dict[str, Floats]:
+    """Fit tables of ballots by rankers who differ; return what `_covered` does, by model."""
+    ways: dict[str, Any] = {"without opinions": independent, "with opinions": sample_opinions}
+    if sd:
+        ways["with opinions, scales known"] = partial(sample_opinions, known=(1.0, sd))
+    found: dict[str, list[Floats]] = {way: [] for way in ways}
+    for n_items in (5, 6):
+        rng = np.random.default_rng([how.seed, n_rankers, n_items, int(10 * sd)])
+        utility = rng.normal(size=(n // 2, n_items))
+        opinion = utility[:, None] + sd * rng.normal(size=(n // 2, n_rankers, n_items))
+        noise = rng.gumbel(size=(n // 2, n_rankers, 5, n_items))
+        orders = np.argsort(-(opinion[:, :, None] + noise), axis=-1)
+        for way, draw in ways.items():
+            draws = draw(orders, n_draws=100 if how.quick else 1000, rng=rng)
+            found[way].append(_covered(draws, utility))
+    return {way: np.concatenate(parts, axis=1) for way, parts in found.items()}
 
 
 def independent(orders: Floats, *, n_draws: int, rng: Rng) -> Floats:

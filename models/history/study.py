@@ -35,17 +35,17 @@ same rows.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 
 import bayesrank as br
 from bayesrank.data.read import label_times
@@ -307,63 +307,97 @@ def evidence(how: Run) -> Table:
 # Coverage in simulated tables
 # ---------------------------------------------------------------------------------------------
 
-# items, matches, days and the standard deviation of the strengths on the first day
-SIZES = {
-    "5 items, 120 matches": (5, 120, 10, 1.0), "12 items, 600 matches": (12, 600, 20, 1.0),
-    "5 items, 120 matches, scale 3": (5, 120, 10, 3.0),
-}  # fmt: skip
+PROB = 0.9
 WHEN = ("halfway", "last day", "half a span later")
-DRIFT, PROB = 0.5, 0.9
+PART = 25  # tables computed at once
+FAST = 1.5  # drifts above it let the better item win most matches
+
+
+class Design(NamedTuple):
+    """Simulated tables: their size, and medians and log standard deviations of scale and drift."""
+
+    n_items: int
+    n_matches: int
+    n_days: int
+    scale: float = 1.0  # standard deviation of the strengths on the first day
+    drift: float = 0.5
+    sds: tuple[float, float] = (0.0, 0.0)
+    n_tables: int = 100
+
+
+DESIGNS = {
+    "5 items, 120 matches": Design(5, 120, 10),
+    "12 items, 600 matches": Design(12, 600, 20),
+    "5 items, 120 matches, scale 3": Design(5, 120, 10, scale=3.0),
+    "5 items, 120 matches, any scale and drift": Design(5, 120, 10, sds=(1.0, 1.5), n_tables=300),
+}
+OF_THESE = "of these, drift above 1.5"
 
 
 def season(
-    n_items: int, n_matches: int, n_days: int, scale: float, rng: np.random.Generator
-) -> tuple[br.Pairs, NDArray[np.float64], NDArray[np.float64]]:
+    design: Design, rng: np.random.Generator
+) -> tuple[br.Pairs, NDArray[np.float64], NDArray[np.float64], float]:
     """Simulate matches on evenly spaced days from 0 to 1, one of them or more on the last day.
 
-    Also return the three times of `WHEN`, and the utilities (3, n_items) at them minus their mean.
+    Also return the three times of `WHEN`, the utilities (3, n_items) at them minus their mean, and
+    the drift.
     """
+    n_items, n_matches, n_days, *medians = design[:5]
+    scale, drift = medians * np.exp(np.array(design.sds) * rng.normal(size=2))
     days = np.append(np.linspace(0, 1, n_days), 1.5)
-    sd = np.append(scale, DRIFT * np.sqrt(np.diff(days)))
+    sd = np.append(scale, drift * np.sqrt(np.diff(days)))
     u = (rng.normal(size=(len(days), n_items)) * sd[:, None]).cumsum(axis=0)
     first = rng.integers(n_items, size=n_matches)
     second = (first + rng.integers(1, n_items, size=n_matches)) % n_items
     day = np.append(rng.integers(n_days, size=n_matches - 1), n_days - 1)
-    wins = rng.random(n_matches) < 1 / (1 + np.exp(u[day, second] - u[day, first]))
+    wins = rng.random(n_matches) < expit(u[day, first] - u[day, second])
     table = pd.DataFrame({"x": first, "y": second, "day": days[day]})
     table["won"] = np.where(wins, "first", "second")
     options: dict[str, Any] = {"outcome": "won", "by": "day", "items": range(n_items)}
     pairs = br.Pairs.from_frame(table, first="x", second="y", **options)
     when = np.array([n_days // 2, n_days - 1, n_days])
-    return pairs, days[when], u[when] - u[when].mean(axis=1, keepdims=True)
+    return pairs, days[when], u[when] - u[when].mean(axis=1, keepdims=True), float(drift)
 
 
-def covered(size: tuple[int, int, int, float], n_tables: int, seed: int) -> NDArray[np.float64]:
-    """Return the share of the items in their intervals (n_tables, 3), in simulated tables.
+def covered(design: Design, tables: Iterable[int], seed: int) -> pd.DataFrame:
+    """Return the share of the items in their intervals at every time, in numbered tables.
 
-    Scale and drift are learned.
+    Scale and drift are learned. The columns are those of `WHEN`, the mean width of an interval on
+    the last day, and the drift.
     """
-    rng, found = np.random.default_rng(seed), np.empty((n_tables, len(WHEN)))
-    for k in range(n_tables):
-        pairs, when, truth = season(*size, rng)
+    rows = []
+    for number in tables:
+        rng = np.random.default_rng([seed, number])
+        pairs, when, truth, drift = season(design, rng)
         fit = br.fit_dynamic(pairs, time="day", order_effect=False, random_seed=1)
         u = fit.draws(at=when.tolist(), random_seed=1)["posterior"]["utility"]
         low, high = u.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ["chain", "draw"]).to_numpy()
-        found[k] = ((low < truth) & (truth < high)).mean(axis=1)
-    return found
+        inside = ((low < truth) & (truth < high)).mean(axis=1)
+        rows.append([*inside, (high - low)[1].mean(), drift])
+    return pd.DataFrame(rows, columns=[*WHEN, "width", "drift"])
 
 
 def intervals(how: Run) -> Table:
     """Count how often intervals contain the truth."""
-    n = 10 if how.quick else 200
+    rows = {}
+    for name, design in DESIGNS.items():
+        n = 10 if how.quick else design.n_tables
+        parts = [range(first, min(first + PART, n)) for first in range(0, n, PART)]
+        found = pd.concat(
+            how.once(f"intervals {name} {part}", partial(covered, design, part, how.seed))
+            for part in parts
+        )
+        rows[name] = _shares(found)
+        if any(design.sds):
+            rows[OF_THESE] = _shares(found[found["drift"] > FAST])
+    return Table(pd.DataFrame(rows).T, corner="simulated tables", files=())
 
-    def row(name: str) -> list[str]:
-        found = covered(SIZES[name], n, how.seed)
-        error = found.std(axis=0) / np.sqrt(n)
-        return [f"{m:.3f} ({e:.3f})" for m, e in zip(found.mean(axis=0), error, strict=True)]
 
-    rows = {name: how.once(f"intervals {name}", partial(row, name)) for name in SIZES}
-    return Table(pd.DataFrame(rows, index=[*WHEN]).T, corner="simulated tables", files=())
+def _shares(found: pd.DataFrame) -> dict[str, Any]:
+    """Describe the coverage in simulated tables, with standard errors."""
+    shares, error = found[[*WHEN]].mean(), found[[*WHEN]].std(ddof=0) / np.sqrt(len(found))
+    cells = {name: f"{shares[name]:.3f} ({error[name]:.3f})" for name in WHEN}
+    return {"tables": str(len(found)), **cells, "median width": float(found["width"].median())}
 
 
 TABLES: dict[str, Callable[[Run], Table]] = {

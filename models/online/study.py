@@ -56,7 +56,7 @@ def smoothed(days: Sequence[br.Pairs], drift: float) -> Floats:
     names = sorted(map(str, pairs.items))
     others = names[1:]
     lead = fit.predict(others, [names[0]] * len(others))["lead"].to_numpy()
-    utility = np.append(0.0, lead - float(fit.mode.x[-2]))
+    utility = np.append(0.0, lead - float(fit.normal.x[-2]))
     return utility - utility.mean()
 
 

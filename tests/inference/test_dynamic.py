@@ -14,8 +14,11 @@ import bayesrank as br
 from bayesrank.inference.dynamic.chains import (
     Chains,
     Information,
+    beyond_normal,
+    exact_draws,
     find_mode,
     log_evidence,
+    nearest_normal,
     posterior_draws,
     row_moments,
 )
@@ -34,7 +37,6 @@ DYNAMICS = {
     "constant + matern32": [0.7, 1.0, 2.0],
 }
 OUTCOMES = np.array(["first", "second", "tie"])
-QUARTILE = stats.norm.ppf(0.75)  # the median of a half-normal of scale one
 
 
 def simulated(n=60, n_items=5, ties=True, seed=1):
@@ -218,12 +220,12 @@ def test_items_come_in_when_they_are_first_seen():
         fit.draws(at="2019-01-01", random_seed=1)
 
 
-def test_standard_deviations_are_half_normal_and_lengths_log_normal():
+def test_standard_deviations_are_half_cauchy_and_lengths_log_normal():
     slopes = {"scale": 1.0, "drift": 0.25, "slope": 0.125, "slope_drift": 0.0625}  # medians
     shape, x = Dynamics("trend"), np.random.default_rng(1).normal(size=(2, 4))
     assert shape.names == tuple(slopes)
     np.testing.assert_allclose(shape.medians(4.0), [*slopes.values()])
-    prior = stats.halfnorm(scale=np.array([*slopes.values()]) / QUARTILE)
+    prior = stats.halfcauchy(scale=np.array([*slopes.values()]))
     one, other = (prior.logpdf(np.exp(at)) + at for at in x)
     change = shape.log_prior(x[0], 4.0) - shape.log_prior(x[1], 4.0)
     assert change == pytest.approx((one - other).sum(), abs=2e-4)
@@ -247,11 +249,10 @@ def test_hyperparameters_are_those_of_the_highest_evidence():
     assert height(best) > max(height(best * 1.5), height(best / 1.5))
 
 
-def normal_around_the_mode(pairs, scale, drift):
-    """Mean and covariance of the utilities of a random walk, and their log evidence, all dense.
+def weighted_draws(pairs, scale, drift):
+    """Draws of the utilities of a random walk, their log weights, and the log evidence, all dense.
 
-    The evidence is an average over 500 draws from that normal, weighted by what they should be
-    from: no approximation but for the number of draws.
+    Draws come from the normal around the mode, and weights make them draws from the posterior.
     """
     time = time_of(pairs)
     item, when = np.concatenate([pairs.first, pairs.second]), np.concatenate([time, time])
@@ -270,14 +271,15 @@ def normal_around_the_mode(pairs, scale, drift):
         precision = prior + Z.T * (n * p * (1 - p)) @ Z
         x += np.linalg.solve(precision, Z.T @ (won - n * p) - prior @ x)
     C = np.linalg.inv(precision)
-    noise = np.random.default_rng(8).normal(size=(500, len(x)))
+    noise = np.random.default_rng(8).normal(size=(2000, len(x)))
     drawn = x + noise @ np.linalg.cholesky(C).T
     lead = drawn @ Z.T
     logp = won * lead - n * np.logaddexp(0, lead)
     logp = logp.sum(axis=1) - np.einsum("ni,ij,nj->n", drawn, prior, drawn) / 2
     logp += (noise**2).sum(axis=1) / 2
     evidence = np.logaddexp.reduce(logp) - np.log(len(logp))
-    return nodes, x, C, evidence + (np.linalg.slogdet(C)[1] - np.linalg.slogdet(K)[1]) / 2
+    evidence += (np.linalg.slogdet(C)[1] - np.linalg.slogdet(K)[1]) / 2
+    return nodes, drawn, logp - np.logaddexp.reduce(logp), evidence
 
 
 def few_matches():
@@ -301,14 +303,14 @@ def part_of(table, items=None):
 def test_draws_and_predictions_integrate_over_the_hyperparameters():
     pairs = few_matches()
     parts = []
-    for scale in np.exp(np.linspace(-4, 1.5, 11)):
-        for drift in np.exp(np.linspace(-5, 1, 11)):
-            nodes, x, C, evidence = normal_around_the_mode(pairs, scale, drift)
-            prior = stats.halfnorm.logpdf(scale, scale=1 / QUARTILE) + np.log(scale)
-            prior += stats.halfnorm.logpdf(drift, scale=0.25 / QUARTILE) + np.log(drift)
+    for scale in np.exp(np.linspace(-4, 4, 15)):
+        for drift in np.exp(np.linspace(-5, 2, 13)):
+            nodes, x, log_weight, evidence = weighted_draws(pairs, scale, drift)
+            prior = stats.halfcauchy.logpdf(scale, scale=1.0) + np.log(scale)
+            prior += stats.halfcauchy.logpdf(drift, scale=0.25) + np.log(drift)
             a, b = (np.flatnonzero((nodes == [i, 4.0]).all(axis=1))[0] for i in (0, 2))
-            variance = C[a, a] + C[b, b] - 2 * C[a, b]
-            parts.append((evidence + prior, x[a] - x[b], variance))
+            lead, weight = x[:, a] - x[:, b], np.exp(log_weight)
+            parts.append((evidence + prior, weight @ lead, weight @ (lead - weight @ lead) ** 2))
     log_weight, lead, variance = np.array(parts).T
     weight = np.exp(log_weight - np.logaddexp.reduce(log_weight))
     mean = weight @ lead
@@ -330,6 +332,82 @@ def test_draws_and_predictions_integrate_over_the_hyperparameters():
     assert table["lead_sd"] == pytest.approx(drawn.std(), rel=0.04)
     p = 1 / (1 + np.exp(-drawn))
     assert table["p_first"] == pytest.approx(p.mean(), abs=4 * p.std() / p.size**0.5)
+
+
+def one_sided():
+    """A season in which item 0 wins nearly all matches, with wide priors: skewed posteriors."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(3, size=30)
+    second = (first + rng.integers(1, 3, size=30)) % 3
+    won = np.where(first < second, "first", "second")
+    won[:2] = np.where(won[:2] == "first", "second", "first")
+    return matches(first, second, won, when=np.repeat(np.arange(3.0), 10))
+
+
+def test_draws_of_a_skewed_posterior_are_exact_given_the_hyperparameters():
+    pairs, scale, drift = one_sided(), 3.0, 0.5
+    nodes, x, log_weight, evidence = weighted_draws(pairs, scale, drift)
+    weight = np.exp(log_weight)
+    assert 1 / (weight**2).sum() > 300
+    a, b = (np.flatnonzero((nodes == [i, 2.0]).all(axis=1))[0] for i in (0, 2))
+    lead = x[:, a] - x[:, b]
+    mean = weight @ lead
+    sd = np.sqrt(weight @ (lead - mean) ** 2)
+    given = {"scale": scale, "drift": drift}
+    fit = fitted(pairs, order_effect=False, hyperparameters=given)
+    assert fit.log_evidence == pytest.approx(evidence, abs=0.3)
+    u = fit.draws(draws=1000, random_seed=1)["posterior"]["utility"]
+    drawn = (u.sel(item=0) - u.sel(item=2)).to_numpy()
+    error = sd * (weight**2).sum() ** 0.5 + sd / drawn.size**0.5
+    assert drawn.mean() == pytest.approx(mean, abs=5 * error)
+    assert drawn.std() == pytest.approx(sd, rel=0.15)
+    # the nearest normal has nearly the same mean, and the mode is far from it
+    row = fit.predict([0], [2]).iloc[0]
+    assert row["lead"] == pytest.approx(mean, abs=0.25 * sd)
+    o = fit.observations
+    chains = Chains(o.nodes, o.common, fit.dynamics, [scale, drift])
+    mode = find_mode(chains, o)
+    place = o.nodes.places(np.array([0, 2]), np.array([2.0, 2.0]))
+    assert mode.x[place[0]] - mode.x[place[1]] < mean - 0.4 * sd
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_at_the_nearest_normal_gradients_average_to_zero(name):
+    o, _, mode = CASES[name]()
+    normal = nearest_normal(mode, random_seed=1)
+    z = posterior_draws(normal, 400, np.random.default_rng(2)) - normal.x[:, None]
+    found = [o.evaluate(o.rows(normal.x + one)) for one in np.concatenate([z, -z], axis=1).T]
+    slope = o.design.T @ np.mean([one.slope for one in found], axis=0) - normal.dual
+    left, _ = normal.information.solve(slope[:, None], 1e-6)
+    assert slope @ left[:, 0] < 0.1
+    x = exact_draws(normal, normal.x[:, None] + z, np.random.default_rng(3))
+    assert np.isfinite(x).all()
+    assert not np.allclose(x, normal.x[:, None] + z)
+    assert abs(beyond_normal(normal, random_seed=1)) < 3
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dense_factors_agree_with_conjugate_gradients(name, monkeypatch):
+    monkeypatch.setattr("bayesrank.inference.dynamic.chains.SMALL", 1000)
+    o, chains, mode = CASES[name]()
+    b = np.random.default_rng(0).normal(size=(o.n, 3))
+    dense = mode.information
+    assert dense.dense is not None
+    exact, by_prior = dense.solve(b, 1e-10)
+    _, covariance = row_moments(mode, o)
+    value = log_evidence(mode).value
+    monkeypatch.setattr("bayesrank.inference.dynamic.chains.SMALL", 0)
+    chains.__dict__.pop("root", None)
+    rough = Information(chains, o, dense.curvature)
+    assert rough.dense is None
+    x, dual = rough.solve(b, 1e-10)
+    np.testing.assert_allclose(x, exact, atol=1e-7)
+    np.testing.assert_allclose(chains.covariance(dual), chains.covariance(by_prior), atol=1e-7)
+    roughly = row_moments(mode._replace(information=rough), o)[1]
+    for one, other in zip(roughly, covariance, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    estimate = log_evidence(mode._replace(information=rough), probes=400, random_seed=1)
+    assert abs(estimate.value - value) < 5.5 * estimate.error + 1e-6
 
 
 def test_draws_say_which_hyperparameters_they_have():
@@ -390,7 +468,8 @@ def test_forward_validation_averages_over_few_hyperparameters_of_the_same_moment
         given = dict(zip(dynamics.names, node.values, strict=True))
         one = fitted(first.data, hyperparameters=given)
         p.append(one.predict([row["first"]], [row["second"]], at=4.0)["p_first"][0])
-    assert row["p_first"] == pytest.approx(np.mean(p), abs=1e-3)
+    # the nearest normals come from other draws
+    assert row["p_first"] == pytest.approx(np.mean(p), abs=0.01)
     fixed = learned(first, dynamics, {"scale": 1.0, "drift": 0.2}, 1)
     assert len(fixed.few_nodes()[0]) == 1
     assert len(learned(first, dynamics, {"scale": 1.0}, 1).few_nodes()[0]) == 2
@@ -408,7 +487,7 @@ def test_forward_validation_predicts_as_a_fit_of_the_past_does():
     one = fitted(past, likelihood="davidson", hyperparameters=given)
     wanted = one.predict([row["first"]], [row["second"]], at=row["time"]).iloc[0]
     for name in ("p_first", "p_second", "p_tie"):
-        assert row[name] == pytest.approx(wanted[name], abs=2e-4)
+        assert row[name] == pytest.approx(wanted[name], abs=5e-3)
     assert found.log_loss == pytest.approx(-np.average(found.predictions["log_p"]))
     table = found.calibration(4)
     assert table["n"].sum() == 3 * found.predictions["count"].sum()
@@ -539,10 +618,10 @@ def test_new_days_are_observed_as_if_they_had_been_there():
     fit = fitted(known, likelihood="davidson", hyperparameters=given)
     moved = fit.with_data(part_of(table))
     anew = fitted(part_of(table), likelihood="davidson", hyperparameters=given)
-    np.testing.assert_allclose(moved.mode.x, anew.mode.x, atol=5e-3)
+    np.testing.assert_allclose(moved.normal.x, anew.normal.x, atol=0.02)
     assert moved.log_evidence == pytest.approx(anew.log_evidence, abs=5e-3)
     back = moved.with_data(known)
-    np.testing.assert_allclose(back.mode.x, fit.mode.x, atol=5e-3)
+    np.testing.assert_allclose(back.normal.x, fit.normal.x, atol=0.02)
     with pytest.raises(TypeError, match="Expected Pairs, as fitted; got Rankings"):
         fit.with_data(simulated_rankings())
     with pytest.raises(ValueError, match="Expected the covariates of the data, none; got 'rest'"):

@@ -8,14 +8,21 @@ observations. The factors of A are dense if many items play each other, so A is 
 
 * A Newton step towards the mode takes one solution.
 * A draw is :math:`f - A^{-1} (H f + H^{1/2} \varepsilon)` with f from the prior: one solution.
+* The mean and the averaged curvature of the nearest normal follow from draws (`nearest_normal`).
 * The evidence needs :math:`\log |1 + K H|`, the sum of :math:`\log |1 + K W|`, from the filters,
   and :math:`\log |1 + R^{1/2} E R^{1/2}|`, by stochastic Lanczos quadrature. Here
   :math:`R = W^{1/2} S W^{1/2}` and :math:`E = W^{-1/2} H W^{-1/2} - 1`.
 
-All costs are linear in the number of nodes and of observations.
+All costs are linear in the number of nodes and of observations. With few nodes, a dense factor of
+:math:`1 + L^\top H L`, where :math:`K = L L^\top`, is as fast and exact. It is needed if the prior
+is much wider than the posterior.
 
 References
 ----------
+Murray, Adams & MacKay, Elliptical slice sampling, AISTATS 2010.
+
+Opper & Archambeau, The variational Gaussian approximation revisited, Neural Computation 21, 2009.
+
 Papandreou & Yuille, Gaussian sampling by local perturbations, NeurIPS 2010.
 
 Ubaru, Chen & Saad, Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIMAX 2017.
@@ -27,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
@@ -42,22 +50,28 @@ __all__ = [
     "Chains",
     "Evidence",
     "Information",
-    "Mode",
-    "beyond_laplace",
+    "Normal",
+    "beyond_normal",
     "covariance_root",
+    "exact_draws",
     "find_mode",
     "log_evidence",
+    "nearest_normal",
     "posterior_draws",
     "row_moments",
 ]
 
 Floats = NDArray[np.float64]
 
+SMALL = 256  # size of all states up to which factors are dense
 MOST_STEPS = 50  # steps of Newton's method
 MOST_SOLVING = 500  # steps of conjugate gradients
 LANCZOS = 12  # steps of Lanczos' method, about as many as solutions need
+SLICES = 6  # steps from the nearest normal to the posterior
 AT_ONCE = 16  # draws per solution
-PAIRS = 32  # antithetic pairs of draws that correct Laplace's approximation
+PAIRS = {20_000: 32, np.inf: 8}  # antithetic pairs of draws in averages, by the number of nodes
+MOST_ROUNDS = 6  # rounds of `nearest_normal`, each with a step of the mean and a new precision
+SETTLED = 0.02  # `nearest_normal` ends when a step of the mean gains fewer nats
 PROBES = {20_000: 16, np.inf: 4}  # probes, by the largest number of nodes: large data need fewer
 
 
@@ -103,6 +117,15 @@ class Chains:
     def _noise_root(self) -> Floats:
         return covariance_root(self.Q)
 
+    @cached_property
+    def root(self) -> Floats | None:
+        """The root L of K, (n, size of all states), or None if it is large."""
+        size = self.n * self.readout.size
+        if size > SMALL:
+            return None
+        noise = np.eye(size).reshape(self.n, self.readout.size, size)
+        return prior_draws(self.F, self._noise_root, self.readout, noise)
+
 
 class Filtered(NamedTuple):
     """Kalman gains given precisions w, for the smoother S = (K^-1 + diag w)^-1."""
@@ -141,13 +164,30 @@ class Information:
         self.weight = np.maximum(self.H.diagonal(), 0.0)
         self.filtered = chains.filtered(self.weight)
 
+    @cached_property
+    def dense(self) -> tuple[Floats, float] | None:
+        """A root of the inverse of A, (n, size), and log |1 + K H|, or None if they are large."""
+        L = self.chains.root
+        if L is None:
+            return None
+        try:
+            factor = np.linalg.cholesky(np.eye(L.shape[1]) + L.T @ (self.H @ L))
+        except np.linalg.LinAlgError:  # far from the mode, Rao and Kupper's H may be indefinite
+            return None
+        log_det = 2 * float(np.log(np.diag(factor)).sum())
+        return solve_triangular(factor, L.T, lower=True).T, log_det
+
     def solve(self, b: Floats, tolerance: float) -> tuple[Floats, Floats]:
         """Solve A x = b for the columns of b, (n, m), by preconditioned conjugate gradients.
 
         Ends when the residuals have shrunk by `tolerance`, in the norm of S. Returns x, and the
         product of x and the inverse of K. The product follows from products with the inverse of S,
-        so K may be singular.
+        so K may be singular. With dense factors, the solution is exact.
         """
+        if self.dense is not None:
+            root, _ = self.dense
+            x = root @ (root.T @ b)
+            return x, b - self.H @ x
         w = self.weight[:, None]
         residual = np.array(b)
         x, direction = np.zeros_like(residual), np.zeros_like(residual)
@@ -194,10 +234,10 @@ def column_dots(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij->j", a, b))
 
 
-class Mode(NamedTuple):
-    """The mode of the posterior given the hyperparameters."""
+class Normal(NamedTuple):
+    """A normal approximation of the posterior given the hyperparameters."""
 
-    x: Floats  # (n,) utilities at the nodes, then common effects minus their means
+    x: Floats  # (n,) its mean: utilities at the nodes, then common effects minus their means
     dual: Floats  # (n,) the product of x and the inverse of K
     logp: float  # sum over the observations
     information: Information
@@ -205,8 +245,8 @@ class Mode(NamedTuple):
 
 def find_mode(
     chains: Chains, observations: Observations, dual: Floats | None = None, tolerance: float = 1e-4
-) -> Mode:
-    """Climb to the mode by Newton's method.
+) -> Normal:
+    """Climb to the mode of the posterior by Newton's method.
 
     Parameters
     ----------
@@ -219,7 +259,8 @@ def find_mode(
 
     Returns
     -------
-    Mode
+    Normal
+        Its mean is the mode, and its precision is the curvature there.
     """
     o = observations
 
@@ -256,49 +297,85 @@ def find_mode(
             f"may rise by {missing:.2g} or more.",
             stacklevel=2,
         )
-    return Mode(x, dual, float(found.logp.sum()), information)
+    return Normal(x, dual, float(found.logp.sum()), information)
+
+
+def nearest_normal(normal: Normal, *, random_seed: int | None = None) -> Normal:
+    r"""Move a normal to the one with the smallest Kullback-Leibler divergence from the posterior.
+
+    If the better item wins most matches, the posterior is skewed, and its mode is far from its
+    mean. At the nearest normal, the gradient averages to zero, and the curvature averages to the
+    precision:
+
+    .. math:: E\, Z^\top \nabla \log p(y \mid Z x) = K^{-1} E\, x, \qquad
+              H = E\, {-\nabla^2} \log p(y \mid Z x)
+
+    The averages are over draws of the normal in antithetic pairs. Newton's method takes one or two
+    steps from the mode.
+    """
+    chains, o = normal.information.chains, normal.information.observations
+    for _ in range(MOST_ROUNDS):
+        z = _deviations(normal, random_seed)
+        found = o.at_columns(normal.x[:, None] + np.concatenate([z, -z], axis=1))
+        sums = [(part.slope.sum(axis=0), part.curvature.sum(axis=0)) for part in found]
+        slope, curvature = (sum(parts) / (2 * z.shape[1]) for parts in zip(*sums, strict=True))
+        information = Information(chains, o, curvature)
+        gradient = o.design.T @ slope - normal.dual
+        step, step_dual = information.solve(gradient[:, None], 1e-3)
+        x, dual = normal.x + step[:, 0], normal.dual + step_dual[:, 0]
+        logp = float(o.evaluate(o.rows(x)).logp.sum())
+        normal = Normal(x, dual, logp, information)
+        if gradient @ step[:, 0] < SETTLED:
+            break
+    return normal
+
+
+def _deviations(normal: Normal, random_seed: int | None) -> Floats:
+    """Draw from the normal minus its mean, (n, n_pairs)."""
+    pairs = next(some for most, some in PAIRS.items() if normal.x.size <= most)
+    rng = np.random.default_rng(random_seed)
+    return posterior_draws(normal, pairs, rng) - normal.x[:, None]
 
 
 class Evidence(NamedTuple):
-    """Laplace's approximation of the log-probability of the data, given the hyperparameters."""
+    """A normal approximation of the log-probability of the data, given the hyperparameters."""
 
     value: float
     error: float  # standard error of the part estimated from probes
 
 
 def log_evidence(
-    mode: Mode, *, probes: int | None = None, random_seed: int | None = None
+    normal: Normal, *, probes: int | None = None, random_seed: int | None = None
 ) -> Evidence:
-    """Approximate the evidence; with equal seeds, differences have much smaller errors."""
-    information = mode.information
+    """Approximate the evidence by the posterior density and a normal's at the mean of the normal.
+
+    Around the mode, this is Laplace's approximation. With equal seeds, differences have much
+    smaller errors.
+    """
+    information = normal.information
+    height = normal.logp - normal.x @ normal.dual / 2
+    if information.dense is not None:
+        return Evidence(float(height - information.dense[1] / 2), 0.0)
     rng = np.random.default_rng(random_seed)
     if probes is None:
-        probes = next(some for most, some in PROBES.items() if mode.x.size <= most)
+        probes = next(some for most, some in PROBES.items() if normal.x.size <= most)
     by_probe = _log_det_coupling(information, probes, rng)
     log_det = information.filtered.log_det + by_probe.mean()
-    value = mode.logp - mode.x @ mode.dual / 2 - log_det / 2
-    return Evidence(float(value), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
+    return Evidence(float(height - log_det / 2), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
 
 
-def beyond_laplace(mode: Mode, *, pairs: int = PAIRS, random_seed: int | None = None) -> float:
-    r"""Estimate the error of Laplace's approximation of the log evidence.
+def beyond_normal(normal: Normal, *, random_seed: int | None = None) -> float:
+    r"""Estimate the error of `log_evidence`.
 
-    The draws z come from the normal around the mode. If r(z) is the posterior's log density minus
-    the normal's, the error is :math:`\log E\, e^{r(z)}`. The mean is taken over antithetic pairs, z
-    and -z.
+    The draws z come from the normal. If r(z) is the posterior's log density minus the normal's, up
+    to its value at the mean, the error is :math:`\log E\, e^{r(z)}`. The mean is taken over
+    antithetic pairs, z and -z.
     """
-    o, rng = mode.information.observations, np.random.default_rng(random_seed)
-    centre = o.rows(mode.x)
-    slope = o.evaluate(centre).slope
-    left_out = []
-    for first in range(0, pairs, AT_ONCE):
-        z = posterior_draws(mode, min(AT_ONCE, pairs - first), rng) - mode.x[:, None]
-        bent = column_dots(z, mode.information.H @ z)
-        for one, curvature in zip(z.T, bent, strict=True):
-            away = o.rows(mode.x + one) - centre
-            for step in (away, -away):
-                logp = float(o.evaluate(centre + step).logp.sum())
-                left_out.append(logp - mode.logp - slope @ step + curvature / 2)
+    information = normal.information
+    o, z = information.observations, _deviations(normal, random_seed)
+    tilt, bent = normal.dual @ z, column_dots(z, information.H @ z)
+    logp = o.logp(normal.x[:, None] + np.concatenate([z, -z], axis=1))
+    left_out = logp - normal.logp - np.append(tilt, -tilt) + np.append(bent, bent) / 2
     return float(np.logaddexp.reduce(left_out) - np.log(len(left_out)))
 
 
@@ -351,39 +428,77 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
 
 
 def posterior_draws(
-    mode: Mode,
+    normal: Normal,
     n_draws: int,
     rng: np.random.Generator,
     *,
     keep: NDArray[np.int64] | slice = slice(None),
     at_once: int = AT_ONCE,
-    tolerance: float = 1e-2,
+    tolerance: float = 1e-3,
 ) -> Floats:
-    """Draw from the normal around the mode, (n_kept, n_draws).
+    """Draw from a normal approximation, (n_kept, n_draws).
 
     Only the nodes of `keep` are kept, because draws of all nodes may take many gigabytes.
-    `tolerance` is passed to `Information.solve`. With a relative error of 0.01 in a draw, variances
-    change by a factor of about 1.0001.
+    `tolerance` is passed to `Information.solve`. The error of a draw is relative to the prior,
+    which may be a hundred times wider than the posterior.
     """
-    information = mode.information
-    out = np.empty((mode.x[keep].size, n_draws))
+    information = normal.information
+    if information.dense is not None:
+        root, _ = information.dense
+        return (normal.x[:, None] + root @ rng.standard_normal((root.shape[1], n_draws)))[keep]
+    out = np.empty((normal.x[keep].size, n_draws))
     for first in range(0, n_draws, at_once):
         n = min(at_once, n_draws - first)
         f, _ = information.chains.draw(n, rng)
         b = information.H @ f + information.noise(n, rng)
         away, _ = information.solve(b, tolerance)
-        out[:, first : first + n] = (mode.x[:, None] + f - away)[keep]
+        out[:, first : first + n] = (normal.x[:, None] + f - away)[keep]
     return out
 
 
+def exact_draws(normal: Normal, x: Floats, rng: np.random.Generator) -> Floats:
+    """Move draws of a normal, (n, m), to draws of the posterior, given the hyperparameters.
+
+    The nearest normal is not skewed and slightly too narrow. Each draw takes a few steps of
+    elliptical slice sampling, which leave the posterior as it is. The normal has the part of the
+    prior, and the ratio of the posterior and the normal has the part of the likelihood. This ratio
+    is nearly constant, so a few steps are enough.
+    """
+    information, m = normal.information, x.shape[1]
+    o, mean = information.observations, normal.x[:, None]
+
+    def left_out(z: Floats) -> Floats:
+        bent = column_dots(z, information.H @ z)
+        return o.logp(mean + z) - normal.dual @ z + bent / 2
+
+    z = x - mean
+    value = left_out(z)
+    for _ in range(SLICES):
+        other = posterior_draws(normal, m, rng) - mean
+        level: Floats = np.asarray(value + np.log(rng.random(m)))
+        angle: Floats = np.asarray(2 * np.pi * rng.random(m))
+        low, high, start, left = angle - 2 * np.pi, angle.copy(), z.copy(), np.arange(m)
+        while left.size:
+            turn = angle[left]
+            turned = start[:, left] * np.cos(turn) + other[:, left] * np.sin(turn)
+            found = left_out(turned)
+            above = found > level[left]
+            z[:, left[above]], value[left[above]] = turned[:, above], found[above]
+            left, turn = left[~above], turn[~above]
+            low[left] = np.where(turn < 0, turn, low[left])
+            high[left] = np.where(turn > 0, turn, high[left])
+            angle[left] = low[left] + (high[left] - low[left]) * rng.random(left.size)
+    return mean + z
+
+
 def row_moments(
-    mode: Mode, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-3
+    normal: Normal, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-4
 ) -> tuple[Floats, list[Floats]]:
     """Compute the means, (n_rows,), and the covariances of the rows of later observations.
 
     Parameters
     ----------
-    mode : Mode
+    normal : Normal
     ahead : Observations
         Later observations on the same nodes.
     at_once : int
@@ -391,7 +506,7 @@ def row_moments(
     tolerance : float
         See `Information.solve`.
     """
-    information, chains = mode.information, mode.information.chains
+    information = normal.information
     Z = ahead.design
     first = ahead.first_row
     covariance: list[Floats] = []
@@ -399,13 +514,23 @@ def row_moments(
     for start in range(0, len(first) - 1, step):
         some = first[start : start + step + 1]
         rows = Z[some[0] : some[-1]]
-        K = chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
-        HK = information.H @ K
-        x, dual = information.solve(HK, tolerance)
-        # HK' A^-1 HK, in a form whose error is the square of the solution's error
-        A_x = dual + information.H @ x
-        whole: Any = rows @ K - K.T @ HK + x.T @ HK + HK.T @ x - x.T @ A_x
+        whole: Any
+        if information.dense is not None:
+            half = rows @ information.dense[0]
+            whole = half @ half.T
+        else:
+            whole = _row_covariance(information, rows, tolerance)
         covariance += [
             whole[a:b, a:b] for a, b in zip(some[:-1] - some[0], some[1:] - some[0], strict=True)
         ]
-    return ahead.rows(mode.x), covariance
+    return ahead.rows(normal.x), covariance
+
+
+def _row_covariance(information: Information, rows: csr_array, tolerance: float) -> Floats:
+    """Compute the covariance of rows, (n_rows, n_rows)."""
+    K = information.chains.covariance(np.asarray(rows.toarray(), dtype=float).T)
+    HK = information.H @ K
+    x, dual = information.solve(HK, tolerance)
+    # HK' A^-1 HK, in a form whose error is the square of the solution's error
+    A_x = dual + information.H @ x
+    return np.asarray(rows @ K - K.T @ HK + x.T @ HK + HK.T @ x - x.T @ A_x)

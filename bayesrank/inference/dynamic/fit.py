@@ -8,11 +8,15 @@ utilities at its time:
           y_k \sim \text{Davidson}\bigl(u_{i_k}(t_k) - u_{j_k}(t_k) + \delta, \nu\bigr)
 
 Given the hyperparameters of the dynamics, `fit_dynamic` finds the mode of all utilities by Newton's
-method. The normal around it approximates their posterior (`bayesrank.inference.dynamic.chains`).
-The hyperparameters have a weak prior (`Dynamics.log_prior`). Their mode follows from Laplace's
-approximation of the evidence, and weighted nodes lie around it (`approximation.nodes`). The weight
-of a node is the evidence, corrected by draws, times the prior. Draws and predictions come from the
-mixture over 8 to 64 nodes. One node is enough if all hyperparameters are fixed or well determined.
+method. The posterior is skewed if the better item wins most matches. The nearest normal, not the
+normal around the mode, therefore approximates it (`bayesrank.inference.dynamic.chains`). In small
+data, a few steps of slice sampling make draws exact, given the hyperparameters.
+
+The hyperparameters have a weak prior with heavy tails (`Dynamics.log_prior`). Their mode follows
+from Laplace's approximation of the evidence, and weighted nodes lie around it
+(`approximation.nodes`). The weight of a node is the evidence, corrected by draws, times the prior.
+Draws and predictions come from the mixture over 8 to 64 nodes. One node is enough if all
+hyperparameters are fixed or well determined.
 
 Time and memory are linear in the number of matches (of rankings, in their squared lengths), and in
 the number of observation times of items. Predictions take time proportional to the number of nodes.
@@ -59,11 +63,13 @@ from bayesrank.inference.approximation.nodes import (
 from bayesrank.inference.dynamic.chains import (
     Chains,
     Information,
-    Mode,
-    beyond_laplace,
+    Normal,
+    beyond_normal,
     covariance_root,
+    exact_draws,
     find_mode,
     log_evidence,
+    nearest_normal,
     posterior_draws,
     row_moments,
 )
@@ -161,8 +167,11 @@ def fit_dynamic(
     The utility of an item starts when the item is first observed. It then has the initial
     distribution of the dynamics, with mean 0.
 
-    The posterior averages over all hyperparameters that are not fixed. Given the hyperparameters it
-    is normal, so intervals are too narrow if the better item wins nearly all matches.
+    The posterior averages over all hyperparameters that are not fixed. Their prior has heavy tails
+    (`bayesrank.utility.dynamics`). Given the hyperparameters, the normal nearest to the posterior
+    replaces it. In small data, `DynamicFit.draws` corrects its shape by slice sampling. Data are
+    small if the items, the times at which each is observed, and the dynamics need at most 256
+    numbers.
 
     Examples
     --------
@@ -331,11 +340,16 @@ def _check_hyperparameters(given: Mapping[str, Any], dynamics: Dynamics) -> None
 
 
 class Node(NamedTuple):
-    """Values of the hyperparameters, and the mode of the utilities given them."""
+    """Values of the hyperparameters, and the normal of the utilities given them."""
 
     values: Floats  # (n_hyperparameters,)
     log_marginal: float  # log density of the log hyperparameters, up to a constant
-    dual: Floats
+    dual: Floats  # of the normal
+    curvature: Floats  # of the observations, averaged over the normal
+
+
+def _node(values: Floats, normal: Normal, log_marginal: float = 0.0) -> Node:
+    return Node(values, log_marginal, normal.dual, normal.information.curvature)
 
 
 def learned(
@@ -363,7 +377,7 @@ def learned(
     # the search, differences for the curvature, sides of the axes, and one round of nodes
     most = 1 + (n_free * (EXPECTED + (n_free + 7) // 2) + NODES.get(n_free, 32) if n_free else 0)
 
-    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Mode]:
+    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Normal]:
         nonlocal done
         if watch is not None:
             watch(done, max(most, done))
@@ -373,8 +387,8 @@ def learned(
         chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
         return x, find_mode(chains, observations, dual)
 
-    def evaluate(x: Floats, mode: Mode) -> float:
-        return log_evidence(mode, random_seed=random_seed).value + dynamics.log_prior(x, span)
+    def evaluate(x: Floats, normal: Normal) -> float:
+        return log_evidence(normal, random_seed=random_seed).value + dynamics.log_prior(x, span)
 
     def log_density(part: Floats) -> float:
         nonlocal last
@@ -384,8 +398,9 @@ def learned(
 
     def node(part: Floats, near: Node | None) -> Node:
         x, mode = fit(part, last if near is None else near.dual)
-        value = evaluate(x, mode) + beyond_laplace(mode, random_seed=random_seed)
-        return Node(np.exp(x), value, mode.dual)
+        normal = nearest_normal(mode, random_seed=random_seed)
+        value = evaluate(x, normal) + beyond_normal(normal, random_seed=random_seed)
+        return _node(np.exp(x), normal, value)
 
     peak, top = start[free], 0.0
     if free.any():
@@ -397,8 +412,9 @@ def learned(
         peak, top = found.x, -float(found.fun)
     x, mode = fit(peak, last)
     best = dict(zip(dynamics.names, np.exp(x).tolist(), strict=True))
-    one_node = (Node(np.exp(x), 0.0, mode.dual),)
-    alone = DynamicFit(problem, dynamics, best, mode, one_node, np.zeros(1), random_seed)
+    normal = nearest_normal(mode, random_seed=random_seed)
+    one_node = (_node(np.exp(x), normal),)
+    alone = DynamicFit(problem, dynamics, best, normal, one_node, np.zeros(1), random_seed)
     if not free.any():
         return alone
     last = mode.dual
@@ -418,7 +434,7 @@ def _repeated(
     table: pd.DataFrame,
     random_seed: int,
 ) -> "DynamicFit":
-    """Find the modes at the weighted nodes of an earlier fit."""
+    """Find the normals at the weighted nodes of an earlier fit."""
     names = list(dynamics.names)
     if {*table.columns} != {*names, "weight"}:
         raise ValueError(
@@ -428,19 +444,20 @@ def _repeated(
     weight = table["weight"].to_numpy(dtype=float)
     if not (weight.size and (weight > 0).all() and np.isfinite(weight).all()):
         raise ValueError("The weights of the nodes must be positive and finite.")
-    modes: list[Mode] = []
+    normals: list[Normal] = []
     for values in table[names].to_numpy(dtype=float):
         _check_hyperparameters(dict(zip(names, values.tolist(), strict=True)), dynamics)
         chains = Chains(observations.nodes, observations.common, dynamics, values)
-        modes.append(find_mode(chains, observations, modes[-1].dual if modes else None))
+        mode = find_mode(chains, observations, normals[-1].dual if normals else None)
+        normals.append(nearest_normal(mode, random_seed=random_seed))
     nodes = [
-        Node(values, 0.0, mode.dual)
-        for values, mode in zip(table[names].to_numpy(dtype=float), modes, strict=True)
+        _node(values, normal)
+        for values, normal in zip(table[names].to_numpy(dtype=float), normals, strict=True)
     ]
     top = int(weight.argmax())
     best = dict(zip(names, nodes[top].values.tolist(), strict=True))
     log_weight = np.log(weight / weight.sum())
-    return DynamicFit(problem, dynamics, best, modes[top], tuple(nodes), log_weight, random_seed)
+    return DynamicFit(problem, dynamics, best, normals[top], tuple(nodes), log_weight, random_seed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -453,15 +470,15 @@ class DynamicFit:
         The model of change, `bayesrank.utility.Dynamics`.
     hyperparameters : dict
         Hyperparameters of the dynamics: their mode, or the fixed values.
-    mode : Mode
-        Mode of the utilities at all times at which items are observed, given these hyperparameters.
-        Use `draws` for utilities by item and time.
+    normal : Normal
+        The normal approximation of the utilities at all times at which items are observed, given
+        these hyperparameters. Use `draws` for utilities by item and time.
     """
 
     _problem: Problem
     dynamics: Dynamics
     hyperparameters: dict[str, float]
-    mode: Mode
+    normal: Normal
     _nodes: tuple[Node, ...]
     _log_weight: Floats
     _seed: int
@@ -478,16 +495,17 @@ class DynamicFit:
 
     @property
     def log_evidence(self) -> float:
-        """Laplace's approximation of the log-probability of the data, given the hyperparameters.
+        """The approximate log-probability of the data, given the hyperparameters.
 
         Outcomes are processed in the order of their times.
         """
-        return log_evidence(self.mode, random_seed=self._seed).value
+        rough = log_evidence(self.normal, random_seed=self._seed).value
+        return rough + beyond_normal(self.normal, random_seed=self._seed)
 
     @property
     def observations(self) -> Observations:
         """The observations and their design matrix."""
-        return self.mode.information.observations
+        return self.normal.information.observations
 
     @property
     def nodes(self) -> pd.DataFrame:
@@ -628,8 +646,12 @@ class DynamicFit:
         for k, one in enumerate(self._nodes):
             mine = np.flatnonzero(node == k)
             if mine.size:
-                mode = self._moved(one, wider)
-                found[:, mine] = posterior_draws(mode, mine.size, rng, keep=keep)
+                normal = self._moved(one, wider)
+                if normal.information.dense is None:
+                    found[:, mine] = posterior_draws(normal, mine.size, rng, keep=keep)
+                else:
+                    x = posterior_draws(normal, mine.size, rng)
+                    found[:, mine] = exact_draws(normal, x, rng)[keep]
         return found, node
 
     def _log_likelihood(self, o: Observations, x: Floats) -> Floats:
@@ -668,8 +690,8 @@ class DynamicFit:
     ) -> "DynamicFit":
         """Condition on other data, such as data that include today, with the same hyperparameters.
 
-        Nodes keep their weights. Each search starts from the previous mode, so one more day takes
-        one or two steps.
+        Nodes keep their weights. Each search starts from the previous mean, so one more day takes
+        few steps.
 
         Parameters
         ----------
@@ -702,13 +724,14 @@ class DynamicFit:
         o = problem.observations()
         item = data.items.get_indexer(p.data.items)
 
-        def moved(values: Any, dual: Floats) -> Mode:
+        def moved(values: Any, dual: Floats) -> Normal:
             chains = Chains(o.nodes, o.common, self.dynamics, values)
-            return find_mode(chains, o, moved_dual(self.observations, dual, o, item))
+            mode = find_mode(chains, o, moved_dual(self.observations, dual, o, item))
+            return nearest_normal(mode, random_seed=self._seed)
 
-        mode = moved(list(self.hyperparameters.values()), self.mode.dual)
-        nodes = [node._replace(dual=moved(node.values, node.dual).dual) for node in self._nodes]
-        return replace(self, _problem=problem, mode=mode, _nodes=tuple(nodes))
+        normal = moved(list(self.hyperparameters.values()), self.normal.dual)
+        nodes = [_node(node.values, moved(node.values, node.dual)) for node in self._nodes]
+        return replace(self, _problem=problem, normal=normal, _nodes=tuple(nodes))
 
     def predict(
         self,
@@ -818,13 +841,13 @@ class DynamicFit:
         np.maximum.at(last, nodes.item, nodes.time)
         return first, last
 
-    def _moved(self, node: Node, wider: Observations) -> Mode:
-        """Extend the mode of a node to more times of items."""
+    def _moved(self, node: Node, wider: Observations) -> Normal:
+        """Extend the normal of a node to more times of items."""
         chains = Chains(wider.nodes, wider.common, self.dynamics, node.values)
         dual = moved_dual(self.observations, node.dual, wider)
         x = chains.covariance(dual[:, None])[:, 0]
-        found = wider.evaluate(wider.rows(x))
-        return Mode(x, dual, float(found.logp.sum()), Information(chains, wider, found.curvature))
+        logp = float(wider.evaluate(wider.rows(x)).logp.sum())
+        return Normal(x, dual, logp, Information(chains, wider, node.curvature))
 
 
 def moved_dual(

@@ -20,7 +20,13 @@ from scipy.special import gammaln, logsumexp
 from bayesrank.data import Pairs, Rankings
 from bayesrank.inference.approximation.modes import fixed_seed
 from bayesrank.inference.approximation.nodes import node_of_draws
-from bayesrank.inference.dynamic.chains import Chains, covariance_root, find_mode, row_moments
+from bayesrank.inference.dynamic.chains import (
+    Chains,
+    covariance_root,
+    find_mode,
+    nearest_normal,
+    row_moments,
+)
 from bayesrank.inference.dynamic.fit import (
     Moments,
     Problem,
@@ -195,8 +201,9 @@ def forward_validation(
         for k, node in enumerate(nodes):
             chains = Chains(whole.nodes, whole.common, fit.dynamics, node.values)
             mode = find_mode(chains, known, moved_dual(old, node.dual, whole))
-            nodes[k] = node._replace(dual=mode.dual)
-            moments.append(row_moments(mode, to_come))
+            normal = nearest_normal(mode, random_seed=random_seed)
+            nodes[k] = node._replace(dual=normal.dual)
+            moments.append(row_moments(normal, to_come))
         old = whole
         tables.append(_predicted(part, n, moments, weight, rng))
         n = end

@@ -7,7 +7,7 @@ observed. The log-probability of an observation is a function of its rows. Its c
 matrix for each observation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ class Common(NamedTuple):  # its functions have names, so that a fit can be pick
 
 
 ORDER = Common("order_effect", 0.0, 0.5)
+AT_ONCE = 100_000  # rows evaluated at once, which bounds memory
 STEP = 1e-4  # step of differences of gradients, for errors below 1e-7
 TIES = {  # tie parameter by likelihood
     "bradley_terry": None,
@@ -99,7 +100,7 @@ class Observations(NamedTuple):
     design: csr_array  # (n_rows, n)
     first_row: Ints  # (n_observations + 1,)
     time: Floats  # (n_observations,)
-    evaluate: Callable[..., Evaluated]  # takes the rows, (n_rows,), of some observations
+    evaluate: Callable[..., Evaluated]  # takes the rows of some observations, and their positions
 
     def head(self, n: int) -> "Observations":
         """Keep the first n observations, and all nodes."""
@@ -107,7 +108,7 @@ class Observations(NamedTuple):
             design=self.design[: self.first_row[n]],
             first_row=self.first_row[: n + 1],
             time=self.time[:n],
-            evaluate=lambda rows: self.evaluate(rows, slice(n)),
+            evaluate=lambda rows, some=slice(None): self.evaluate(rows, np.arange(n)[some]),
         )
 
     def tail(self, n: int) -> "Observations":
@@ -131,6 +132,19 @@ class Observations(NamedTuple):
     def rows(self, x: Floats) -> Floats:
         """Compute the rows at x, the unknowns minus their prior means."""
         return np.asarray(self.design @ (x + self.means))
+
+    def at_columns(self, x: Floats) -> Iterator[Evaluated]:
+        """Evaluate at the columns of x, (n, m), several at once; each part has one row a column."""
+        n, at_once = len(self.first_row) - 1, max(1, AT_ONCE // self.design.shape[0])
+        for first in range(0, x.shape[1], at_once):
+            some = x[:, first : first + at_once]
+            rows = self.design @ (some + self.means[:, None])
+            found = self.evaluate(rows.T.ravel(), np.tile(np.arange(n), some.shape[1]))
+            yield Evaluated(*(one.reshape(some.shape[1], -1) for one in found))
+
+    def logp(self, x: Floats) -> Floats:
+        """Sum the log-probabilities at each column of x, (n, m); the result is (m,)."""
+        return np.concatenate([found.logp.sum(axis=1) for found in self.at_columns(x)])
 
     def block_diagonal(self, blocks: Floats) -> csr_array:
         """Make a block-diagonal matrix with one block per observation, ravelled in `blocks`."""
@@ -212,7 +226,7 @@ def _evaluate_pairs(
     counts: Floats, n_rows: int, davidson: bool, rows: Floats, some: Any = slice(None)
 ) -> Evaluated:
     parts = rows.reshape(-1, n_rows)
-    tie = parts[0, 1] if n_rows == 2 and len(parts) else -np.inf
+    tie = parts[:, 1] if n_rows == 2 else -np.inf
     logp, slope, curvature = outcome_curvature(parts[:, 0], tie, counts[some], davidson)
     return Evaluated(logp, slope[:, :n_rows].ravel(), curvature[:, :n_rows, :n_rows].ravel())
 

@@ -31,14 +31,14 @@ Floats = NDArray[np.float64]
 
 
 def outcome_curvature(
-    lead: Floats, tie: float, counts: Floats, davidson: bool
+    lead: Floats, tie: float | Floats, counts: Floats, davidson: bool
 ) -> tuple[Floats, Floats, Floats]:
     r"""Log-probabilities of counts, their slopes and curvatures.
 
     Parameters
     ----------
     lead : ndarray, (n,)
-    tie : float
+    tie : float or ndarray, (n,)
         The parameter :math:`\tau`.
     counts : ndarray of float, (n, 3)
         Weighted counts of wins of the first item, wins of the second item, and ties.
@@ -57,7 +57,7 @@ def outcome_curvature(
     return logp, np.stack(slope, axis=1), np.stack([dd, dt, dt, tt], axis=1).reshape(-1, 2, 2)
 
 
-def _davidson(lead: Floats, tie: float, counts: Floats) -> Any:
+def _davidson(lead: Floats, tie: float | Floats, counts: Floats) -> Any:
     won, lost, tied = counts.T
     half, total = 0.5 * lead, won + lost + tied
     first, second, even = davidson_probabilities(lead, np.exp(min(tie, FARTHEST)))
@@ -73,7 +73,7 @@ def _davidson(lead: Floats, tie: float, counts: Floats) -> Any:
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _rao_kupper(lead: Floats, tie: float, counts: Floats) -> Any:
+def _rao_kupper(lead: Floats, tie: float | Floats, counts: Floats) -> Any:
     won, lost, tied = counts.T
     kappa, up, down = np.exp(tie), won + tied, lost + tied
     logp = up * log_expit(lead - kappa) + down * log_expit(-lead - kappa)
