@@ -49,9 +49,9 @@ def ranking_model(
     ``utility``            item                Normal(0, utility_scale)              all
     ``utility_scale``                          HalfNormal(3), unless it is given     all
     ``category_utility``   category, item      utility + spread × Normal(0, 1)       categories
-    ``category_spread``                        HalfNormal(utility_scale / 2)         categories
+    ``category_spread``                        HalfNormal(utility_scale)             categories
     ``ranker_deviation``   ranker, item        spread × Normal(0, 1)                 opinions
-    ``ranker_spread``                         HalfNormal(utility_scale)             opinions
+    ``ranker_spread``                          HalfNormal(utility_scale)             opinions
     ``share``              component           Dirichlet(2, ..., 2)                  components
     ``component_utility``  component, item     ZeroSumNormal(utility_scale)          components
     =====================  ==================  ====================================  ==============
