@@ -1,7 +1,9 @@
 """Models, fits and reports from Python: what the commands do, in four lines."""
 
+import html
 import json
 import logging
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,8 +18,9 @@ from bayesrank.analysis.fitting import TOO_LONG
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.analysis.models import analysis_of
 from bayesrank.analysis.saved import read_record, restore
-from bayesrank.reporting.options import LAYOUT
-from tests.commands import few, few_predicted
+from bayesrank.reporting.options import LAYOUT, Layout
+from bayesrank.reporting.python_calls import python_calls
+from tests.commands import few, few_predicted, ran
 
 BALLOTS = [
     {"voter": f"v{k}", "scene": "xy"[k % 2], "ballot": ballot}
@@ -196,3 +199,28 @@ def test_a_report_leaves_the_figures_and_settings_of_the_user_alone(drawn):
     assert plt.get_fignums() == [figure.number]
     assert dict(mpl.rcParams) == before
     plt.close(figure)
+
+
+def test_the_python_calls_on_a_page_repeat_its_report(drawn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(GAMES).to_csv("games.csv", index=False)
+    options = ("--winner", "w", "--loser", "l", "--category", "kind", "--top", 2, "--interval", 0.8)
+    ran("matches", "games.csv", *options, "--seed", 3, "--draws", 300, "--title", "Games")
+    with xr.open_datatree("games-ranks/posterior.nc") as tree:
+        recorded = read_record(tree.load(), LAYOUT)
+    analysis = analysis_of(br.leaderboard_model(matches(category="kind"), category="kind"))
+    layout = Layout(**recorded.more)
+    code = python_calls(analysis, recorded.settings, layout)
+    assert code.splitlines()[2:] == [
+        "data = br.read_matches('games.csv', winner='w', loser='l', category='kind')",
+        "model = br.leaderboard_model(data, category='category', order_effect=False)",
+        "posterior = br.fit(model, draws=300, random_seed=3, top=2)",
+        "report = br.report(posterior, \"report\", title='Games', top=2, ci_prob=0.8)",
+    ]
+    page = Path("games-ranks/report.html").read_text(encoding="utf-8")
+    assert html.escape(code, quote=False) in page.replace("&#39;", "'").replace("&#34;", '"')
+    names = {}
+    exec(code, names)
+    table = pd.read_csv("games-ranks/ranks.csv", index_col="item")
+    np.testing.assert_allclose(names["report"].table["mean_rank"], table["mean_rank"])
+    assert (Path("report") / "report.html").exists()

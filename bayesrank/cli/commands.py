@@ -158,7 +158,7 @@ def _rank(
         readable(file)
         columns.check()
         _check_fit(columns, options)
-        from bayesrank.cli.reading import opened, read
+        from bayesrank.cli.reading import opened, read, write_call
 
         source = opened(file, columns)
         args: list[str] = []
@@ -170,6 +170,7 @@ def _rank(
         for note in data.notes:
             talk.note(note)
         fit = _fit(options, _folder_of(file), columns.title(file), args)
+        fit = replace(fit, reader=write_call(file, columns))
         if sentence := find_cache():  # before analyses import PyTensor
             talk.stage(sentence)
         others = {}
@@ -254,9 +255,9 @@ def quickstart(**options: Any) -> None:
         from bayesrank.analysis.rankings import RankingAnalysis
         from bayesrank.data import load_nascar
 
-        nascar = load_nascar()._with(columns={"item": "driver", "ranker": "race"})
+        nascar, reader = load_nascar(), "br.load_nascar()"
         analysis = RankingAnalysis(nascar, prior=fit.prior, utility_scale=fit.prior_scale)
-        run(analysis, fit, talk)
+        run(analysis, replace(fit, reader=reader), talk)
 
 
 @main.command(

@@ -481,6 +481,7 @@ class Fit(Output):
     prior: str = option(default="normal", type=click.Choice(list(PRIORS)))
     prior_scale: float | None = option(type=click.FloatRange(min=0, min_open=True))
     command: str = ""  # as the user typed it
+    reader: str = ""  # the call of Python that reads the table
     made: str = ""  # the date
     version: str = __version__
 
@@ -499,7 +500,7 @@ class Fit(Output):
     @property
     def layout(self) -> Layout:
         """How to lay out the report."""
-        names = ("top", "scale", "anchor", "sort", "tables", "command", "made", "version")
+        names = ("top", "scale", "anchor", "sort", "tables", "command", "reader", "made", "version")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         return Layout(title=self.title or "", ci_prob=self.interval, **given)
 

@@ -1,5 +1,6 @@
 """Reading: the options of a command become a call of a reader."""
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,6 @@ import click
 from bayesrank.cli.options import ARGUMENTS, MatchColumns, RankColumns, Table, shown
 from bayesrank.tables import (
     MissingColumnsError,
-    TableError,
     look,
     open_table,
     read_choices,
@@ -19,10 +19,9 @@ from bayesrank.tables import (
     read_rankings,
 )
 from bayesrank.tables import Table as Opened
-from bayesrank.tables.dispatch import columns_of
 from bayesrank.tables.look import Look
 from bayesrank.tables.opening import is_orders, open_orders
-from bayesrank.tables.words import on_shell, options_of
+from bayesrank.tables.words import call_of, on_shell, options_of
 
 READERS: dict[str, Callable[..., Any]] = {
     "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
@@ -56,14 +55,14 @@ def read(source: Any, columns: RankColumns | MatchColumns) -> tuple[Any, Any]:
     return data, read_coming(source, data, more, **columns.arguments)
 
 
-def check_columns(columns: RankColumns | MatchColumns) -> None:
-    """Refuse options that exclude each other in the command of a saved run."""
-    found = columns_of(columns.function, columns.arguments)
-    if found.given:
-        try:
-            found.check()
-        except TableError as error:
-            raise click.UsageError(on_shell(str(error), ARGUMENTS)) from None
+def write_call(file: Path, columns: RankColumns | MatchColumns) -> str:
+    """Write the call of Python that reads the table of a command."""
+    defaults = inspect.signature(READERS[columns.function]).parameters
+    given = {**columns.opening, **columns.arguments}
+    differ = {
+        name: x for name, x in given.items() if x not in (defaults[name].default, None, (), [])
+    }
+    return call_of(columns.function, source_of(file), differ)
 
 
 def look_at(file: Path, columns: Table) -> Look:

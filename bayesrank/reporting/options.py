@@ -15,7 +15,10 @@ ORDERS = ("mean", "lower")
 
 
 class Layout(NamedTuple):
-    """Arguments of `bayesrank.report`, then the command, the date and the version of the run."""
+    """Arguments of `bayesrank.report`, then what the page says of the run.
+
+    ``reader`` is the call of the function that read the data.
+    """
 
     title: str = ""
     top: int = 3
@@ -25,6 +28,7 @@ class Layout(NamedTuple):
     sort: Literal["mean", "lower"] = "mean"
     tables: Form = "csv"
     command: str = ""
+    reader: str = ""
     made: str = ""
     version: str = __version__
 
@@ -48,6 +52,7 @@ LAYOUT: dict[str, Callable[[Any], bool]] = {
     "sort": lambda value: value in ORDERS,
     "tables": lambda value: value in FORMS,
     "command": lambda value: value == "" or _is_command(value),
+    "reader": lambda value: isinstance(value, str),
     "made": lambda value: isinstance(value, str),
     "version": lambda value: isinstance(value, str),
 }

@@ -27,6 +27,7 @@ from bayesrank.reporting.page.pair_results import pair_results
 from bayesrank.reporting.page.report import report_html, table_text, verdict
 from bayesrank.reporting.parts import Part, marked_svg, marked_table
 from bayesrank.reporting.parts_of import headline_of, parts_of
+from bayesrank.reporting.python_calls import python_calls
 from bayesrank.results import pair_wins
 
 __all__ = ["POSTERIOR", "Report", "records", "report"]
@@ -256,6 +257,7 @@ class Report(Draft):
             notes=self.listener.notes,
             sections=[replace(part, file=self._in_form(part.file)) for part in parts],
             command=layout.command,
+            code=python_calls(self.analysis, self.settings, layout),
             made=f"Quick answer. {made}" if self.quick else made,
             file=self._in_form("ranks.csv"),
             reading=self.analysis.reading,
