@@ -119,7 +119,7 @@ def scaled_stages_logp(utility: TensorLike, ranks: TensorLike, scale: TensorLike
     last has several items, the log-probability is -inf. Memory and time grow with the square of the
     number of slots.
 
-    >>> round(float(stages_logp([1.0, 0.0, 0.0], [1, 2, 3], [2.0]).exp().eval()), 4)
+    >>> round(float(scaled_stages_logp([1.0, 0.0, 0.0], [1, 2, 3], [2.0]).exp().eval()), 4)
     0.3935
     """
     return over_rows(_stages_of_rows, utility, ranks, pt.as_tensor_variable(scale))

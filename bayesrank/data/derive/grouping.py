@@ -6,7 +6,7 @@ the data, and they fit into a cache.
 >>> row = np.array([1, 0, 1, 0], dtype=np.int32)
 >>> group(row, 2)
 Grouping(start=array([0, 2, 4]), order=array([1, 3, 0, 2], dtype=int32))
->>> grouped(np.array([5, 6, 7, 8]), row, starts(row, 2))
+>>> group_values(np.array([5, 6, 7, 8]), row, starts(row, 2))
 array([6, 8, 5, 7])
 """
 
