@@ -124,6 +124,10 @@ def predictions(
     times = kept.times(group)
     weight = np.ones(len(table)) if times is None else times.to_series()[table.index].to_numpy()
     gain, spread = _mean_gain(table, weight)
+    if times is not None and group == RANKER:  # rankers without names are shown as their rows
+        row = np.argsort(kept.codes(RANKER))
+        labels = kept.rows().to_numpy()[row]
+        table.index = pd.Index(labels[table.index], name=table.index.name)
     rows = table.head(WORST)
     who = {"ranker": words.ranker, "ranking": words.ranking}.get(group, group)
     worse = with_noun(who, table.index)[: int((table["gain"] < 0).sum())]

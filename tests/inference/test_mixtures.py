@@ -134,7 +134,7 @@ def test_a_ranker_is_one_unit():
 @pytest.mark.slow
 def test_evidence_weights_count_as_so_many_rankings():
     orderings = [["a", "b", "c"], ["a", "c", "b"], ["c", "b", "a"], ["b", "a", "c"]]
-    weighted = br.Rankings.from_orderings(orderings, weight=[5, 1, 4, 2])
+    weighted = br.Rankings.from_orderings(orderings, count=[5, 1, 4, 2])
     one, other = (
         fit_mixture(n_starts=4, random_seed=2, model=model_of(x, sd=1.0))
         for x in (weighted, weighted.expand())

@@ -23,7 +23,7 @@ def test_a_tie_counts_half():
 
 
 def test_a_ranking_counts_as_often_as_its_weight_says():
-    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], weight=[3, 1])
+    r = Rankings.from_orderings([["a", "b"], ["b", "a"]], count=[3, 1])
     assert borda(r).to_dict() == {"a": 0.75, "b": 0.25}
     pd.testing.assert_series_equal(borda(r.expand()), borda(r))
 
