@@ -69,6 +69,8 @@ from .plots import (
 from .results import (
     adherence_summary as adherence_summary,
     attribute_importance as attribute_importance,
+    column_checks as column_checks,
+    column_notes as column_notes,
     compare as compare,
     compare_components as compare_components,
     consensus_ordering as consensus_ordering,

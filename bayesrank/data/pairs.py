@@ -29,6 +29,7 @@ from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
+    Unused,
     check_names,
     coord_values,
     counted,
@@ -112,6 +113,9 @@ class Pairs(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
+    unused : Unused or None
+        The matches grouped also by columns of the table that no argument named, for
+        `bayesrank.column_checks`. Selections do not keep them, and ``==`` ignores them.
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -130,6 +134,7 @@ class Pairs(Frozen):
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
     notes: tuple[str, ...] = ()
+    unused: Unused | None = None
 
     # Constructors
 
@@ -630,6 +635,7 @@ class Pairs(Frozen):
             judge_idx=self.judge_idx[rows],
             groups={name: group.take(rows) for name, group in self.groups.items()},
             features=None if self.features is None else self.features[rows],
+            unused=None,
         )
 
 

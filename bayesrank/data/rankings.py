@@ -48,6 +48,7 @@ from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
     Labels,
+    Unused,
     axis_index,
     counted,
     label_repr,
@@ -113,6 +114,9 @@ class Rankings(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
+    unused : Unused or None
+        The rankings grouped also by columns of the table that no argument named, for
+        `bayesrank.column_checks`. Selections of rankings keep them, and ``==`` ignores them.
 
     Raises
     ------
@@ -157,6 +161,7 @@ class Rankings(Frozen):
     feature_names: pd.Index | None
     attributes: Attributes | None
     notes: tuple[str, ...] = ()
+    unused: Unused | None = None
 
     def __init__(
         self,
@@ -1055,7 +1060,8 @@ class Rankings(Frozen):
             content.append(self.ranker_idx[:, None])
         same = identical(content)
         first = np.unique(same, return_index=True)[1]
-        merged = self._take(first)._with(weight=np.bincount(same, weights=self.weight))
+        weight = np.bincount(same, weights=self.weight)
+        merged = self._take(first)._with(weight=weight, unused=None)
         if within_ranker:
             return merged
         return merged._with(
@@ -1084,7 +1090,7 @@ class Rankings(Frozen):
             return self
         expanded = self._take(np.repeat(np.arange(self.n_rankings), times))
         n = len(expanded)
-        return expanded._with(labels=pd.RangeIndex(n), weight=np.ones(n))
+        return expanded._with(labels=pd.RangeIndex(n), weight=np.ones(n), unused=None)
 
     # Derived quantities
 
@@ -1303,6 +1309,7 @@ class Rankings(Frozen):
             weight=self.weight[chosen],
             features=None if self.features is None else self.features[chosen, :used],
             groups={name: group.take(chosen) for name, group in self.groups.items()},
+            unused=None if self.unused is None else self.unused.take(chosen),
         )
 
     def _parted(self, test: NDArray[np.bool_]) -> tuple[Self, Self]:

@@ -40,6 +40,7 @@ from bayesrank.tables.select import (
     refuse_disorder,
     texts_of,
 )
+from bayesrank.tables.unused import rankings_with
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 WIDE = ("ranks", "ratings", "results", "places")
@@ -181,6 +182,7 @@ class RankingReader:
         self.selection = Selection(table, settings)
         self.note, self.table = self.selection.note, table
         self.may_repeat = True  # whether rows that repeat others may be left out
+        self.items_at: list[str] = []  # columns of items, places or rankers
 
     def read(self) -> Rankings:
         """Read the rankings."""
@@ -188,7 +190,7 @@ class RankingReader:
         named = [c.ranker, c.item, c.rating, c.rank, c.result, *c.rankings, c.weight, c.ballot]
         single = [name for name in (*named, c.by, c.group, c.date) if name is not None]
         lists = () if c.ballot is None else (c.ballot,)
-        frame = self.selection.frame(single, every=c.wide is not None, lists=lists)
+        frame = self.selection.frame(single, every=c.wide is not None, others=True, lists=lists)
         if self.settings.missing == "drop":
             frame = self._with_labels(frame)
         long = self._long(frame)
@@ -216,6 +218,10 @@ class RankingReader:
             long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
             by=list(groups),
         )  # fmt: skip
+        if c.date is None and not c.turned:
+            rest = [name for name in frame.columns if name not in (*single, *self.items_at)]
+            others = frame[rest] if c.wide is not None else self.selection.others
+            rankings = rankings_with(rankings, long, others, self.settings.day_first)
         return rankings._with(notes=self.selection.notes)
 
     def _merged(self, long: pd.DataFrame) -> pd.DataFrame:
@@ -361,6 +367,7 @@ class RankingReader:
                     f"{self.table.name} has several columns called {twice[0]!r}. Choose columns by "
                     "number, such as column='8-13'."
                 )
+        self.items_at = [str(name) for name in frame.columns[chosen]]
         frame, names = self._without_question(frame, chosen)
         if len(names) < 2:
             raise TableError(
