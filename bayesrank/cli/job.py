@@ -46,6 +46,8 @@ class Job(ABC):
         Columns whose labels have deviations.
     finds_start : bool
         Whether `start` gives the initial values; then there is no quick answer.
+    has_categories : bool
+        Whether the model can have utilities by category, so that unused columns are tested.
     simple : bool
         For matches: whether `fit_pairs` has the same model.
     readings : mapping of str to Rankings
@@ -62,6 +64,7 @@ class Job(ABC):
     groups: Sequence[str] = ()
     finds_start: bool = False
     simple: bool = False
+    has_categories: bool = False
 
     def __init__(self, title: str, fit: Fit) -> None:
         self.title, self.fit = title, fit

@@ -37,6 +37,8 @@ class MatchJob(Job):
         Whether to adjust for the features of the matches.
     """
 
+    has_categories = True
+
     def __init__(
         self,
         pairs: "Pairs",

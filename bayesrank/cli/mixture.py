@@ -46,6 +46,7 @@ class MixtureJob(RankJob):
     finds_start = True
     remedy = "components"
     has_opinions = False
+    has_categories = False
 
     def __init__(
         self,

@@ -37,6 +37,7 @@ class RankJob(Job):
 
     remedy = "no column"  # what to try if the model does not fit, as in the texts
     has_opinions = True  # whether the model can have them
+    has_categories = True
 
     def __init__(
         self, rankings: "Rankings", title: str, fit: Fit, columns: RankColumns | None = None

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bayesrank.cli import sensitivity
 from bayesrank.cli.caches import compiling_said
+from bayesrank.cli.column_sections import columns_part
 from bayesrank.cli.console import Talk
 from bayesrank.cli.counted_sections import countable
 from bayesrank.cli.fitting import checked, predictions, sampled
@@ -153,7 +154,9 @@ class Report:
         picture = self._picture()
         self.choices = sensitivity.choices(self.job, self._prior_sd, self.job.readings)
         chosen = sensitivity.section(self.choices, self.summary.index[0])
-        self.parts = [*([chosen] if chosen else []), *self.job.parts(self)]
+        columns = columns_part(self.posterior)
+        parts = [chosen, *self.job.parts(self), columns]
+        self.parts = [part for part in parts if part is not None]
         plt.close("all")
         self._print_parts()
         page = self._page().encode("utf-8", "replace")

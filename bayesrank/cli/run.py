@@ -54,6 +54,10 @@ def run(job: Job, talk: Talk, posterior: Any = None) -> None:
     if posterior is None:
         posterior = fitted(job, talk)
         fit = _remember(posterior, job, talk)
+        if job.has_categories:
+            from bayesrank.cli.column_sections import keep_columns, tested_columns
+
+            keep_columns(posterior, tested_columns(job.data, fit.seed))
     document, names = _save_and_report(job, fit, talk, posterior)
     if talk.data:
         talk.document(json.dumps(document | {"files": names}, indent=1))

@@ -385,7 +385,7 @@ def _left_out(
 
 def _explains(item: Ints, codes: Ints, times: Ints, n_items: int, n_labels: int) -> bool:
     """Whether labels are a property of an item of the row: Goodman and Kruskal's lambda."""
-    table = np.bincount(item * n_labels + codes, times, n_items * n_labels)
+    table: NDArray[Any] = np.bincount(item * n_labels + codes, times, n_items * n_labels)
     table = table.reshape(n_items, n_labels)
     several = table.sum(axis=1) > 0
     total, common = table.sum(), table.sum(axis=0).max()
