@@ -32,8 +32,8 @@ def tested_columns(data: Rankings | Pairs, seed: int) -> pd.DataFrame:
 
 
 def keep_columns(posterior: Any, table: pd.DataFrame) -> None:
-    """Store the tests with a posterior, so that its report can be written again."""
-    if len(table):
+    """Store the tests with a posterior, if there are any, so that its report can be repeated."""
+    if table["p"].notna().any():
         leaders = [json.dumps({str(k): str(v) for k, v in x.items()}) for x in table["leaders"]]
         kept = table.assign(leaders=leaders).astype({"kind": object, "note": object})
         posterior[GROUP] = xr.DataTree(kept.to_xarray())
@@ -48,7 +48,7 @@ def columns_part(posterior: Any) -> Part | None:
         table["leaders"] = table["leaders"].map(json.loads)
         table["fires"] = table["fires"].astype(bool)
         notes = [on_shell(note, ARGUMENTS) for note in column_notes(table)]
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"The tests of columns in the posterior are damaged: {error}") from error
     tested = int(table["p"].notna().sum())
     shown = pd.DataFrame(
