@@ -23,8 +23,8 @@ def unused_columns(
 ) -> tuple[dict[str, pd.Series], dict[str, pd.Series]]:
     """Return columns with 2 to 30 labels, and columns of times, for these rows.
 
-    Rows without a label have the label "". Columns that share their name with another are left out,
-    as are numbers with more than 5 values, unless the name says that they are times.
+    Rows without a label have the label "". Columns that share their name with another are left out.
+    Numbers with more than 5 values are left out, unless the name says that they are times.
 
     >>> table = pd.DataFrame({"scene": ["day", "night", "day"], "year": ["1990", "1991", "1992"]})
     >>> labels, times = unused_columns(table, table.index, None)

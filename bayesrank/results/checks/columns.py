@@ -92,8 +92,8 @@ def column_checks(
             For a column of labels that fires: the best item under each label, as a dict.
 
         note
-            Why a column has no test. Labels that are a property of one item (such as the country of
-            the winner) or that record the outcome (such as goals) are no categories.
+            Why a column has no test. A property of one item, such as the country of the winner, is
+            not a category. Neither is a record of the outcome, such as goals.
 
     Raises
     ------
@@ -102,10 +102,9 @@ def column_checks(
 
     Notes
     -----
-    A label that is the same in all rows of a judge, ranker or cluster is tested across these units;
-    otherwise there must be 8 of them, or rows are the units. The cost grows linearly with the
-    number of comparisons and cubically with the number of items. Only the 300 items with the most
-    data are tested.
+    Judges, rankers and clusters are the units if each has one label, or if there are 8 or more.
+    Otherwise rows are the units. The cost grows linearly with the number of comparisons and
+    cubically with the number of items. Only the 300 items with the most data are tested.
 
     Examples
     --------

@@ -17,10 +17,10 @@ The tail probability of such a statistic accounts for the dependence between row
 if its smallest tail probability, times the number of omnibus checks of all families, is below 0.05
 (Bonferroni).
 
-A family *had power* if it would fail with probability 0.8 or more when the data differ from the
-predictions by 0.1 in each of its rows, up or down at random. For a variance between groups, twice
-the variance takes the place of 0.1. Otherwise the family has too little data: that it does not fail
-says nothing.
+Suppose that the data differ from the predictions by 0.1 in each row of a family, up or down at
+random. The family *had power* if it would then fail with probability 0.8 or more. For a variance
+between groups, twice the variance takes the place of 0.1. Otherwise the family has too little data:
+that it does not fail says nothing.
 """
 
 from collections.abc import Mapping, Sequence

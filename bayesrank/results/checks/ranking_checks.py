@@ -146,9 +146,9 @@ def ranking_checks(
             They are surprising if p times the number of omnibus checks is below 0.05.
 
         power
-            For omnibus checks, the probability that the family fails if the data differ from the
-            predictions by 0.1 in each of its rows, up or down at random. For a variance between
-            groups: if it is twice as large. NaN for other rows.
+            For omnibus checks, the probability that the family would fail if each of its rows
+            were off by 0.1, up or down at random. For a variance between groups: if it were twice
+            as large. NaN for other rows.
 
     Raises
     ------
@@ -336,8 +336,8 @@ class Fits(NamedTuple):
         The failed checks: those of failing families first, then sorted by the column far. This is
         the distance of the observed value from the predicted mean, in standard deviations.
     families : DataFrame
-        By family, the worst first: its omnibus check with the smallest tail probability p, the
-        values of this check, its power, and whether the family fails.
+        By family, the worst first: its omnibus check with the smallest tail probability p, and the
+        values of this check. Also the power of the family, and whether it fails.
     ok : bool
         Whether no family fails. A correct model has a failing family with probability 0.05 or less.
     seen, unseen : tuple of str

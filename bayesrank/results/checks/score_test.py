@@ -1,8 +1,8 @@
 r"""Score tests: whether the utilities of the items differ by a label, or change over time.
 
-Every ranking or match is split into comparisons of two items. Given that there is an order, item i
-is ahead of item j with probability :math:`\sigma(u_i - u_j + h)`, where h is the advantage of the
-first item of a match. This holds for matches (Bradley-Terry, and Davidson without its ties) and for
+Every ranking or match is split into comparisons of two items. If they are not tied, item i is ahead
+of item j with probability :math:`\sigma(u_i - u_j + h)`. The advantage of the first item of a match
+is h. This holds for matches (Bradley-Terry, and Davidson without its ties) and for
 two items of a ranking (Plackett-Luce). A ranking of m items counts each comparison 2/m, so that it
 has the weight of m - 1 comparisons.
 
@@ -178,7 +178,7 @@ def _flipped(gram: Floats, left: float, rng: np.random.Generator) -> tuple[float
     limit = value * left
     done = large = 0
     while done < MOST_FLIPS and large < ENOUGH:
-        signs = rng.choice([-1.0, 1.0], size=(AT_ONCE, len(gram)))
+        signs = 2.0 * rng.integers(2, size=(AT_ONCE, len(gram)), dtype=np.int8) - 1.0
         drawn = ((signs @ gram) * signs).sum(axis=1)
         large += int((drawn >= limit * (1 - 1e-12)).sum())
         done += AT_ONCE
