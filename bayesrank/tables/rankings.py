@@ -7,7 +7,7 @@ values, repeated rows and codes are handled there, once.
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -40,7 +40,7 @@ from bayesrank.tables.select import (
     refuse_disorder,
     texts_of,
 )
-from bayesrank.tables.unused import rankings_with
+from bayesrank.tables.unused import constant_columns, rankings_with
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 WIDE = ("ranks", "ratings", "results", "places")
@@ -214,15 +214,26 @@ class RankingReader:
         # rankings need separate names if a ranker has several
         who = long[["ranker", "ranking"]].drop_duplicates()
         several = "ranking" if who["ranker"].duplicated().any() else None
+        labeled, timed = self._unused(frame, single, long, groups)
+        names = {f"unused {k}": name for k, name in enumerate(labeled | timed)}
+        cells = {key: (labeled | timed)[name].to_numpy(object) for key, name in names.items()}
         rankings = Rankings.from_long_ranks(
-            long, ranker="ranker", item="item", rank="cost", ranking=several, weight="weight",
-            by=list(groups),
+            long.assign(**cells), ranker="ranker", item="item", rank="cost", ranking=several,
+            weight="weight", by=[*groups, *names],
         )  # fmt: skip
-        if c.date is None and not c.turned:
-            rest = [name for name in frame.columns if name not in (*single, *self.items_at)]
-            others = frame[rest] if c.wide is not None else self.selection.others
-            rankings = rankings_with(rankings, long, others, self.settings.day_first)
+        rankings = rankings_with(rankings, labeled, timed, names)
         return rankings._with(notes=self.selection.notes)
+
+    def _unused(
+        self, frame: pd.DataFrame, named: Sequence[str], long: pd.DataFrame, groups: Iterable[str]
+    ) -> tuple[dict[str, pd.Series], dict[str, pd.Series]]:
+        """Return the columns that no argument names, with labels and with times."""
+        c = self.columns
+        if c.date is not None or c.turned:
+            return {}, {}
+        rest = [name for name in frame.columns if name not in (*named, *self.items_at)]
+        others = frame[rest] if c.wide is not None else self.selection.others
+        return constant_columns(long, others, self.settings.day_first, groups)
 
     def _merged(self, long: pd.DataFrame) -> pd.DataFrame:
         """Merge items and rankers that differ only in their spelling, or note them."""

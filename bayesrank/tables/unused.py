@@ -1,16 +1,15 @@
 """Columns of a table that no argument names, kept for a test of whether they matter."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-import numpy as np
 import pandas as pd
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.data.read import Group, Unused
+from bayesrank.data.read import Unused
 from bayesrank.tables.cells import DATE, NESTED, NUMBER, date_text, words_of
 from bayesrank.tables.opening import label_text
 
-__all__ = ["matches_with", "rankings_with", "unused_columns"]
+__all__ = ["constant_columns", "matches_with", "rankings_with", "unused_columns"]
 
 LEAST_LABELS, MOST_LABELS = 2, 30
 MOST_NUMBERS = 5  # distinct numbers beyond which a column is a measure and not a category
@@ -64,37 +63,36 @@ def _times(text: pd.Series, distinct: list[str], day_first: bool | None) -> pd.S
         return None
 
 
-def rankings_with(
-    rankings: Rankings, long: pd.DataFrame, others: pd.DataFrame, day_first: bool | None
-) -> Rankings:
-    """Keep the unused columns that are constant within each ranking of a long table.
+def constant_columns(
+    long: pd.DataFrame, others: pd.DataFrame, day_first: bool | None, taken: Iterable[str]
+) -> tuple[dict[str, pd.Series], dict[str, pd.Series]]:
+    """Return the unused columns that are constant within each ranking of a long table.
 
-    The long table has the columns ranker and ranking, and the rows of the table in its index.
+    The long table has the columns ranker and ranking, and the rows of the table in its index. The
+    columns have its rows. Names in `taken` are left out.
     """
-    labels, times = unused_columns(others, long.index.unique(), day_first)
-    first = ~long.duplicated(["ranker", "ranking"])
-    names = long["ranking" if rankings.n_rankings > len(rankings.rankers) else "ranker"]
-    keep: dict[str, Group] = {}
-    for name, cells in (labels | times).items():
-        of_row = cells.reindex(long.index).to_numpy(object)
-        place = pd.Series(of_row, long.index)
-        both = pd.DataFrame({"a": long["ranker"], "b": long["ranking"], "c": place})
-        if len(both.drop_duplicates()) > int(first.sum()) or name in rankings.groups:
-            continue
-        by_name = pd.Series(of_row[first.to_numpy()], names[first].to_numpy(object))
-        keep[name] = _group(by_name.reindex(rankings.labels))
-    if not keep:
-        return rankings
-    finer = rankings._with(groups={**rankings.groups, **keep})
-    unused = Unused(
-        finer, tuple(x for x in labels if x in keep), tuple(x for x in times if x in keep)
-    )
-    return rankings._with(unused=unused)
+    both = unused_columns(others, long.index.unique(), day_first)
+    n, known = len(long[["ranker", "ranking"]].drop_duplicates()), {*taken}
+    found: tuple[dict[str, pd.Series], dict[str, pd.Series]] = ({}, {})
+    for columns, kept in zip(both, found, strict=True):
+        for name, cells in columns.items():
+            of_row = cells.reindex(long.index)
+            distinct = long[["ranker", "ranking"]].assign(cells=of_row.to_numpy(object))
+            if name not in known and len(distinct.drop_duplicates()) == n:
+                kept[name] = of_row
+    return found
 
 
-def _group(values: pd.Series) -> Group:
-    idx, labels = pd.factorize(values.fillna(""), sort=True)
-    return Group(pd.Index(labels, dtype=object), idx.astype(np.int32))
+def rankings_with(
+    finer: Rankings, labels: Iterable[str], times: Iterable[str], names: Mapping[str, str]
+) -> Rankings:
+    """Move groups of rankings to the unused columns; `names` has their names by those of groups."""
+    groups = {names.get(key, key): group for key, group in finer.groups.items()}
+    base = {key: group for key, group in finer.groups.items() if key not in names}
+    if not names:
+        return finer
+    unused = Unused(finer._with(groups=groups), tuple(labels), tuple(times))
+    return finer._with(groups=base, unused=unused)
 
 
 def matches_with(

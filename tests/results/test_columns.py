@@ -255,6 +255,21 @@ def test_unused_columns_of_rankings_are_constant_in_each_ranking():
     assert rankings.collapse().unused is None
 
 
+def test_rankers_with_several_rankings_keep_their_columns():
+    rows = [
+        {"who": who, "year": 2000 + k, "camp": "xy"[k % 2], "item": item, "place": place}
+        for who in ("ann", "bo", "cy")
+        for k in range(8)
+        for place, item in enumerate("abc" if k % 2 else "cba", 1)
+    ]
+    how = {"ranker": "who", "ranking": ["who", "year"], "item": "item", "rank": "place"}
+    rankings = br.read_rankings(rows, **how)
+    labels, idx = rankings.unused.data.groups["camp"]
+    expected = ["x" if order[0] == "c" else "y" for order in rankings]
+    assert labels[idx].tolist() == expected
+    assert [*rankings.groups] == []
+
+
 def test_data_without_unused_columns_have_no_checks():
     _, pairs = matches(0)
     found = column_checks(pairs)
