@@ -215,13 +215,14 @@ class RankingReader:
         who = long[["ranker", "ranking"]].drop_duplicates()
         several = "ranking" if who["ranker"].duplicated().any() else None
         labeled, timed = self._unused(frame, single, long, groups)
-        names = {f"unused {k}": name for k, name in enumerate(labeled | timed)}
-        cells = {key: (labeled | timed)[name].to_numpy(object) for key, name in names.items()}
+        both = labeled | timed
+        unused = {f"unused {k}": name for k, name in enumerate(both)}
+        more: dict[str, Any] = {key: both[name].to_numpy(object) for key, name in unused.items()}
         rankings = Rankings.from_long_ranks(
-            long.assign(**cells), ranker="ranker", item="item", rank="cost", ranking=several,
-            weight="weight", by=[*groups, *names],
+            long.assign(**more), ranker="ranker", item="item", rank="cost", ranking=several,
+            weight="weight", by=[*groups, *unused],
         )  # fmt: skip
-        rankings = rankings_with(rankings, labeled, timed, names)
+        rankings = rankings_with(rankings, labeled, timed, unused)
         return rankings._with(notes=self.selection.notes)
 
     def _unused(
