@@ -75,6 +75,8 @@ from .reporting.report import report as report
 from .results import (
     adherence_summary as adherence_summary,
     attribute_importance as attribute_importance,
+    column_checks as column_checks,
+    column_notes as column_notes,
     compare as compare,
     compare_components as compare_components,
     consensus_ordering as consensus_ordering,

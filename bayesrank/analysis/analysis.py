@@ -67,6 +67,8 @@ class Analysis(ABC):
         Columns whose labels have deviations.
     finds_start : bool
         Whether `start` gives the initial values; then there is no approximation.
+    has_categories : bool
+        Whether the model can have utilities by category, so that unused columns are tested.
     simple : bool
         Whether `fit_pairs` or `fit_rankings` has the same model.
     """
@@ -86,6 +88,7 @@ class Analysis(ABC):
     groups: Sequence[str] = ()
     finds_start: bool = False
     simple: bool = False
+    has_categories: bool = False
     prior: str = "normal"
     utility_scale: float | None = None
 

@@ -11,6 +11,7 @@ from bayesrank.analysis.analysis import Analysis, Method, Settings
 from bayesrank.analysis.fitting import fit_analysis
 from bayesrank.analysis.listener import Listener
 from bayesrank.analysis.models import analysis_of
+from bayesrank.analysis.unused_columns import check_columns, keep_columns
 
 __all__ = ["RECORD", "fit", "record_fit"]
 
@@ -88,7 +89,9 @@ def fit(
 def record_fit(
     posterior: Any, analysis: Analysis, settings: Settings, notes: Sequence[str], **more: Any
 ) -> Settings:
-    """Store what a report needs in a posterior, as JSON, and return the actual settings."""
+    """Store what a report needs in a posterior, and return the actual settings."""
+    if analysis.has_categories:
+        keep_columns(posterior, check_columns(analysis.data, settings.random_seed))
     drawn = posterior["posterior"]
     made = settings._replace(
         draws=drawn.sizes["draw"], tune=drawn.attrs.get("tuning_steps", settings.tune)

@@ -35,6 +35,7 @@ ties_by
         "category", "groups", "features", "opinions", "contrary", "prior", "utility_scale",
         "order_effect", "neutral", "ties_by",
     )  # fmt: skip
+    has_categories = True
     words = MATCHES
 
     def __init__(

@@ -40,6 +40,7 @@ class MixtureAnalysis(RankingAnalysis):
 
     finds_start = True
     remedy = "components"
+    has_categories = False
     can_differ = False
 
     def __init__(

@@ -52,6 +52,7 @@ class RankingAnalysis(Analysis):
     )  # fmt: skip
 
     remedy = "no column"  # what to try if the model does not fit, as in the texts
+    has_categories = True
     can_differ = True  # whether the model can have opinions
 
     def __init__(

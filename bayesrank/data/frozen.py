@@ -43,10 +43,11 @@ class Frozen:
     """What a row is called in messages."""
 
     def __eq__(self, other: object) -> bool:
-        """Compare labels and arrays, not notes or columns; tables are therefore not hashable."""
+        """Compare labels and arrays, not what was read; tables are therefore not hashable."""
         if not isinstance(other, type(self)):
             return NotImplemented
-        states = (table.__getstate__() | {"notes": (), "columns": {}} for table in (self, other))
+        read: dict[str, Any] = {"notes": (), "columns": {}, "unused": None}
+        states = (table.__getstate__() | read for table in (self, other))
         mine, yours = (list(contents(state)) for state in states)
         return len(mine) == len(yours) and all(map(_same, mine, yours))
 

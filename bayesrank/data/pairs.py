@@ -29,6 +29,7 @@ from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     PAIR_NAMES,
     Group,
+    Unused,
     check_names,
     coord_values,
     counted,
@@ -117,6 +118,9 @@ class Pairs(Frozen):
     ordered : bool
         Whether the first item of a match may have an advantage. False if a reader read winners and
         losers, a matrix of wins, or a table whose order means nothing.
+    unused : Unused or None
+        The matches grouped also by columns of the table that no argument named, for
+        `bayesrank.column_checks`. Selections do not keep them, and ``==`` ignores them.
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -137,6 +141,7 @@ class Pairs(Frozen):
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
+    unused: Unused | None = None
 
     # Constructors
 
@@ -637,6 +642,7 @@ class Pairs(Frozen):
             judge_idx=self.judge_idx[rows],
             groups={name: group.take(rows) for name, group in self.groups.items()},
             features=None if self.features is None else self.features[rows],
+            unused=None,
         )
 
 

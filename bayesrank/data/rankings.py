@@ -49,6 +49,7 @@ from bayesrank.data.read.frames import Table
 from bayesrank.data.read.labels import (
     Group,
     Labels,
+    Unused,
     axis_index,
     counted,
     label_repr,
@@ -121,6 +122,9 @@ class Rankings(Frozen):
         them.
     columns : mapping of str to str
         Columns of the table that a reader read, by role, such as ``{"item": "film"}``.
+    unused : Unused or None
+        The rankings grouped also by columns of the table that no argument named, for
+        `bayesrank.column_checks`. Selections of rankings keep them, and ``==`` ignores them.
 
     Raises
     ------
@@ -167,6 +171,7 @@ class Rankings(Frozen):
     attributes: Attributes | None
     notes: tuple[str, ...] = ()
     columns: Mapping[str, str] = MappingProxyType({})
+    unused: Unused | None = None
 
     def __init__(
         self,
@@ -1116,7 +1121,7 @@ class Rankings(Frozen):
         first = np.unique(same, return_index=True)[1]
         times = np.zeros(len(first), dtype=np.int64)
         np.add.at(times, same, self.count)
-        merged = self._take(first)._with(count=times)
+        merged = self._take(first)._with(count=times, unused=None)
         if within_ranker:
             return merged
         n = len(first)
@@ -1139,7 +1144,9 @@ class Rankings(Frozen):
             return self
         expanded = self._take(np.repeat(np.arange(self.n_rankings), self.count))
         n = len(expanded)
-        once = expanded._with(labels=pd.RangeIndex(n), count=np.ones(n, dtype=np.int64))
+        once = expanded._with(
+            labels=pd.RangeIndex(n), count=np.ones(n, dtype=np.int64), unused=None
+        )
         if not self.are_anonymous:
             return once
         return once._with(rankers=pd.RangeIndex(n), ranker_idx=np.arange(n, dtype=np.int32))
@@ -1381,6 +1388,7 @@ class Rankings(Frozen):
             weight=self.weight[chosen],
             features=None if self.features is None else self.features[chosen, :used],
             groups={name: group.take(chosen) for name, group in self.groups.items()},
+            unused=None if self.unused is None else self.unused.take(chosen),
         )
 
     def _parted(self, test: NDArray[np.int64], apart: bool) -> tuple[Self, Self]:

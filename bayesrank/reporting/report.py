@@ -20,6 +20,7 @@ from bayesrank.analysis.saved import read_record, restore
 from bayesrank.analysis.sensitivity import compare_choices
 from bayesrank.plots import plot_ranks, use_fonts_for
 from bayesrank.reporting.choices import choices_section, variants_of
+from bayesrank.reporting.column_sections import columns_part
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.options import FORMS, LAYOUT, ORDERS, SCALES, Layout
 from bayesrank.reporting.page.files import whole_file
@@ -217,7 +218,8 @@ class Report(Draft):
         self.listener.stage("Checking and drawing ...")
         with self._drawing():
             chosen = choices_section(self.choices, self.summary.index[0])
-            parts = [*([chosen] if chosen else []), *parts_of(self)]
+            found = [chosen, *parts_of(self), columns_part(self.posterior)]
+            parts = [part for part in found if part is not None]
         for sentence in (sentence for part in parts for sentence in part.notes):
             self.listener.note(sentence)
         return [part.spelled(self.listener.spell) for part in parts]

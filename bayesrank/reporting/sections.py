@@ -259,6 +259,9 @@ def _checked(
     values["families"] = [
         _family_sentence(*row, worst if leads else "", words) for row in failing.iterrows()
     ]
+    values["seen"], values["unseen"] = (
+        [_about(family, words) for family in some] for some in (fits.seen, fits.unseen)
+    )
     file = "component_checks.csv" if where else "checks.csv"
     named = {"component_fit" if where else "fit": fits.families}
     return Part(
@@ -272,7 +275,7 @@ def _checked(
         printed=False,
         failures=() if fits.ok else paragraphs("misfit", **values),
         fit=sentence("good_fit", **values),
-        unclear=fits.weak or not fits.n,
+        unclear=fits.fits is None,
         data=named,
     )
 
@@ -284,10 +287,14 @@ def _family_sentence(family: Any, row: pd.Series, worst: str, words: Words) -> t
     form = "{:,.0f}" if counts else "{:.2g}"
     figures = [form.format(float(row[name])) for name in ("observed", "low", "high")]
     given = {"family": family, "label": label, "figures": figures, "worst": worst}
+    return _about(family, words), sentence("family", words=words, **given)
+
+
+def _about(family: Any, words: Words) -> str:
+    """Say what a family of checks is about."""
     group = str(family).removeprefix("groups by ")
     about = FAMILIES.get(str(family))
-    about = f"how much {words.rankings} differ by {group}" if about is None else words.of(about)
-    return about, sentence("family", words=words, **given)
+    return f"how much {words.rankings} differ by {group}" if about is None else words.of(about)
 
 
 def _shown_checks(

@@ -4,6 +4,7 @@ This room may import numpy, scipy, pandas, xarray, arviz, threadpoolctl, match_o
 the room data.
 """
 
+from bayesrank.results.checks.columns import column_checks, column_notes
 from bayesrank.results.checks.component_checks import component_checks
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.predicted import predicted_ranks
@@ -64,6 +65,8 @@ __all__ = [
     "attribute_importance",
     "baseline_elpd",
     "borda",
+    "column_checks",
+    "column_notes",
     "compare",
     "compare_components",
     "comparisons",

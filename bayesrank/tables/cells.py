@@ -28,6 +28,8 @@ NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missi
 NESTED = (list, tuple, dict, bytes, np.ndarray)
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
+NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_]+")
 _PLACE = re.compile(
     r"(?:t|=)?\s*(\d+(?:\.5)?)\s*(?:(?:st|nd|rd|th)(?:\s+(?:choice|place|preference|pick))?|=|\.)?",

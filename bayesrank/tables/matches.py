@@ -29,6 +29,7 @@ from bayesrank.tables.opening import Table, label_text
 from bayesrank.tables.outcomes import TIES, Outcomes, winners
 from bayesrank.tables.rankings import SUMS, in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
+from bayesrank.tables.unused import matches_with
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 TIED = frozenset(
@@ -328,16 +329,20 @@ class MatchReader:
         if not c.ordered:
             _sort_sides(table, list(features.values()))
         groups = [group for group in ("category", "neutral", "date") if group in table]
-        return Pairs.from_frame(
-            table,
-            first="first",
-            second="second",
-            outcome="outcome",
-            count="count" if "count" in table else None,
-            judge="judge" if c.judge is not None else None,
-            by=[*groups, *c.groups],
-            features=features,
-        )
+        named: dict[str, Any] = {
+            "first": "first",
+            "second": "second",
+            "outcome": "outcome",
+            "count": "count" if "count" in table else None,
+            "judge": "judge" if c.judge is not None else None,
+            "features": features,
+        }
+        by = [*groups, *c.groups]
+        pairs = Pairs.from_frame(table, by=by, **named)
+        if c.date is not None:
+            return pairs
+        others = self.selection.others
+        return matches_with(pairs, table, others, self.settings.day_first, by, **named)
 
     def _from_matrix(self) -> Pairs:
         """Read a square matrix: how often the item of the row beat the item of the column."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesrank.tables.cells import NESTED, NO, NO_NUMBER, YES, words_of
+from bayesrank.tables.cells import DATE, NESTED, NO, NO_NUMBER, NUMBER, YES, words_of
 from bayesrank.tables.opening import label_text
 from bayesrank.tables.rankings import RANKS, RATINGS, RESULTS
 
@@ -60,8 +60,6 @@ WORDS = {
         "plain": ("name team player model item system answer response",),
     }.items()
 } | {"rank": RANKS, "rating": RATINGS, "result": RESULTS}
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
-NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 # Words that may stand with "time" in the names of results
 TIMED = frozenset(
     ("time", "finish", "official", "net", "gun", "lap", "race", "run", "swim", "bike")

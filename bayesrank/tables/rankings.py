@@ -7,7 +7,7 @@ values, repeated rows and codes are handled there, once.
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -40,6 +40,7 @@ from bayesrank.tables.select import (
     refuse_disorder,
     texts_of,
 )
+from bayesrank.tables.unused import constant_columns, rankings_with
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 WIDE = ("ranks", "ratings", "results", "places")
@@ -189,6 +190,7 @@ class RankingReader:
         self.selection = Selection(table, settings)
         self.note, self.table = self.selection.note, table
         self.may_repeat = True  # whether rows that repeat others may be left out
+        self.items_at: list[str] = []  # columns of items, places or rankers
 
     def read(self) -> Rankings:
         """Read the rankings."""
@@ -206,7 +208,7 @@ class RankingReader:
         ]
         single = [name for name in (*named, c.by, c.group, c.date) if name is not None]
         lists = () if c.ballot is None else (c.ballot,)
-        frame = self.selection.frame(single, every=c.wide is not None, lists=lists)
+        frame = self.selection.frame(single, every=c.wide is not None, others=True, lists=lists)
         if self.settings.missing == "drop":
             frame = self._with_labels(frame)
         long = self._long(frame)
@@ -232,10 +234,15 @@ class RankingReader:
         # rankings need separate names if a ranker has several
         who = long[["ranker", "ranking"]].drop_duplicates()
         several = "ranking" if who["ranker"].duplicated().any() else None
+        labeled, timed = self._unused(frame, single, long, groups)
+        both = labeled | timed
+        unused = {f"unused {k}": name for k, name in enumerate(both)}
+        more: dict[str, Any] = {key: both[name].to_numpy(object) for key, name in unused.items()}
         rankings = Rankings.from_long_ranks(
-            long, ranker="ranker", item="item", rank="cost", ranking=several, count="count",
-            weight="weight", by=list(groups),
+            long.assign(**more), ranker="ranker", item="item", rank="cost", ranking=several,
+            count="count", weight="weight", by=[*groups, *unused],
         )  # fmt: skip
+        rankings = rankings_with(rankings, labeled, timed, unused)
         if c.ranker is None:
             rankings = without_rankers(rankings)
         return rankings._with(notes=self.selection.notes)
@@ -250,6 +257,17 @@ class RankingReader:
         n = len(long[never][["ranker", "ranking"]].drop_duplicates())
         self.note(f"Rankings that were given 0 times are left out: {n:,}.")
         return long[~never]
+
+    def _unused(
+        self, frame: pd.DataFrame, named: Sequence[str], long: pd.DataFrame, groups: Iterable[str]
+    ) -> tuple[dict[str, pd.Series], dict[str, pd.Series]]:
+        """Return the columns that no argument names, with labels and with times."""
+        c = self.columns
+        if c.date is not None or c.turned:
+            return {}, {}
+        rest = [name for name in frame.columns if name not in (*named, *self.items_at)]
+        others = frame[rest] if c.wide is not None else self.selection.others
+        return constant_columns(long, others, self.settings.day_first, groups)
 
     def _merged(self, long: pd.DataFrame) -> pd.DataFrame:
         """Merge items and rankers that differ only in their spelling, or note them."""
@@ -396,6 +414,7 @@ class RankingReader:
                     f"{self.table.name} has several columns called {twice[0]!r}. Choose columns by "
                     "number, such as column='8-13'."
                 )
+        self.items_at = [str(name) for name in frame.columns[chosen]]
         frame, names = self._without_question(frame, chosen)
         if len(names) < 2:
             raise TableError(

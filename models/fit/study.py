@@ -6,6 +6,8 @@ verdict, as in the commands.
 
 * ``false_alarms``: tables drawn from the model. At most 5 in 100 may fail.
 * ``power``: ten misfits, and how often each is detected.
+* ``columns`` and ``drift``: how often `bayesrank.column_checks` names a column if strengths differ
+  by its labels or change over time, and if they do not.
 * ``ballots``: 8 or 3 rankers give 5 ballots each. Intervals must cover, and stated probabilities
   must hold, if rankers differ. If 8 rankers agree, opinions may widen intervals by about a tenth.
 
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 import bayesrank as br
+from models.fit.columns import BY_LABEL, OVER_TIME, rates
 from models.fit.model import Ballots, draw_orders, fit, sample_opinions
 from models.shared.results import Run, Table, run
 
@@ -265,7 +268,8 @@ def false_alarms(how: Run) -> Table:
         rows[name] = {
             "tables": str(n),
             "fails": np.mean([not fits.ok for fits in found]),
-            "cannot tell": np.mean([fits.weak for fits in found]),
+            "families with power": np.mean([len(fits.seen) for fits in found]),
+            "families without": np.mean([len(fits.unseen) for fits in found]),
             "single checks that fail": np.mean([f.failed / max(f.n, 1) for f in found]),
         }
     rows["all"] = {"tables": str(n * len(RIGHT)), **pd.DataFrame(rows).T.iloc[:, 1:].mean()}
@@ -288,6 +292,24 @@ def power(how: Run) -> Table:
 
 
 CLUSTERS = ((8, 1.0), (8, 0.5), (8, 0.0), (3, 1.0), (3, 0.5))  # rankers, and how they differ
+
+
+def columns(how: Run) -> Table:
+    """Count how often a column is named, by the deviation of strengths between labels."""
+    return _named(how, BY_LABEL, {0.0: 100, 0.5: 20, 1.0: 20})
+
+
+def drift(how: Run) -> Table:
+    """Count how often years are named, by the change of strengths over the data."""
+    return _named(how, OVER_TIME, {0.0: 200, 0.5: 20, 1.0: 20})
+
+
+def _named(how: Run, designs: dict[str, Any], sizes: dict[float, int]) -> Table:
+    sizes = {0.0: 2, 1.0: 1} if how.quick else sizes
+    rows = {name: rates(one, sizes, how.seed) for name, one in designs.items()}
+    tables = " and ".join(str(n * len(designs)) for n in dict.fromkeys(sizes.values()))
+    rows["all"] = {"tables": tables, **pd.DataFrame(rows).T.iloc[:, 1:].mean()}
+    return Table(pd.DataFrame(rows).T, digits=3, corner="data")
 
 
 def ballots(how: Run) -> Table:
@@ -353,6 +375,8 @@ def _covered(draws: Floats, truth: Floats) -> Floats:
 TABLES: dict[str, Callable[[Run], Table]] = {
     "false_alarms": false_alarms,
     "power": power,
+    "columns": columns,
+    "drift": drift,
     "ballots": ballots,
 }
 

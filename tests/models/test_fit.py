@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom, kstest
 
 from models.fit import study
+from models.fit.columns import BY_LABEL, OVER_TIME, rates
 from models.fit.model import Ballots, draw_orders, log_likelihood, sample_opinions
 from models.shared.results import Run
 
@@ -94,12 +95,27 @@ def test_few_tables_of_the_model_fit_and_clear_misfits_do_not():
         assert not fits.ok or family == "groups"  # the study has the power for one judge of six
 
 
+def test_columns_that_decide_are_named_in_few_tables():
+    for one in (
+        BY_LABEL["4 items, 600 matches, 2 labels"],
+        OVER_TIME["6 items, 1,500 matches, random walk"],
+    ):
+        found = rates(one, {0.0: 4, 1.0: 4}, 1)
+        assert found["0"] <= 0.5
+        assert found["1"] >= 0.75
+
+
 @pytest.mark.slow
 def test_the_tables_keep_what_they_promise():
     how = Run(Path(), quick=False, seed=2)
     alarms = study.false_alarms(how).rows["fails"].astype(float)
     assert alarms["all"] <= 0.05
     assert alarms.max() <= 0.15
+    for named, tables in ((study.columns(how), 100), (study.drift(how), 200)):
+        rates_of = named.rows.drop(columns="tables").astype(float)
+        n = tables * (len(rates_of) - 1)
+        assert rates_of.loc["all", "0"] <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / n)
+        assert rates_of.loc["all", "1"] >= 0.5
     rows = study.ballots(how).rows.astype(float)
     opinions = rows[rows.index.str.endswith("with opinions")]
     assert (opinions["0.9 intervals contain"] > 0.9 - 4 * opinions["±"]).all()

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 import bayesrank as br
 from bayesrank.results.checks import ranking_checks as module
-from bayesrank.results.checks.families import tail_probability
+from bayesrank.results.checks.families import omnibus_columns, tail_probability, whole_rows
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 from tests.builders import results
 
@@ -471,7 +471,16 @@ def rows(**changed):
     ]  # fmt: skip
     index = pd.MultiIndex.from_tuples(keys, names=["statistic", "label", "n_items"])
     table = pd.DataFrame(
-        {"observed": 0.5, "mean": 0.5, "sd": 0.1, "low": 0.3, "high": 0.7, "note": ""}, index=index
+        {
+            "observed": 0.5,
+            "mean": 0.5,
+            "sd": 0.1,
+            "low": 0.3,
+            "high": 0.7,
+            "note": "",
+            "power": np.nan,
+        },
+        index=index,
     )
     for label, observed in changed.items():
         table.loc[table.index.get_level_values("label") == label, "observed"] = observed
@@ -484,7 +493,7 @@ def rows(**changed):
 
 def test_a_failure_among_many_is_chance_and_the_worst_leads():
     fits = worst_checks(rows(**{"a": 0.75, "0 > c": 0.1}))
-    assert (fits.n, fits.failed, fits.ok, fits.weak) == (42, 2, True, False)
+    assert (fits.n, fits.failed, fits.ok) == (42, 2, True)
     assert fits.by_chance == pytest.approx(0.06 * 42)
     assert [label for _, label, _ in fits.worst.index] == ["0 > c", "a"]
     assert fits.worst["far"].tolist() == pytest.approx([4.0, 2.5])
@@ -499,17 +508,37 @@ def test_the_failing_family_leads():
     assert [label for _, label, _ in fits.worst.index] == ["a", "0 > c"]
 
 
-def test_far_fewer_failures_than_by_chance_mean_weak_checks():
-    many = pd.concat([rows().iloc[:42]] * 10 + [rows().iloc[42:]])
-    many.attrs["ci_prob"] = 0.94
-    fits = worst_checks(many)
-    assert (fits.failed, fits.weak, fits.ok) == (0, True, True)
-    many.iloc[:6, many.columns.get_loc("surprising")] = True
-    assert worst_checks(many).weak  # 25 by chance
-    many.iloc[:8, many.columns.get_loc("surprising")] = True
-    assert not worst_checks(many).weak
-    many.iloc[-1, many.columns.get_loc("surprising")] = True
-    assert not worst_checks(many).ok
+def test_families_with_power_are_told_from_those_without():
+    table = rows()
+    last = [table.columns.get_loc("power"), table.columns.get_loc("surprising")]
+    table.iloc[-2:, last[0]] = [0.9, 0.3]
+    fits = worst_checks(table)
+    assert (fits.seen, fits.unseen, fits.fits) == (("winners",), ("pairs",), True)
+    table.iloc[-2, last[0]] = 0.79
+    assert worst_checks(table).fits is None
+    table.iloc[-2, last[1]] = True
+    assert worst_checks(table).fits is False
+    table["power"] = np.nan
+    assert worst_checks(table).unseen == ()
+
+
+@pytest.mark.parametrize(("n", "power"), [(10, "unseen"), (1000, "seen")])
+def test_power_is_that_of_shares_that_are_off_by_a_tenth(n, power):
+    """The shares of three independent rows of n binary outcomes each."""
+    rng = np.random.default_rng(n)
+    shares = rng.binomial(n, 0.5, size=(3, 501)) / n
+    columns = omnibus_columns(whole_rows("pairs", shares, ["all", "largest"]))
+    detected = []
+    for _ in range(200):
+        off = rng.binomial(n, 0.5, size=3) / n + rng.choice([-0.1, 0.1], size=3)
+        once = np.column_stack([off, shares[:, 1:]])
+        detected.append(
+            omnibus_columns(whole_rows("pairs", once, ["all", "largest"]))["surprising"]
+        )
+    share = np.any(detected, axis=1).mean()
+    assert columns["power"][0] == columns["power"][1]
+    assert abs(columns["power"][0] - share) < 5 * np.sqrt(0.25 / 200)
+    assert (share >= 0.8) == (power == "seen")
 
 
 def test_constant_predictions_count_if_they_fail():

@@ -26,6 +26,7 @@ from bayesrank.data.read.frames import as_frame
 from bayesrank.data.read.labels import (
     LINE,
     Group,
+    Unused,
     axis_index,
     check_whole,
     coord_values,
@@ -49,6 +50,7 @@ __all__ = [
     "OUTCOMES",
     "Entries",
     "Group",
+    "Unused",
     "are_dates",
     "are_instants",
     "as_frame",

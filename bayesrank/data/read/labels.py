@@ -208,6 +208,18 @@ class Group(NamedTuple):
         return self._replace(idx=self.idx[rows])
 
 
+class Unused(NamedTuple):
+    """Data that are also grouped by columns of their table that no argument named."""
+
+    data: Any  # Rankings or Pairs; rows without a label have the label ""
+    columns: tuple[str, ...]  # groups with labels
+    times: tuple[str, ...]  # groups whose labels are times
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Select rows of the data."""
+        return self._replace(data=self.data[rows])
+
+
 def check_names(by: Sequence[str], taken: Collection[str], unit: str) -> None:
     """Check that names of groups are distinct and not reserved."""
     for n, name in enumerate(by):

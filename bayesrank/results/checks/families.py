@@ -16,6 +16,11 @@ others         of the winners the number of different items and the largest shar
 The tail probability of such a statistic accounts for the dependence between rows. A family fails
 if its smallest tail probability, times the number of omnibus checks of all families, is below 0.05
 (Bonferroni).
+
+Suppose that the data differ from the predictions by 0.1 in each row of a family, up or down at
+random. The family *had power* if it would then fail with probability 0.8 or more. For a variance
+between groups, twice the variance takes the place of 0.1. Otherwise the family has too little data:
+that it does not fail says nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,6 +47,8 @@ OMNIBUS = "omnibus"  # note of the rows
 FALSE_ALARMS = 0.05  # probability that a family fails although the model is right
 MOST_TRIPLES = 5_000
 CLOSE = 1e-9  # rounding error of sums of shares
+SHIFT = 0.1  # difference between data and predictions that the checks should see
+TWICE = 2.0  # ratio of variances between groups that they should see
 
 FAMILIES = {  # families by the statistics of their rows
     "top item": "winners",
@@ -67,6 +74,7 @@ class Whole(NamedTuple):
     label: str
     values: Floats
     two_sided: bool = True
+    shifted: Floats | None = None  # of predictions that are off by `SHIFT`, (n_draws,)
 
 
 def whole_rows(
@@ -90,13 +98,16 @@ def whole_rows(
     if not len(rows):
         return []
     z = (rows - rows.mean(axis=1, keepdims=True)) / sd[:, None]
-    values = {"all": (z**2).sum(axis=0), "largest": np.abs(z).max(axis=0)}
+    signs = np.random.default_rng(0).choice([-SHIFT, SHIFT], size=len(sd))
+    both = np.concatenate([z, z[:, 1:] + (signs / sd)[:, None]], axis=1)
+    values = {"all": (both**2).sum(axis=0), "largest": np.abs(both).max(axis=0)}
     if groups is not None:
         codes, _ = pd.factorize(np.asarray(groups)[varies])
-        sums = np.zeros((codes.max() + 1, z.shape[1]))
-        np.add.at(sums, codes, z**2)
+        sums = np.zeros((codes.max() + 1, both.shape[1]))
+        np.add.at(sums, codes, both**2)
         values["one label"] = sums.max(axis=0)
-    return [Whole(family, label, values[label], two_sided=False) for label in labels]
+    n = z.shape[1]
+    return [Whole(family, x, values[x][:n], False, values[x][n:]) for x in labels]
 
 
 def cyclic_triples(pairs: Sequence[tuple[int, int]], shares: Floats) -> Floats | None:
@@ -138,34 +149,50 @@ def tail_probability(values: Floats, *, two_sided: bool) -> float:
     >>> tail_probability(np.array([2.0, 0.0, 1.0, 2.0, 3.0]), two_sided=False)
     0.6
     """
-    observed, drawn = float(values[0]), values[1:]
-    above = (1 + int((drawn >= observed - CLOSE).sum())) / len(values)
-    below = (1 + int((drawn <= observed + CLOSE).sum())) / len(values)
-    p = min(1.0, 2 * min(above, below)) if two_sided else above
-    least = (1 + two_sided) / len(values)
+    return float(_tails(values[:1], values[1:], two_sided=two_sided)[0])
+
+
+def _tails(observed: Floats, drawn: Floats, *, two_sided: bool) -> Floats:
+    """Compute the tail probability of each of several values."""
+    ordered, n = np.sort(drawn), 1 + len(drawn)
+    above = (n - np.searchsorted(ordered, observed - CLOSE, side="left")) / n
+    below = (1 + np.searchsorted(ordered, observed + CLOSE, side="right")) / n
+    p = np.minimum(1.0, 2 * np.minimum(above, below)) if two_sided else above
+    least = (1 + two_sided) / n
     mean, sd = float(drawn.mean()), float(drawn.std())
-    if p > least or sd <= CLOSE:
+    if sd <= CLOSE:
         return p
     if two_sided:
-        return min(p, float(2 * norm.sf(abs(observed - mean) / sd)))
-    freedom = 2 * (mean / sd) ** 2
-    return min(p, float(chi2.sf(observed * freedom / mean, freedom)))
+        far = 2 * norm.sf(np.abs(observed - mean) / sd)
+    else:
+        freedom = 2 * (mean / sd) ** 2
+        far = chi2.sf(observed * freedom / mean, freedom)
+    return np.where(p > least, p, np.minimum(p, far))
 
 
 def omnibus_columns(wholes: Sequence[Whole]) -> Mapping[str, Any]:
-    """Return the tail probability, whether the check fails, and the note of every statistic."""
+    """Return the tail probability, whether the check fails, the note, and the family's power."""
     p = np.array([tail_probability(x.values, two_sided=x.two_sided) for x in wholes])
-    return {"p": p, "surprising": p * len(p) < FALSE_ALARMS, "note": OMNIBUS}
+    seen: dict[str, NDArray[np.bool_]] = {}  # whether a shifted prediction fails, by family
+    for x in wholes:
+        if x.shifted is not None:
+            tails = _tails(x.shifted, x.values[1:], two_sided=x.two_sided)
+            seen[x.family] = seen.get(x.family, False) | (tails * len(p) < FALSE_ALARMS)
+    power = [seen[x.family].mean() if x.family in seen else np.nan for x in wholes]
+    return {"p": p, "surprising": p * len(p) < FALSE_ALARMS, "note": OMNIBUS, "power": power}
 
 
 def verdicts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the smallest tail probability of each family and its check, the worst first."""
+    """Return the smallest tail probability of each family, its check and power, worst first."""
     rows = table[table["note"] == OMNIBUS]
     out = pd.DataFrame(
         {
             "family": rows.index.get_level_values("statistic"),
             "check": rows.index.get_level_values("label"),
-            **{name: rows[name].to_numpy() for name in ("observed", "mean", "low", "high", "p")},
+            **{
+                name: rows[name].to_numpy()
+                for name in ("observed", "mean", "low", "high", "p", "power")
+            },
             "fails": rows["surprising"].to_numpy(),
         }
     )

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from bayesrank.data.read import check_whole
 from bayesrank.results.checks.families import (
     FAMILIES,
     OMNIBUS,
+    SHIFT,
+    TWICE,
     Whole,
     cyclic_triples,
     omnibus_columns,
@@ -52,9 +53,7 @@ __all__ = [
 GIVEN = "given, not predicted"
 PREDICT = "Predict the data that were observed, with extend_inferencedata=True."
 AT_ONCE = 2**22  # ranks in a block of draws, small enough for the cache
-# Checks are weak if at most this share of the failures by chance occurs, and if independent checks
-# would have so few failures with a smaller probability than this.
-FEW, UNLIKELY = 0.25, 0.01
+POWER = 0.8  # probability of failing from which a family of checks would have seen a difference
 CLOSE = 1e-9  # rounding error of sums of shares
 
 Floats = NDArray[np.float64]
@@ -147,6 +146,11 @@ def ranking_checks(
             omnibus checks. Their p is the share of predictions at least as extreme as the data.
             They are surprising if p times the number of omnibus checks is below 0.05.
 
+        power
+            For omnibus checks, the probability that the family would fail if each of its rows
+            were off by 0.1, up or down at random. For a variance between groups: if it were twice
+            as large. NaN for other rows.
+
     Raises
     ------
     ValueError
@@ -218,7 +222,7 @@ def ranking_checks(
     wholes += losers
     for family, group in _groups(data, var_name, found).items():
         values = np.column_stack(compared(Between(found, group), found, weights))
-        wholes.append(Whole(family, "between", values[0]))
+        wholes.append(Whole(family, "between", values[0], shifted=TWICE * values[0][1:]))
     table = with_omnibus(table, wholes, ci_prob)
     n_draws, n_pairs = predicted.shape[1], pairs.n_pairs
     table.attrs |= {"n_draws": n_draws, "ci_prob": ci_prob, "consensus": source, "n_pairs": n_pairs}
@@ -247,18 +251,23 @@ def _wholes(
     total = np.maximum(wins.sum(axis=0), CLOSE)
     out = whole_rows("winners", top_rows)
     out.append(Whole("winners", "different items", (wins > CLOSE).sum(axis=0).astype(float)))
-    out.append(Whole("winners", "largest share", wins.max(axis=0) / total))
+    out.append(_off("winners", "largest share", wins.max(axis=0) / total))
     out += whole_rows("pairs", pair_rows, ["all", "largest"])
     if (cycles := cyclic_triples(pairs.items, pair_rows)) is not None:
         out.append(Whole("pairs", "cyclic triples", cycles))
     for row, (label, n_items) in enumerate(distance.labels):
         if n_items == "all" and np.ptp(distances[row]) > CLOSE:
-            out.append(Whole("distances", label, distances[row]))
+            out.append(_off("distances", label, distances[row]))
     if len(distance.labels) > 2:
         out += whole_rows("distances", distances)
     if not sizes_given:
         out += whole_rows("ties", sizes)
     return out
+
+
+def _off(family: str, label: str, values: Floats) -> Whole:
+    """Return an omnibus statistic that is a share."""
+    return Whole(family, label, values, shifted=values[1:] + SHIFT)
 
 
 def _groups(data: xr.DataTree, var_name: str, found: Found) -> dict[str, NDArray[np.integer]]:
@@ -329,12 +338,13 @@ class Fits(NamedTuple):
         The failed checks: those of failing families first, then sorted by the column far. This is
         the distance of the observed value from the predicted mean, in standard deviations.
     families : DataFrame
-        By family, the worst first: its omnibus check with the smallest tail probability p, the
-        values of this check, and whether the family fails.
+        By family, the worst first: its omnibus check with the smallest tail probability p, and the
+        values of this check. Also the power of the family, and whether it fails.
     ok : bool
         Whether no family fails. A correct model has a failing family with probability 0.05 or less.
-    weak : bool
-        Whether far fewer checks fail than expected by chance, so the checks are weak.
+    seen, unseen : tuple of str
+        Families with power: they would fail with probability 0.8 or more if the data differed from
+        the predictions by 0.1 in each row. And families with too little data for that.
     """
 
     n: int
@@ -343,7 +353,13 @@ class Fits(NamedTuple):
     worst: pd.DataFrame
     families: pd.DataFrame
     ok: bool
-    weak: bool
+    seen: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool | None:
+        """False if a family fails; otherwise true, or None if no family had power."""
+        return (True if self.seen else None) if self.ok else False
 
     def message(self, ci_prob: float) -> str:
         """Return a sentence with the number of failed checks, and the number expected by chance."""
@@ -366,9 +382,9 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     Returns
     -------
     Fits
-        The named tuple ``(n, failed, by_chance, worst, families, ok, weak)``. Its field ``ok`` is
-        false if a family fails. ``families`` has one row per family, and ``worst`` lists the
-        checks that fail.
+        The named tuple ``(n, failed, by_chance, worst, families, ok, seen, unseen)``. Its field
+        ``ok`` is false if a family fails. ``families`` has one row per family, and ``worst`` lists
+        the checks that fail. ``seen`` are the families that could have failed.
 
     Examples
     --------
@@ -401,10 +417,9 @@ def worst_checks(table: pd.DataFrame) -> Fits:
     worst = worst.iloc[np.lexsort((-off, -far.clip(upper=1e6), place))]
     n, failed = int(varies.sum()), int(odd.sum())
     by_chance = (1 - ci_prob) * n
-    # many checks are dependent, so a few less than expected mean nothing
-    few = failed <= FEW * by_chance and float(binom.cdf(failed, n, 1 - ci_prob)) < UNLIKELY
-    ok = not families["fails"].any()
-    return Fits(n, failed, by_chance, worst, families, ok, bool(ok and few))
+    ok, power = not families["fails"].any(), families["power"]
+    seen, unseen = (tuple(power.index[which]) for which in (power >= POWER, power < POWER))
+    return Fits(n, failed, by_chance, worst, families, ok, seen, unseen)
 
 
 def _index(keys: list[tuple[Any, ...]]) -> pd.MultiIndex:
@@ -443,6 +458,7 @@ def check_table(
             "p": np.where(given, np.nan, p),
             "surprising": ~given & ((observed < low - CLOSE) | (observed > high + CLOSE)),
             "note": np.where(given, GIVEN, ""),
+            "power": np.nan,
         },
         index=_index(keys),
     )
