@@ -56,7 +56,7 @@ def matches(**more):
 
 MODELS = {
     "rankings": lambda: br.ranking_model(rankings()),
-    "categories": lambda: br.ranking_model(rankings(by="scene"), category="scene"),
+    "categories": lambda: br.ranking_model(rankings(category="scene"), category="scene"),
     "clusters": lambda: br.ranking_model(rankings(group="scene"), cluster="scene", opinions=True),
     "components": lambda: br.ranking_model(rankings(), components=2),
     "tasks": lambda: br.choice_model(rankings(), utility_scale=1.0),
@@ -98,8 +98,8 @@ def test_winners_and_losers_have_no_order_effect_by_default():
 
 
 def test_a_group_is_named_as_the_column_or_as_itself():
-    by_column = br.ranking_model(rankings(by="scene"), category="scene")
-    by_name = br.ranking_model(rankings(by="scene"), category="category")
+    by_column = br.ranking_model(rankings(category="scene"), category="scene")
+    by_name = br.ranking_model(rankings(category="scene"), category="category")
     assert by_column.named_vars_to_dims["category_utility"] == ("category", "item")
     assert [rv.name for rv in by_column.free_RVs] == [rv.name for rv in by_name.free_RVs]
     own = rankings().grouped({"scene": ["x", "y"] * 6})

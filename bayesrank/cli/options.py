@@ -162,7 +162,7 @@ class RankColumns(Table):
         or numbers such as 8-13; may be repeated. [default: all others]
     count: Number of independent rankings that the row stands for, such as ballots cast.
     weight: Sampling weight of the ranking, as of a survey. It is not a number of rankings.
-    by: Category. An item may be better in some categories than in others.
+    category: Category. An item may be better in some categories than in others.
     group: Rankings with the same label are not independent, such as the rankings of one session or
         school. [default: the rankings of a ranker, if rankers have several]
     opinions: Whether each ranker (or label of --group) has separate opinions of the items.
@@ -175,8 +175,8 @@ class RankColumns(Table):
     words: ClassVar[Words] = Words()
     function: ClassVar[str] = "read_rankings"
     READ: ClassVar[Mapping[str, str]] = same_names(  # arguments of the function, by field
-        "ranker item rating rank result ranking wide ballot between listed column count weight by "
-        "group date day_first last_block"
+        "ranker item rating rank result ranking wide ballot between listed column count weight "
+        "category group date day_first last_block"
     )
 
     ranker: str | None = option(metavar="COLUMN")
@@ -192,7 +192,7 @@ class RankColumns(Table):
     column: tuple[str, ...] = repeated(metavar="COLUMN")
     count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
-    by: str | None = option("--category", "--by", metavar="COLUMN")
+    category: str | None = option("--category", "--by", metavar="COLUMN")
     group: str | None = option(metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
     last_block: tuple[str, ...] = repeated(metavar="CODES")
@@ -207,7 +207,7 @@ class RankColumns(Table):
     @property
     def form(self) -> bool:
         """Whether the options say what the columns are."""
-        formless = {"count", "weight", "by", "group", "date", "day_first", "last_block"}
+        formless = {"count", "weight", "category", "group", "date", "day_first", "last_block"}
         return any(getattr(self, field) for field in self.READ if field not in formless)
 
     def title(self, file: Path) -> str:
@@ -216,7 +216,7 @@ class RankColumns(Table):
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        self.check_dates("by group opinions")
+        self.check_dates("category group opinions")
         refuse(
             self.group is not None and self.opinions is False,
             "--group names rankings that are not independent, and --no-opinions treats all as "
@@ -236,7 +236,7 @@ class RankColumns(Table):
         one = f"With --components all {words.rankings} of a {words.ranker} have one component"
         self.leave_out("group opinions", one)
         refuse(
-            self.by is not None,
+            self.category is not None,
             "--components finds unknown groups, --category names known ones. Use one of them.",
         )
         refuse(
@@ -269,7 +269,7 @@ class ChoiceColumns(RankColumns):
         If tasks ask only for the best: whether none of the items matters, such as "none of these".
     count: Number of independent answers that the row stands for.
     weight: Sampling weight of the answer, as of a survey. It is not a number of answers.
-    by: Group of respondents, such as a segment. An item may be better in some groups than in
+    category: Group of respondents, such as a segment. An item may be better in some groups than in
         others.
     opinions: Whether each respondent has separate utilities. [default: yes if respondents have
         several tasks]
@@ -284,7 +284,7 @@ class ChoiceColumns(RankColumns):
         "column": "item",
         **same_names(
             "task best worst codes best_code worst_code counts positions several threshold count "
-            "weight by"
+            "weight category"
         ),
     }
 
@@ -302,7 +302,7 @@ class ChoiceColumns(RankColumns):
     threshold: str | None = option(metavar="COLUMN")
     count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
-    by: str | None = option("--category", "--by", metavar="COLUMN")
+    category: str | None = option("--category", "--by", metavar="COLUMN")
     opinions: bool | None = option("--opinions/--no-opinions")
     components: int | None = option(type=click.IntRange(2, MOST_COMPONENTS))
 

@@ -44,13 +44,13 @@ class ChoiceColumns:
     threshold: str | None = None
     count: str | None = None
     weight: str | None = None
-    by: str | None = None
+    category: str | None = None
 
     @property
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data."""
         shown = texts_of(self.item or ())
-        roles = {"ranker": self.respondent, "category": self.by, "threshold": self.threshold}
+        roles = {"ranker": self.respondent, "category": self.category, "threshold": self.threshold}
         roles |= {"item": shown[0] if len(shown) == 1 else None}
         return {role: column for role, column in roles.items() if column is not None}
 
@@ -62,7 +62,9 @@ class ChoiceColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         if self.counts:
-            names = "task best worst codes positions several threshold count weight by respondent"
+            names = (
+                "task best worst codes positions several threshold count weight category respondent"
+            )
             for name in names.split():
                 if getattr(self, name):
                     raise TableError(
@@ -121,7 +123,7 @@ class ChoiceReader:
             c.threshold,
             c.count,
             c.weight,
-            c.by,
+            c.category,
         ]
         single = [name for name in named if name is not None]
         frame = self.selection.frame(single, every=True)
@@ -135,7 +137,7 @@ class ChoiceReader:
                 text = label_text(frame[name])
                 letters = {chr(65 + n): str(n + 1) for n in range(len(items))}
                 frame = frame.assign(**{name: text.replace(letters)})
-        for name in filter(None, (c.respondent, c.task, c.by)):
+        for name in filter(None, (c.respondent, c.task, c.category)):
             frame = frame.assign(**{name: labels(frame[name])})
         for name in filter(None, (*items, c.best, c.worst, *codes, c.threshold)):
             text = label_text(frame[name]).astype(object)
@@ -155,10 +157,11 @@ class ChoiceReader:
                 self.selection.note(f"Rows that were given 0 times are left out: {n:,}.")
         if c.weight is not None:
             frame = frame.assign(**{c.weight: self.selection.read_weights(frame[c.weight])})
-        by: dict[str, Any] = {} if c.by is None else {"category": frame[c.by]}
-        if c.by not in (None, "category") and "category" in frame.columns:
+        by: dict[str, Any] = {} if c.category is None else {"category": frame[c.category]}
+        if c.category not in (None, "category") and "category" in frame.columns:
             raise TableError(
-                "With `by`, no other column may have the name 'category'. Rename it with `rename`."
+                "With `category`, no other column may have the name 'category'. Rename it with "
+                "`rename`."
             )
         frame = frame.assign(**by)
         same: dict[str, Any] = {
@@ -220,7 +223,7 @@ class ChoiceReader:
     def _from_survey(self) -> Rankings:
         """Read a survey with one row per respondent, and a column for each item of each task."""
         c, who = self.columns, str(self.columns.respondent)
-        single = [name for name in (who, c.count, c.weight, c.by) if name is not None]
+        single = [name for name in (who, c.count, c.weight, c.category) if name is not None]
         frame = self.selection.frame(single, every=True)
         names = [str(frame.columns[n]) for n in self.selection.chosen(frame, c.codes, single)]
         shown = {name for name in names if DISPLAY & {*re.split(r"[_ .\-]", name.casefold())}}
@@ -273,7 +276,7 @@ class ChoiceReader:
             several=c.several,
             count=c.count,
             weight=c.weight,
-            by=c.by,
+            category=c.category,
         )
         return reader._made(long, "item", ["code"])
 

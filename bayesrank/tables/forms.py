@@ -373,7 +373,7 @@ def _entries(table: Profile) -> Iterator[Reading]:
                 given: dict[str, Any] = {"ranker": ranker.name, "item": item.name, kind: value.name}
                 if within:
                     given["ranking"] = [c.name for c in within]
-                    given |= {"by": within[0].name} if within[0].called("by") else {}
+                    given |= {"category": within[0].name} if within[0].called("by") else {}
                 says = {"rank": "1 is best", "rating": "high is good", "result": "low is good"}
                 why = f"one row per {ranker.name} and {item.name}; {value.name!r}: {says[kind]}"
                 yield Reading("read_rankings", given, why, decided and len(roles) == 1)

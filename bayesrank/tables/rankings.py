@@ -96,7 +96,7 @@ class RankingColumns:
     column: Texts = ()
     count: str | None = None
     weight: str | None = None
-    by: str | None = None
+    category: str | None = None
     group: str | None = None
     date: str | None = None
     last_block: Texts = ()
@@ -105,7 +105,7 @@ class RankingColumns:
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data."""
         roles = {"item": self.item, "ranker": self.ranker, "ballot": self.ballot, "date": self.date}
-        roles |= {"category": self.by, "cluster": self.group}
+        roles |= {"category": self.category, "cluster": self.group}
         return {role: column for role, column in roles.items() if column is not None}
 
     @property
@@ -206,7 +206,7 @@ class RankingReader:
             c.weight,
             c.ballot,
         ]
-        single = [name for name in (*named, c.by, c.group, c.date) if name is not None]
+        single = [name for name in (*named, c.category, c.group, c.date) if name is not None]
         lists = () if c.ballot is None else (c.ballot,)
         frame = self.selection.frame(single, every=c.wide is not None, others=True, lists=lists)
         if self.settings.missing == "drop":
@@ -221,7 +221,7 @@ class RankingReader:
             weight = self.selection.read_weights(frame[c.weight])
             long["weight"] = weight.reindex(long.index)
         long = self._given(long)
-        names = {"category": c.by, "cluster": c.group, "date": c.date}
+        names = {"category": c.category, "cluster": c.group, "date": c.date}
         groups = {group: column for group, column in names.items() if column is not None}
         for group, column in groups.items():
             cells = frame[column]
@@ -282,7 +282,9 @@ class RankingReader:
     def _with_labels(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Leave out rows without a label."""
         c = self.columns
-        named = [x for x in (c.ranker, *c.rankings, c.item, c.by, c.group, c.date) if x is not None]
+        named = [
+            x for x in (c.ranker, *c.rankings, c.item, c.category, c.group, c.date) if x is not None
+        ]
         incomplete = frame[list(dict.fromkeys(named))].isna().any(axis=1)
         if n := int(incomplete.sum()):
             where = " or ".join(map(repr, dict.fromkeys(named)))
@@ -402,7 +404,9 @@ class RankingReader:
         """Find the columns of items, places or rankers."""
         c = self.columns
         used = [
-            x for x in (c.ranker, c.item, c.count, c.weight, c.by, c.group, c.date) if x is not None
+            x
+            for x in (c.ranker, c.item, c.count, c.weight, c.category, c.group, c.date)
+            if x is not None
         ]
         if texts_of(c.column):
             chosen = self.selection.chosen(frame, c.column, used)

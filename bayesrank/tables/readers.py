@@ -32,7 +32,7 @@ def read_rankings(
     column: Texts = (),
     count: str | None = None,
     weight: str | None = None,
-    by: str | None = None,
+    category: str | None = None,
     group: str | None = None,
     date: str | None = None,
     day_first: bool | None = None,
@@ -86,7 +86,7 @@ def read_rankings(
     weight : str, optional
         Column with sampling weights, as of a survey. A weight multiplies the log-likelihood of a
         ranking, and is not a number of rankings.
-    by, group, date : str, optional
+    category, group, date : str, optional
         Columns that become the groups "category", "cluster" and "date" of the rankings.
     day_first : bool, optional
         Whether the day of a date such as 03.04.2024 comes first; needed if no date tells it.
@@ -269,7 +269,7 @@ def read_choices(
     threshold: str | None = None,
     count: str | None = None,
     weight: str | None = None,
-    by: str | None = None,
+    category: str | None = None,
     missing: Literal["drop", "last", "refuse"] | None = None,
     empty: Texts = (),
     encoding: str | None = None,
@@ -312,7 +312,7 @@ def read_choices(
         Whether a task may have several best or worst items.
     threshold : str, optional
         Column with the answer to a further question: do all, some or none of these items matter?
-    count, weight, by : str, optional
+    count, weight, category : str, optional
         As in `read_rankings`.
     missing : "drop" or "refuse", optional
         What to do about a task without an answer. By default it is refused.
