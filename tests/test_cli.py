@@ -1156,7 +1156,7 @@ def test_tables_are_as_wide_as_the_terminal_and_whole_in_a_file(earlier, light, 
     assert columns_of(commands.Terminal()) == 40
     assert columns_of(io.StringIO()) is None
     whole = ran("report", "beers-ranks", "--force").stdout
-    assert "P(top 3)  rankings  standing\n" in whole
+    assert "P(top 3)  rankings  status\n" in whole
     monkeypatch.setattr(Talk, "width", 40)
     narrow = ran("report", "beers-ranks", "--force").stdout
     assert "Not shown: rankings, P(top 3)" in narrow
@@ -1288,7 +1288,7 @@ def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     assert note == (
         "Sampling would take up to 3 hours, so this is the quick answer. To sample, use --full."
     )
-    result = run(*SMALL, "--full")
+    result = run(*SMALL, "--full", "--force")
     assert (len(light), len(quick)) == (1, 1)
     monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 599)
     run(*SMALL, "--force")
@@ -1385,7 +1385,7 @@ def test_predictions_are_of_draws_that_have_a_log_likelihood():
         pm.Normal("y", pm.Normal("x"), 1, observed=[0.5])
     draws = {"x": np.zeros((3, 500))}
     posterior = az.from_dict({"posterior": draws})
-    job = SimpleNamespace(entries=1, model=model)
+    job = SimpleNamespace(entries=1, model=model, each=None)
     found = predict(job, posterior, 1)
     kept, drawn = (
         found[group]["draw"].to_numpy() for group in ("log_likelihood", "posterior_predictive")

@@ -265,7 +265,7 @@ def fitted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jobs = []
 
-    def run(job, talk):
+    def run(job, fit, talk, **_):
         for sentence in job.cautions():
             talk.note(sentence)
         jobs.append(job)

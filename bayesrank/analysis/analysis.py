@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from bayesrank.analysis.size import Size
 from bayesrank.priors import LEARNED
 from bayesrank.texts import Words, paragraphs, sentence, some
-from bayesrank.texts.nouns import in_words, noun_of, shared_noun
+from bayesrank.texts.nouns import in_words, nouns_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +103,7 @@ class Analysis(ABC):
     @property
     def columns(self) -> Mapping[str, str]:
         """Columns of the table that the data came from, by role."""
-        return getattr(self.data, "columns", {})
+        return self.data.roles
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -118,12 +118,7 @@ class Analysis(ABC):
     @property
     def nouns(self) -> dict[str, str | None]:
         """Nouns that the columns are called by, for sentences about the data."""
-        columns = self.columns
-        nouns = {role: noun_of(columns.get(role)) for role in ("item", "ranker", "judge")}
-        if {"first", "winner"} & columns.keys():
-            one = columns.get("first", columns.get("winner"))
-            nouns["item"] = shared_noun([one, columns.get("second", columns.get("loser"))])
-        return nouns
+        return nouns_of(self.columns)
 
     @property
     def prior_text(self) -> str:

@@ -141,7 +141,7 @@ def choice_model(
     >>> [rv.name for rv in choice_model(tasks, utility_scale=1.0).free_RVs]
     ['utility']
     """
-    threshold = "threshold" in tasks.columns if threshold is None else threshold
+    threshold = "threshold" in tasks.roles if threshold is None else threshold
     return _build(tasks, True, threshold, category, None, opinions, components, prior,
                   utility_scale)  # fmt: skip
 

@@ -45,7 +45,7 @@ def find_group(data: Any, role: str, name: str | None) -> str | None:
     """Return the group of this name, or the group that was read from the column of this name."""
     if name is None or name in data.groups:
         return name
-    if data.columns.get(role) == name:
+    if data.roles.get(role) == name:
         return role
     known = ", ".join(map(repr, data.groups)) or "none"
     raise ValueError(

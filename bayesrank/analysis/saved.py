@@ -170,7 +170,7 @@ def read_data(posterior: xr.DataTree, record: Record) -> Any:
         named = [arguments.get(name) for name in ("category", "cluster", "neutral", "time")]
         groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
         data: Any = _pairs(kept, groups) if FIRST in kept else _rankings(kept, groups)
-        data = data._with(columns=record.columns, notes=tuple(record.notes))
+        data = data._with(roles=record.columns, notes=tuple(record.notes))
         return data._with(ordered=record.ordered) if isinstance(data, Pairs) else data
     except Exception as error:  # a damaged file can raise anything
         raise ValueError(f"{type(error).__name__}: {str(error).rstrip('.')}") from error

@@ -57,8 +57,11 @@ def run(
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in analysis.cautions():
         talk.note(sentence)
-    posterior, settings = _fit(analysis, fit, talk) if saved is None else saved[:2]
-    document, names = _save_and_report(analysis, fit, talk, posterior, settings, readings or {})
+    if saved is None:
+        posterior, settings = _fit(analysis, fit, talk, readings or {})
+    else:
+        posterior, settings, _ = saved
+    document, names = _save_and_report(analysis, fit, talk, posterior, settings)
     if talk.data:
         talk.document(json.dumps(document | {"files": names}, indent=1))
     talk.result("\n".join(["\nWritten:", *(f"  {name}" for name in names)]))
@@ -67,15 +70,19 @@ def run(
         click.launch(str((fit.folder / "report.html").absolute()))
 
 
-def _fit(analysis: Analysis, fit: Fit, talk: Talk) -> tuple[Any, Settings]:
+def _fit(
+    analysis: Analysis, fit: Fit, talk: Talk, readings: Mapping[str, Any]
+) -> tuple[Any, Settings]:
     """Fit, and store in the posterior what `bayesrank report` needs."""
     from bayesrank.analysis.fit import record_fit
     from bayesrank.analysis.fitting import fit_analysis
+    from bayesrank.analysis.readings import keep_readings
 
     if not analysis.accuracy:
         talk.stage("Loading PyMC ...")
         load_pymc()
     posterior = fit_analysis(analysis, fit.settings, talk)
+    keep_readings(posterior, readings)
     more = fit.layout._asdict()
     return posterior, record_fit(posterior, analysis, fit.settings, talk.notes, **more)
 
@@ -86,7 +93,6 @@ def _save_and_report(
     talk: Talk,
     posterior: Any,
     settings: Settings,
-    readings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str]]:
     """Save the posterior, write the report, and put both in place; return the file names."""
     import matplotlib as mpl
@@ -102,7 +108,7 @@ def _save_and_report(
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted sampling returns the draws so far
-        report = Report(posterior, analysis, settings, fit.layout, talk, readings)
+        report = Report(posterior, analysis, settings, fit.layout, talk)
         _print_ranks(report, talk)
         _print_sections(report, talk)
         for name, content in report.files():

@@ -38,7 +38,7 @@ def load_nascar() -> Rankings:
     """
     return Rankings.from_long_ranks(
         _bundled("nascar2002.csv"), ranker="race", item="driver", rank="place"
-    )._with(columns={"item": "driver", "ranker": "race"})
+    )._with(roles={"item": "driver", "ranker": "race"})
 
 
 def load_baseball() -> Pairs:

@@ -113,7 +113,7 @@ class Pairs(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
-    columns : mapping of str to str
+    roles : mapping of str to str
         Columns of the table that a reader read, by role, such as ``{"judge": "voter"}``.
     ordered : bool
         Whether the first item of a match may have an advantage. False if a reader read winners and
@@ -139,7 +139,7 @@ class Pairs(Frozen):
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
     notes: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
     unused: Unused | None = None
 

@@ -120,7 +120,7 @@ class Rankings(Frozen):
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
         them.
-    columns : mapping of str to str
+    roles : mapping of str to str
         Columns of the table that a reader read, by role, such as ``{"item": "film"}``.
     unused : Unused or None
         The rankings grouped also by columns of the table that no argument named, for
@@ -170,7 +170,7 @@ class Rankings(Frozen):
     feature_names: pd.Index | None
     attributes: Attributes | None
     notes: tuple[str, ...] = ()
-    columns: Mapping[str, str] = MappingProxyType({})
+    roles: Mapping[str, str] = MappingProxyType({})
     unused: Unused | None = None
 
     def __init__(
@@ -1019,7 +1019,7 @@ class Rankings(Frozen):
                 features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
-        )._with(notes=self.notes, columns=self.columns)
+        )._with(notes=self.notes, roles=self.roles)
 
     @overload
     def split(

@@ -1,7 +1,7 @@
 """Report of a posterior: the ranks, a verdict, the sections, the page and the files."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +16,7 @@ import xarray as xr
 from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fitting import check_convergence
 from bayesrank.analysis.listener import Listener
+from bayesrank.analysis.readings import read_readings
 from bayesrank.analysis.saved import read_record, restore
 from bayesrank.analysis.sensitivity import compare_choices
 from bayesrank.plots import plot_ranks, use_fonts_for
@@ -134,10 +135,8 @@ class Report(Draft):
         settings: Settings,
         layout: Layout,
         listener: Listener,
-        readings: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(posterior, analysis, settings, layout, listener)
-        self.readings = readings or {}  # the data with another meaning of what is omitted
         self.headline = listener.spell(headline_of(self))
         self.converged, texts = (
             (True, [QUICK]) if self.quick else check_convergence(posterior, analysis)
@@ -206,7 +205,7 @@ class Report(Draft):
             self.analysis,
             self.prior_sd,
             self.settings.random_seed,
-            self.readings,
+            read_readings(self.posterior),
             top=self.layout.top,
             ci_prob=self.layout.ci_prob,
         )

@@ -61,7 +61,7 @@ def read(function: str, source: Table | Orders, arguments: dict[str, Any]) -> An
     try:
         reader = reader_of(function, source, arguments)
         reader.columns.check()
-        return reader.read()._with(columns=reader.columns.roles)
+        return reader.read()._with(roles=reader.columns.roles)
     except TableError as error:
         raise type(error)(str(error), [_joined(x, arguments) for x in error.remedies]) from None
     except ValueError as error:

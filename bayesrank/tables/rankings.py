@@ -164,7 +164,7 @@ class RankingColumns:
         if self.ballot is None:
             _leave_out(self, "between listed", "needs ballot=COLUMN")
         if self.turned:
-            more = "ranker ranking count weight by group date"
+            more = "ranker ranking count weight category group date"
             _leave_out(self, more, "says nothing here: each row is an item, each column a ranker")
         elif self.wide or self.ballot:
             _leave_out(self, "item ranking", "says nothing here: each row is a ranking")

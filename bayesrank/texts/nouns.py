@@ -5,7 +5,7 @@ A column that is called by a plain word gives a noun: ``driver`` gives "87 drive
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 def _words(*texts: str) -> frozenset[str]:
@@ -81,6 +81,19 @@ def shared_noun(columns: Sequence[str | None]) -> str | None:
         rest = [part for part in parts if part.lower() not in SIDES]
         found.add(noun_of(rest[0]) if len(rest) == 1 else None)
     return found.pop() if len(found) == 1 else None
+
+
+def nouns_of(roles: Mapping[str, str]) -> dict[str, str | None]:
+    """Return nouns for items, rankers and judges, from the columns by role.
+
+    >>> nouns_of({"item": "driver", "ranker": "race"})
+    {'item': 'driver', 'ranker': 'race', 'judge': None}
+    """
+    nouns = {role: noun_of(roles.get(role)) for role in ("item", "ranker", "judge")}
+    if {"first", "winner"} & roles.keys():
+        one = roles.get("first", roles.get("winner"))
+        nouns["item"] = shared_noun([one, roles.get("second", roles.get("loser"))])
+    return nouns
 
 
 def in_words(

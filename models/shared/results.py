@@ -41,7 +41,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bayesrank.results import figure_png, whole_file
+from bayesrank.reporting.page.files import figure_png, whole_file
 
 __all__ = ["Run", "Table", "between", "replace_between", "run"]
 

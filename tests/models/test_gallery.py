@@ -16,6 +16,8 @@ SHARED = {"shared"}
 PAGES = {"howto"}
 # Wings are rooms below a room; what else of the package is no folder is imported as it is.
 WINGS = {"data", "likelihoods"}
+# Files that the public names come from, since their rooms import nothing at once
+FILES_OF_NAMES = {"analysis.leaderboard", "analysis.auditing", "reporting.page.files"}
 
 
 def imported(source: str) -> Iterator[tuple[str, str]]:
@@ -30,6 +32,8 @@ def imported(source: str) -> Iterator[tuple[str, str]]:
 def is_door(module: str) -> bool:
     """Whether a module of the package is a room, a wing, or a file beside the rooms or wings."""
     _, *rest = module.split(".")
+    if ".".join(rest) in FILES_OF_NAMES:
+        return True
     n_folders = 2 if rest and rest[0] in WINGS else 1
     return len(rest) <= n_folders
 

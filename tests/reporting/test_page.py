@@ -391,10 +391,10 @@ def test_a_narrow_terminal_omits_columns_and_keeps_names(width, names):
     text = table_text(table, width)
     head, *rows = text.splitlines()
     assert all(cell_len(line) <= width for line in text.splitlines()[:4])
-    kept = [name for name in ("P(best)", "standing", "ranks", "P(top 3)") if name in head]
+    kept = [name for name in ("P(best)", "status", "ranks", "P(top 3)") if name in head]
     assert "P(best)" in kept
     if width >= 60:  # no name is cut
-        assert {"P(best)", "standing"} <= {*kept}
+        assert {"P(best)", "status"} <= {*kept}
         assert all(row.startswith(name) for row, name in zip(rows, names, strict=False))
     if rows[-1].startswith("Not shown: "):
         left_out = rows[-1].removeprefix("Not shown: ").split(", ")

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 import bayesrank as br
 from bayesrank.results import column_checks, column_notes
 from bayesrank.results.checks.columns import _comparisons
-from bayesrank.results.checks.score_test import Comparisons, fitted
+from bayesrank.results.checks.interaction_score import Comparisons, fitted
 
 SEEDS = 25
 
@@ -189,12 +189,12 @@ def test_rows_without_a_label_are_left_out():
 
 def test_a_row_that_counts_is_as_many_rows():
     rankings = ballots(1)
-    counted = rankings._with(weight=np.full(len(rankings), 3.0))
+    counted = rankings._with(count=np.full(len(rankings), 3))
     again = counted.expand()
     one, other = (column_checks(x, ["camp"], random_seed=0).loc["camp"] for x in (counted, again))
     assert one["statistic"] == pytest.approx(other["statistic"])
     assert one["n_units"] == 180
-    assert other["n_units"] == 60  # repeated rankings have one ranker
+    assert other["n_units"] == 180
 
 
 def test_utilities_maximise_the_penalised_likelihood():

@@ -121,7 +121,7 @@ class Ran(NamedTuple):
 def by_command(monkeypatch, command, *args, stdin=None):
     """Run a command up to the fit, which is put aside."""
     jobs = []
-    monkeypatch.setattr(commands, "run", lambda job, _: jobs.append(job))
+    monkeypatch.setattr(commands, "run", lambda job, *_, **__: jobs.append(job))
     result = CliRunner().invoke(cli.main, [command, *map(str, args)], input=stdin)
     notes = tuple(
         line.removeprefix("Note: ")

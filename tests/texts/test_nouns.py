@@ -2,9 +2,8 @@
 
 import pytest
 
-from bayesrank.cli.options import ChoiceColumns, MatchColumns, RankColumns
 from bayesrank.data import Pairs, Rankings, load_nascar
-from bayesrank.texts.nouns import GENERAL, OCCASIONS, SIDES, in_words, noun_of, plural_of
+from bayesrank.texts.nouns import GENERAL, OCCASIONS, SIDES, in_words, noun_of, nouns_of, plural_of
 
 
 @pytest.mark.parametrize(
@@ -61,15 +60,13 @@ def test_labels_in_quotes_stay():
 
 def test_matches_and_tasks_have_nouns_if_their_columns_have():
     pairs = Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"])
-    columns = MatchColumns(first="home_team", second="away_team", judge="referee")
-    assert columns.nouns == {"item": "team", "judge": "referee"}
-    assert in_words(repr(pairs), **columns.nouns).startswith(
-        "1 pair of 2 teams by 1 referee, 4 mat"
-    )
+    nouns = nouns_of({"first": "home_team", "second": "away_team", "judge": "referee"})
+    assert (nouns["item"], nouns["judge"]) == ("team", "referee")
+    assert in_words(repr(pairs), **nouns).startswith("1 pair of 2 teams by 1 referee, 4 mat")
     for sides in (("home", "away"), ("first", "second"), ("left", "right"), ("white", "black")):
-        assert MatchColumns(first=sides[0], second=sides[1]).nouns["item"] is None
-    assert MatchColumns(winner="winner", loser="loser").nouns["item"] is None
-    assert MatchColumns(winner="winning_player", loser="losing_player").nouns["item"] == "player"
-    assert ChoiceColumns(ranker="user", column=("claim",)).nouns == {"item": "claim"}
-    assert ChoiceColumns(column=("q1", "q2")).nouns == {"item": None}
-    assert RankColumns(item="film", ranker="user_id").nouns == {"item": "film", "ranker": None}
+        assert nouns_of(dict(zip(("first", "second"), sides, strict=True)))["item"] is None
+    assert nouns_of({"winner": "winner", "loser": "loser"})["item"] is None
+    assert nouns_of({"winner": "winning_player", "loser": "losing_player"})["item"] == "player"
+    assert nouns_of({"ranker": "user", "item": "claim"})["item"] == "claim"
+    assert nouns_of({})["item"] is None
+    assert nouns_of({"item": "film", "ranker": "user_id"})["ranker"] is None

@@ -217,7 +217,7 @@ class Unused(NamedTuple):
 
     def take(self, rows: NDArray[Any]) -> Self:
         """Select rows of the data."""
-        return self._replace(data=self.data[rows])
+        return self._replace(data=self.data._take(rows))
 
 
 def check_names(by: Sequence[str], taken: Collection[str], unit: str) -> None:

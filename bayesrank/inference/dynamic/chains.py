@@ -50,7 +50,7 @@ __all__ = [
     "Chains",
     "Evidence",
     "Information",
-    "Normal",
+    "NormalStates",
     "beyond_normal",
     "covariance_root",
     "exact_draws",
@@ -234,7 +234,7 @@ def column_dots(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.einsum("ij,ij->j", a, b))
 
 
-class Normal(NamedTuple):
+class NormalStates(NamedTuple):
     """A normal approximation of the posterior given the hyperparameters."""
 
     x: Floats  # (n,) its mean: utilities at the nodes, then common effects minus their means
@@ -245,7 +245,7 @@ class Normal(NamedTuple):
 
 def find_mode(
     chains: Chains, observations: Observations, dual: Floats | None = None, tolerance: float = 1e-4
-) -> Normal:
+) -> NormalStates:
     """Climb to the mode of the posterior by Newton's method.
 
     Parameters
@@ -259,7 +259,7 @@ def find_mode(
 
     Returns
     -------
-    Normal
+    NormalStates
         Its mean is the mode, and its precision is the curvature there.
     """
     o = observations
@@ -297,10 +297,10 @@ def find_mode(
             f"may rise by {missing:.2g} or more.",
             stacklevel=2,
         )
-    return Normal(x, dual, float(found.logp.sum()), information)
+    return NormalStates(x, dual, float(found.logp.sum()), information)
 
 
-def nearest_normal(normal: Normal, *, random_seed: int | None = None) -> Normal:
+def nearest_normal(normal: NormalStates, *, random_seed: int | None = None) -> NormalStates:
     r"""Move a normal to the one with the smallest Kullback-Leibler divergence from the posterior.
 
     If the better item wins most matches, the posterior is skewed, and its mode is far from its
@@ -324,13 +324,13 @@ def nearest_normal(normal: Normal, *, random_seed: int | None = None) -> Normal:
         step, step_dual = information.solve(gradient[:, None], 1e-3)
         x, dual = normal.x + step[:, 0], normal.dual + step_dual[:, 0]
         logp = float(o.evaluate(o.rows(x)).logp.sum())
-        normal = Normal(x, dual, logp, information)
+        normal = NormalStates(x, dual, logp, information)
         if gradient @ step[:, 0] < SETTLED:
             break
     return normal
 
 
-def _deviations(normal: Normal, random_seed: int | None) -> Floats:
+def _deviations(normal: NormalStates, random_seed: int | None) -> Floats:
     """Draw from the normal minus its mean, (n, n_pairs)."""
     pairs = next(some for most, some in PAIRS.items() if normal.x.size <= most)
     rng = np.random.default_rng(random_seed)
@@ -345,7 +345,7 @@ class Evidence(NamedTuple):
 
 
 def log_evidence(
-    normal: Normal, *, probes: int | None = None, random_seed: int | None = None
+    normal: NormalStates, *, probes: int | None = None, random_seed: int | None = None
 ) -> Evidence:
     """Approximate the evidence by the posterior density and a normal's at the mean of the normal.
 
@@ -364,7 +364,7 @@ def log_evidence(
     return Evidence(float(height - log_det / 2), float(by_probe.std(ddof=1) / 2 / np.sqrt(probes)))
 
 
-def beyond_normal(normal: Normal, *, random_seed: int | None = None) -> float:
+def beyond_normal(normal: NormalStates, *, random_seed: int | None = None) -> float:
     r"""Estimate the error of `log_evidence`.
 
     The draws z come from the normal. If r(z) is the posterior's log density minus the normal's, up
@@ -428,7 +428,7 @@ def _log_det_coupling(information: Information, probes: int, rng: np.random.Gene
 
 
 def posterior_draws(
-    normal: Normal,
+    normal: NormalStates,
     n_draws: int,
     rng: np.random.Generator,
     *,
@@ -456,7 +456,7 @@ def posterior_draws(
     return out
 
 
-def exact_draws(normal: Normal, x: Floats, rng: np.random.Generator) -> Floats:
+def exact_draws(normal: NormalStates, x: Floats, rng: np.random.Generator) -> Floats:
     """Move draws of a normal, (n, m), to draws of the posterior, given the hyperparameters.
 
     The nearest normal is not skewed and slightly too narrow. Each draw takes a few steps of
@@ -492,13 +492,13 @@ def exact_draws(normal: Normal, x: Floats, rng: np.random.Generator) -> Floats:
 
 
 def row_moments(
-    normal: Normal, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-4
+    normal: NormalStates, ahead: Observations, *, at_once: int = 32, tolerance: float = 1e-4
 ) -> tuple[Floats, list[Floats]]:
     """Compute the means, (n_rows,), and the covariances of the rows of later observations.
 
     Parameters
     ----------
-    normal : Normal
+    normal : NormalStates
     ahead : Observations
         Later observations on the same nodes.
     at_once : int

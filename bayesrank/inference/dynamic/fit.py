@@ -63,7 +63,7 @@ from bayesrank.inference.approximation.nodes import (
 from bayesrank.inference.dynamic.chains import (
     Chains,
     Information,
-    Normal,
+    NormalStates,
     beyond_normal,
     covariance_root,
     exact_draws,
@@ -348,7 +348,7 @@ class Node(NamedTuple):
     curvature: Floats  # of the observations, averaged over the normal
 
 
-def _node(values: Floats, normal: Normal, log_marginal: float = 0.0) -> Node:
+def _node(values: Floats, normal: NormalStates, log_marginal: float = 0.0) -> Node:
     return Node(values, log_marginal, normal.dual, normal.information.curvature)
 
 
@@ -377,7 +377,7 @@ def learned(
     # the search, differences for the curvature, sides of the axes, and one round of nodes
     most = 1 + (n_free * (EXPECTED + (n_free + 7) // 2) + NODES.get(n_free, 32) if n_free else 0)
 
-    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, Normal]:
+    def fit(part: Floats, dual: Floats | None) -> tuple[Floats, NormalStates]:
         nonlocal done
         if watch is not None:
             watch(done, max(most, done))
@@ -387,7 +387,7 @@ def learned(
         chains = Chains(observations.nodes, observations.common, dynamics, np.exp(x))
         return x, find_mode(chains, observations, dual)
 
-    def evaluate(x: Floats, normal: Normal) -> float:
+    def evaluate(x: Floats, normal: NormalStates) -> float:
         return log_evidence(normal, random_seed=random_seed).value + dynamics.log_prior(x, span)
 
     def log_density(part: Floats) -> float:
@@ -444,7 +444,7 @@ def _repeated(
     weight = table["weight"].to_numpy(dtype=float)
     if not (weight.size and (weight > 0).all() and np.isfinite(weight).all()):
         raise ValueError("The weights of the nodes must be positive and finite.")
-    normals: list[Normal] = []
+    normals: list[NormalStates] = []
     for values in table[names].to_numpy(dtype=float):
         _check_hyperparameters(dict(zip(names, values.tolist(), strict=True)), dynamics)
         chains = Chains(observations.nodes, observations.common, dynamics, values)
@@ -470,7 +470,7 @@ class DynamicFit:
         The model of change, `bayesrank.utility.Dynamics`.
     hyperparameters : dict
         Hyperparameters of the dynamics: their mode, or the fixed values.
-    normal : Normal
+    normal : NormalStates
         The normal approximation of the utilities at all times at which items are observed, given
         these hyperparameters. Use `draws` for utilities by item and time.
     """
@@ -478,7 +478,7 @@ class DynamicFit:
     _problem: Problem
     dynamics: Dynamics
     hyperparameters: dict[str, float]
-    normal: Normal
+    normal: NormalStates
     _nodes: tuple[Node, ...]
     _log_weight: Floats
     _seed: int
@@ -724,7 +724,7 @@ class DynamicFit:
         o = problem.observations()
         item = data.items.get_indexer(p.data.items)
 
-        def moved(values: Any, dual: Floats) -> Normal:
+        def moved(values: Any, dual: Floats) -> NormalStates:
             chains = Chains(o.nodes, o.common, self.dynamics, values)
             mode = find_mode(chains, o, moved_dual(self.observations, dual, o, item))
             return nearest_normal(mode, random_seed=self._seed)
@@ -841,13 +841,13 @@ class DynamicFit:
         np.maximum.at(last, nodes.item, nodes.time)
         return first, last
 
-    def _moved(self, node: Node, wider: Observations) -> Normal:
+    def _moved(self, node: Node, wider: Observations) -> NormalStates:
         """Extend the normal of a node to more times of items."""
         chains = Chains(wider.nodes, wider.common, self.dynamics, node.values)
         dual = moved_dual(self.observations, node.dual, wider)
         x = chains.covariance(dual[:, None])[:, 0]
         logp = float(wider.evaluate(wider.rows(x)).logp.sum())
-        return Normal(x, dual, logp, Information(chains, wider, node.curvature))
+        return NormalStates(x, dual, logp, Information(chains, wider, node.curvature))
 
 
 def moved_dual(

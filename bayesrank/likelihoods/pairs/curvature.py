@@ -60,7 +60,7 @@ def outcome_curvature(
 def _davidson(lead: Floats, tie: float | Floats, counts: Floats) -> Any:
     won, lost, tied = counts.T
     half, total = 0.5 * lead, won + lost + tied
-    first, second, even = davidson_probabilities(lead, np.exp(min(tie, FARTHEST)))
+    first, second, even = davidson_probabilities(lead, np.exp(np.minimum(tie, FARTHEST)))
     ahead = 0.5 * (first - second)
     # the better item wins with the largest of the two probabilities, which is never zero
     log_total = np.abs(half) - np.log(np.maximum(first, second))

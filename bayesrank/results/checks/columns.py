@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import label_times
-from bayesrank.results.checks.score_test import Comparisons, fitted, score_test
+from bayesrank.results.checks.interaction_score import Comparisons, fitted, score_test
 
 __all__ = ["column_checks", "column_notes"]
 
@@ -49,7 +49,7 @@ def column_checks(
 
     or along :math:`\cos(\pi b t)` for b = 1, ..., 4, where t in (0, 1) is the share of the data
     before a time. The statistic is a score test; its null distribution comes from random signs of
-    the contributions of rankings or matches. See `bayesrank.results.checks.score_test`.
+    the contributions of rankings or matches. See `bayesrank.results.checks.interaction_score`.
 
     Parameters
     ----------
