@@ -8,9 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
+import bayesrank as br
 from bayesrank import inference
 from bayesrank.analysis import mixtures
+from bayesrank.analysis.listener import Listener
+from bayesrank.analysis.saved import read_record
+from bayesrank.cli.console import Talk
+from bayesrank.reporting.options import LAYOUT
 from tests.commands import BEERS, few, no_sampling, ran, shown
 
 JUDGED = "judge,beer,stars,kind\n" + "".join(
@@ -86,3 +92,15 @@ def test_the_output_of_a_run_is_as_recorded(tmp_path, monkeypatch, golden, case)
     monkeypatch.setattr(mixtures, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     result = ran(command, "t.csv", *options, "--seed", 1)
     golden(case, shown(result, Path("t-ranks")))
+    page = Path("t-ranks/report.html").read_text(encoding="utf-8")
+    assert page_of_report("t-ranks/posterior.nc", monkeypatch) == page
+
+
+def page_of_report(file, monkeypatch):
+    """Make the page of a command again from Python, with arguments written as options."""
+    with xr.open_datatree(file, engine="netcdf4") as tree:
+        posterior = tree.load()
+    more = read_record(posterior, LAYOUT).more
+    names = ("title", "top", "ci_prob", "scale", "anchor", "sort", "tables")
+    monkeypatch.setattr(Listener, "spell", Talk.spell)
+    return br.report(posterior, **{name: more[name] for name in names}).page

@@ -79,8 +79,16 @@ def run(block, names):
     return names
 
 
+@pytest.mark.parametrize("text", [README, PAGES["start/table.md"]], ids=["readme", "table"])
+def test_four_lines_lead_from_a_table_to_a_verdict(text, capsys):
+    block = blocks("python", text)[0]
+    report = run(block, {})["report"]
+    assert report.verdict in capsys.readouterr().out
+    assert report.table["p_best"].sum() == pytest.approx(1)
+
+
 def test_its_rankings_run_and_show_what_it_claims(few_draws):
-    names = run(blocks("python")[0], {})
+    names = run(blocks("python")[1], {})
     summary = names["br"].rank_summary(names["posterior"])
     assert set(summary.index) == {"ale", "stout", "lager"}
     assert summary.index[0] == "stout"  # never worse than second, lager never first alone
@@ -220,13 +228,13 @@ def test_eight_schools_cannot_be_told_apart(few_draws):
 
 
 def test_its_matches_run_with_draws_that_are_not_sampled(nothing_is_sampled):
-    names = run(blocks("python")[1], {})
+    names = run(blocks("python")[2], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
 
 
 @pytest.mark.slow
 def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
-    names = run(blocks("python")[1], {})
+    names = run(blocks("python")[2], {})
     assert set(names["br"].rank_summary(names["posterior"]).index) == {"Alder", "Birch", "Cedar"}
     sentence = r"Alder is better than Birch with probability 0\.\d+\. \d+ more matches"
     assert re.match(sentence, capsys.readouterr().out)
@@ -246,14 +254,14 @@ def test_the_page_of_forms_prints_what_it_shows(capsys):
 
 
 def test_pages_show_the_examples_of_the_readme_and_no_others_that_are_not_run():
-    first, second = blocks("python")
+    _, first, second = blocks("python")
     shown = {name: blocks("python", text) for name, text in PAGES.items()}
     assert shown.pop("start/model.md")[0] == first
     assert shown.pop("families/pairs.md") == [second]
     run_above = {"start/checks.md", "families/mixtures.md", "families/mpm.md", "history.md"}
     run_above |= {"families/plackett_luce.md", "howto/results.md"}
     run_above |= {"howto/arena.md", "start/best_worst.md", "start/conjoint.md", *DRAWN}
-    run_above |= {"start/forms.md"}
+    run_above |= {"start/forms.md", "start/table.md"}
     assert {name for name, code in shown.items() if code} == run_above
 
 

@@ -64,7 +64,7 @@ ties_by
         self.entries = pairs.counts.size
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
-            opinions = True
+            opinions = self.opinions = True
         by_default = have_opinions(pairs) and not contrary
         self.differ = self.judges and (by_default if opinions is None else opinions)
         self.categories = category is not None and len(pairs.group_labels(category)) > 1
@@ -86,7 +86,6 @@ ties_by
         used = {
             "category": self.category if self.categories else None,
             "neutral": self.neutral if self.order_effect else None,
-            "opinions": self.differ,
         }
         return {name: used.get(name, getattr(self, name)) for name in self.ARGUMENTS}
 

@@ -97,7 +97,8 @@ class RankingAnalysis(Analysis):
         used = {
             "category": self.category if self.categories is not None else None,
             "cluster": self.cluster if self.differ else None,
-            "opinions": self.differ,
+            # without its cluster, the default would be about the rankers
+            "opinions": self.opinions if self.cluster is None or self.differ else False,
         }
         return {name: used.get(name, getattr(self, name)) for name in self.ARGUMENTS}
 
@@ -290,4 +291,7 @@ class RankingAnalysis(Analysis):
 
     def _on(self, rankings: "Rankings") -> Self:
         """Return the same analysis of other rankings."""
-        return type(self)(rankings, **self.arguments)
+        arguments = self.arguments
+        if "opinions" in arguments:  # some rankings must not change the model
+            arguments["opinions"] = self.differ
+        return type(self)(rankings, **arguments)

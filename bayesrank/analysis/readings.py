@@ -1,5 +1,6 @@
 """Other readings of the same table, kept with a posterior for its report."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from bayesrank.data import Rankings
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 
 __all__ = ["keep_readings", "read_readings"]
 
@@ -39,7 +41,9 @@ def read_readings(posterior: Any) -> dict[str, Rankings]:
             kept = child.to_dataset()
             arrays = {name: kept[name].to_numpy() for name in ("item", "ranks", "count", "weight")}
             items = kept["item_label"].to_numpy()
-            found[str(kept.attrs["label"])] = Rankings(**arrays, items=items)
+            with warnings.catch_warnings():  # as when they were read
+                warnings.simplefilter("ignore", UninformativeRankingWarning)
+                found[str(kept.attrs["label"])] = Rankings(**arrays, items=items)
     except Exception as error:  # a damaged file can raise anything
         raise ValueError(f"Other readings in the posterior are damaged: {error}") from error
     return found

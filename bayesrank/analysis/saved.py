@@ -5,6 +5,7 @@ types, and the data must agree with the draws. Every other problem becomes an er
 """
 
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, cast
 
@@ -16,6 +17,7 @@ from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fit import METHODS, RECORD
 from bayesrank.analysis.models import KINDS, analysis_with
 from bayesrank.data import Pairs, Rankings
+from bayesrank.data.derive.layout import UninformativeRankingWarning
 from bayesrank.data.read import Group
 from bayesrank.priors import PRIORS
 from bayesrank.schema import (
@@ -169,7 +171,9 @@ def read_data(posterior: xr.DataTree, record: Record) -> Any:
         kept = Kept(posterior, "y")
         named = [arguments.get(name) for name in ("category", "cluster", "neutral", "time")]
         groups = [name for name in (*named, *arguments.get("groups", ())) if name is not None]
-        data: Any = _pairs(kept, groups) if FIRST in kept else _rankings(kept, groups)
+        with warnings.catch_warnings():  # the notes of the fit say so already
+            warnings.simplefilter("ignore", UninformativeRankingWarning)
+            data: Any = _pairs(kept, groups) if FIRST in kept else _rankings(kept, groups)
         data = data._with(roles=record.columns, notes=tuple(record.notes))
         return data._with(ordered=record.ordered) if isinstance(data, Pairs) else data
     except Exception as error:  # a damaged file can raise anything

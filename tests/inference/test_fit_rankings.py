@@ -7,6 +7,7 @@ from scipy.special import expit, logsumexp
 
 import bayesrank as br
 from bayesrank import priors
+from bayesrank.inference.dynamic.chains import find_mode
 
 N = 4 * 1000  # draws by default
 OVER = ("chain", "draw")
@@ -34,10 +35,11 @@ def test_given_a_scale_it_is_the_normal_of_constant_strengths():
     at_once = rankings.grouped({"day": np.zeros(rankings.n_rankings)})
     known = {"scale": 0.8}
     other = br.fit_dynamic(at_once, time="day", dynamics="constant", hyperparameters=known)
-    mode = other.normal.x - other.normal.x.mean()
+    normal = find_mode(other.normal.information.chains, other.observations)
+    mode = normal.x - normal.x.mean()
     # (1 / 0.8² + H)^-1, of utilities minus their mean
     centred = np.eye(7) - 1 / 7
-    covariance = np.linalg.inv(np.eye(7) / 0.8**2 + other.normal.information.H.toarray())
+    covariance = np.linalg.inv(np.eye(7) / 0.8**2 + normal.information.H.toarray())
     sd = np.sqrt(np.diag(centred @ covariance @ centred))
     assert (abs(fit["utility"].mean(OVER) - mode) < 5.5 * sd / np.sqrt(N)).all()
     np.testing.assert_allclose(fit["utility"].std(OVER), sd, rtol=5.5 / np.sqrt(2 * N))

@@ -235,7 +235,7 @@ def checked(statistics, names, n):
     levels = ["statistic", "label", "n_items"]
     table = pd.DataFrame(rows, columns=[*levels, *columns]).set_index(levels)
     table.attrs.update(ci_prob=0.94, n_pairs=12_345)
-    return table.assign(sd=0.1, p=0.5)
+    return table.assign(sd=0.1, p=0.5, power=np.nan)
 
 
 @pytest.mark.parametrize("n", [3, 25])

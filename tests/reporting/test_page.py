@@ -412,7 +412,7 @@ def test_a_very_narrow_terminal_shortens_names_last():
         "Edson Arantes do Nas…     0.25",
         "Ronaldinho                0.00",
     ]
-    assert left_out == "Not shown: P(top 3), mean rank, ranks, standing"
+    assert left_out == "Not shown: P(top 3), mean rank, ranks, status"
 
 
 def test_the_table_of_a_section_omits_columns_on_the_right():
