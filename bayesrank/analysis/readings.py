@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesrank.data import Rankings
-from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.data import Rankings, UninformativeRankingWarning
 
 __all__ = ["keep_readings", "read_readings"]
 

@@ -16,8 +16,7 @@ import xarray as xr
 from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fit import METHODS, RECORD
 from bayesrank.analysis.models import KINDS, analysis_with
-from bayesrank.data import Pairs, Rankings
-from bayesrank.data.derive.layout import UninformativeRankingWarning
+from bayesrank.data import Pairs, Rankings, UninformativeRankingWarning
 from bayesrank.data.read import Group
 from bayesrank.priors import PRIORS
 from bayesrank.schema import (
