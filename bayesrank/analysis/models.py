@@ -137,7 +137,7 @@ def choice_model(
 
     Examples
     --------
-    >>> tasks = Rankings.from_orderings([["tea", {"milk", "cola"}], ["milk", "cola"]])
+    >>> tasks = Rankings.from_orderings([["tea", {"milk", "cola"}], ["milk", "cola"]], rest=())
     >>> [rv.name for rv in choice_model(tasks, utility_scale=1.0).free_RVs]
     ['utility']
     """

@@ -100,8 +100,8 @@ def report(
     >>> import bayesrank as br
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "a", "b"]] * 3)
     >>> posterior = br.fit(br.ranking_model(rankings), method="inla", random_seed=1)
-    >>> br.report(posterior).table.index.tolist()
-    ['a', 'c', 'b']
+    >>> br.report(posterior).table.index[0]
+    'a'
     """
     given: dict[str, Any] = {
         "title": title, "top": top, "ci_prob": ci_prob, "scale": scale, "anchor": anchor,
