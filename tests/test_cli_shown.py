@@ -92,15 +92,17 @@ def test_the_output_of_a_run_is_as_recorded(tmp_path, monkeypatch, golden, case)
     monkeypatch.setattr(mixtures, "first_components", lambda *_: {"share": np.array([0.5, 0.5])})
     result = ran(command, "t.csv", *options, "--seed", 1)
     golden(case, shown(result, Path("t-ranks")))
-    page = Path("t-ranks/report.html").read_text(encoding="utf-8")
-    assert page_of_report("t-ranks/posterior.nc", monkeypatch) == page
+    report, folder = made_again("t-ranks/posterior.nc", monkeypatch), Path("t-ranks")
+    assert report.page == (folder / "report.html").read_text(encoding="utf-8")
+    names = {name for name, _ in report.files()} | {"posterior.nc"}
+    assert names == {path.name for path in folder.iterdir()}
 
 
-def page_of_report(file, monkeypatch):
-    """Make the page of a command again from Python, with arguments written as options."""
+def made_again(file, monkeypatch):
+    """Make the report of a command again from Python, with arguments written as options."""
     with xr.open_datatree(file, engine="netcdf4") as tree:
         posterior = tree.load()
     more = read_record(posterior, LAYOUT).more
     names = ("title", "top", "ci_prob", "scale", "anchor", "sort", "tables")
     monkeypatch.setattr(Listener, "spell", Talk.spell)
-    return br.report(posterior, **{name: more[name] for name in names}).page
+    return br.report(posterior, **{name: more[name] for name in names})
