@@ -600,7 +600,7 @@ def _aligned(table: pd.DataFrame, longest: int | None = None) -> str:
     for name, *cells in rows:
         first = _fitting(_on_one_line(name), longest)
         grid.add_row(Text(first), *(Text(_on_one_line(cell)) for cell in cells))
-    console = Console(width=10_000, color_system=None)
+    console = Console(width=10_000, color_system=None, force_jupyter=False)
     with console.capture() as capture:
         console.print(grid)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
