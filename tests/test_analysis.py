@@ -17,6 +17,7 @@ from bayesrank.analysis.fit import RECORD
 from bayesrank.analysis.fitting import TOO_LONG
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.analysis.models import analysis_of
+from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.analysis.saved import read_record, restore
 from bayesrank.reporting.options import LAYOUT, Layout
 from bayesrank.reporting.python_calls import python_calls
@@ -95,6 +96,16 @@ def test_winners_and_losers_have_no_order_effect_by_default():
     sided = br.read_matches(GAMES, first="w", second="l", outcome="w")
     assert "order_effect" in {rv.name for rv in br.leaderboard_model(sided).free_RVs}
     assert not MatchAnalysis(matches()).order_effect
+
+
+def test_counted_ballots_are_ballots_of_so_many_voters():
+    cast = [{"vote": "a > b > c", "n": 1000}, {"vote": "b > a > c", "n": 200}]
+    counted = br.read_rankings(cast, ballot="vote", count="n")
+    about = RankingAnalysis(counted).data_text
+    assert about.startswith("1,200 ballots, 2 different, of 3 items, ")
+    named = [row | {"voter": f"v{k}"} for k, row in enumerate(cast)]
+    about = RankingAnalysis(br.read_rankings(named, ballot="vote", ranker="voter")).data_text
+    assert about.startswith("2 ballots of 3 items by 2 voters, ")
 
 
 def test_a_group_is_named_as_the_column_or_as_itself():

@@ -1,7 +1,7 @@
 """Choices from any table: best-worst tasks (MaxDiff), choices of one item, counts of choices."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from bayesrank.tables.select import (
     refuse_disorder,
     texts_of,
 )
+from bayesrank.tables.unused import constant_columns, rankings_with
 from bayesrank.tables.words import MissingColumnsError, TableError, spelled
 
 DISPLAY = frozenset(("do", "display", "order"))  # words in the names of columns of display order
@@ -129,8 +130,9 @@ class ChoiceReader:
         frame = self.selection.frame(single, every=True)
         at = self.selection.chosen(frame, c.item, single)
         items = [str(frame.columns[n]) for n in at]
-        others = [n for n, name in enumerate(frame.columns) if name in single and n not in at]
-        frame = frame.iloc[:, [*others, *at]]
+        named_at = [n for n, name in enumerate(frame.columns) if name in single and n not in at]
+        unused = frame.iloc[:, [n for n in range(frame.shape[1]) if n not in (*named_at, *at)]]
+        frame = frame.iloc[:, [*named_at, *at]]
         if c.positions:
             refuse_disorder(items, "item")
             for name in filter(None, (c.best, c.worst)):  # A is the first item
@@ -143,10 +145,25 @@ class ChoiceReader:
             text = label_text(frame[name]).astype(object)
             frame = frame.assign(**{name: text.where(text.notna(), None)})
         frame = self._one_spelling(frame, items)
-        return self._made(frame, items[0] if len(items) == 1 else items, codes)
+        task = range(len(frame)) if c.task is None and len(items) > 1 else 0
+        rows = pd.DataFrame({"ranker": frame[str(c.respondent)]}, frame.index).assign(
+            ranking=task if c.task is None else frame[c.task]
+        )
+        labeled, timed = constant_columns(rows, unused, self.settings.day_first, ["category"])
+        both = labeled | timed
+        names = {f"unused {k}": name for k, name in enumerate(both)}
+        frame = frame.assign(**{key: both[name].to_numpy(object) for key, name in names.items()})
+        found = self._made(frame, items[0] if len(items) == 1 else items, codes, names)
+        return rankings_with(found, labeled, timed, names)
 
-    def _made(self, frame: pd.DataFrame, item: str | list[str], codes: Sequence[str]) -> Rankings:
-        """Make rankings of a tidy table of tasks."""
+    def _made(
+        self,
+        frame: pd.DataFrame,
+        item: str | list[str],
+        codes: Sequence[str],
+        more: Iterable[str] = (),
+    ) -> Rankings:
+        """Make rankings of a tidy table of tasks; `more` names further columns of groups."""
         c = self.columns
         if c.count is not None:
             times = self.selection.read_times(frame[c.count])
@@ -167,7 +184,7 @@ class ChoiceReader:
         same: dict[str, Any] = {
             "respondent": str(c.respondent), "task": c.task, "best": c.best, "worst": c.worst,
             "missing": "drop" if self.settings.missing == "drop" else "raise",
-            "threshold": c.threshold, "count": c.count, "weight": c.weight, "by": list(by),
+            "threshold": c.threshold, "count": c.count, "weight": c.weight, "by": [*by, *more],
         }  # fmt: skip
         try:
             if isinstance(item, list):

@@ -37,6 +37,7 @@ UNCERTAIN = re.compile(
 )
 HISSING = re.compile(r".*(ss|x|ch|sh)")
 COUNT = r"(?P<n>\d[\d,]*)"
+BALLOTS = rf"^(?P<all>{COUNT} rankings?\b.*?) by (?P=n) rankers?\b"
 ONCE = rf"^{COUNT} rankings? of (?P<what>[\d,]+ items?) by (?P=n) rankers?\b"
 
 
@@ -86,10 +87,13 @@ def shared_noun(columns: Sequence[str | None]) -> str | None:
 def nouns_of(roles: Mapping[str, str]) -> dict[str, str | None]:
     """Return nouns for items, rankers and judges, from the columns by role.
 
+    A column of ballots makes the rankings ballots.
+
     >>> nouns_of({"item": "driver", "ranker": "race"})
-    {'item': 'driver', 'ranker': 'race', 'judge': None}
+    {'item': 'driver', 'ranker': 'race', 'judge': None, 'ranking': None}
     """
     nouns = {role: noun_of(roles.get(role)) for role in ("item", "ranker", "judge")}
+    nouns["ranking"] = "ballot" if "ballot" in roles else None
     if {"first", "winner"} & roles.keys():
         one = roles.get("first", roles.get("winner"))
         nouns["item"] = shared_noun([one, roles.get("second", roles.get("loser"))])
@@ -97,7 +101,12 @@ def nouns_of(roles: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def in_words(
-    text: str, *, item: str | None = None, ranker: str | None = None, judge: str | None = None
+    text: str,
+    *,
+    item: str | None = None,
+    ranker: str | None = None,
+    judge: str | None = None,
+    ranking: str | None = None,
 ) -> str:
     """Write a count of rankings or matches with the nouns of the data.
 
@@ -105,7 +114,7 @@ def in_words(
     ----------
     text : str
         A count in general words, as the data objects print it.
-    item, ranker, judge : str, optional
+    item, ranker, judge, ranking : str, optional
         Nouns from `noun_of`; the general word stays without one.
 
     Examples
@@ -114,10 +123,12 @@ def in_words(
     '24 races of 21 drivers'
     >>> in_words("Rankings: 24 rankings of 21 items by 8 rankers", item="film", ranker="user")
     '24 rankings of 21 films by 8 users'
+    >>> in_words("Rankings: 9 rankings, 4 different, of 3 items by 9 rankers", ranking="ballot")
+    '9 ballots, 4 different, of 3 items'
     >>> in_words("Pairs: 9 pairs of 5 items by 1 judge", item="team")
     '9 pairs of 5 teams by 1 judge'
     """
-    nouns = {"item": item, "ranker": ranker, "judge": judge}
+    nouns = {"item": item, "ranker": ranker, "judge": judge, "ranking": ranking}
     nouns = {word: noun for word, noun in nouns.items() if noun is not None}
     if not nouns:
         return text
@@ -125,6 +136,8 @@ def in_words(
     if ranker in OCCASIONS:  # each may be one ranking, or have several
         text = re.sub(ONCE, lambda found: f"{_count(found['n'], ranker)} of {found['what']}", text)
         text = re.sub(rf"by (?={COUNT} rankers?\b)", "in ", text)
+    if ranking is not None and ranker is None:  # each ballot has its own voter
+        text = re.sub(BALLOTS, r"\g<all>", text)
     parts = re.split(r"('(?:[^'\\]|\\.)*')", text)  # labels in quotes stay
     for word, noun in nouns.items():
         pattern = rf"{COUNT} {word}s?\b"

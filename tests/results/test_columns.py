@@ -283,3 +283,25 @@ def test_changes_over_time_propose_a_date():
     table = pd.DataFrame({"kind": "time", "p": 0.0002, "fires": True, "leaders": [{}]}, ["year"])
     expected = "The strengths of the items change over 'year' (p = 0.0002). Add date='year'."
     assert column_notes(table) == [expected]
+
+
+def test_tasks_keep_the_columns_that_no_argument_names():
+    rng = np.random.default_rng(1)
+    rows = []
+    for who in range(60):
+        strength = np.array([2.0, 0.0, -2.0]) * (1 if who % 2 else -1)
+        for task in range(3):
+            order = np.argsort(-strength - rng.gumbel(size=3))
+            for k, item in enumerate("abc"):
+                best, worst = int(order[0] == k), int(order[-1] == k)
+                rows.append((who, task, item, best, worst, "xy"[who % 2], "pq"[task % 2]))
+    names = ["who", "task", "item", "best", "worst", "segment", "screen"]
+    table = pd.DataFrame(rows, columns=names).astype(str)
+    columns = {"respondent": "who", "task": "task", "item": "item", "best": "best"}
+    tasks = br.read_choices(table, **columns, worst="worst")
+    assert set(tasks.unused.columns) == {"segment", "screen"}
+    assert tasks.groups == {}
+    found = column_checks(tasks, random_seed=0)
+    assert found.index[found["fires"]].tolist() == ["segment"]
+    assert found.loc["segment", "leaders"] == {"x": "c", "y": "a"}
+    assert set(br.read_choices(table, **columns, category="segment").unused.columns) == {"screen"}
