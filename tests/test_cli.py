@@ -1098,7 +1098,7 @@ def test_counted_ballots_and_one_per_line_have_one_verdict(folder, monkeypatch):
         said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
     assert said[:2] == said[2:]
     assert said[0] == ["The model does not describe"]
-    assert "Rankings: 240 rankings, 4 different, of 4 items by 240 rankers" in text
+    assert "240 ballots, 4 different, of 4 items" in text
 
 
 @pytest.mark.slow
