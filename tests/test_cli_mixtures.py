@@ -148,7 +148,7 @@ def test_starts_that_agree_and_starts_that_do_not(monkeypatch):
 def test_simulated_components_are_found(folder):
     (folder / "t.csv").write_text(table(60), encoding="utf-8")
     out = folder / "out"
-    settings = ("--seed", 1, "--chains", 2, "--json", "--output-dir", out)
+    settings = ("--seed", 1, "--chains", 2, "--json", "--output-dir", out, "--force")
     result = command("rank", folder / "t.csv", *TWO, *settings)
     output = data_of(result)
     assert output["converged"]
