@@ -82,7 +82,7 @@ def test_an_item_that_is_always_first_has_a_mode_by_its_prior():
     rankings = br.Rankings.from_orderings([["a", "b"]] * 1_000_000)
     utility = br.fit_rankings(rankings, utility_scale=1, random_seed=1)["posterior"]["utility"]
     a = float(utility.mean(OVER).sel(item="a"))
-    # 1e6 sigma(-2a) = a, the slope of the likelihood and that of the prior
+    # the slopes of likelihood and prior are equal: 1e6 sigma(-2a) = a
     assert 1e6 / (1 + np.exp(2 * a)) == pytest.approx(a, rel=0.2)
 
 

@@ -395,7 +395,7 @@ def test_one_sided_counts_have_a_mode_by_their_prior():
         ("chain", "draw")
     )
     a = float(utility.sel(item="a"))
-    # 1e6 sigma(-2a) = a, the slope of the likelihood and that of the prior
+    # the slopes of likelihood and prior are equal: 1e6 sigma(-2a) = a
     assert 1e6 / (1 + np.exp(2 * a)) == pytest.approx(a, rel=0.2)
 
 

@@ -217,7 +217,7 @@ def test_names_do_not_overlap_and_the_panel_says_what_it_leaves_out(n_items):
 
 
 def checked(statistics, names, n):
-    """A table of checks with these statistics, of which every seventh fails."""
+    """Return a table of checks with these statistics; every seventh check fails."""
     given = {
         "Kendall distance": ["mean", "spread"],
         "outcome": ["first", "second", "tie"],

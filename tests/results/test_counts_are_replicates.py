@@ -1,4 +1,4 @@
-"""A row with a count says the same as so many rows: in every family, and in every result."""
+"""A row with a count gives the same results as that many rows, in every family."""
 
 import numpy as np
 import nutpie
