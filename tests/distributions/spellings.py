@@ -93,6 +93,14 @@ def by_another_name(x: xr.DataArray, axis: str) -> Any:
     return as_data(x.rename({axis: f"other_{axis}"}))
 
 
+# A variable in an expression, of one to three operations; its values stay the same
+EXPRESSIONS: dict[str, Callable[[Any], Any]] = {
+    "times one": lambda v: v * 1,
+    "minus zero": lambda v: v - 0 * v.sum(),
+    "zero plus": lambda v: 0 + 1 * v.T.T,
+}
+
+
 def with_a_new_label(x: xr.DataArray, axis: str) -> xr.DataArray:
     labels = list(x[axis].values)
     return x.assign_coords({axis: [*labels[:-1], 99 if np.ndim(labels[0] * 0) == 0 else "new"]})
@@ -136,6 +144,12 @@ def cells_of(parameter: Parameter) -> Iterator[Cell]:
                 lambda x, a=axis: by_another_name(x, a),
                 "equal" if labelled else "either",
             )
+            for what, expression in EXPRESSIONS.items():
+                yield cell(
+                    f"{axis} by another name, {what}",
+                    lambda x, a=axis, e=expression: e(by_another_name(x, a)),
+                    "equal" if labelled else "either",
+                )
             if axis in ("stage", "size") or not (in_mixture or axis == "ranking"):
                 yield cell(
                     f"coord {axis} reversed",

@@ -359,21 +359,59 @@ PER_ITEM = {
 
 
 @pytest.mark.parametrize("family", PER_ITEM.values(), ids=PER_ITEM)
-def test_values_without_names_are_refused_where_coords_and_data_have_other_orders(family):
-    """An expression of a variable is in the order of the coords, and an array may be in either."""
-    labels = {"u": [0.3, -1.0, 0.7]}
-    found = {}
-    for items in ("abc", "cab"):
-        with pm.Model(coords={"item": list(items)}) as model:
-            u = pm.Flat("u", dims="item")
-            data = ONE_BY_ONE.reindex({"item": model.coords["item"]})
-            if items == "cab":
-                with pytest.raises(ValueError, match="another order"):
-                    family(2 * u, ONE_BY_ONE)
-            y = family(2 * u, data)
-        point = {"u": np.array([labels["u"]["abc".index(item)] for item in items])}
-        found[items] = float(model.compile_logp(vars=y)(point))
-    assert found["cab"] == pytest.approx(found["abc"], rel=1e-12)
+def test_an_expression_is_read_by_the_labels_of_its_variable(family):
+    """The dim has the name of the axis or its own, and its labels stand in any order."""
+    by_label = {"a": 0.3, "b": -1.0, "c": 0.7}
+    found = []
+    for dim in ("item", "driver"):
+        for items in ("abc", "cab"):
+            with pm.Model(coords={dim: [*items]}) as model:
+                u = pm.Flat("u", dims=dim)
+                ranked = pt.argsort(pt.argsort(u)) if family is PER_ITEM["Mallows"] else 2 * u
+                if items == "cab" and family is PER_ITEM["Mallows"]:  # sorting loses the names
+                    with pytest.raises(ValueError, match=f"coord '{dim}' has .* another order"):
+                        family(ranked, ONE_BY_ONE)
+                    continue
+                y = family(ranked, ONE_BY_ONE)
+            found.append(model.compile_logp(vars=y)({"u": [by_label[item] for item in items]}))
+    np.testing.assert_allclose(found, found[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", ["item", "driver"])
+def test_values_without_names_are_refused_if_a_coord_has_the_labels_in_another_order(dim):
+    with pm.Model(coords={dim: [*"cab"]}) as model:
+        u = pm.Flat("u", dims=dim)
+        for utility in (np.zeros(3), pm.Flat("v", shape=3), u[::-1], pt.concatenate([[0], u[1:]])):
+            with pytest.raises(ValueError, match=f"coord '{dim}' has .* in another order"):
+                br.PlackettLuce("y", utility, observed=ONE_BY_ONE)
+        said = br.PlackettLuce("x", u[::-1], utility_dims="item", observed=ONE_BY_ONE)
+        named = pm.Deterministic("w", u[::-1], dims=dim)
+        by_name = br.PlackettLuce("y", named, observed=ONE_BY_ONE)
+    by_label = [1.0, 3.0, 0.0]  # a dim that the model knows has its labels
+    stated = by_label if dim == "item" else [0.0, 1.0, 3.0]
+    for y, expected in ((said, stated), (by_name, by_label)):
+        logp = float(model.logp(vars=y).eval({model.rvs_to_values[u]: np.array([3.0, 1.0, 0.0])}))
+        rows = zip(ONE_BY_ONE.item, ONE_BY_ONE.ranks, strict=True)
+        exact = sum(sum_over_orderings(np.array(expected)[item], ranks) for item, ranks in rows)
+        assert logp == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_dim_of_another_name_with_numbers_from_0_is_not_taken_for_rankings_or_rankers():
+    rankings = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "b"]])
+    with pm.Model(coords={"season": range(3), "item": ["a", "b"]}):
+        by_season = pm.Normal("by_season", dims=("season", "item"))
+        for utility in (by_season, 2 * by_season):
+            with pytest.raises(ValueError, match=r"labels of the dim 'season' .* match no axis"):
+                br.PlackettLuce("y", utility, observed=rankings)
+        alpha = pm.HalfNormal("alpha", dims="season")
+        with pytest.raises(ValueError, match=r"labels of the dim 'season' .* match no axis"):
+            br.Mallows("y", [1, 2], alpha, observed=rankings)
+        with pytest.raises(ValueError, match=r"labels of the dim 'season' .* match no axis"):
+            br.MPM("y", by_season, observed=rankings.counts())
+        seen = br.Interactions.from_rankings(rankings)
+        assert [*seen.users] == [0, 1, 2]
+        with pytest.raises(ValueError, match=r"labels of the dim 'season' .* match no axis"):
+            br.BPR("y", by_season, observed=seen)
 
 
 def test_components_in_a_list_must_have_the_labels_that_the_weights_have_in_their_places():

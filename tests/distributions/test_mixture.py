@@ -308,7 +308,7 @@ def test_invalid_mixtures_raise():
                 {"components": [br.PlackettLuce.dist(utility[0]), br.PMOP.dist(utility[1])]},
             ),
             (
-                r"The utility of a component of 'y' has shape \(2, 5\);.* shape \(any, 6\)",
+                r"The utility of a component of 'y' has shape \(2, 5\);.* shape \(2, 6\)",
                 ValueError,
                 {"components": br.PlackettLuce.dist(utility[:, 1:])},
             ),

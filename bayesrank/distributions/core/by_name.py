@@ -31,9 +31,10 @@ from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import coord_values, label_repr, quoted
+from bayesrank.distributions.core.expressions import Names, follow_dims
 from bayesrank.distributions.core.observed import as_double, is_labelled
 from bayesrank.likelihoods.ops import every_row
-from bayesrank.schema import ITEM, RANKER, are_numbers
+from bayesrank.schema import ITEM, RANKER, are_numbers, are_reordered
 
 __all__ = [
     "Axes",
@@ -301,22 +302,18 @@ def has_dims(x: Any) -> bool:
 
 
 def dims_of(model: pm.Model, x: Any, given_dims: Any = None) -> tuple[str, ...] | None:
-    """Return the names of all axes, as given or from a variable with dims; None without."""
-    dims = _some_dims_of(model, x, given_dims)
+    """Return the names of all axes, as given or from variables with dims; None without."""
+    dims = _some_dims_of(model, x, given_dims, "A parameter")
     return None if dims is None or None in dims else tuple(map(str, dims))
 
 
-def _some_dims_of(model: pm.Model, x: Any, given_dims: Any) -> tuple[str | None, ...] | None:
-    """Return the names of axes; an axis of a variable of the model may have None."""
+def _some_dims_of(model: pm.Model, x: Any, given_dims: Any, what: str) -> Names | None:
+    """Return the names of axes, None for an axis without; `what` names the parameter."""
     if given_dims is not None:
         return (given_dims,) if isinstance(given_dims, str) else tuple(given_dims)
     if isinstance(getattr(x, "type", None), XTensorType):
         return tuple(x.type.dims)
-    name = getattr(x, "name", None)
-    if name is None or model.named_vars.get(name) is not x:
-        return None
-    dims = model.named_vars_to_dims.get(name)
-    return None if dims is None or {*dims} == {None} else tuple(dims)
+    return follow_dims(model, x, what) if isinstance(x, TensorVariable) else None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -470,8 +467,12 @@ class _Reader:
             self.possible_axes(dim, length, possible)
             for dim, length in zip(dims, shape, strict=True)
         ]
+        if [] in found:  # an axis without a name, and of a length that no axis has
+            raise self._wrong_shape(shape, readings, also)
         found_axes = self._one_way(dims, found)
         along = self._reading_of(found_axes, readings, also, named)
+        unnamed = [dim.name is None and dim.labels is None for dim in dims]
+        self._refuse_two_orders([*itertools.compress(found_axes, unnamed)])
         for place, (dim, axis) in enumerate(zip(dims, found_axes, strict=True)):
             x = self._in_order(x, place, dim, axis)
         if not self.axes.fit(shape, found_axes):
@@ -487,7 +488,7 @@ class _Reader:
         """Return the tensor and its axes; None if the axes have no names or labels."""
         model = pm.modelcontext(None)
         if not is_labelled(value):
-            names = _some_dims_of(model, value, given_dims)
+            names = _some_dims_of(model, value, given_dims, self.subject)
             x = as_double(value, f"`{self.parameter}` of {self.name!r}")
             if names is None:
                 return x, None
@@ -540,11 +541,10 @@ class _Reader:
     def _by_labels(self, labels: NDArray[Any], length: int, possible: Collection[str]) -> list[str]:
         """List the axes that have these labels, or else the axis that shares most of them."""
         axes, rest = self.axes, self.axes.rest
-        # slots are numbered, and numbers identify nothing where one axis takes all other names
         telling = [
             axis
             for axis, known in axes.labels.items()
-            if axis not in (SLOT, rest) and not (rest and are_numbers(np.asarray(known)))
+            if axis not in (SLOT, rest) and not are_numbers(np.asarray(known))  # these tell nothing
         ]
         same = [axis for axis in telling if _order(labels, axes.first_of(axis, length)) is not None]
         same = [axis for axis in same if axes.same.get(axis) not in same]
@@ -632,6 +632,13 @@ class _Reader:
                 f"{self.subject} {self.has} shape {shape} and no names for its axes. It could be "
                 f"{', or '.join(ways)}. Choose one, or pass a variable of the model with dims."
             )
+        raise self._wrong_shape(shape, readings, also)
+
+    def _wrong_shape(
+        self, shape: tuple[int, ...], readings: Readings, also: Sequence[str]
+    ) -> ValueError:
+        """Return the error for a shape that no reading fits."""
+        axes = self.axes
         ways = [f"{meaning}, shape {axes.shape(along)}" for along, meaning in readings.items()]
         subject = self.subject if " " in self.parameter else f"`{self.parameter}` of {self.name!r}"
         message = (
@@ -643,21 +650,23 @@ class _Reader:
                 " A variable of the model with dims, such as a pm.Deterministic, may also have any "
                 f"of {', '.join(also)}."
             )
-        raise ValueError(message)
+        return ValueError(message)
 
     def _refuse_two_orders(self, along: Sequence[str]) -> None:
-        """Raise if values without names could be in the order of the data or of the coords."""
-        coords = pm.modelcontext(None).coords
+        """Raise if values without names could be in the order of the data or of some coord."""
+        others = {*self.axes.labels, *self.axes.dim_axes}
         for axis in along:
-            labels, present = self.axes.known(axis), coords.get(axis)
-            if labels is None or present is None or np.array_equal(present, labels):
-                continue
-            if {*present} == {*labels}:
+            labels = self.axes.known(axis)
+            for dim, present in pm.modelcontext(None).coords.items():
+                if labels is None or not are_reordered(present, labels):
+                    continue
+                if dim != axis and (dim in others or are_numbers(np.asarray(labels))):
+                    continue  # labels of something else
                 raise ValueError(
                     f"{self.subject} {self.has} no names for its axes, and the model's coord "
-                    f"{axis!r} has the labels of the {self.axes.data_name} in another order. "
+                    f"{dim!r} has the labels of the {self.axes.data_name} in another order. "
                     f"Give it dims, such as by pm.Deterministic{self.or_say}. Or put the data in "
-                    f"the model's order: data.reindex({{{axis!r}: model.coords[{axis!r}]}})."
+                    f"the model's order: data.reindex({{{axis!r}: model.coords[{dim!r}]}})."
                 )
 
 
