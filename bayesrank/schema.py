@@ -43,7 +43,8 @@ This file may import numpy, pandas and xarray, and no room.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +84,7 @@ __all__ = [
     "Kept",
     "StoredPart",
     "are_numbers",
+    "are_reordered",
     "groups_of",
     "joined",
     "label_text",
@@ -90,6 +92,8 @@ __all__ = [
     "name_of",
     "packed",
     "place_columns",
+    "refuse_moved_labels",
+    "stored_labels",
 ]
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
@@ -177,9 +181,16 @@ def place_columns(parts: Mapping[str, StoredPart], rows: str) -> dict[str, int |
 
 
 def packed(
-    parts: Mapping[str, StoredPart], rows: str, coords: Mapping[str, Any], outcome: str
+    parts: Mapping[str, StoredPart],
+    rows: str,
+    coords: Mapping[str, Any],
+    outcome: str,
+    also: Collection[str] = (),
 ) -> tuple[NDArray[np.float64], list[str], str]:
-    """Return a table of the parts with the dim `rows`, the names of its columns, and contents."""
+    """Return a table of the parts with the dim `rows`, the names of its columns, and contents.
+
+    The contents hold the labels of all dims but `rows`, and of the dims in `also`.
+    """
     n = len(parts[WEIGHT].value)
     columns = place_columns(parts, rows)
     blocks = {part: parts[part].value.reshape(n, -1) for part in columns}
@@ -198,7 +209,7 @@ def packed(
         else:
             about[part]["columns"] = [k.start, k.stop, k.step]
             names[k] = [f"{part} {label}" for label in coords[x.dims[1]]]
-    dims = {dim for x in parts.values() for dim in x.dims} - {rows}
+    dims = {dim for x in parts.values() for dim in x.dims}.union(also) - {rows}
     labels = {dim: _list_labels(coords[dim]) for dim in sorted(dims)}
     contents = {"outcome": outcome, "rows": rows, "parts": about, "labels": labels}
     return table, names.tolist(), json.dumps(contents, default=str)
@@ -212,10 +223,61 @@ def _list_labels(labels: Any) -> dict[str, Any]:
     return {"dtype": "O" if x.dtype.kind == "O" else x.dtype.kind, "values": x.tolist()}
 
 
+def stored_labels(contents: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the labels of every dim that the data of a variable were read by."""
+    return {dim: np.array(x["values"]).astype(x["dtype"]) for dim, x in contents["labels"].items()}
+
+
+def are_reordered(present: Any, labels: Any) -> bool:
+    """Tell whether labels are the same in another order; missing labels are not."""
+    if present is None or len(present) != len(labels) or np.array_equal(present, labels):
+        return False
+    return {*present} == {*labels}
+
+
+def refuse_moved_labels(data: xr.DataTree) -> None:
+    """Raise if a dim of the posterior has its labels in another order than the observed data.
+
+    The parameters were matched to the data when the model was built. Labels that `pm.set_data`
+    moves later name the wrong parameters.
+    """
+    if not {"posterior", "constant_data"} <= {*data.children}:
+        return
+    posterior, constant = data["posterior"], data["constant_data"].to_dataset()
+    for name, table in constant.items():
+        if table.ndim != 3 or not str(table.dims[2]).endswith(f"_{CONTENTS}"):
+            continue
+        for dim, labels in stored_labels(_contents(table)).items():
+            found = posterior.indexes.get(dim)
+            if found is not None and are_reordered(found, labels):
+                var = str(name).removesuffix(f"_{DATA}")
+                place = int((found.to_numpy() != labels).argmax())
+                present, before = label_text(found[place]), label_text(labels[place])
+                raise ValueError(
+                    f"The labels of {dim!r} in the posterior stand in another order than when "
+                    f"{var!r} was declared: {present} has replaced {before}. If pm.set_data "
+                    "moved the coords of the model, build it with the new coords, and sample "
+                    "again. If you reordered the results, pass only the variable, such as "
+                    "results.posterior['utility']."
+                )
+
+
+def _contents(table: xr.DataArray) -> dict[str, Any]:
+    """Return the description of a table of parts, which the label of its last axis holds."""
+    return _read_contents(str(table[table.dims[2]].values[0]))
+
+
+@lru_cache(maxsize=8)
+def _read_contents(text: str) -> dict[str, Any]:
+    """Read a description once: many functions read the description of one posterior."""
+    contents: dict[str, Any] = json.loads(text)
+    return contents
+
+
 def _unpacked(constant: xr.Dataset, var: str) -> xr.Dataset:
     """Replace the table of a variable by its parts."""
     table = constant[name_of(var, DATA)]
-    contents = json.loads(str(table[table.dims[2]].values[0]))
+    contents = _contents(table)
     values = table.to_numpy()[:, :, 0]
     found = {}
     for part, x in contents["parts"].items():
@@ -225,11 +287,8 @@ def _unpacked(constant: xr.Dataset, var: str) -> xr.Dataset:
         value = np.array(x["values"]) if k is None else values[:, k]
         if (name := name_of(var, part)) not in constant:
             found[name] = (tuple(x["dims"]), value.astype(x["dtype"]))
-    labels = {
-        dim: np.array(x["values"]).astype(x["dtype"])
-        for dim, x in contents["labels"].items()
-        if dim not in constant.coords
-    }
+    dims = {dim for x in contents["parts"].values() for dim in x["dims"]} - {*constant.coords}
+    labels = {dim: x for dim, x in stored_labels(contents).items() if dim in dims}
     rest = constant.drop_vars([str(table.name), *map(str, table.dims[1:])])
     coords = {name_of(var, OUTCOME): [contents["outcome"]], **labels}
     return rest.assign(found).assign_coords(coords)
@@ -263,6 +322,7 @@ class Kept:
     """
 
     def __init__(self, data: xr.DataTree, var: str, group: str = "constant_data") -> None:
+        refuse_moved_labels(data)
         self.constant = data[group].to_dataset() if group in data.children else xr.Dataset()
         self.var = var
         if DATA in self:

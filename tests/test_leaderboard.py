@@ -415,7 +415,6 @@ def test_contrary_judges_may_have_adherences_below_zero():
     assert found.min() < 0
 
 
-@pytest.mark.filterwarnings("ignore:The model is a copy")
 def test_new_matches_replace_the_old_ones_without_a_new_compilation():
     pairs = pairs_of(**JUDGED, **SORTED)
     model = pm.do(leaderboard_model(pairs, category="category"), FIXED)

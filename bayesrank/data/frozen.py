@@ -82,7 +82,8 @@ class Frozen:
         """Refuse the conversion: an array would lose the labels."""
         raise TypeError(
             f"{_rows_name(self)} cannot be converted to an array without losing their labels. Pass "
-            "them to a distribution of bayesrank, or convert one of their attributes."
+            "them to a distribution of bayesrank as observed=, or convert one of their attributes. "
+            "To replace the data of a model, use br.set_observed instead of pm.observe."
         )
 
     # Rows

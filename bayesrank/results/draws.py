@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from bayesrank.data.read import check_whole, label_repr
+from bayesrank.schema import refuse_moved_labels
 
 __all__ = [
     "SAMPLE",
@@ -42,6 +43,7 @@ CHUNK = 2**17
 def find_variable(data: Any, var_name: str) -> xr.DataArray:
     """Find a variable in a posterior."""
     if isinstance(data, xr.DataTree):
+        refuse_moved_labels(data)
         if "posterior" in data.children:
             data = data["posterior"]
         elif not data.data_vars:  # a single group, such as idata.posterior, has variables

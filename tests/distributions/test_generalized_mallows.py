@@ -2,6 +2,7 @@
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from pymc.logprob.utils import ParameterValueError
@@ -216,3 +217,14 @@ def test_a_consensus_by_ranking_must_have_as_many_rows_as_there_are_rankings():
             logp()
         pm.set_data({"rows": np.tile([1, 2, 3, 4], (5, 1))}, model=model)
         np.testing.assert_allclose(logp()[0][:3], first)
+
+
+def test_concentrations_of_known_length_may_come_from_an_input():
+    alpha = pt.vector("alpha", shape=(2,))
+    exact = staged_logp([2, 1, 3], [1, 2, 3], [3.0, 0.5])
+    unknown = pt.vector("unknown")
+    for given, x in ((alpha, alpha), (pt.specify_shape(unknown, (2,)), unknown)):
+        logp = pm.logp(br.GeneralizedMallows.dist([1, 2, 3], given), [2, 1, 3])
+        assert float(logp.eval({x: np.array([3.0, 0.5])})) == pytest.approx(exact, abs=1e-12)
+    with pytest.raises(ValueError, match=r"stages of `alpha` is unknown.*pt\.specify_shape"):
+        br.GeneralizedMallows.dist([1, 2, 3], unknown)

@@ -4,12 +4,13 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
+import xarray as xr
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
 
 import bayesrank as br
 from bayesrank.distributions.core.observed import hold_data
-from bayesrank.inference.approximation.modes import kept_of
+from bayesrank.inference.approximation.modes import data_groups, kept_of
 from bayesrank.likelihoods.plackett_luce.per_item import RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from tests.builders import evaluator, stored
@@ -288,3 +289,77 @@ def test_single_precision_is_refused():
             br.PlackettLuce.dist(np.zeros(3))
         with pm.Model(), pytest.raises(ValueError, match=message):
             br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
+
+
+MOVED = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
+
+
+def model_with_data(dim):
+    with pm.Model(coords={dim: ["b", "a", "c"]}) as model:
+        mean = pm.Data("mean", [1.0, 2.0, 3.0], dims=dim)
+        br.PlackettLuce("y", 2 * pm.Normal("utility", mean, dims=dim), observed=MOVED)
+    return model
+
+
+@pytest.mark.parametrize("dim", ["item", "driver"])
+def test_labels_moved_after_the_model_was_built_are_refused(dim):
+    model = model_with_data(dim)
+    br.set_observed("y", MOVED[:1], model=model)
+    pm.set_data({"mean": [2.0, 1.0, 3.0]}, coords={dim: ["a", "b", "c"]}, model=model)
+    said = (
+        rf"The labels of the coord '{dim}' changed after 'y' was declared: 'b', 'a', 'c', and now "
+        r"'a', 'b', 'c'\. .* Build the model again with the new ones\."
+    )
+    for use in (
+        lambda: br.set_observed("y", MOVED, model=model),
+        lambda: br.fit_inla(model=model),
+        lambda: br.find_MAP_many({"all": MOVED}, model=model),
+    ):
+        with pytest.raises(ValueError, match=said):
+            use()
+
+
+@pytest.mark.parametrize("dim", ["item", "driver"])
+def test_results_of_moved_labels_are_refused(dim):
+    model = model_with_data(dim)
+    pm.set_data({"mean": [2.0, 1.0, 3.0]}, coords={dim: ["a", "b", "c"]}, model=model)
+    draws = np.zeros((1, 2, 3))
+    results = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset(
+                {"utility": (("chain", "draw", dim), draws)}, {dim: list(model.coords[dim])}
+            ),
+            "posterior_predictive": xr.Dataset(
+                {"y": (("chain", "draw", "ranking", "slot"), np.ones((1, 2, 2, 3), int))}
+            ),
+            **data_groups(model),
+        }
+    )
+    said = (
+        rf"labels of '{dim}' in the posterior stand in another order than when 'y' was declared: "
+        r"'a' has replaced 'b'\..* build it with the new coords, and sample again\."
+    )
+    for use in (
+        lambda: br.rank_summary(results, "utility", dim=dim),
+        lambda: br.ranking_checks(results, "y"),
+        lambda: br.baseline_elpd(results, "y"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            use()
+    assert len(br.rank_summary(results.posterior["utility"], "utility", dim=dim)) == 3
+
+
+def test_ranks_of_other_rankings_cannot_be_observed_in_the_slots_of_the_old_ones():
+    model = model_of("item")
+    with pytest.raises(TypeError, match=r"br\.set_observed instead of pm\.observe"):
+        pm.observe(model, {"y": RANKINGS})
+    ascending = pm.observe(model, {"y": RANKINGS[::-1].ranks})
+    with pytest.raises(ValueError, match=r"Here they would rank .* with br\.set_observed\."):
+        ascending.compile_logp()
+    # a draw ranks the items of the slots, and is read as before
+    drawn = RANKINGS.ranks.copy()
+    drawn[0, :2] = drawn[0, 1::-1]  # b before a
+    logp = pm.observe(model, {"y": drawn}).compile_logp()({"utility": UTILITY})
+    changed = br.Rankings.from_orderings([[*"bacd"]], items=[*"abcdef"], rest=())
+    exact = exact_total(UTILITY) + (exact_logp(UTILITY, changed) - exact_logp(UTILITY)[0]).item()
+    assert float(logp) == pytest.approx(exact, abs=1e-12)

@@ -543,14 +543,21 @@ def test_transformed_models_keep_their_probabilities_and_draws(effect):
     assert pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK).shape == (8, 3)
 
 
-def test_new_data_of_a_copy_warn_that_the_original_changes_too():
-    model = pairs_model("Davidson")
-    br.set_observed("y", pairs_of()[:3], model=cloudpickle.loads(cloudpickle.dumps(model)))
-    check(evaluator(model), point_of("Davidson"), exact_logp("Davidson", pairs_of()))
-    copied = copy.deepcopy(model)
-    with pytest.warns(UserWarning, match="copy, which shares data .* copy it with cloudpickle"):
-        br.set_observed("y", pairs_of()[:3], model=copied)
-    check(evaluator(copied), point_of("Davidson"), exact_logp("Davidson", pairs_of()[:3]))
+@pytest.mark.parametrize("copy_of", [pm.Model.copy, copy.deepcopy, freeze_dims_and_data])
+def test_new_data_are_refused_while_another_model_would_change_with_them(copy_of):
+    model, new = pairs_model("Davidson"), pairs_of()[:3]
+    other = copy_of(copy_of(model)) if copy_of is pm.Model.copy else copy_of(model)
+    for one in (model, other) if copy_of is not freeze_dims_and_data else (model,):
+        with pytest.raises(ValueError, match=r"A copy .* would change too\. .* cloudpickle"):
+            br.set_observed("y", new, model=one)
+        own = cloudpickle.loads(cloudpickle.dumps(one))
+        br.set_observed("y", new, model=own)
+        check(evaluator(own), point_of("Davidson"), exact_logp("Davidson", new))
+    for one in (model, other):
+        check(evaluator(one), point_of("Davidson"), exact_logp("Davidson", pairs_of()))
+    del other, one
+    br.set_observed("y", new, model=model)
+    check(evaluator(model), point_of("Davidson"), exact_logp("Davidson", new))
 
 
 # Samplers and what comes after them

@@ -206,9 +206,9 @@ PARAMETERS = [
         "Mixture of GeneralizedMallows", "consensus", [("component", "item"), ("item",)],
         IN_MIXTURES,
         lambda x: mixture(
-            br.GeneralizedMallows.dist(x, [3.0, 1.0]), *([] if np.ndim(x) > 1 else [[1.0]])
+            br.GeneralizedMallows.dist(x, [3.0, 1.0, 2.0]), *([] if np.ndim(x) > 1 else [[1.0]])
         ),
-        mixed(lambda ranks, g, r: staged_logp(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0])),
+        mixed(lambda ranks, g, r: staged_logp(ranks, r[g] if r.ndim > 1 else r, [3.0, 1.0, 2.0])),
         ("component", "item"), constants=False, kind="order",
     ),
     parameter_of_rankings(

@@ -92,6 +92,10 @@ class DrawnRV(SymbolicRandomVariable):
         raise NotImplementedError
 
     @classmethod
+    def check_value(cls, value: TensorVariable) -> None:
+        """Raise if a given value can be misunderstood."""
+
+    @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         """Return a possible value."""
         return pt.zeros_like(rv)
@@ -106,6 +110,7 @@ class DrawnRV(SymbolicRandomVariable):
 def _logp(
     op: DrawnRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
 ) -> TensorVariable:
+    op.check_value(values[0])
     return maybe_resize(op.logp(values[0], op.named(parameters)), size)
 
 

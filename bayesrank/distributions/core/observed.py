@@ -22,12 +22,13 @@ are the parts (`bayesrank.schema`). `set_observed` replaces the table and all de
 `pm.set_data` cannot do that.
 """
 
-import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+import gc
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Self, TypedDict
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ from pytensor.tensor.type import TensorType
 from pytensor.xtensor.type import XTensorType
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
-from bayesrank.data.read import has_labels, label_repr
+from bayesrank.data.read import has_labels, label_repr, quoted
 from bayesrank.distributions.core.drawn import DrawnRV
 from bayesrank.distributions.core.outcomes import SCALED, contents_of, outcome_label
 from bayesrank.schema import (
@@ -60,10 +61,12 @@ from bayesrank.schema import (
     ITEM,
     WEIGHT,
     StoredPart,
+    are_reordered,
     groups_of,
     name_of,
     packed,
     place_columns,
+    stored_labels,
 )
 
 __all__ = [
@@ -73,6 +76,7 @@ __all__ = [
     "Options",
     "Record",
     "as_double",
+    "check_coords",
     "check_counts",
     "check_length",
     "check_numbers",
@@ -147,10 +151,6 @@ class ObservedTable(TensorSharedVariable):
 
     replaceable = False
 
-    def __init__(self, *args: Any, container: Any = None, **kwargs: Any) -> None:
-        super().__init__(*args, container=container, **kwargs)
-        self.copied = container is not None  # PyMC copies a model by the containers of its data
-
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
         same = np.array_equal(new_value, self.get_value(borrow=True))
         if not same and not self.replaceable:
@@ -159,6 +159,20 @@ class ObservedTable(TensorSharedVariable):
                 "derived from them. Replace the data with br.set_observed."
             )
         super().set_value(new_value, borrow=borrow)
+
+
+class DerivedData(TensorSharedVariable):
+    """Data derived from observed data. PyMC copies a model with the same derived data.
+
+    `clones` are the variables of other models and of compiled functions with the same values.
+    """
+
+    clones: ClassVar[MutableMapping[Any, WeakSet[Variable]]] = WeakKeyDictionary()
+    harmless: ClassVar[WeakSet[Variable]] = WeakSet()  # those that belong to no other model
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.clones.setdefault(self.container, WeakSet()).add(self)
 
 
 def hold_data(name: str, value: Any, dims: Sequence[str]) -> ObservedTable:
@@ -305,11 +319,18 @@ def observe(
     label = outcome_label(outcome or record.outcome or "", n, total_size)
     coords = {dim: record.labels[axis] for axis, dim in dim_of.items()}
     coords |= {dim: model.coords[dim] for x in more.values() for dim in x.dims}
+    also = _dims_with_labels_of(model, record, rv_type.axes[0])
+    coords |= {dim: model.coords[dim] for dim in also}
     # nothing else depends on these weights, so pm.set_data may replace them
     free = not (record.derived and rv_type.derives_weights)
-    parts = _register(rv_type, name, {**stored, **more}, coords, label, free_weights=free)
+    parts = _register(rv_type, name, {**stored, **more}, coords, label, also, free_weights=free)
     derived = {
-        field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
+        field: DerivedData(
+            TensorType(str(value.dtype), (None,) * value.ndim),
+            value,
+            strict=False,
+            name=f"{model.name_for(name)}_{field}",
+        )
         for field, value in record.derived.items()
     }
     p = {**given, **derived, **with_data(SimpleNamespace(**parts, **derived))}
@@ -318,6 +339,30 @@ def observe(
     return model.register_rv(
         rv, name, observed=p[rv_type.value], dims=variable_dims, total_size=total_size
     )
+
+
+def _dims_with_labels_of(model: pm.Model, record: Record, rows: str) -> list[str]:
+    """List the coords with the labels of an axis: parameters may be along them."""
+    axes = [labels for axis, labels in record.labels.items() if axis != rows]
+    return [
+        dim
+        for dim, present in model.coords.items()
+        if any(np.array_equal(present, x) or are_reordered(present, x) for x in axes)
+    ]
+
+
+def check_coords(model: pm.Model) -> pm.Model:
+    """Return a model; raise if the labels of a coord are no longer those of its parameters."""
+    for rv in model.observed_RVs:
+        for dim, labels in stored_labels(contents_of(model, rv.name) or {"labels": {}}).items():
+            present = model.coords.get(dim)
+            if present is not None and not np.array_equal(present, labels):
+                raise ValueError(
+                    f"The labels of the coord {dim!r} changed after {rv.name!r} was declared: "
+                    f"{quoted(labels)}, and now {quoted(present)}. The parameters were read by "
+                    "the old labels. Build the model again with the new ones."
+                )
+    return model
 
 
 def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None:
@@ -344,13 +389,8 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     Raises
     ------
     ValueError
-        If the model observes no such variable, or the data do not fit the rest of the model. The
-        model is then unchanged.
-
-    Warns
-    -----
-    UserWarning
-        If the model is a copy, as from `pm.do`, and the original would change with it.
+        If the model observes no such variable, or the data do not fit the rest of the model. Also
+        if a copy of the model, as from `pm.do`, would change with it. The model is then unchanged.
 
     Examples
     --------
@@ -364,7 +404,7 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     >>> round(float(logp({"utility": [0.0, 0.0, 0.0]})), 4)
     -1.7918
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     name = model.name_for(name)
     rv_type, p = _find_observed(model, name)
     if not isinstance(data, rv_type.data_types):
@@ -374,18 +414,17 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     rv_type.check_new(model, name, data, p)
     with model:
         record = rv_type.record(name, data, p)
-    if record.derived and getattr(model[name_of(name, DATA)], "copied", False):
-        warnings.warn(
-            f"The model is a copy, which shares data derived from those of {name!r} with the "
-            "original model, so do not use the original any more. To keep it, copy it with "
-            "cloudpickle.loads(cloudpickle.dumps(model)) before you replace the data.",
-            skip_file_prefixes=(_PACKAGE,),
-        )
+    derived = {
+        field: uncast(tensor)
+        for field in record.derived
+        if isinstance(uncast(tensor := getattr(p, field, pt.constant(0))), SharedVariable)
+    }
+    _refuse_to_share(model, name, derived.values())
 
     stored, coords, outcome = _stored_anew(model, name, rv_type, record)
     full_name = name_of(name, DATA)
     rows, *others = model.named_vars_to_dims[full_name]
-    table, names, contents = packed(stored, rows, coords, outcome)
+    table, names, contents = packed(stored, rows, coords, outcome, coords)
     new = {rows: coords[rows], others[0]: names, others[1]: [contents]}
     _replace(model, full_name, table, new)
     for part, x in stored.items():
@@ -395,10 +434,33 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     for dim, values in coords.items():
         if not np.array_equal(model.coords[dim], values):
             model.set_dim(dim, len(values), values)
-    for field, value in record.derived.items():
-        tensor = getattr(p, field, None)  # not every family has the sizes of blocks
-        if tensor is not None and isinstance(uncast(tensor), SharedVariable):
-            uncast(tensor).set_value(value, borrow=True)
+    for field, variable in derived.items():
+        variable.set_value(record.derived[field], borrow=True)
+
+
+def _refuse_to_share(model: pm.Model, name: str, derived: Collection[Any]) -> None:
+    """Raise if another model has the same derived data, which PyMC does not copy."""
+    containers = {x.container for x in derived}
+    clones = {x for c in containers for x in DerivedData.clones.get(c, ())} - {*derived}
+    if clones <= {*DerivedData.harmless}:
+        return
+    if _are_in_other_models(model, clones):
+        gc.collect()  # models that nothing refers to any more
+    if not _are_in_other_models(model, clones):
+        DerivedData.harmless.update(clones)
+        return
+    raise ValueError(
+        f"A copy of the model, as from pm.do or model.copy(), shares data derived from those of "
+        f"{name!r}, and would change too. Replace them in a model of its own: "
+        "cloudpickle.loads(cloudpickle.dumps(model)). Or delete the other model first."
+    )
+
+
+def _are_in_other_models(model: pm.Model, clones: Collection[Variable]) -> bool:
+    """Tell whether a variable of another model depends on one of the clones."""
+    models = [x for x in gc.get_objects() if issubclass(type(x), pm.Model) and x is not model]
+    nodes = [rv.owner for other in models for rv in other.basic_RVs if rv.owner]
+    return any(uncast(x) in clones for node in nodes for x in node.inputs)
 
 
 def _stored_anew(
@@ -423,7 +485,8 @@ def _stored_anew(
             stored[part] = StoredPart(np.asarray(value), dims)
         else:
             stored[part] = StoredPart(np.asarray(x["values"], dtype=x["dtype"]), dims)
-    coords = {dim: model.coords[dim] for x in stored.values() for dim in x.dims}
+    known = {dim for x in stored.values() for dim in x.dims}.union(contents["labels"])
+    coords = {dim: model.coords[dim] for dim in known}
     coords |= {dim: record.labels[axis] for dim, axis in labels.items()}
     outcome = contents["outcome"]
     if record.outcome is not None and outcome != SCALED:  # total_size still applies
@@ -485,6 +548,7 @@ def _register(
     stored: Mapping[str, StoredPart],
     coords: Mapping[str, Any],
     outcome: str,
+    also: Collection[str],
     *,
     free_weights: bool,
 ) -> dict[str, Any]:
@@ -495,7 +559,7 @@ def _register(
     """
     model = pm.modelcontext(None)
     (rows,) = stored[WEIGHT].dims
-    table, names, contents = packed(stored, rows, coords, outcome)
+    table, names, contents = packed(stored, rows, coords, outcome, also)
     dims = (rows, name_of(name, "column"), name_of(name, CONTENTS))
     for dim, labels in zip(dims[1:], (names, [contents]), strict=True):
         model.add_coord(dim, labels)
@@ -629,8 +693,10 @@ def refuse_labelled(what: str, value: Any) -> None:
     """Raise for a constant with labels if there is nothing to align them with."""
     if is_labelled(value):
         raise TypeError(
-            f"{what} is a {type(value).__name__}, and its labels would be lost, because the data "
-            "have none. Give an array of its values, in the order of the data."
+            f"{what} is a {type(value).__name__}, and its labels would be lost here. For a "
+            "mixture, give a variable whose dims have these labels: model.add_coord('item', "
+            "labels), then pm.Data('values', values, dims='item'). For data without labels, give "
+            "an array of its values, in the order of the data."
         )
 
 

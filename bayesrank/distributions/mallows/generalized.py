@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
+import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.distribution import Discrete
+from pytensor.graph.utils import MissingInputError
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
-from bayesrank.distributions.core.by_name import Named, by_stage
+from bayesrank.distributions.core.by_name import Named, by_stage, has_dims
 from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
@@ -177,7 +179,14 @@ class GeneralizedMallows(Discrete):
         given = {"consensus": consensus, "alpha": alpha}
         _check_sizes(sizes)
         consensus, *more = consensus_parameters(consensus, "kendall", None, sizes)
-        alpha = _read_stages("GeneralizedMallows", alpha, known_items(consensus))
+        n_items = known_items(consensus)
+        if (
+            consensus.ndim > 1
+            and pm.Model.get_context(error_if_none=False)
+            and has_dims(given["consensus"])
+        ):  # in a mixture, the dims tell which axis has the items
+            n_items = max(consensus.shape.eval(mode="FAST_COMPILE"))
+        alpha = _read_stages("GeneralizedMallows", alpha, n_items)
         return with_given(super().dist([consensus, alpha, *more], **kwargs), **given)
 
 
@@ -191,7 +200,15 @@ def _alpha_by_name(name: str, alpha: Any, rankings: Rankings, dims: Any) -> Name
 
 def with_known_stages(x: TensorVariable) -> TensorVariable:
     """Fix the static number of stages, the last axis."""
-    n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
+    if x.type.shape[-1] is not None:
+        return x
+    try:
+        n_stages = int(x.shape[-1].eval(mode="FAST_COMPILE"))
+    except MissingInputError as error:
+        raise ValueError(
+            "The number of stages of `alpha` is unknown, because its length depends on an input. "
+            "State it, such as by pt.specify_shape(alpha, (2,)) for two stages."
+        ) from error
     return pt.specify_shape(x, (*x.type.shape[:-1], n_stages))
 
 

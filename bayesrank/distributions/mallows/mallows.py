@@ -90,7 +90,7 @@ class Mallows(Discrete):
     alpha : tensor_like of float, (...), or variable with dims
         Concentration, not negative; at zero all rankings are equally likely. Give one for all
         rankings or one for each. With a `Rankings`, it may have the dims ranker and groups.
-    distance : {"footrule", "spearman", "kendall"}
+    distance : {"footrule", "spearman", "kendall"}, default "footrule"
         The distance of the table. The scale of `alpha` depends on it.
     consensus_dims, alpha_dims : str or sequence of str, optional
         With a `Rankings`, dims of a parameter without named dims.

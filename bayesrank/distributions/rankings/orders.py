@@ -12,7 +12,7 @@ from pymc.data import MinibatchOp
 from pymc.distributions.distribution import Discrete
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
-from pytensor.tensor import TensorVariable
+from pytensor.tensor import TensorConstant, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr as short_repr
@@ -34,6 +34,7 @@ from bayesrank.distributions.core.observed import (
     observed_options,
     refuse_other_data,
     refuse_single_precision,
+    uncast,
 )
 from bayesrank.distributions.core.outcomes import labelled
 from bayesrank.schema import (
@@ -349,6 +350,16 @@ class ObservedRankingsRV(ObservedRV):
         return data
 
     @classmethod
+    def check_value(cls, value: TensorVariable) -> None:
+        given = uncast(value)
+        if isinstance(given, TensorConstant) and _are_sorted(given.data):
+            raise ValueError(
+                "The given ranks ascend from slot to slot in every ranking, as `ranks` of any "
+                "Rankings do. Here they would rank the items that the model observed before. "
+                "Replace the rankings of the model with br.set_observed."
+            )
+
+    @classmethod
     def _followed(cls, model: pm.Model, name: str, p: SimpleNamespace) -> list[str]:
         """Return the axes that gather parameters; raise if the parameters ignore new data."""
         parameter = cls.gathered[0]
@@ -382,6 +393,12 @@ class ObservedRankingsRV(ObservedRV):
             "ranks": data.ranks,
             "weight": data.weight,
         }
+
+
+def _are_sorted(ranks: NDArray[Any]) -> bool:
+    """Tell whether the slots of all rankings stand in the order of their ranks, empty ones last."""
+    order = np.where(ranks > 0, ranks, np.iinfo(np.int64).max)
+    return bool((order[..., :-1] <= order[..., 1:]).all())
 
 
 def _labels_of(model: pm.Model, name: str, part: str) -> Any:

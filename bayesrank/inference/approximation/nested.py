@@ -43,6 +43,7 @@ from pytensor.tensor.math import Dot
 from scipy.sparse.csgraph import connected_components
 
 from bayesrank.data.read import check_whole
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.hessian_products import (
     Links,
     likelihoods_of,
@@ -145,7 +146,7 @@ def fit_inla(
     >>> fit["posterior"]["utility"].sizes["item"]
     3
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     check_whole(draws=draws, chains=chains)
     if scales is None:
         names = learned_scales(model)

@@ -32,6 +32,7 @@ from pymc.blocking import DictToArrayBijection
 from pymc.pytensorf import join_nonshared_inputs
 from pytensor.graph.replace import clone_replace
 
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.modes import Point, climb, constrained, kept_of
 from bayesrank.inference.mixtures.conditionals import MixtureData, depending
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws, in_model_order
@@ -192,7 +193,7 @@ def fit_mixture(
     >>> with model:  # doctest: +SKIP
     ...     posterior = br.relabel_components(pm.sample(initvals=found.initvals), found.mode)
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     if n_starts < 1:
         raise ValueError(f"`n_starts` is {n_starts}; it must be 1 or more.")
     mixture = _mixture(model, var_name)
@@ -287,7 +288,7 @@ def component_probabilities(
     >>> "".join(probability.idxmax("component").values)
     'xxxxxxxyyy'
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     mixture = _mixture(model, var_name)
     posterior = data["posterior"].dataset
     missing = [rv.name for rv in model.free_RVs if rv.name not in posterior]

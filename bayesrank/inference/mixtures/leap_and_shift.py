@@ -15,6 +15,7 @@ from pymc.step_methods.arraystep import ArrayStepShared
 from pymc.step_methods.compound import Competence
 from pymc.util import get_value_vars_from_user_vars
 
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.mixtures.conditionals import ConsensusData, MixtureData, depending
 from bayesrank.inference.mixtures.metropolis import gibbs_sweep, metropolis_sweep
 
@@ -90,7 +91,7 @@ class LeapAndShift(ArrayStepShared):
         blocked: bool = True,
         rng: Any = None,
     ) -> None:
-        model = pm.modelcontext(model)
+        model = check_coords(pm.modelcontext(model))
         start = model.initial_point() if initial_point is None else initial_point
         values = get_value_vars_from_user_vars(vars, model)
         if len(values) != 1:

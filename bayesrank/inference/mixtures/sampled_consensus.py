@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from pytensor.graph.traversal import ancestors
 
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.distributions.mallows.observed import MarginalMallowsRV
 from bayesrank.inference.mixtures.evaluate_posterior import in_model_order
 from bayesrank.likelihoods.mallows import (
@@ -47,7 +48,7 @@ class _Marginalised:
     """A marginalised consensus: the rankings, and the draws of their concentrations."""
 
     def __init__(self, data: xr.DataTree, var_name: str, model: pm.Model | None) -> None:
-        model = pm.modelcontext(model)
+        model = check_coords(pm.modelcontext(model))
         node: Any = getattr(model.named_vars.get(var_name), "owner", None)
         if not isinstance(getattr(node, "op", None), MarginalMallowsRV):
             raise ValueError(

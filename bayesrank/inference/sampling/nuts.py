@@ -23,6 +23,7 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import coords_and_dims_for_inferencedata
 
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.modes import data_groups
 from bayesrank.inference.approximation.nested import FIRST_LOOK
 from bayesrank.inference.sampling.nutpie_model import (
@@ -107,7 +108,7 @@ def sample(
     >>> posterior["posterior"].sizes["draw"]
     250
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     if discrete:
         raise ValueError(f"NUTS cannot sample {discrete}, which are discrete. Use pm.sample.")

@@ -21,6 +21,7 @@ from pymc.blocking import DictToArrayBijection, RaveledVars
 from pymc.initial_point import make_initial_point_fn
 from rich.progress import Progress
 
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.modes import Point, adam, constrained, fixed_seed
 from bayesrank.inference.sampling.minibatch_logp import Batch, divided
 
@@ -114,7 +115,7 @@ def fit_minibatch(
     >>> fit["posterior"]["slope"].values.round(2)
     array([[[ 1., -2.]]])
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     problem = divided(model, dim)
     random_seed = fixed_seed(random_seed)
     rng = np.random.default_rng(random_seed)

@@ -18,6 +18,7 @@ from pymc.blocking import DictToArrayBijection, RaveledVars
 
 from bayesrank.data.read import label_repr
 from bayesrank.distributions import set_observed
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.modes import climb, compile_values, objective
 from bayesrank.inference.validation.workers import WorkersDiedError, on_workers
 
@@ -109,7 +110,7 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     labelled: dict[Hashable, Any] = {}
     labelled.update(problems if isinstance(problems, Mapping) else enumerate(problems))
     _check_problems(labelled, var_name)

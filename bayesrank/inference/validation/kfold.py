@@ -30,6 +30,7 @@ from pymc.model.fgraph import clone_model
 from scipy.special import logsumexp
 
 from bayesrank.data.read import per_row
+from bayesrank.distributions.core.observed import check_coords
 from bayesrank.inference.approximation.modes import fixed_seed, kept_of
 from bayesrank.inference.mixtures.evaluate_posterior import at_draws
 from bayesrank.inference.validation.workers import on_workers
@@ -151,7 +152,7 @@ def kfold(
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """
-    model = pm.modelcontext(model)
+    model = check_coords(pm.modelcontext(model))
     discrete = [rv.name for rv in model.free_RVs if rv.dtype.startswith(("int", "uint", "bool"))]
     if discrete:
         raise ValueError(
