@@ -80,6 +80,11 @@ def part_worths(
     >>> model.named_vars_to_dims["part_worth"], tasks.feature_names.tolist()
     (('ranker', 'feature'), ['plan[b]', 'price'])
     """
+    if not isinstance(rankings, Rankings):
+        raise TypeError(
+            f"`rankings` is {type(rankings).__name__}; it must be Rankings with features, which "
+            "come before the name: br.part_worths(rankings, 'part_worth')."
+        )
     model = pm.modelcontext(model)
     if rankings.features is None:
         raise ValueError("The rankings have no features. Read them with attributes= or features=.")

@@ -404,12 +404,25 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     >>> round(float(logp({"utility": [0.0, 0.0, 0.0]})), 4)
     -1.7918
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"`name` is {type(name).__name__}; it must be the name of the variable, which comes "
+            "before the data: br.set_observed('y', data)."
+        )
     model = check_coords(pm.modelcontext(model))
     name = model.name_for(name)
     rv_type, p = _find_observed(model, name)
     if not isinstance(data, rv_type.data_types):
         types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
-        raise TypeError(f"{name!r} observes {types}, not {type(data).__name__}.")
+        raise TypeError(
+            f"{name!r} observes {types}, not {type(data).__name__}. Read the new data first, such "
+            f"as by br.{rv_type.data_types[0].__name__}.from_frame."
+        )
+    if not isinstance(model[name_of(name, DATA)], ObservedTable):
+        raise TypeError(
+            f"The data of {name!r} are constants, because the model is frozen. Replace them in "
+            "the model that was frozen, or build the model again."
+        )
     data = rv_type.on_axes(model, name, data, p)
     rv_type.check_new(model, name, data, p)
     with model:

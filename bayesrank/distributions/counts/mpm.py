@@ -26,6 +26,7 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import PairCounts, UninformativeRankingWarning
 from bayesrank.data.read import has_labels, quoted
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.by_name import Axes, by_axes, dims_of, flat_places, has_dims
 from bayesrank.distributions.core.drawn import DrawnRV, batch_shape
 from bayesrank.distributions.core.observed import (
@@ -122,7 +123,7 @@ class CountOptions(Options, total=False):
     total: TensorLike | None
 
 
-class MPM(Discrete):
+class MPM(Discrete, metaclass=NamedArguments):
     r"""Multinomial preference model: log-likelihood of counts of ordered pairs.
 
     .. math:: P(C) = \frac{T!}{\prod_{i \ne j} C_{ij}!} \prod_{i \ne j} \left(

@@ -21,6 +21,7 @@ from pytensor.graph.utils import MissingInputError
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.by_name import Named, by_stage, has_dims
 from bayesrank.distributions.core.observed import (
     DistOptions,
@@ -43,7 +44,7 @@ from bayesrank.likelihoods.mallows import known_items
 __all__ = ["GeneralizedMallows", "with_known_stages"]
 
 
-class GeneralizedMallows(Discrete):
+class GeneralizedMallows(Discrete, metaclass=NamedArguments):
     r"""Generalised Mallows log-likelihood of full rankings and top-k lists.
 
     .. math:: P(\pi \mid \rho, \alpha) = \prod_{j=1}^{n-1}

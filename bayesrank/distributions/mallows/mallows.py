@@ -22,6 +22,7 @@ from pymc.distributions.distribution import Discrete
 from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
@@ -38,7 +39,7 @@ from bayesrank.likelihoods.mallows import known_items
 __all__ = ["Mallows", "consensus_parameters"]
 
 
-class Mallows(Discrete):
+class Mallows(Discrete, metaclass=NamedArguments):
     r"""Mallows log-likelihood of full and partial rankings.
 
     .. math:: P(\pi \mid \rho, \alpha) =

@@ -20,6 +20,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr, quoted
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.by_name import (
     Axes,
     Named,
@@ -67,7 +68,7 @@ DATA = {
 }
 
 
-class Mixture:
+class Mixture(metaclass=NamedArguments):
     r"""Mixture of families of rankings: each ranker or ranking belongs to a latent component.
 
     .. math:: \log P(y_u) = \log \sum_g \pi_{ug} \prod_{r \in u} P_g(y_r)

@@ -18,6 +18,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Interactions, PairCounts, Pairs, Rankings
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, refuse_utility_dims
 from bayesrank.distributions.core.drawn import DrawnRV
 from bayesrank.distributions.core.observed import (
@@ -78,7 +79,7 @@ SENTENCE = (
 )
 
 
-class BPR(Discrete):
+class BPR(Discrete, metaclass=NamedArguments):
     r"""Bayesian personalised ranking: log-likelihood of the items that users have and lack.
 
     .. math:: \sum_u \sum_{i \in I_u^+} \sum_{j \notin I_u^+} \log\sigma(x_{ui} - x_{uj})

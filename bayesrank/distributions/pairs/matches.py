@@ -23,6 +23,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Pairs
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.observed import (
     DistOptions,
     Options,
@@ -68,7 +69,7 @@ class PairDistOptions(DistOptions, total=False):
     theta: TensorLike | None
 
 
-class _PairOutcomes(Discrete):
+class _PairOutcomes(Discrete, metaclass=NamedArguments):
     """Counts of outcomes under the model `rv_type`."""
 
     def __new__(

@@ -16,6 +16,7 @@ from pytensor.tensor import TensorConstant, TensorVariable
 
 from bayesrank.data import Rankings
 from bayesrank.data.read import label_repr as short_repr
+from bayesrank.distributions.core.arguments import NamedArguments
 from bayesrank.distributions.core.by_name import (
     Named,
     in_slots,
@@ -435,7 +436,7 @@ class WeakOrderRV(DrawnRV):
         return slot_order_ranks(rv, p.where, p.sizes)
 
 
-class WeakOrders(Discrete):
+class WeakOrders(Discrete, metaclass=NamedArguments):
     """A distribution of the ranks of slots."""
 
     settings: ClassVar[Sequence[str]] = ()  # options for observed rankings

@@ -132,7 +132,7 @@ class KernelOp(Op):
 
     def check(self, shapes: Sequence[Any]) -> None:
         """Raise `LengthError` if known lengths of the inputs disagree."""
-        check(self.rules(), shapes, type(self).__name__, self.input_names)
+        check(self.rules(), shapes, self.input_names)
 
     def in_jax(self) -> Callable[..., Any] | None:
         """Return the function for JAX, or None if JAX calls the kernel on the host."""
@@ -388,7 +388,7 @@ def _as_source(op: KernelOp, rule: Rule) -> str:
     terms = [f"{found} != {other} + {rule.more}"]
     if rule.allowed is not None:
         terms += [f"{x} != {rule.allowed}" for x in ([found, other] if rule.either else [found])]
-    text = write_message(rule, type(op).__name__, op.input_names)
+    text = write_message(rule, op.input_names)
     return f"    if {' and '.join(terms)}:\n        raise LengthError({text!r}, {found}, {other})"
 
 

@@ -16,10 +16,10 @@ A kernel does not check lengths. If they disagree, it would read and write memor
 Therefore lengths are compared before every call of a kernel.
 
 >>> rules = rules_of("(r,j),(r,n),(r)->(r)")
->>> check(rules, [(60, 3), (60, 4), (20,)], "Example", ["alpha", "ranks", "weight"])
+>>> check(rules, [(60, 3), (60, 4), (20,)], ["alpha", "ranks", "weight"])
 Traceback (most recent call last):
 ...
-bayesrank.likelihoods.ops.signatures.LengthError: Lengths of parameters and data differ: `weight`...
+bayesrank.likelihoods.ops.signatures.LengthError: Lengths of parameters and data differ: the...
 """
 
 import functools
@@ -119,7 +119,7 @@ def rules_of(signature: str, or_length: Alternatives = ()) -> list[Rule]:
     return rules
 
 
-def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Sequence[str]) -> None:
+def check(rules: Sequence[Rule], shapes: Sequence[Any], names: Sequence[str]) -> None:
     """Raise if known lengths disagree; None is an unknown length.
 
     Raises
@@ -135,20 +135,21 @@ def check(rules: Sequence[Rule], shapes: Sequence[Any], op_name: str, names: Seq
         allowed = {rule.allowed} if rule.allowed is not None else set()
         if found == other + rule.more or found in allowed or (rule.either and other in allowed):
             continue
-        raise LengthError(write_message(rule, op_name, names), found, other)
+        raise LengthError(write_message(rule, names), found, other)
 
 
-def write_message(rule: Rule, op_name: str, names: Sequence[str]) -> str:
+def write_message(rule: Rule, names: Sequence[str]) -> str:
     """Write the message of a rule, with placeholders for the two lengths."""
+    name, other = (names[k or 0].replace("_", " ") for k in (rule.which, rule.as_of))
     text = (
-        "Lengths of parameters and data differ: "
-        f"`{names[rule.which]}` has length {{0}} along its axis {rule.axis}"
+        f"Lengths of parameters and data differ: the {name} has length {{0}} along its axis "
+        f"{rule.axis}"
     )
     if rule.as_of is None:
-        return f"{text}, and {op_name} needs a length of {rule.more}."
-    needs = "equal lengths" if rule.more == 0 else f"{rule.more} more than that"
+        return f"{text}, and needs a length of {rule.more}."
+    needs = "They must be equal" if rule.more == 0 else f"The first must be {rule.more} more"
     return (
-        f"{text}, and `{names[rule.as_of]}` has length {{1}} along its axis {rule.as_axis}. "
-        f"{op_name} needs {needs}. If you replaced data of the model, use br.set_observed to "
-        "replace all data with one value per row together, or build the model again."
+        f"{text}, and the {other} has length {{1}} along its axis {rule.as_axis}. {needs}. If you "
+        "replaced data of the model, use br.set_observed to replace all data with one value per "
+        "row together, or build the model again."
     )
