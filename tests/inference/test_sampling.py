@@ -154,12 +154,19 @@ def test_impossible_values_are_never_drawn():
 
 
 def test_the_time_of_sampling_is_that_of_a_gradient_times_their_number(monkeypatch):
-    monkeypatch.setattr(nuts, "compile_density", lambda model: lambda at: time.sleep(0.01))
+    now = [0.0]
+
+    def density(at):
+        now[0] += 0.01  # seconds of a clock that only gradients move
+
+    monkeypatch.setattr(nuts, "compile_density", lambda model: density)
+    monkeypatch.setattr(nuts.time, "perf_counter", lambda: now[0])
+    each = pytest.approx(0.01 + nuts.CALL)
     model = normal()
-    one = nuts_seconds(model, draws=100, tune=10, chains=1)
-    assert 17 < one < 17 * 1.5  # 20 of a tuning step, 15 of a draw
+    # 20 gradients of a tuning step, 15 of a draw
+    assert nuts_seconds(model, draws=100, tune=10, chains=1) / (100 * 15 + 10 * 20) == each
     two = nuts_seconds(model, draws=0, tune=10, chains=2, cores=1, nuts={"target_accept": 0.95})
-    assert 8 < two < 8 * 1.5
+    assert two / (2 * 10 * 40) == each
 
 
 def test_discrete_variables_are_refused():

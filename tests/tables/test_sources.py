@@ -5,7 +5,6 @@ import gzip
 import io
 import os
 import threading
-import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -159,10 +158,8 @@ def test_what_cannot_be_read_is_named_by_its_address(server, copies, path, messa
 
 def test_a_server_that_stalls_is_left(server, copies, monkeypatch):
     monkeypatch.setattr(sources, "TIMEOUT", 0.3)
-    begin = time.monotonic()
     with pytest.raises(ValueError, match=r"the server sent nothing for 0\.3 seconds"):
         open_table(f"{server}/stalls.csv")
-    assert time.monotonic() - begin < 10
     assert [*copies.iterdir()] == []
 
 
