@@ -543,6 +543,21 @@ def test_transformed_models_keep_their_probabilities_and_draws(effect):
     assert pm.draw(pm.do(model, point)["y"], random_seed=1, mode=QUICK).shape == (8, 3)
 
 
+def test_variables_that_draw_alike_differ_by_the_axes_of_their_parameters():
+    def op_of(group):
+        with pm.Model(coords=pairs_of(ties=False).coords) as model:
+            adherence = pm.HalfNormal("adherence", 1.0, dims=group)
+            data = pairs_of(ties=False)
+            br.BradleyTerry("y", UTILITY, adherence=adherence, observed=data)
+        return model["y"].owner.op
+
+    op, again, other = op_of("judge"), op_of("judge"), op_of("kind")
+    assert op == again
+    assert hash(op) == hash(again)
+    assert op.fgraph == other.fgraph
+    assert op != other
+
+
 def test_new_data_of_a_copy_warn_that_the_original_changes_too():
     model = pairs_model("Davidson")
     br.set_observed("y", pairs_of()[:3], model=cloudpickle.loads(cloudpickle.dumps(model)))
