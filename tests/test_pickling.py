@@ -1,6 +1,7 @@
 """Functions that name the package travel to other processes, by cloudpickle and by joblib."""
 
 import ast
+import pickle
 import subprocess
 import sys
 import types
@@ -10,6 +11,7 @@ import pytest
 
 import bayesrank as br
 from tests.builders import PACKAGE, ROOT
+from tests.verbs import FAMILIES
 
 # What a user writes: functions of a script are pickled by value, with the modules that they name.
 SCRIPT = """
@@ -59,6 +61,15 @@ def test_no_public_name_is_the_name_of_a_module():
         name.name for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names
     }
     assert names & rooms == {"jax"}  # a room that is imported by name
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_random_variable_of_every_family_is_pickled_by_the_name_of_its_class(name):
+    family = FAMILIES[name]()
+    op = family.observed(family.data)["y"].owner.op
+    again = pickle.loads(pickle.dumps(op))
+    assert type(again) is type(op)
+    assert again == op
 
 
 @pytest.mark.slow

@@ -211,16 +211,16 @@ class LogDensity:
                     f"{name!r} is not among the data along {self.rows!r}, {[*self._axis]}."
                 )
             return {name: np.asarray(value, dtype=self._axis[name].type.dtype)}
-        rv_type = type(rv.owner.op)
-        if not isinstance(value, rv_type.data_types):
-            types = " or ".join(data_type.__name__ for data_type in rv_type.data_types)
+        op = rv.owner.op
+        if not isinstance(value, op.data_types):
+            types = " or ".join(data_type.__name__ for data_type in op.data_types)
             raise TypeError(f"{name!r} observes {types}; got {type(value).__name__}.")
-        p = rv_type.named(rv.owner.inputs[2:])
-        value = rv_type.on_axes(self.model, name, value, p)
-        rv_type.check_new(self.model, name, value, p)
-        record = rv_type.record(name, value, p)
+        p = op.named(rv.owner.inputs[2:])
+        value = op.on_axes(self.model, name, value, p)
+        op.check_new(self.model, name, value, p)
+        record = op.record(name, value, p)
         parts = {name_of(name, part): x.value for part, x in record.parts.items()}
-        parts[name_of(name, DATA)] = new_table(self.model, name, rv_type, record)
+        parts[name_of(name, DATA)] = new_table(self.model, name, type(op), record)
         parts |= {f"{name}_{field}": x for field, x in record.derived.items()}
         dtypes = {part: x.type.dtype for part, x in self._axis.items() if part in parts}
         return {part: np.asarray(parts[part], dtype=dtype) for part, dtype in dtypes.items()}
@@ -415,7 +415,8 @@ def _is_by_row(model: pm.Model, x: Any, rows: str, graphs: Mapping[Any, Any]) ->
     for rv in graphs:
         op = rv.owner.op
         if isinstance(op, ObservedRV):
-            for axes, y in zip(op.parameters.values(), rv.owner.inputs[2:], strict=True):
+            axes_of = op.list_parameters(op.structure)
+            for axes, y in zip(axes_of.values(), rv.owner.inputs[2:], strict=True):
                 if uncast(y) is x:
                     return _has_row_axis(axes, x)
     return False
@@ -441,7 +442,8 @@ def _refuse_constants(model: pm.Model, rows: str, rv: Any, logp: Any) -> None:
     length = model.dim_lengths[rows].eval(mode="FAST_COMPILE")
     outputs, op = [logp], rv.owner.op
     if isinstance(op, ObservedRV):  # its other arrays of this length do not belong to rows
-        given = zip(op.parameters.values(), _parameters(model, rv), strict=True)
+        axes_of = op.list_parameters(op.structure)
+        given = zip(axes_of.values(), _parameters(model, rv), strict=True)
         outputs = [x for axes, x in given if _has_row_axis(axes, x)]
     for x in ancestors(outputs):
         if isinstance(x, TensorConstant) and length > 1 and x.type.shape[:1] == (length,):

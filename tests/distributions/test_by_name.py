@@ -223,8 +223,8 @@ def test_stages_that_seasons_share_are_evaluated_once():
     rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 6).grouped({"season": [1, 2] * 3})
     with pm.Model(coords=rankings.coords) as model:
         y = br.PlackettLuce("y", pm.Flat("u", dims=("season", "item")), observed=rankings)
-    kind, p = observed._find_observed(model, "y")
-    assert kind.groups == ("season",)
+    _, p = observed._find_observed(model, "y")
+    assert p.groups == ("season",)
     assert p.item_weight.get_value().shape == (6,)
     assert p.single_item.get_value().size == 4  # two stages in each season
     loaded = cloudpickle.loads(cloudpickle.dumps(model))

@@ -560,6 +560,21 @@ def test_new_data_are_refused_while_another_model_would_change_with_them(copy_of
     check(evaluator(model), point_of("Davidson"), exact_logp("Davidson", new))
 
 
+def test_variables_that_draw_alike_differ_by_the_axes_of_their_parameters():
+    def op_of(group):
+        with pm.Model(coords=pairs_of(ties=False).coords) as model:
+            adherence = pm.HalfNormal("adherence", 1.0, dims=group)
+            data = pairs_of(ties=False)
+            br.BradleyTerry("y", UTILITY, adherence=adherence, observed=data)
+        return model["y"].owner.op
+
+    op, again, other = op_of("judge"), op_of("judge"), op_of("kind")
+    assert op == again
+    assert hash(op) == hash(again)
+    assert op.fgraph == other.fgraph
+    assert op != other
+
+
 # Samplers and what comes after them
 
 

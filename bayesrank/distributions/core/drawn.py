@@ -1,6 +1,6 @@
 """The base of the random variables of all families."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.tensor import TensorVariable
 from pytensor.tensor.random.utils import normalize_size_param
 
-__all__ = ["DrawnRV", "batch_shape", "signature"]
+__all__ = ["DrawnRV", "batch_shape", "name_parameters", "signature"]
 
 
 def batch_shape(*parameters: TensorVariable) -> tuple[Any, ...]:
@@ -46,11 +46,18 @@ def signature(parameters: Mapping[str, str], value: str) -> str:
     return f"[rng],[size],{inputs}->[rng],({value})"
 
 
+def name_parameters(names: Iterable[str], values: Sequence[Any], **more: Any) -> SimpleNamespace:
+    """Name the parameters; missing ones are None."""
+    known = dict(zip(names, values, strict=False))
+    return SimpleNamespace(**dict.fromkeys(names) | known | more)
+
+
 class DrawnRV(SymbolicRandomVariable):
     """A random variable with named parameters; the last of them may be missing.
 
     `parameters` maps each name to its axes, `value_axes` are the axes of a draw, and `outcomes` is
-    the label of the outcome space.
+    the label of the outcome space. The *structure* of an instance holds what is not numeric, such
+    as the axes of its utilities, by name. All class methods find it in `p`, with the parameters.
     """
 
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -62,24 +69,46 @@ class DrawnRV(SymbolicRandomVariable):
         if "parameters" in vars(cls):
             cls.extended_signature = signature(cls.parameters, cls.value_axes)
 
+    def __init__(self, *args: Any, structure: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.structure = {**structure}  # a plain mapping can be pickled
+
+    def __eq__(self, other: object) -> bool:
+        # draws may agree where the log-probabilities differ
+        return super().__eq__(other) and self.structure == other.structure  # type: ignore[attr-defined]
+
+    __hash__ = SymbolicRandomVariable.__hash__
+
+    @classmethod
+    def list_parameters(cls, structure: Mapping[str, Any]) -> Mapping[str, str]:
+        """Return the axes of all parameters, by their names."""
+        return cls.parameters
+
     @classmethod
     def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+        return cls.build({}, *parameters, size=size, rng=rng)
+
+    @classmethod
+    def build(
+        cls, structure: Mapping[str, Any], *parameters: Any, size: Any = None, rng: Any = None
+    ) -> TensorVariable:
+        """Make a variable with a structure, given its parameters."""
+        names = cls.list_parameters(structure)
         params = [pt.as_tensor_variable(x) for x in parameters]
         rng = normalize_rng_param(rng)
         size = normalize_size_param(size)
         shape = None if rv_size_is_none(size) else tuple(size)
-        next_rng, value = cls.draw(rng, shape, cls.named(params))
-        outputs: list[Any] = [next_rng, value]
-        given = dict(islice(cls.parameters.items(), len(params)))
-        op_signature = signature(given, cls.value_axes)
-        op = cls(inputs=[rng, size, *params], outputs=outputs, extended_signature=op_signature)
-        return op(rng, size, *params)
+        outputs = [*cls.draw(rng, shape, name_parameters(names, params, **structure))]
+        signed = signature(dict(islice(names.items(), len(params))), cls.value_axes)
+        inputs = [rng, size, *params]
+        return cls(inputs, outputs, extended_signature=signed, structure=structure)(*inputs)
 
-    @classmethod
-    def named(cls, parameters: Sequence[Any]) -> SimpleNamespace:
-        """Name the parameters; missing ones are None."""
-        known = dict(zip(cls.parameters, parameters, strict=False))
-        return SimpleNamespace(**dict.fromkeys(cls.parameters) | known)
+    def rebuild_rv(self, *args: Any, **kwargs: Any) -> TensorVariable:
+        return self.build(self.structure, *args, **kwargs)
+
+    def named(self, parameters: Sequence[Any]) -> SimpleNamespace:
+        """Name the parameters, and add the structure."""
+        return name_parameters(self.list_parameters(self.structure), parameters, **self.structure)
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:

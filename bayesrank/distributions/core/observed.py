@@ -16,18 +16,16 @@ A family is a subclass of `ObservedRV`:
 `logp`              log-probability, given the named parameters
 ==================  ==========================================================================
 
-Structure that is not numeric, such as the axes of parameters, is a class attribute of a subclass
-that `ObservedRV.structured` returns. `observe` registers one node of data, a table whose columns
-are the parts (`bayesrank.schema`). `set_observed` replaces the table and all derived data.
-`pm.set_data` cannot do that.
+Structure that is not numeric, such as the axes of parameters, belongs to the instance (`DrawnRV`).
+`observe` registers one node of data, a table whose columns are the parts (`bayesrank.schema`).
+`set_observed` replaces the table and all derived data. `pm.set_data` cannot do that.
 """
 
 import gc
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar, NamedTuple, Self, TypedDict
+from typing import Any, ClassVar, NamedTuple, TypedDict
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -201,19 +199,6 @@ class ObservedRV(DrawnRV):
     derives_weights: ClassVar[bool] = False
     rows_apart: ClassVar[bool] = False  # whether rows can be split between devices
 
-    @classmethod
-    def structured(cls, parameters: Mapping[str, str], **structure: Any) -> type[Self]:
-        """Return the subclass with a static structure, such as the axes of its parameters.
-
-        `parameters` are further parameters, and `structure` are hashable class attributes.
-        """
-        found: type[Self] = _structured(
-            cls,  # type: ignore[arg-type]
-            tuple(parameters.items()),
-            tuple(structure.items()),
-        )
-        return found
-
     def dist_params(self, node: Apply) -> list[Variable]:
         """Return the parameters that a model prints: random ones, without their random inputs."""
         inputs = node.inputs[2:]
@@ -242,17 +227,6 @@ class ObservedRV(DrawnRV):
         return cls.logp(value, p)
 
 
-@cache
-def _structured(rv_type: Any, parameters: tuple[Any, ...], structure: tuple[Any, ...]) -> Any:
-    attributes = dict(structure) | {
-        "__props__": tuple(dict(structure)),
-        "__module__": rv_type.__module__,
-    }
-    if parameters:
-        attributes["parameters"] = {**rv_type.parameters, **dict(parameters)}
-    return type(rv_type.__name__, (rv_type,), attributes)
-
-
 def _is_random(x: Variable) -> bool:
     return x.owner is not None and isinstance(x.owner.op, MeasurableOp)
 
@@ -269,6 +243,7 @@ def observe(
     given: Mapping[str, Any],
     with_data: Callable[[SimpleNamespace], Mapping[str, Any]],
     *,
+    structure: Mapping[str, Any] = MappingProxyType({}),
     outcome: str | None = None,
     items_known: bool = False,
     without: Collection[str] = (),
@@ -288,6 +263,8 @@ def observe(
         Parameters that are not data.
     with_data : callable
         Function of the registered parts that returns the parameters neither given nor derived.
+    structure : mapping
+        What is not numeric, such as the axes of parameters.
     outcome : str, optional
         Label of the outcome space, if the data do not determine it.
     items_known : bool
@@ -300,7 +277,7 @@ def observe(
         As in PyMC.
     """
     model = pm.modelcontext(None)
-    record = rv_type.record(name, data, SimpleNamespace(**given))
+    record = rv_type.record(name, data, SimpleNamespace(**given, **structure))
     dim_of = dict(zip(rv_type.axes, names_of_axes(rv_type, name, dims), strict=True))
     for axis, dim in dim_of.items():
         _add_coord(rv_type, model, name, dim, record.labels[axis])
@@ -334,7 +311,8 @@ def observe(
         for field, value in record.derived.items()
     }
     p = {**given, **derived, **with_data(SimpleNamespace(**parts, **derived))}
-    rv = rv_type.rv_op(*(p[field] for field in rv_type.parameters))
+    names = rv_type.list_parameters(structure)
+    rv = rv_type.build(structure, *(p[field] for field in names))
     variable_dims = tuple(dim_of[axis] for axis in rv_type.axes)
     return model.register_rv(
         rv, name, observed=p[rv_type.value], dims=variable_dims, total_size=total_size
@@ -545,8 +523,8 @@ def _find_observed(model: pm.Model, name: str) -> tuple[type[ObservedRV], Simple
     variable = model.named_vars.get(name)
     while variable is not None and variable.owner is not None:
         if isinstance(variable.owner.op, ObservedRV):
-            rv_type = type(variable.owner.op)
-            return rv_type, rv_type.named(variable.owner.inputs[2:])
+            op = variable.owner.op
+            return type(op), op.named(variable.owner.inputs[2:])
         # PyMC wraps a variable that has a total size
         variable = next(iter(variable.owner.inputs), None) if name in known else None
     raise ValueError(

@@ -307,6 +307,39 @@ class ParameterAxes(NamedTuple):
         """Name the axes whose labels are not stored with the data."""
         return sorted({axis for axes in self for axis in axes or ()} - {ITEM, RANKER})
 
+    def groups(self) -> list[str]:
+        """Name the axes that determine the scores and variances of a ranker."""
+        return sorted({*(self.score or ()), *(self.variance or ())} - {ITEM, PROBLEM})
+
+    def rates_of_rows(self) -> bool:
+        """Tell whether each row has one rate, which multiplies the row.
+
+        Otherwise all rates of a row are evaluated together.
+        """
+        axes = set(self.adherence or ())
+        return bool(axes) and (PROBLEM in axes or axes <= set(self.groups()))
+
+    def spread(self, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Return the group of every ranker, and the positions of scores and variances by group."""
+        groups, n_items = self.groups(), len(counts.items)
+        codes = np.stack([np.zeros(len(counts.rankers), int), *_codes(counts, groups)], axis=1)
+        distinct, group = np.unique(codes, axis=0, return_inverse=True)
+        item, which = np.tile(np.arange(n_items), len(distinct)), distinct.repeat(n_items, axis=0)
+        index: dict[str, NDArray[Any]] = {ITEM: item, PROBLEM: counts.problem_idx[item]}
+        index |= dict(zip(groups, which.T[1:], strict=True))
+        at = {
+            "score_at": _places(counts, self.score, index, len(item)),
+            "variance_at": _places(counts, self.variance, index, len(item)),
+        }
+        return group.ravel(), at
+
+    def rates(self, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
+        """Return the positions of the adherences of rankers in problems."""
+        axes = [axis for axis in self.adherence or () if axis != PROBLEM]
+        codes = (code[ranker] for code in _codes(counts, axes))
+        index = {PROBLEM: problem} | dict(zip(axes, codes, strict=True))
+        return _places(counts, self.adherence or (), index, len(ranker))
+
 
 class ObservedMPMRV(ObservedRV, MPMRV):
     """Net counts of rankers (n_rankers, n_items), with the counts among the parameters.
@@ -314,7 +347,8 @@ class ObservedMPMRV(ObservedRV, MPMRV):
     Scores and variances by further axes are flattened to one axis: all items of every *group* of
     rankers with the same values. The likelihood is a sum over *cells*, the counts of a ranker in a
     problem. Each cell has a *row*, the scores of the problem's items in its group, and a *rate*,
-    its adherence.
+    its adherence. The structure `along` holds the `ParameterAxes`, and `fixed` the axes whose
+    labels parameters keep.
     """
 
     data_types = (PairCounts,)
@@ -339,14 +373,12 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         "count": "entry",
         "net": "item",
     }
-    along: ClassVar[ParameterAxes] = ParameterAxes()
-    fixed: ClassVar[frozenset[str]] = frozenset()  # axes whose labels parameters keep
 
     @classmethod
     def record(cls, name: str, data: PairCounts, p: SimpleNamespace) -> Record:
         _warn_of_empty(name, data)
         at_random = data.weight * data.log_at_random()
-        group, at = cls.spread(data)
+        group, at = p.along.spread(data)
         return Record(
             labels=data.coords,
             parts={
@@ -354,38 +386,9 @@ class ObservedMPMRV(ObservedRV, MPMRV):
                 WEIGHT: DataPart(data.weight, ("ranker",)),
                 AT_RANDOM: DataPart(at_random, ("ranker",)),
             },
-            derived=at | cls.tables(data, group),
+            derived=at | cls.tables(data, p.along, group),
             outcome=label_outcome(cls, data.weight),
         )
-
-    @classmethod
-    def groups(cls) -> list[str]:
-        """Name the axes that determine the scores and variances of a ranker."""
-        both = {*(cls.along.score or ()), *(cls.along.variance or ())}
-        return sorted(both - {ITEM, PROBLEM})
-
-    @classmethod
-    def spread(cls, counts: PairCounts) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
-        """Return the group of every ranker, and the positions of scores and variances by group."""
-        groups, n_items = cls.groups(), len(counts.items)
-        codes = np.stack([np.zeros(len(counts.rankers), int), *_codes(counts, groups)], axis=1)
-        distinct, group = np.unique(codes, axis=0, return_inverse=True)
-        item, which = np.tile(np.arange(n_items), len(distinct)), distinct.repeat(n_items, axis=0)
-        index: dict[str, NDArray[Any]] = {ITEM: item, PROBLEM: counts.problem_idx[item]}
-        index |= dict(zip(groups, which.T[1:], strict=True))
-        at = {
-            "score_at": _places(counts, cls.along.score, index, len(item)),
-            "variance_at": _places(counts, cls.along.variance, index, len(item)),
-        }
-        return group.ravel(), at
-
-    @classmethod
-    def rates(cls, counts: PairCounts, ranker: Any, problem: Any) -> NDArray[Any]:
-        """Return the positions of the adherences of rankers in problems."""
-        axes = [axis for axis in cls.along.adherence or () if axis != PROBLEM]
-        codes = (code[ranker] for code in _codes(counts, axes))
-        index = {PROBLEM: problem} | dict(zip(axes, codes, strict=True))
-        return _places(counts, cls.along.adherence or (), index, len(ranker))
 
     @classmethod
     def group_parameters(cls, p: SimpleNamespace) -> tuple[TensorVariable, TensorVariable]:
@@ -400,7 +403,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         coords = model.coords
         rows, items = model.named_vars_to_dims[name]
         kept = {RANKER: coords.get(rows), ITEM: coords.get(items)}
-        for axis in cls.along.labelled():
+        for axis in p.along.labelled():
             kept[axis] = coords.get(f"{name}_{axis}s", coords.get(axis))
             if axis not in data.coords:
                 raise ValueError(
@@ -412,7 +415,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
             if labels is None or np.array_equal(labels, new):
                 continue
             others = set(labels) != set(new)
-            if axis in (RANKER, ITEM) and axis not in cls.fixed and others:
+            if axis in (RANKER, ITEM) and axis not in p.fixed and others:
                 continue  # the new labels replace the coords
             try:
                 data = data.reindex({axis: labels})
@@ -426,7 +429,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: PairCounts, p: SimpleNamespace) -> None:
-        for parameter, axes in cls.along._asdict().items():
+        for parameter, axes in p.along._asdict().items():
             n = int(np.prod(_lengths(data, axes or ())))
             unit = " times ".join(f"{axis}s" for axis in axes or ())
             check_length(name, f"{parameter}s", getattr(p, parameter), n, "counts", unit)
@@ -451,34 +454,27 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         return next_rng, draws
 
     @classmethod
-    def rates_of_rows(cls) -> bool:
-        """Tell whether each row has one rate, which multiplies the row.
-
-        Otherwise all rates of a row are evaluated together.
-        """
-        axes = set(cls.along.adherence or ())
-        return bool(axes) and (PROBLEM in axes or axes <= set(cls.groups()))
-
-    @classmethod
-    def tables(cls, counts: PairCounts, group: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def tables(
+        cls, counts: PairCounts, along: ParameterAxes, group: NDArray[Any]
+    ) -> dict[str, NDArray[Any]]:
         """Compute the data that the likelihood needs in addition to the net counts."""
         layout, n_items, totals = counts.layout(), len(counts.items), counts.totals().T
         ranker, problem = np.nonzero(totals)
-        rate = cls.rates(counts, ranker, problem)
+        rate = along.rates(counts, ranker, problem)
         cell = np.zeros(totals.shape, dtype=np.int32)
         cell[ranker, problem] = np.arange(len(ranker))
 
-        own_rate = rate if cls.rates_of_rows() else np.zeros_like(rate)
+        own_rate = rate if along.rates_of_rows() else np.zeros_like(rate)
         key = np.stack([group[ranker], problem, own_rate], axis=1)
         rows, row = np.unique(key, axis=0, return_inverse=True)
         row_group, row_problem, row_rate = rows.T
-        n_rates = int(np.prod(_lengths(counts, cls.along.adherence or ())))
+        n_rates = int(np.prod(_lengths(counts, along.adherence or ())))
         needed = np.zeros((1, 0), dtype=bool)
-        if not cls.rates_of_rows() and cls.along.adherence:
+        if not along.rates_of_rows() and along.adherence:
             needed = np.zeros((len(rows), n_rates), dtype=bool)
             needed[row.ravel(), rate] = True
 
-        if cls.along.variance is None:
+        if along.variance is None:
             who, first, count = counts.net_entries()
             second = np.zeros(0, np.int32)
         else:
@@ -503,7 +499,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         """Return the log-probabilities of the counts of every ranker."""
         score, variance = cls.group_parameters(p)
         ranker, row, rate, total = (p.cells[k] for k in range(4))
-        unequal = None if cls.along.variance is None else variance[p.item]
+        unequal = None if p.along.variance is None else variance[p.item]
         if unequal is None:
             agreed = segment_sum(p.count * score[p.first], (p.cell,), (ranker.shape[0],))
         else:
@@ -511,9 +507,9 @@ class ObservedMPMRV(ObservedRV, MPMRV):
             agreed = agreement(score, variance, entries, like=ranker)
         at_rate, needed = p.adherence, None
         rows, column = score[p.item], pt.zeros_like(rate)
-        if cls.rates_of_rows():
+        if p.along.rates_of_rows():
             rows, at_rate = rows * p.adherence[p.row_rate][:, None], np.ones(1)
-        elif cls.along.adherence:
+        elif p.along.adherence:
             column, needed = rate, p.needed
         log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where, needed=needed)
         terms = p.adherence[rate] * agreed - total * log_Z[row, column]
@@ -589,17 +585,17 @@ def _observe(name: str, score: Any, counts: PairCounts, arguments: dict[str, Any
             flat = x.value if x.value.ndim < 2 else x.value.transpose(*order).flatten()
             given[parameter] = pt.atleast_1d(flat)
     axes_of = ParameterAxes(**along)
-    rv_type = ObservedMPMRV.structured({}, along=axes_of, fixed=frozenset(fixed))
     y = observe(
-        rv_type,
+        ObservedMPMRV,
         name,
         counts,
         given,
         lambda data: {"net": data.net, "weight": data.weight},
+        structure={"along": axes_of, "fixed": frozenset(fixed)},
         **options,
     )
     for axis in axes_of.labelled():  # to check the labels of new data
-        label_axis(rv_type, model, name, axis, counts.coords[axis], known=False)
+        label_axis(ObservedMPMRV, model, name, axis, counts.coords[axis], known=False)
     return y
 
 

@@ -23,6 +23,7 @@ from bayesrank.distributions.core.by_name import (
     labels_along,
     rankings_axes,
 )
+from bayesrank.distributions.core.drawn import name_parameters
 from bayesrank.distributions.core.observed import same_value
 from bayesrank.distributions.mallows.generalized import with_known_stages
 from bayesrank.distributions.mallows.observed import ObservedMallowsRV, check_lists
@@ -176,7 +177,8 @@ class SlotComponent(Component):
     def logp(
         cls, p: SimpleNamespace, data: SimpleNamespace, ranks: TensorVariable
     ) -> TensorVariable:
-        return cls.rv_type.logp(ranks, cls.rv_type.named(cls.slots(p, data))).T
+        slots = name_parameters(cls.rv_type.parameters, cls.slots(p, data))
+        return cls.rv_type.logp(ranks, slots).T
 
     @classmethod
     def draw(cls, p: SimpleNamespace, data: SimpleNamespace, rng: Any) -> TensorVariable:

@@ -191,14 +191,14 @@ class Mixture(metaclass=NamedArguments):
             )
 
         found = _components(name, components, observed, options.get("dims"))
-        component = _mixture_of(found.families, unit)
         by_name, dim, labels = _weights_by_name(name, weights, observed, unit, found)
         return observe(
-            component,
+            RankerMixtureRV if unit == RANKER else MixtureRV,
             name,
             observed,
             found.named(),
             lambda data: _with_data(by_name, data, unit),
+            structure={"families": found.families},
             outcome=found.outcome,
             items_known=True,
             more={COMPONENTS: _numbered(name, dim or COMPONENT, labels, found.n)},
@@ -213,20 +213,27 @@ class Mixture(metaclass=NamedArguments):
 
 
 class MixtureRV(ObservedRankingsRV, WeakOrderRV):
-    """Observed rankings under a mixture; `_mixture_of` returns subclasses with components."""
+    """Observed rankings under a mixture; the structure `families` lists those of its components."""
 
     name = "ranking_mixture"
     _print_name = ("Mixture", "\\operatorname{Mixture}")
     parameters: ClassVar[Mapping[str, str]] = MappingProxyType(DATA)
-    families: ClassVar[tuple[type[Component], ...]] = ()
     by_ranker: ClassVar[bool] = False
+
+    @classmethod
+    def list_parameters(cls, structure: Mapping[str, Any]) -> Mapping[str, str]:
+        found = {**cls.parameters}
+        for i, family in enumerate(structure["families"]):
+            found |= {f"{field}_{i}": axes for field, axes in family.parameters.items()}
+            found |= family.derived
+        return found
 
     @classmethod
     def components(cls, p: SimpleNamespace) -> list[tuple[type[Component], SimpleNamespace]]:
         """List the families, each with its parameters."""
         return [
             (family, SimpleNamespace(**{f: getattr(p, f"{f}_{i}") for f in family.parameters}))
-            for i, family in enumerate(cls.families)
+            for i, family in enumerate(p.families)
         ]
 
     @classmethod
@@ -358,16 +365,6 @@ class RankerMixtureRV(MixtureRV):
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         ranks = super().support_point(p.ranks, p)
         return pt.zeros_like(rv)[p.ranker, p.turn].set(pt.cast(ranks, rv.dtype))
-
-
-def _mixture_of(families: tuple[type[Component], ...], unit: str) -> type[MixtureRV]:
-    """Return the class of the mixtures of these families."""
-    more: dict[str, str] = {}
-    for i, family in enumerate(families):
-        more |= {f"{field}_{i}": axes for field, axes in family.parameters.items()}
-        more |= family.derived
-    base = RankerMixtureRV if unit == RANKER else MixtureRV
-    return base.structured(more, families=families)
 
 
 def _number(x: TensorVariable) -> TensorVariable:

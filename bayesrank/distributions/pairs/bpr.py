@@ -231,7 +231,10 @@ class BPROfModel(BPR):
 
 
 class ObservedBPRRV(ObservedRV, BPRRVOfModel):
-    """All pairs of an item that a user has and one that the user lacks."""
+    """All pairs of an item that a user has and one that the user lacks.
+
+    The structure `along` holds the axes of the utilities, the items last.
+    """
 
     data_types = (Interactions,)
     data_name = "interactions"
@@ -244,7 +247,6 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         "scale": "",  # evidence weight of all pairs
         "shape": "axis",  # shape of the table of utilities
     }
-    along: ClassVar[tuple[str, ...]] = (ITEM,)  # axes of the utilities, the items last
 
     @classmethod
     def record(cls, name: str, data: Interactions, p: SimpleNamespace) -> Record:
@@ -260,28 +262,28 @@ class ObservedBPRRV(ObservedRV, BPRRVOfModel):
         )
 
     @classmethod
-    def kept(cls, model: pm.Model, name: str) -> dict[str, Any]:
+    def kept(cls, model: pm.Model, name: str, p: SimpleNamespace) -> dict[str, Any]:
         """Return the labels of the utilities in the model."""
         return {
-            axis: model.coords.get(f"{name}_{axis}s", model.coords.get(axis)) for axis in cls.along
+            axis: model.coords.get(f"{name}_{axis}s", model.coords.get(axis)) for axis in p.along
         }
 
     @classmethod
     def on_axes(
         cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace
     ) -> Interactions:
-        return reorder_data(data, cls.kept(model, name))
+        return reorder_data(data, cls.kept(model, name, p))
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Interactions, p: SimpleNamespace) -> None:
         shape = tuple(int(n) for n in p.shape.eval(mode="FAST_COMPILE"))
-        wanted = tuple(len(data.coords[axis]) for axis in cls.along)
+        wanted = tuple(len(data.coords[axis]) for axis in p.along)
         if shape != wanted:
             raise ValueError(
-                f"The utilities of {name!r} have the axes {cls.along} and shape {shape}; the new "
+                f"The utilities of {name!r} have the axes {p.along} and shape {shape}; the new "
                 f"Interactions need shape {wanted}. Give data with the lengths of the model."
             )
-        for axis, labels in cls.kept(model, name).items():
+        for axis, labels in cls.kept(model, name, p).items():
             whose = "the utility in the model"
             same_labels(whose, name, labels, data.coords[axis], cls.data_name, f"{axis}s")
 
@@ -327,7 +329,6 @@ def _observe(
             f"`weight` of {name!r} has shape {np.shape(weight)}; give one number for all pairs."
         )
     x = _read(name, utility, observed, utility_dims)
-    rv_type = ObservedBPRRV.structured({}, along=x.axes)
 
     def with_data(data: SimpleNamespace) -> dict[str, TensorVariable]:
         ends = (data.positive, data.negative)
@@ -335,10 +336,11 @@ def _observe(
         return {"utility": pt.stack(both, axis=-1), "weight": data.weight}
 
     given = {"scale": pt.constant(float(weight)), "shape": pt.stack(list(x.value.shape))}
-    y = observe(rv_type, name, observed, given, with_data, **options)
+    along = {"along": x.axes}
+    y = observe(ObservedBPRRV, name, observed, given, with_data, structure=along, **options)
     for axis in x.axes:  # to check the labels of new data
         model, labels = pm.modelcontext(None), observed.coords[axis]
-        label_axis(rv_type, model, name, axis, labels, known=False)
+        label_axis(ObservedBPRRV, model, name, axis, labels, known=False)
     return y
 
 

@@ -155,7 +155,11 @@ class ObservedPairRV(ObservedRV, PairRV):
         "lengths": "axis",  # numbers of labels of the coded groups, and of items
         **DERIVED,
     }
-    layout: ClassVar[PairLayout] = PairLayout()
+
+    @classmethod
+    def list_parameters(cls, structure: Mapping[str, Any]) -> Mapping[str, str]:
+        codes = {_code_of(group): "" for group in structure["layout"].coded}
+        return {**cls.parameters, **codes}
 
     @classmethod
     def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
@@ -170,11 +174,11 @@ class ObservedPairRV(ObservedRV, PairRV):
             parts[group] = DataPart(data.group_idx(group), ("pair",))
             parts[name_count(group, MATCHES)] = DataPart(_matches_of(data, group), (group,))
         parts[name_count(ITEM, MATCHES)] = DataPart(data.matches_by_item.to_numpy(), (ITEM,))
-        terms = _terms(name, data, cls.layout)
+        terms = _terms(name, data, p.layout)
         parts[EFFECT] = DataPart(terms.which, (PAIR, TERM))
         parts[EFFECT_SIZE] = DataPart(terms.size, (PAIR, TERM))
         known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
-        codes = [data.group_idx(group) for group in cls.layout.coded]
+        codes = [data.group_idx(group) for group in p.layout.coded]
         derived = cls.derived(p, *known, terms.which, terms.size, *codes)
         labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
         return Record(labels, parts, derived, label_outcome(cls, data.weight))
@@ -188,15 +192,15 @@ class ObservedPairRV(ObservedRV, PairRV):
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
         _check_ties(cls.n_outcomes, name, data)
         _check_groups(model, name, data)
-        _check_axes(model, name, data, cls.layout.groups)
+        _check_axes(model, name, data, p.layout.groups)
         by_pair = {}
-        if PAIR in cls.layout.group:
+        if PAIR in p.layout.group:
             parameters = {"adherences": p.adherences, "order effects": p.order_effects}
             parameters["tie parameters"] = p.ties
             by_pair = {parameter: x for parameter, x in parameters.items() if x.type.shape[0] != 1}
         for parameter, x in (by_pair | {"utilities": p.lead}).items():
             check_length(name, parameter, x, data.n_pairs, "pairs", "rows")
-        _check_terms(model, name, data, cls.layout)
+        _check_terms(model, name, data, p.layout)
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -205,7 +209,7 @@ class ObservedPairRV(ObservedRV, PairRV):
         by_pair = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
         by_pair = p.weight * (p.log_multinomial + by_pair)
         by_pair = check_pair_parameters(cls, by_pair, [p.lead], p.tie)
-        within, tying = cls.layout.n_terms
+        within, tying = p.layout.n_terms
         total = cls.total_op(within=within, tying=tying)(
             p.utilities, p.adherences, p.order_effects, p.ties, p.effects,
             p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
@@ -222,7 +226,7 @@ class ObservedPairRV(ObservedRV, PairRV):
         pairs one by one.
         """
         parts = (p.first, p.second, p.counts, p.weight, p.effect, p.effect_size)
-        codes = (getattr(p, _code_of(group)) for group in cls.layout.coded)
+        codes = (getattr(p, _code_of(group)) for group in p.layout.coded)
         data = [known_value(x) for x in (*parts, *codes)]
         before = {field: known_value(getattr(p, field)) for field in DERIVED}
         if any(x is None for x in (*data, *before.values())):
@@ -234,7 +238,7 @@ class ObservedPairRV(ObservedRV, PairRV):
     def derived(cls, p: SimpleNamespace, *data: Any) -> dict[str, NDArray[Any]]:
         """Compute the derived numbers, by the names of their parameters."""
         first, second, counts, weight, which, size, *codes = data
-        layout, rows = cls.layout, np.arange(len(first))
+        layout, rows = p.layout, np.arange(len(first))
         lengths = dict(zip((*layout.coded, ITEM), p.lengths.data, strict=True))
         known = {PAIR: rows} | dict(zip(layout.coded, codes, strict=True))
         if PAIR in layout.utility:
@@ -570,13 +574,12 @@ def observe_pairs(
     if not x.effects():
         without += [EFFECT, EFFECT_SIZE]
     return observe(
-        OBSERVED[rv_type].structured(
-            {_code_of(group): "" for group in layout.coded}, layout=layout
-        ),
+        OBSERVED[rv_type],
         name,
         pairs,
         {"lengths": pt.constant(np.array(lengths))},
         partial(x.at_pairs, rv_type, layout),
+        structure={"layout": layout},
         items_known=True,
         without=without,
         **options,

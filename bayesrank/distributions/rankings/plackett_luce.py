@@ -229,6 +229,7 @@ class PlackettLuce(WeakOrders):
     ) -> TensorVariable:
         rv_type: type[SlotPlackettLuceRV] = SlotPlackettLuceRV
         given: dict[str, Any] = {}
+        structure: dict[str, tuple[str, ...]] = {}
         scales: dict[str, Named] = {}
         if "stage_scale" in settings:
             rv_type, scale = ObservedStagedRV, settings["stage_scale"]
@@ -236,8 +237,8 @@ class PlackettLuce(WeakOrders):
             check_numbers("stage_scale", scale, found.value, lambda x: x >= 0, NOT_NEGATIVE)
             scales["stage_scale"] = found
         elif (spread := by_items(utility)) is not None:
-            given["item_utility"], groups = spread
-            rv_type = ItemPlackettLuceRV.with_groups(groups)
+            given["item_utility"], structure["groups"] = spread
+            rv_type = ItemPlackettLuceRV
         return observe(
             rv_type,
             name,
@@ -245,9 +246,11 @@ class PlackettLuce(WeakOrders):
             given,
             lambda data: {
                 **rv_type.slot_values(utility, data),
-                **rv_type.item_values(data),
+                "item": data.item,
+                **{_code_of(group): vars(data)[group] for group in structure.get("groups", ())},
                 **{parameter: in_rows(x, vars(data)) for parameter, x in scales.items()},
             },
+            structure=structure,
             outcome=rv_type.outcomes,
             items_known=ITEM in utility.axes,
             **options,
@@ -294,11 +297,6 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
     parameters = OBSERVED
 
     @classmethod
-    def item_values(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
-        """Return the parameters that select the utilities of slots, given the registered data."""
-        return {}
-
-    @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if is_observed(value, p.ranks):
             return p.weight * weak_order_logp(p.utility, value)
@@ -308,30 +306,23 @@ class SlotPlackettLuceRV(ObservedRankingsRV, PlackettLuceRV):
 class ItemPlackettLuceRV(SlotPlackettLuceRV):
     """Observed rankings with one utility per item: shared stages are evaluated once.
 
-    With utilities by `groups` and item, one axis holds all items of all groups, so that the
-    rankings of a group share stages.
+    With utilities by `groups` (outermost first) and item, one axis holds all items of all groups,
+    so that the rankings of a group share stages.
     """
 
-    groups: ClassVar[tuple[str, ...]] = ()  # outermost first
     parameters = OBSERVED | {"item": "slot", "lengths": "axis", "item_utility": "item"} | STAGES
     derives_weights = True
 
     @classmethod
-    def with_groups(cls, groups: tuple[str, ...]) -> type["ItemPlackettLuceRV"]:
-        """Return the class of rankings with one utility per item and group."""
-        more = {_code_of(group): "" for group in groups}
-        return cls.structured(more, groups=groups) if groups else cls
-
-    @classmethod
-    def item_values(cls, data: SimpleNamespace) -> dict[str, TensorVariable]:
-        return {"item": data.item} | {_code_of(group): vars(data)[group] for group in cls.groups}
+    def list_parameters(cls, structure: Mapping[str, Any]) -> Mapping[str, str]:
+        return {**cls.parameters, **{_code_of(group): "" for group in structure["groups"]}}
 
     @classmethod
     def record(cls, name: str, data: Rankings, p: SimpleNamespace) -> Record:
         stages, lengths = data.stages, [data.n_items]
-        if cls.groups:
+        if p.groups:
             axes = {RANKER: (data.rankers, data.ranker_idx), **data.groups}
-            labels, codes = zip(*(axes[group] for group in cls.groups), strict=True)
+            labels, codes = zip(*(axes[group] for group in p.groups), strict=True)
             lengths = [*map(len, labels), data.n_items]
             place = _places(lengths, codes, data.item)
             stages = stage_table(place, data.ranks, data.evidence, int(np.prod(lengths)))
@@ -359,7 +350,7 @@ class ItemPlackettLuceRV(SlotPlackettLuceRV):
         """
         if not same_value(p.ranks, p.slot_rank) or not same_value(p.weight, p.ranking_weight):
             return False
-        codes = (getattr(p, _code_of(group)) for group in cls.groups)
+        codes = (getattr(p, _code_of(group)) for group in p.groups)
         known = [known_value(x) for x in (p.slot_item, p.lengths, p.item, *codes)]
         if any(x is None for x in known):
             return False

@@ -28,7 +28,7 @@ from bayesrank.distributions.core.by_name import (
     in_rows,
     rankings_axes,
 )
-from bayesrank.distributions.core.drawn import batch_shape
+from bayesrank.distributions.core.drawn import batch_shape, name_parameters
 from bayesrank.distributions.core.observed import (
     DistOptions,
     as_double,
@@ -74,7 +74,7 @@ class PMOPRV(WeakOrderRV):
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
-        return _outcome(cls.named(parameters).given_sizes)
+        return _outcome(name_parameters(cls.parameters, parameters).given_sizes)
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
