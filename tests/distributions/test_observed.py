@@ -156,7 +156,7 @@ def test_data_of_other_types_are_refused_by_name():
     have = br.Interactions.from_rankings(br.Rankings.from_orderings([["a", {"b", "c"}]]))
     model = model_of("item")
     for data, kind in ((pairs, "Pairs"), (have, "Interactions"), (RANKINGS.ranks, "ndarray")):
-        message = f"^'y' observes Rankings, not {kind}\\.$"
+        message = f"^'y' observes Rankings, not {kind}\\. Read .* br\\.Rankings\\.from_frame\\.$"
         with pytest.raises(TypeError, match=message):
             br.set_observed("y", data, model=model)
 
