@@ -82,11 +82,17 @@ if (requireNamespace("survival", quietly = TRUE)) {
   for (name in c("rankings", "blocks")) {
     d <- read(name)
     d$item <- factor(d$item)
-    for (method in c("exact", "efron", "breslow")) {
-      fit <- coxph(Surv(rank, rep(1, nrow(d))) ~ item + strata(ranking), data = d, ties = method)
-      values <- c(0, coef(fit))
-      names(values) <- levels(d$item)
-      show("survival", paste0("coxph(ties = '", method, "')"), name, values)
+    # the last block of a ranking is no choice: it may be events, or censored
+    last <- d$rank == ave(d$rank, d$ranking, FUN = max)
+    for (censored in if (name == "blocks") c(FALSE, TRUE) else FALSE) {
+      d$event <- if (censored) as.integer(!last) else 1L
+      for (method in c("exact", "efron", "breslow")) {
+        fit <- coxph(Surv(rank, event) ~ item + strata(ranking), data = d, ties = method)
+        values <- c(0, coef(fit))
+        names(values) <- levels(d$item)
+        call <- paste0("coxph(ties = '", method, "')", if (censored) " with censored last block")
+        show("survival", call, name, values)
+      }
     }
   }
 }

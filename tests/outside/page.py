@@ -22,7 +22,7 @@ import tempfile
 import venv
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -129,6 +129,10 @@ CASES = [
     Case("survival", "coxph(ties = 'exact')", "blocks", "x", RANKINGS),
     Case("survival", "coxph(ties = 'efron')", "blocks", "x", RANKINGS),
     Case("survival", "coxph(ties = 'breslow')", "blocks", "x", RANKINGS),
+    *(
+        Case("survival", f"coxph(ties = '{t}') with censored last block", "blocks", "x", RANKINGS)
+        for t in ("exact", "efron", "breslow")
+    ),
 ]  # fmt: skip
 
 
@@ -136,7 +140,7 @@ CASES = [
 
 
 @functools.cache
-def recorded() -> dict[tuple[str, str, str], dict[str, object]]:
+def recorded() -> dict[tuple[str, str, str], dict[str, Any]]:
     """Return the recorded rows by package, call and data."""
     rows = json.loads(RECORDED.read_text("utf-8"))
     return {(row["package"], row["call"], row["data"]): row for row in rows}
@@ -144,7 +148,7 @@ def recorded() -> dict[tuple[str, str, str], dict[str, object]]:
 
 def score_rows(case: Case) -> Utilities:
     """Return the scores of a case, by item."""
-    return dict(recorded()[case.package, case.call, case.data]["scores"])  # type: ignore[call-overload]
+    return dict(recorded()[case.package, case.call, case.data]["scores"])
 
 
 def translate(scores: Utilities, line: str) -> Utilities:
@@ -152,12 +156,12 @@ def translate(scores: Utilities, line: str) -> Utilities:
 
     Names in parentheses are other parameters, such as psychotools' "(undecided)".
 
-    >>> translate({"a": 1200.0, "b": 800.0}, "x * np.log(10) / 400")["a"].round(3)
-    1.151
+    >>> shown(translate({"a": 1200.0, "b": 800.0}, "x * np.log(10) / 400"))
+    'a 1.151, b -1.151'
     """
     of_items = {name: value for name, value in scores.items() if not name.startswith("(")}
     u = eval(line, {"np": np, "x": np.array([*of_items.values()])})
-    return dict(zip(of_items, u - u.mean(), strict=True))
+    return dict(zip(of_items, (u - u.mean()).tolist(), strict=True))
 
 
 # Ours
@@ -270,7 +274,7 @@ def table_of(names: tuple[str, ...], ours: Callable[[str, str], Utilities]) -> s
 
 def line_table() -> str:
     """Write the line of every call that has one."""
-    lines = ["| package | call | utilities |", "|---|---|---|"]
+    lines = ["| package | call | u |", "|---|---|---|"]
     calls: dict[tuple[str, str], dict[str, None]] = {}
     for case in CASES:
         if case.line:
@@ -328,7 +332,7 @@ def record() -> None:
     RECORDED.write_text(f"{text}\n", encoding="utf-8")
 
 
-def _measured_in_r() -> list[dict[str, object]]:
+def _measured_in_r() -> list[dict[str, Any]]:
     if (command := shutil.which("Rscript")) is None:
         return []
     script = [command, str(HERE / "measure.R"), str(HERE / "data")]
