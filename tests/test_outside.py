@@ -107,6 +107,8 @@ def test_the_numbers_of_guesses_that_go_wrong_were_measured():
     assert sorted(eigen, key=eigen.get) == sorted(fitted, key=fitted.get, reverse=True)
     labelled = case_of("whole-history-rating", "create_game('W', 'B', 'B')", "one match")
     assert labelled["W"] > 0 > labelled["B"]
+    tau = case_of("openskill", "BradleyTerryFull", "one match, tau")
+    assert tau["rate(tau=0)"] == tau["rate()"] > tau["model"]
     opposite = case_of("choix", "ilsr_rankings", "opposite")
     assert opposite["b"] > 0.2 > opposite["a"] == pytest.approx(opposite["c"], abs=1e-6)
 

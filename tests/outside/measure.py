@@ -247,6 +247,16 @@ def openskill_probabilities() -> Scores:
     }
 
 
+def openskill_tau() -> Scores:
+    """Return the sd after one win, with tau=0 nowhere, in `rate`, and in the model."""
+    usual, without = openskill.BradleyTerryFull(), openskill.BradleyTerryFull(tau=0)
+
+    def sd(model: openskill.BradleyTerryFull, **how: float) -> float:
+        return model.rate([[model.rating()], [model.rating()]], **how)[0][0].sigma
+
+    return {"rate()": sd(usual), "rate(tau=0)": sd(usual, tau=0), "model": sd(without)}
+
+
 def glicko2_in_turn() -> Scores:
     """Update one player after the other, from ratings that are already new."""
     first, second = glicko2.Player(), glicko2.Player()
@@ -289,6 +299,7 @@ def cases() -> dict[str, tuple[str, str, Callable[[], Scores]]]:
     add("evalica", "newman", "6 of 9", newman_of_two)
     add("arena-rank", "BradleyTerry", "6 of 9, by name", arena_names)
     add("openskill", "BradleyTerryFull", "30 against 25", openskill_probabilities)
+    add("openskill", "BradleyTerryFull", "one match, tau", openskill_tau)
     add("glicko2", "Player", "one match, in turn", glicko2_in_turn)
     return found
 
