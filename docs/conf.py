@@ -296,7 +296,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "bayesrank"
 html_static_path = ["_static"]
 html_sidebars = {  # these pages have none below them to list
-    f"docs/{page}": [] for page in ("benchmarks", "evidence", "gallery", "which_package")
+    f"docs/{page}": []
+    for page in ("benchmarks", "coming_from", "evidence", "gallery", "which_package")
 }
 html_css_files = ["site.css"]
 html_extra_path = ["_root"]  # the address of the site leads to the first page
