@@ -224,8 +224,8 @@ class RankingReader:
         names = {"category": c.category, "cluster": c.group, "date": c.date}
         groups = {group: column for group, column in names.items() if column is not None}
         for group, column in groups.items():
-            cells = frame[column]
-            read = date_text(cells, self.settings.day_first) if group == "date" else labels(cells)
+            cells, day_first = frame[column], self.settings.day_first
+            read = date_text(cells, day_first, self.note) if group == "date" else labels(cells)
             long[group] = read.reindex(long.index)
         long = self._merged(long)
         long = self._without_repeats(self._settled(long))
