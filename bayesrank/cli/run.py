@@ -56,7 +56,7 @@ def run(
     if fit.anchor is not None and fit.anchor not in analysis.data.coords["item"]:
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in analysis.cautions():
-        talk.note(sentence)
+        talk.note(analysis.named(sentence))
     if saved is None:
         posterior, settings = _fit(analysis, fit, talk, readings or {})
     else:

@@ -35,6 +35,8 @@ class Part(Section):
         """Rewrite the texts, for example with options of the command instead of arguments."""
         return replace(
             self,
+            heading=spell(self.heading),
+            alt=spell(self.alt),
             paragraphs=list(map(spell, self.paragraphs)),
             failures=list(map(spell, self.failures)),
             warnings=list(map(spell, self.warnings)),
