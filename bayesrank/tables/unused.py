@@ -1,6 +1,7 @@
 """Columns of a table that no argument names, kept for a test of whether they matter."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -97,7 +98,7 @@ def rankings_with(
 
 def matches_with(
     pairs: Pairs, table: pd.DataFrame, others: pd.DataFrame, day_first: bool | None,
-    by: Iterable[str], **columns: object,
+    by: Iterable[str], **columns: Any,
 ) -> Pairs:  # fmt: skip
     """Keep the unused columns of a table of matches; `by` and `columns` are as for the pairs."""
     labels, times = unused_columns(others, table.index.unique(), day_first)
@@ -106,7 +107,7 @@ def matches_with(
         return pairs
     names = {f"unused {k}": name for k, name in enumerate(found)}
     cells = {key: found[name].reindex(table.index) for key, name in names.items()}
-    finer = Pairs.from_frame(table.assign(**cells), by=[*by, *names], **columns)  # type: ignore[arg-type]
+    finer = Pairs.from_frame(table.assign(**cells), by=[*by, *names], **columns)
     groups = {names.get(key, key): x for key, x in finer.groups.items()}
     finer = finer._with(groups=groups, ordered=pairs.ordered)
     unused = Unused(
