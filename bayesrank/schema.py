@@ -85,11 +85,11 @@ __all__ = [
     "are_numbers",
     "groups_of",
     "joined",
-    "label_text",
     "name_count",
     "name_of",
     "packed",
     "place_columns",
+    "spell_label",
 ]
 
 OUTCOME, OUTCOMES, WEIGHT = "outcome", "outcomes", "weight"
@@ -425,7 +425,7 @@ class Kept:
 def _names(items: ArrayLike | None, codes: Any) -> NDArray[Any]:
     """Return the labels of items as texts, or the numbers of the codes."""
     labels = np.arange(np.max(codes, initial=0) + 1) if items is None else np.asarray(items)
-    return np.array([label_text(label) for label in labels], dtype=object)
+    return np.array([spell_label(label) for label in labels], dtype=object)
 
 
 def _order_text(names: NDArray[Any], ranks: NDArray[Any]) -> str:
@@ -450,7 +450,7 @@ def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[
     return np.array(["; ".join(sorted(texts)) for texts in rows], dtype=object)
 
 
-def label_text(label: Any) -> str:
+def spell_label(label: Any) -> str:
     """Return the `repr` of a label, without the names of NumPy's types."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 

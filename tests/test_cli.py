@@ -40,7 +40,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.analysis.fitting import predict
 from bayesrank.cli import run as cli_run
-from bayesrank.cli.console import Talk, columns_of, errors_as_sentences, stopping, wrapped
+from bayesrank.cli.console import Talk, count_columns, errors_as_sentences, stopping, wrapped
 from bayesrank.reporting import sections
 from bayesrank.reporting.page.files import figure_svg
 from bayesrank.reporting.parts import Part, formatted
@@ -1155,8 +1155,8 @@ def test_a_table_in_excel_is_the_table(earlier, light):
 
 def test_tables_are_as_wide_as_the_terminal_and_whole_in_a_file(earlier, light, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    assert columns_of(commands.Terminal()) == 40
-    assert columns_of(io.StringIO()) is None
+    assert count_columns(commands.Terminal()) == 40
+    assert count_columns(io.StringIO()) is None
     whole = ran("report", "beers-ranks", "--force").stdout
     assert "P(top 3)  rankings  status\n" in whole
     monkeypatch.setattr(Talk, "width", 40)

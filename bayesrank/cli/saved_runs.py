@@ -10,8 +10,7 @@ import xarray as xr
 
 from bayesrank.analysis.analysis import Analysis
 from bayesrank.analysis.saved import Record, check_draws, read_record, restore
-from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
-from bayesrank.cli.places import name_of as path_name
+from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED, show_path
 from bayesrank.reporting.options import LAYOUT
 from bayesrank.texts import sentence
 
@@ -61,9 +60,9 @@ def posterior_in(path: Path) -> Path:
         raise ValueError(
             sentence(
                 "no_posterior",
-                folder=path_name(path),
+                folder=show_path(path),
                 name=POSTERIOR,
-                unfinished=path_name(left[-1]) if left else "",
+                unfinished=show_path(left[-1]) if left else "",
             )
         )
     return file

@@ -19,7 +19,14 @@ from bayesrank.reporting.counted_sections import counted_matches
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.next_matches import coming
 from bayesrank.reporting.options import Layout
-from bayesrank.reporting.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
+from bayesrank.reporting.parts import (
+    SAMPLE,
+    Part,
+    formatted,
+    interval_table,
+    mark_counted,
+    marked_svg,
+)
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
@@ -380,7 +387,7 @@ def _audited(found: pd.DataFrame) -> Part:
         paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
         table,
         file="audit.csv",
-        files={"audit.csv": counted(found)},
+        files={"audit.csv": mark_counted(found)},
         printed=False,
         notes=looked["says"][looked["fires"] & ~looked["in_model"]].tolist(),
         data={"audit": found},
@@ -406,7 +413,7 @@ def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
     return pd.Series(found)
 
 
-def by_group(
+def compare_groups(
     posterior: Any,
     group: Literal["category", "component"],
     sizes: pd.Series,
@@ -478,7 +485,7 @@ def categories(
     """Name the leader of each category, show the ranks in all categories, and compare them."""
     sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
     text = paragraphs("categories")
-    found = by_group(posterior, "category", sizes, summary, layout, text, column)
+    found = compare_groups(posterior, "category", sizes, summary, layout, text, column)
     return [*found, *_differences(posterior, column, layout)]
 
 

@@ -71,7 +71,7 @@ def marked_table(table: pd.DataFrame, posterior: Any, form: str) -> bytes:
     return table_bytes(table.assign(answer="quick") if marked else table, form)
 
 
-def counted(table: pd.DataFrame) -> pd.DataFrame:
+def mark_counted(table: pd.DataFrame) -> pd.DataFrame:
     """Mark a table as counts or checks of the data, which no approximation changes."""
     out = table.copy()
     out.attrs["counted"] = True

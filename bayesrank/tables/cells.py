@@ -4,7 +4,7 @@ Nothing here guesses. What can be read in two ways is an argument of the caller.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +12,8 @@ import pandas as pd
 
 from bayesrank.data.read import (
     TimeError,
-    counted,
     label_repr,
     label_times,
-    quoted,
     row_name,
     seasons_in_full,
     text_numbers,
@@ -343,13 +341,3 @@ def time_text(time: Any) -> str:
             return stamp.date().isoformat()
         return stamp.isoformat(sep=" ", timespec="auto" if stamp.second else "minutes")
     return f"{time:.12g}"
-
-
-def some(names: Collection[Any], most: int = 5) -> str:
-    """Name the first labels of a collection, and count the others."""
-    return quoted(names, most)
-
-
-def number_of(n: int, unit: str) -> str:
-    """Write a number with its unit and separators of thousands."""
-    return counted(n, unit) if n < 1000 else f"{n:,} {unit}s"

@@ -31,13 +31,13 @@ from bayesrank.tables.select import (
     Selection,
     Settings,
     Texts,
-    codes_of,
     counts_rows,
     joined_text,
     merged,
     one_of,
-    places_of,
+    read_places,
     refuse_disorder,
+    split_codes,
     texts_of,
 )
 from bayesrank.tables.unused import constant_columns, rankings_with
@@ -499,7 +499,7 @@ class RankingReader:
     def _last_codes(self, values: pd.Series) -> list[str]:
         """Split the codes of the last block; a code may contain a comma."""
         cells = {str(cell) for cell in label_text(values).dropna().unique()}
-        return codes_of(self.columns.last_block, cells)
+        return split_codes(self.columns.last_block, cells)
 
     def _about_codes(self, values: pd.Series, error: ValueError) -> TableError:
         """Say what to do about cells without a number."""
@@ -591,7 +591,7 @@ class RankingReader:
         """Ask whether the first column names rankers, if its labels are in no other column."""
         names = [str(name) for name in table.columns]
         unnamed = all(re.fullmatch(r"column \d+", name) for name in names)
-        if len(names) < 3 or (places_of(names) is not None and not unnamed):
+        if len(names) < 3 or (read_places(names) is not None and not unnamed):
             return
         first, *others = ({*table[name].dropna()} for name in names)
         rest = set().union(*others)

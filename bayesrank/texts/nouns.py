@@ -159,11 +159,11 @@ def with_nouns(text: str, **nouns: str | None) -> str:
     A driver beats two drivers of 'item 3'; see --item.
     """
     parts = FIXED.split(text)
-    parts[::2] = [SAID.sub(lambda found: _said(found, nouns), part) for part in parts[::2]]
+    parts[::2] = [SAID.sub(lambda found: _noun_for(found, nouns), part) for part in parts[::2]]
     return "".join(parts)
 
 
-def _said(found: re.Match[str], nouns: Mapping[str, str | None]) -> str:
+def _noun_for(found: re.Match[str], nouns: Mapping[str, str | None]) -> str:
     """Return the noun for a general word, with its article and capital."""
     noun = nouns.get(found["word"].lower())
     if noun is None:
