@@ -87,12 +87,12 @@ __all__ = [
     "are_reordered",
     "groups_of",
     "joined",
-    "label_text",
     "name_count",
     "name_of",
     "packed",
     "place_columns",
     "refuse_moved_labels",
+    "spell_label",
     "stored_labels",
 ]
 
@@ -252,7 +252,7 @@ def refuse_moved_labels(data: xr.DataTree) -> None:
             if found is not None and are_reordered(found, labels):
                 var = str(name).removesuffix(f"_{DATA}")
                 place = int((found.to_numpy() != labels).argmax())
-                present, before = label_text(found[place]), label_text(labels[place])
+                present, before = spell_label(found[place]), spell_label(labels[place])
                 raise ValueError(
                     f"The labels of {dim!r} in the posterior stand in another order than when "
                     f"{var!r} was declared: {present} has replaced {before}. If pm.set_data "
@@ -485,7 +485,7 @@ class Kept:
 def _names(items: ArrayLike | None, codes: Any) -> NDArray[Any]:
     """Return the labels of items as texts, or the numbers of the codes."""
     labels = np.arange(np.max(codes, initial=0) + 1) if items is None else np.asarray(items)
-    return np.array([label_text(label) for label in labels], dtype=object)
+    return np.array([spell_label(label) for label in labels], dtype=object)
 
 
 def _order_text(names: NDArray[Any], ranks: NDArray[Any]) -> str:
@@ -510,7 +510,7 @@ def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[
     return np.array(["; ".join(sorted(texts)) for texts in rows], dtype=object)
 
 
-def label_text(label: Any) -> str:
+def spell_label(label: Any) -> str:
     """Return the `repr` of a label, without the names of NumPy's types."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 

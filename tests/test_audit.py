@@ -5,6 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import bayesrank as br
 from bayesrank.analysis.auditing import PROBES, _agreement, audit
@@ -157,6 +158,33 @@ def test_a_board_without_defects_fires_nothing():
     found = audited(clean)
     assert not found["fires"].any(), found["says"].to_dict()
     assert found["value"].notna().all()
+
+
+def test_drift_is_the_test_of_columns():
+    rng = np.random.default_rng(5)
+    pairs = board(matches(rng, n=600), rng)
+    found = br.audit(pairs, time="day", probes=["drift"], random_seed=0).loc["drift"]
+    seed = int(np.random.default_rng(0).integers(2**32))
+    p = br.column_checks(pairs, [], times=["day"], clusters=["prompt"], random_seed=seed)[
+        "p"
+    ].item()
+    assert found["p"] == p
+    assert found["value"] == pytest.approx(max(norm.isf(p), 0))
+    assert found["says"] == f"Strengths change over day (p = {p:.4f}), which may be chance."
+
+
+def test_drift_needs_times_and_enough_data():
+    few = br.audit(small(day=["1", "2", "3"]), time="day", probes=["drift"], random_seed=0)
+    assert few.loc["drift", "says"] == "Changes over day are not tested: too little data."
+    with pytest.raises(ValueError, match="The day 'a' is not an unambiguous date"):
+        br.audit(pairs_on(["b", "a"]), time="day", probes=["drift"])
+
+
+def pairs_on(days):
+    """Ten matches of x and y on each day."""
+    rows = [("x", "y", "first", day) for day in days for _ in range(10)]
+    table = pd.DataFrame(rows, columns=["x", "y", "won", "day"])
+    return br.Pairs.from_frame(table, first="x", second="y", outcome="won", by=["day"])
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ import bayesrank
 from bayesrank import cli, inference
 from bayesrank.analysis.fitting import predict
 from bayesrank.cli import run as cli_run
-from bayesrank.cli.console import Talk, columns_of, errors_as_sentences, stopping, wrapped
+from bayesrank.cli.console import Talk, count_columns, errors_as_sentences, stopping, wrapped
 from bayesrank.reporting import sections
 from bayesrank.reporting.page.files import figure_svg
 from bayesrank.reporting.parts import Part, formatted
@@ -1052,8 +1052,8 @@ def test_results_may_be_data(folder, light):
     assert int(text.splitlines()[3].split()[-2]) > 1000  # the leader, above the mean
     page = Path("beers-ranks/report.html").read_text(encoding="utf-8")
     assert '<th scope="col">Elo</th>' in page
-    assert "<b>Elo</b>: an item that is d points ahead wins" in page
-    assert "an item beats another with probability 1 / (1 + exp(−difference))" in page
+    assert "<b>Elo</b>: a beer that is d points ahead wins" in page
+    assert "a beer beats another with probability 1 / (1 + exp(−difference))" in page
     wrong = run(*SMALL, "--anchor", "stout", "--force")
     refuses(wrong, "--anchor must be an item, but there is no 'stout'.")
 
@@ -1095,7 +1095,7 @@ def test_counted_ballots_and_one_per_line_have_one_verdict(folder, monkeypatch):
         text = ran("rank", *args, "--ballot", "ballot", "--prior", "zero-sum", "--seed", 1).output
         said.append(re.findall(r"The model (?:does not describe|fits)", text))
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
-        said.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
+        said.append(re.search(r"The mean gain per ballot is ([-\d.]+ ± [\d.]+)", page)[1])
     assert said[:2] == said[2:]
     assert said[0] == ["The model does not describe"]
     assert "240 ballots, 4 different, of 4 items" in text
@@ -1122,7 +1122,7 @@ def test_ballots_that_count_several_times_are_predicted_as_ballots_of_so_many_vo
     for args in (("many.csv",), ("few.csv", "--count", "n")):
         ran("rank", *args, "--ballot", "ballot", "--quiet", "--seed", 1)
         page = Path(args[0].replace(".csv", "-ranks"), "report.html").read_text(encoding="utf-8")
-        texts.append(re.search(r"The mean gain per ranking is ([-\d.]+ ± [\d.]+)", page)[1])
+        texts.append(re.search(r"The mean gain per ballot is ([-\d.]+ ± [\d.]+)", page)[1])
         texts.append(re.search(r"([\d]+ of 11) rankers worse", page)[1])
     assert texts[:2] == texts[2:]
 
@@ -1155,8 +1155,8 @@ def test_a_table_in_excel_is_the_table(earlier, light):
 
 def test_tables_are_as_wide_as_the_terminal_and_whole_in_a_file(earlier, light, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    assert columns_of(commands.Terminal()) == 40
-    assert columns_of(io.StringIO()) is None
+    assert count_columns(commands.Terminal()) == 40
+    assert count_columns(io.StringIO()) is None
     whole = ran("report", "beers-ranks", "--force").stdout
     assert "P(top 3)  rankings  status\n" in whole
     monkeypatch.setattr(Talk, "width", 40)

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from bayesrank.analysis.size import Size
 from bayesrank.priors import LEARNED
 from bayesrank.texts import Words, paragraphs, sentence, some
-from bayesrank.texts.nouns import in_words, nouns_of
+from bayesrank.texts.nouns import OCCASIONS, in_words, nouns_of, unused_nouns, with_nouns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,10 +116,24 @@ class Analysis(ABC):
         """The data in words."""
         return in_words(repr(self.data), **self.nouns)
 
-    @property
+    @cached_property
     def nouns(self) -> dict[str, str | None]:
         """Nouns that the columns are called by, for sentences about the data."""
         return nouns_of(self.columns)
+
+    @cached_property
+    def _nouns_of_texts(self) -> dict[str, str | None]:
+        """Nouns of texts: a word that stands in a label keeps its meaning."""
+        nouns, data = dict(self.nouns), self.data
+        if nouns["ranking"] is None and nouns["ranker"] in OCCASIONS:
+            once = len(data.coords["ranker"]) == len(data.labels)
+            nouns["ranking"] = nouns["ranker"] if once else None
+        labels = (label for axis in data.coords.values() for label in axis)
+        return unused_nouns(nouns, [*labels, *self.columns.values(), *data.groups])
+
+    def named(self, text: str) -> str:
+        """Write a text with the nouns of the data, such as drivers for items."""
+        return with_nouns(text, **self._nouns_of_texts)
 
     @property
     def prior_text(self) -> str:

@@ -22,12 +22,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.data.read import name_some
 from bayesrank.inference import MatchFit, fit_matches
+from bayesrank.results import column_checks
 
 __all__ = ["PROBES", "audit"]
 
@@ -77,8 +78,8 @@ def audit(
                  a prompt, on the same two items
     duplicates   z of the number of matches that repeat another       0
                  match in all respects
-    drift        :math:`\chi^2` of the difference between strengths   its degrees of freedom
-                 in the first and the second half
+    drift        z of changes of strengths over time, at least 0, by  0
+                 the test of `bayesrank.column_checks`
     fragility    fewest matches whose removal changes the leader      limit: at least 1 % of the
                                                                       matches of the leader
     ===========  ===================================================  ============================
@@ -88,7 +89,7 @@ def audit(
     pairs : Pairs
         Matches, with users, prompts, days or categories as groups.
     time : str, optional
-        The group whose labels are in order of time, for the probe of drift.
+        The group whose labels are times, numbers or dates, for the probe of drift.
     order_effect : bool
         Whether the first item of a pair may have an advantage.
     leader : label, optional
@@ -110,7 +111,7 @@ def audit(
     Raises
     ------
     ValueError
-        If a group or probe does not exist, or no match was played.
+        If a group or probe does not exist, labels are not times, or no match was played.
 
     Examples
     --------
@@ -493,38 +494,20 @@ def _agreement(value: Floats, met: Ints, cell: Ints) -> tuple[float, float]:
 
 
 def _drift(board: _Board) -> _Found:
-    """Compare strengths in the first half of the matches with those in the second."""
+    """Say whether strengths change over time, by the test of columns."""
     if board.time is None:
         return _Found("No group is said to be the time of the matches.")
-    idx = board.pairs.group_idx(board.time)
-    by_time = np.bincount(idx, board.n).cumsum()
-    cut = int(np.searchsorted(by_time, by_time[-1] / 2)) + 1
-    if cut >= len(by_time):
-        return _Found(f"All matches have the same {board.time}.")
-    counts = board.pairs.counts
-    halves = [
-        replace(board.pairs, counts=np.where(rows[:, None], counts, 0))
-        for rows in (idx < cut, idx >= cut)
-    ]
-    fits = [board.refit(half) for half in halves]
-    both = np.flatnonzero(np.min([half.matches_by_item for half in halves], axis=0) > 0)
-    if len(both) < 2:
-        return _Found("Fewer than two items have matches in both halves.")
-    moved = fits[1].utility[both] - fits[0].utility[both]
-    moved = moved - moved.mean()
-    contrasts = np.zeros((len(both) - 1, fits[0].mode.size))  # to the last of them
-    contrasts[range(len(both) - 1), both[:-1]], contrasts[:, both[-1]] = 1.0, -1.0
-    covariance = sum(contrasts @ fit.precision.solve(contrasts.T) for fit in fits)
-    apart = moved[:-1] - moved[-1]
-    value, degrees = float(apart @ np.linalg.solve(covariance, apart)), len(apart)
-    most = int(np.abs(moved).argmax())
-    what = (
-        f"Strengths before and after {board.pairs.group_labels(board.time)[cut]} differ by "
-        f"{value:.0f} where {degrees} is expected; {board.name(both[most])} moved most, "
-        f"{moved[most]:+.2f}"
-    )
+    pairs = replace(board.pairs, ordered=board.order_effect)
+    clusters = [name for name in pairs.groups if name != board.time]
+    seed = int(board.rng.integers(2**32))
+    found = column_checks(pairs, [], times=[board.time], clusters=clusters, random_seed=seed)
+    if note := found["note"].item():
+        return _Found(f"Changes over {board.time} are not tested: {note}.")
+    p = found["p"].item()
+    what = f"Strengths change over {board.time} (p = {p:.4f})"
     consequence = "one strength for all times does not describe them"
-    return _found(what, consequence, value, degrees, chi2.sf(value, degrees))
+    z = float(norm.isf(min(p, 0.5)))  # finite also where no sign gives a smaller statistic
+    return _found(what, consequence, z, p=p, otherwise=CHANCE)
 
 
 def _fragility(board: _Board) -> _Found:

@@ -79,7 +79,7 @@ def fit(
     seed = secrets.randbelow(SEEDS) if random_seed is None else random_seed
     settings = Settings(method, draws, tune, chains, seed, top)
     analysis, listener = analysis_of(model), Listener()
-    for note in (*analysis.data.notes, *analysis.cautions()):
+    for note in (*analysis.data.notes, *map(analysis.named, analysis.cautions())):
         listener.note(note)
     posterior: xr.DataTree = fit_analysis(analysis, settings, listener)
     record_fit(posterior, analysis, settings, listener.notes)

@@ -33,12 +33,12 @@ from bayesrank.schema import (
     Kept,
 )
 
-__all__ = ["Record", "are_draws", "check_draws", "read_data", "read_record", "restore"]
+__all__ = ["FitRecord", "are_draws", "check_draws", "read_data", "read_record", "restore"]
 
 HUGE = 1e100  # larger draws are damaged, and their squares overflow
 
 
-class Record(NamedTuple):
+class FitRecord(NamedTuple):
     """What `bayesrank.fit` recorded, and what the command added."""
 
     kind: str
@@ -111,7 +111,7 @@ RECORDED: dict[str, Check] = {
 }
 
 
-def read_record(posterior: Any, more: dict[str, Check]) -> Record:
+def read_record(posterior: Any, more: dict[str, Check]) -> FitRecord:
     """Read and check the record of a posterior.
 
     Parameters
@@ -140,7 +140,7 @@ def read_record(posterior: Any, more: dict[str, Check]) -> Record:
     except (RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"The posterior has a record that no fit writes: {error}") from error
     known = {name: record.pop(name) for name in RECORDED}
-    return Record(**{**known, "settings": Settings(**settings), "more": record})
+    return FitRecord(**{**known, "settings": Settings(**settings), "more": record})
 
 
 def _check(found: Any, needed: dict[str, Check], more: dict[str, Check]) -> None:
@@ -157,7 +157,7 @@ def _check(found: Any, needed: dict[str, Check], more: dict[str, Check]) -> None
             raise ValueError(f"{name!r} cannot be {value!r:.80}.")
 
 
-def read_data(posterior: xr.DataTree, record: Record) -> Any:
+def read_data(posterior: xr.DataTree, record: FitRecord) -> Any:
     """Read the rankings or matches that a posterior was made from.
 
     Raises
@@ -179,7 +179,7 @@ def read_data(posterior: xr.DataTree, record: Record) -> Any:
         raise ValueError(f"{type(error).__name__}: {str(error).rstrip('.')}") from error
 
 
-def restore(posterior: xr.DataTree, record: Record) -> Analysis:
+def restore(posterior: xr.DataTree, record: FitRecord) -> Analysis:
     """Make the analysis of a posterior from its data and its record.
 
     Raises

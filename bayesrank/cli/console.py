@@ -82,7 +82,7 @@ class Talk(Listener):
     @property
     def width(self) -> int | None:
         """Columns of the terminal; None if results go to a file or a program."""
-        return columns_of(sys.stdout)
+        return count_columns(sys.stdout)
 
     def result(self, text: str, *, brief: bool = False) -> None:
         """Print a result; a quiet run prints only brief results."""
@@ -201,7 +201,7 @@ class Bar:
             self.rich.stop()
 
 
-def columns_of(stream: Any) -> int | None:
+def count_columns(stream: Any) -> int | None:
     """Count the columns of a terminal; None for another stream."""
     if not stream.isatty():
         return None
@@ -210,7 +210,7 @@ def columns_of(stream: Any) -> int | None:
 
 def wrapped(text: str, stream: Any) -> str:
     """Break lines at spaces if they are longer than those of a terminal."""
-    width = columns_of(stream)
+    width = count_columns(stream)
     if width is None:
         return text
     return "\n".join(

@@ -50,40 +50,40 @@ def check_places(
     """
     if save is not None and not save.parent.is_dir():
         raise ValueError(
-            f"The folder {name_of(save.parent)} does not exist. Make it, or choose another one."
+            f"The folder {show_path(save.parent)} does not exist. Make it, or choose another one."
         )
     files = [folder / name for name in FILES]
     for path in (*files, *([save] if save else [])):
         if path.is_dir():
             raise ValueError(
-                f"{name_of(path)} is a folder, but a file with this name must be written."
+                f"{show_path(path)} is a folder, but a file with this name must be written."
             )
     if folder.is_dir() and not force:
         earlier = sorted(path.name for path in files if path.exists())
         if earlier and not (source is not None and _holds(folder, source)):
             words = {"first": earlier[0], "more": len(earlier) - 1}
-            raise ValueError(sentence("earlier_result", folder=name_of(folder), **words))
+            raise ValueError(sentence("earlier_result", folder=show_path(folder), **words))
         hidden = _unfinished(folder)
         others = sorted(
             path.name for path in folder.iterdir() if path.name not in FILES and path not in hidden
         )
         if others:
-            words = {"first": name_of(Path(others[0])), "more": len(others) - 1}
-            raise ValueError(sentence("other_files", folder=name_of(folder), **words))
+            words = {"first": show_path(Path(others[0])), "more": len(others) - 1}
+            raise ValueError(sentence("other_files", folder=show_path(folder), **words))
     if save is not None and save.exists() and not force:
-        raise ValueError(sentence("earlier_posterior", file=name_of(save)))
+        raise ValueError(sentence("earlier_posterior", file=show_path(save)))
     for path in (folder, *([save] if save else [])):
         # If the output folder does not exist yet, its first existing parent must be writable.
         inside = _real(path) if path == folder else path.parent.absolute()
         parent = next(p for p in (inside, *inside.parents) if p.exists())
         if not parent.is_dir():
-            raise ValueError(f"{name_of(parent)} is a file, so nothing can be written below it.")
+            raise ValueError(f"{show_path(parent)} is a file, so nothing can be written below it.")
         try:
             with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=parent) as made:
                 Path(made, POSTERIOR).touch()
         except OSError as error:
             raise ValueError(
-                f"Nothing can be written to {name_of(parent)}: {error.strerror}."
+                f"Nothing can be written to {show_path(parent)}: {error.strerror}."
             ) from error
 
 
@@ -109,7 +109,7 @@ def put_in_place(made: Path) -> None:
         except OSError as error:
             if not made.is_dir():
                 raise
-            words = {"file": name_of(folder / name), "made": name_of(made)}
+            words = {"file": show_path(folder / name), "made": show_path(made)}
             raise OSError(sentence("not_replaced", why=error.strerror, **words)) from error
     for name in FILES:
         if name not in names:
@@ -126,12 +126,12 @@ def left_by_others(folder: Path) -> list[str]:
         except FileNotFoundError:  # its run has just ended
             continue
         if (hidden / POSTERIOR).exists():
-            words = {"folder": name_of(hidden), "posterior": name_of(hidden / POSTERIOR)}
+            words = {"folder": show_path(hidden), "posterior": show_path(hidden / POSTERIOR)}
             messages.append(sentence("unfinished", **words))
         elif time.time() - max(changes) > OLD:
             shutil.rmtree(hidden, ignore_errors=True)
             messages.append(
-                f"Removed {name_of(hidden)}, which a killed run left without a posterior."
+                f"Removed {show_path(hidden)}, which a killed run left without a posterior."
             )
     return messages
 
@@ -160,6 +160,6 @@ def signals_later() -> Iterator[None]:
         os.kill(os.getpid(), came[0])
 
 
-def name_of(path: Path) -> str:
+def show_path(path: Path) -> str:
     """Name a file in a sentence."""
     return str(click.format_filename(path))

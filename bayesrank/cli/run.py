@@ -20,9 +20,9 @@ from bayesrank.cli.places import (
     POSTERIOR,
     check_places,
     left_by_others,
-    name_of,
     new_folder,
     put_in_place,
+    show_path,
     signals_later,
 )
 from bayesrank.texts import sentence as text_of
@@ -56,7 +56,7 @@ def run(
     if fit.anchor is not None and fit.anchor not in analysis.data.coords["item"]:
         raise ValueError(f"--anchor must be an item, but there is no {fit.anchor!r}.")
     for sentence in analysis.cautions():
-        talk.note(sentence)
+        talk.note(analysis.named(sentence))
     if saved is None:
         posterior, settings = _fit(analysis, fit, talk, readings or {})
     else:
@@ -104,7 +104,9 @@ def _save_and_report(
         made = new_folder(fit.folder)
     except OSError as error:
         _save_elsewhere(posterior, talk)
-        raise OSError(f"Folder {name_of(fit.folder)} cannot be made: {error.strerror}.") from error
+        raise OSError(
+            f"Folder {show_path(fit.folder)} cannot be made: {error.strerror}."
+        ) from error
     try:
         saved = _save(posterior, made / POSTERIOR, talk)
         talk.heed()  # interrupted sampling returns the draws so far
@@ -114,7 +116,7 @@ def _save_and_report(
         for name, content in report.files():
             _write(made / name, content)
         if not saved and (fit.folder / POSTERIOR).exists():
-            raise OSError(f"The earlier results in {name_of(fit.folder)} are unchanged.")
+            raise OSError(f"The earlier results in {show_path(fit.folder)} are unchanged.")
         files = sorted(path.name for path in made.iterdir())
     except BaseException as error:
         _rescue(posterior, made, fit, talk, error)
@@ -134,7 +136,7 @@ def _save_and_report(
     if fit.save is not None:
         _write_posterior(posterior, fit.save)
         written.append(fit.save)
-    return report.document, [name_of(path) for path in written]
+    return report.document, [show_path(path) for path in written]
 
 
 def _print_ranks(report: Any, talk: Talk) -> None:
@@ -176,7 +178,7 @@ def _rescue(posterior: Any, made: Path, fit: Fit, talk: Talk, error: BaseExcepti
     if talk.kept is not None and not talk.kept.exists():
         _save_elsewhere(posterior, talk)
     if isinstance(error, OSError):
-        raise OSError(text_of("folder_removed", folder=name_of(fit.folder))) from error
+        raise OSError(text_of("folder_removed", folder=show_path(fit.folder))) from error
 
 
 def _save(posterior: Any, path: Path, talk: Talk) -> bool:
@@ -188,12 +190,12 @@ def _save(posterior: Any, path: Path, talk: Talk) -> bool:
     else:
         talk.kept = path
         return True
-    failed = f"The posterior could not be saved to {name_of(path)}: {why}"
+    failed = f"The posterior could not be saved to {show_path(path)}: {why}"
     if not _save_elsewhere(posterior, talk):
         talk.failed.append(f"{failed}.")
         return False
     assert talk.kept is not None
-    talk.failed.append(f"{failed}; it is in {name_of(talk.kept)}.")
+    talk.failed.append(f"{failed}; it is in {show_path(talk.kept)}.")
     return True
 
 

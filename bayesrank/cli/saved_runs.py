@@ -9,14 +9,13 @@ from pathlib import Path
 import xarray as xr
 
 from bayesrank.analysis.analysis import Analysis
-from bayesrank.analysis.saved import Record, check_draws, read_record, restore
-from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED
-from bayesrank.cli.places import name_of as path_name
+from bayesrank.analysis.saved import FitRecord, check_draws, read_record, restore
+from bayesrank.cli.places import FILES, POSTERIOR, UNFINISHED, show_path
 from bayesrank.reporting.options import LAYOUT
 from bayesrank.texts import sentence
 
 
-def open_run(file: Path) -> tuple[xr.DataTree, Record]:
+def open_run(file: Path) -> tuple[xr.DataTree, FitRecord]:
     """Read a posterior that a command or `bayesrank.fit` has made, and its record."""
     try:
         with xr.open_datatree(file, engine="netcdf4") as tree:
@@ -29,7 +28,7 @@ def open_run(file: Path) -> tuple[xr.DataTree, Record]:
         raise ValueError(f"{file}: {error}") from error
 
 
-def restore_run(file: Path, posterior: xr.DataTree, record: Record) -> Analysis:
+def restore_run(file: Path, posterior: xr.DataTree, record: FitRecord) -> Analysis:
     """Make the analysis of a run, and check that the draws belong to it."""
     try:
         analysis = restore(posterior, record)
@@ -61,9 +60,9 @@ def posterior_in(path: Path) -> Path:
         raise ValueError(
             sentence(
                 "no_posterior",
-                folder=path_name(path),
+                folder=show_path(path),
                 name=POSTERIOR,
-                unfinished=path_name(left[-1]) if left else "",
+                unfinished=show_path(left[-1]) if left else "",
             )
         )
     return file

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.analysis.unused_columns import GROUP
-from bayesrank.reporting.parts import Part, counted
+from bayesrank.reporting.parts import Part, mark_counted
 from bayesrank.results import column_notes
 from bayesrank.texts import paragraphs
 
@@ -41,7 +41,7 @@ def columns_part(posterior: Any) -> Part | None:
         paragraphs("columns", tested=tested, found=notes),
         shown,
         file=file,
-        files={file: counted(flat)},
+        files={file: mark_counted(flat)},
         printed=False,
         failures=notes,
         data={"columns": table},

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayesrank.analysis.analysis import times_ranked
 from bayesrank.data import Pairs, Rankings
-from bayesrank.reporting.parts import Part, counted, formatted
+from bayesrank.reporting.parts import Part, formatted, mark_counted
 from bayesrank.results import PairWins, borda, condorcet, countable, first_places, pair_wins
 from bayesrank.texts import Words, paragraphs, sentence
 
@@ -96,7 +96,7 @@ def _counts(
     """Write the counts of items, in the order of the table of ranks, and of pairs."""
     summary = summary.loc[summary.index.isin(table.index)]
     shown = formatted(table.assign(**more).loc[summary.index], "Item", headings)
-    file, content = "counts.csv", counted(table.loc[summary.index])
+    file, content = "counts.csv", mark_counted(table.loc[summary.index])
     part = Part("Simple counts", text, shown, file=file, files={file: content}, printed=False)
     return [part] if pairs is None else [part, *_pairs(pairs, summary, survey)]
 
@@ -124,7 +124,7 @@ def _pairs(pairs: PairWins, summary: pd.DataFrame, survey: bool) -> list[Part]:
     }
     csv = pd.DataFrame(columns, index=pd.Index(summary.index[one], name="item"))
     text = paragraphs("pairs", level=level, n=n, total=len(order), survey=survey)
-    file, files = "pairs.csv", {"pairs.csv": counted(csv)}
+    file, files = "pairs.csv", {"pairs.csv": mark_counted(csv)}
     return [Part("Head to head", text, table, file=file, files=files, printed=False)]
 
 

@@ -210,7 +210,9 @@ class _DynamicSections:
         whole = np.sort(time_coordinates(self._used, self.analysis.time))
         whole = whole[whole >= dates[early.max()]]
         if len(whole) > MOMENTS:
-            whole = whole[0] + np.linspace(0, 1, MOMENTS) * (whole[-1] - whole[0])
+            evenly = whole[0] + np.linspace(0, 1, MOMENTS) * (whole[-1] - whole[0])
+            years = whole.dtype.kind != "M" and not np.any(whole % 1)  # or rounds
+            whole = np.unique(np.round(evenly)) if years else evenly
         if not np.issubdtype(whole.dtype, np.datetime64):
             return [float(x) for x in whole]
         if not are_instants(self._used, self.analysis.time):

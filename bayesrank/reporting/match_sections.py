@@ -12,14 +12,21 @@ import pandas as pd
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
-from bayesrank.data.read import Group, label_times
+from bayesrank.data.read import label_times
 from bayesrank.plots import plot_adherence
 from bayesrank.reporting import sections
 from bayesrank.reporting.counted_sections import counted_matches
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.next_matches import coming
 from bayesrank.reporting.options import Layout
-from bayesrank.reporting.parts import SAMPLE, Part, counted, formatted, interval_table, marked_svg
+from bayesrank.reporting.parts import (
+    SAMPLE,
+    Part,
+    formatted,
+    interval_table,
+    mark_counted,
+    marked_svg,
+)
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
@@ -311,7 +318,7 @@ def _share_of_ties(pairs: "Pairs") -> pd.Series:
 
 
 DATED = ("connection", "duplicates")  # probes that do not assume constant strengths
-DATE = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
+DATE = re.compile(r"\d{4}[-/\N{EN DASH}]\d.*")  # a year and more
 
 
 def audit_of(
@@ -327,8 +334,6 @@ def audit_of(
     In categories, groups and for judges with opinions, items have separate utilities.
     """
     time = dated_group(pairs, groups)
-    if time is not None:
-        pairs = in_time(pairs, time)
     found = audit(pairs, order_effect=order, leader=leader, time=time, random_seed=0)
     if time is not None and found.loc["drift", "fires"]:
         way_out = f" Use `time={time!r}` instead of `groups` to let them change."
@@ -356,7 +361,7 @@ def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
 
 
 def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
-    """Find the first group whose labels are all dates; numbers may be prompts and do not count."""
+    """Find the first group of dates or seasons; numbers may be prompts and do not count."""
     for group in groups:
         labels = list(map(str, pairs.group_labels(group)))
         if len(labels) > 1 and all(map(DATE.fullmatch, labels)):
@@ -364,14 +369,6 @@ def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
                 label_times(pd.Index(labels), group)
                 return group
     return None
-
-
-def in_time(pairs: "Pairs", group: str) -> "Pairs":
-    """Sort the labels of a group by time."""
-    labels = pd.Index(pairs.group_labels(group))
-    order = np.argsort(label_times(labels, group), kind="stable")
-    idx = np.argsort(order)[pairs.group_idx(group)].astype(np.int32)
-    return replace(pairs, groups={**pairs.groups, group: Group(labels[order], idx)})
 
 
 def _audited(found: pd.DataFrame) -> Part:
@@ -390,7 +387,7 @@ def _audited(found: pd.DataFrame) -> Part:
         paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
         table,
         file="audit.csv",
-        files={"audit.csv": counted(found)},
+        files={"audit.csv": mark_counted(found)},
         printed=False,
         notes=looked["says"][looked["fires"] & ~looked["in_model"]].tolist(),
         data={"audit": found},
@@ -416,7 +413,7 @@ def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
     return pd.Series(found)
 
 
-def by_group(
+def compare_groups(
     posterior: Any,
     group: Literal["category", "component"],
     sizes: pd.Series,
@@ -488,7 +485,7 @@ def categories(
     """Name the leader of each category, show the ranks in all categories, and compare them."""
     sizes = pd.Series([f"{n:,.6g}" for n in times], list(labels), name=noun)
     text = paragraphs("categories")
-    found = by_group(posterior, "category", sizes, summary, layout, text, column)
+    found = compare_groups(posterior, "category", sizes, summary, layout, text, column)
     return [*found, *_differences(posterior, column, layout)]
 
 

@@ -14,7 +14,7 @@ from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.inference import component_probabilities
 from bayesrank.plots import plot_components
 from bayesrank.reporting.draft import Draft
-from bayesrank.reporting.match_sections import by_group
+from bayesrank.reporting.match_sections import compare_groups
 from bayesrank.reporting.options import Layout
 from bayesrank.reporting.page.report import CLEAR
 from bayesrank.reporting.parts import Part, formatted, interval_table, marked_svg
@@ -41,7 +41,7 @@ def mixture_parts(report: Draft, analysis: MixtureAnalysis) -> list[Part]:
     columns = {"Share": "{share:.0%} ({low:.0%} to {high:.0%})"}
     sizes = formatted(shares, "component", columns)["Share"]
     text = paragraphs("components", alike=_are_alike(posterior), words=words)
-    leaders, ranks = by_group(posterior, "component", sizes, report.summary, layout, text)
+    leaders, ranks = compare_groups(posterior, "component", sizes, report.summary, layout, text)
     return [
         replace(leaders, data={**leaders.data, "shares": shares}),
         ranks,

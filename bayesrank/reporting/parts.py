@@ -35,6 +35,8 @@ class Part(Section):
         """Rewrite the texts, for example with options of the command instead of arguments."""
         return replace(
             self,
+            heading=spell(self.heading),
+            alt=spell(self.alt),
             paragraphs=list(map(spell, self.paragraphs)),
             failures=list(map(spell, self.failures)),
             warnings=list(map(spell, self.warnings)),
@@ -69,7 +71,7 @@ def marked_table(table: pd.DataFrame, posterior: Any, form: str) -> bytes:
     return table_bytes(table.assign(answer="quick") if marked else table, form)
 
 
-def counted(table: pd.DataFrame) -> pd.DataFrame:
+def mark_counted(table: pd.DataFrame) -> pd.DataFrame:
     """Mark a table as counts or checks of the data, which no approximation changes."""
     out = table.copy()
     out.attrs["counted"] = True

@@ -137,11 +137,11 @@ class Report(Draft):
         listener: Listener,
     ) -> None:
         super().__init__(posterior, analysis, settings, layout, listener)
-        self.headline = listener.spell(headline_of(self))
+        self.headline = self._spell(headline_of(self))
         self.converged, texts = (
             (True, [QUICK]) if self.quick else check_convergence(posterior, analysis)
         )
-        self.convergence = list(map(listener.spell, texts))
+        self.convergence = list(map(self._spell, texts))
 
     def __repr__(self) -> str:
         return f"{table_text(self.summary)}\n\n{self.verdict}"
@@ -168,7 +168,7 @@ class Report(Draft):
     @property
     def verdict(self) -> str:
         """The leader and how certain that is."""
-        text = f"{verdict(self.summary)} {self.headline}".rstrip()
+        text = f"{self.analysis.named(verdict(self.summary))} {self.headline}".rstrip()
         return f"Quick answer: {text}" if self.quick else text
 
     @property
@@ -220,8 +220,12 @@ class Report(Draft):
             found = [chosen, *parts_of(self), columns_part(self.posterior)]
             parts = [part for part in found if part is not None]
         for sentence in (sentence for part in parts for sentence in part.notes):
-            self.listener.note(sentence)
-        return [part.spelled(self.listener.spell) for part in parts]
+            self.listener.note(self.analysis.named(sentence))
+        return [part.spelled(self._spell) for part in parts]
+
+    def _spell(self, text: str) -> str:
+        """Write a text with the nouns of the data, and arguments as the user gives them."""
+        return self.listener.spell(self.analysis.named(text))
 
     @cached_property
     def picture(self) -> bytes:
@@ -262,6 +266,7 @@ class Report(Draft):
             made=f"Quick answer. {made}" if self.quick else made,
             file=self._in_form("ranks.csv"),
             reading=self.analysis.reading,
+            named=self.analysis.named,
             interval=layout.ci_prob,
             results={
                 "result": self.document,
@@ -272,7 +277,7 @@ class Report(Draft):
 
     @property
     def _described(self) -> str:
-        return self.analysis.described(self.settings, quick=self.quick)
+        return self.analysis.named(self.analysis.described(self.settings, quick=self.quick))
 
     def _pairs(self) -> dict[str, Any] | None:
         """Compare each two of the first items, for the script of the page."""

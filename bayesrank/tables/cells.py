@@ -4,18 +4,18 @@ Nothing here guesses. What can be read in two ways is an argument of the caller.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from bayesrank.data.read import (
-    counted,
+    TimeError,
     label_repr,
     label_times,
-    quoted,
     row_name,
+    seasons_in_full,
     text_numbers,
     time_coordinates,
 )
@@ -28,7 +28,7 @@ NO_NUMBER = ("na", "n/a", "#n/a", "nan", "null", "none")  # spellings of a missi
 NESTED = (list, tuple, dict, bytes, np.ndarray)
 YES = ("1", "yes", "y", "true", "t", "x", "neutral")
 NO = ("0", "no", "n", "false", "f", "")
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/]\d{2}")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?|\d{4}[-/\N{EN DASH}]\d{2}(\d{2})?")
 NUMBER = re.compile(r"[-+\N{MINUS SIGN}]?(\d+[.,]?\d*|[.,]\d+)([eE][-+]?\d+)?")
 _WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^\W\d_]+")
 _PLACE = re.compile(
@@ -241,35 +241,38 @@ def yes_or_no(values: pd.Series, option: str) -> pd.Series:
 # Dates
 
 
-def date_text(values: pd.Series, day_first: bool | None) -> pd.Series:
-    """Return dates or numbers as text in one form, and refuse missing or unreadable ones.
+def date_text(
+    values: pd.Series, day_first: bool | None, note: Callable[[str], None] | None = None
+) -> pd.Series:
+    """Return dates, seasons or numbers as text in one form; refuse missing or unreadable ones.
 
-    The whole column decides whether the day or the month comes first, or the caller does.
+    The whole column decides whether the day or the month comes first, or the caller does. It also
+    decides whether 2010-11 is a month or a season, which becomes its first year.
     """
     refuse_rows(values.isna(), values, "Each row needs a date", "Fill it in.")
     text = label_text(values)
     text = _in_order(text, day_first)
+    if seasons := seasons_in_full(text.unique()):
+        text = over_distinct(text, lambda cell: seasons[cell])
     codes, distinct = pd.factorize(text)
     _refuse_odd_number(text, distinct)
     name = str(values.name)
     read_times(text)
     texts = [time_text(time) for time in time_coordinates(pd.Index(distinct), name)]
+    if seasons and note is not None:
+        note(f"Column {name!r} contains seasons: {next(iter(seasons))!r} is {texts[0]}.")
     return pd.Series(np.array(texts, dtype=object)[codes], values.index, name=name)
 
 
 def read_times(dates: pd.Series) -> np.ndarray:
     """Convert dates to numbers; the error about an unreadable date names its row."""
     codes, distinct = pd.factorize(dates)
-    name = str(dates.name)
     try:
-        return label_times(pd.Index(distinct), name)[codes]
+        return label_times(pd.Index(distinct), str(dates.name))[codes]
+    except TimeError as error:
+        row = row_name(dates.index, int((dates == error.label).to_numpy().argmax()))
+        raise TableError(f"In {row}: {error}") from None
     except ValueError as error:
-        for n, label in enumerate(distinct):
-            try:
-                label_times(pd.Index([label]), name)
-            except ValueError as one:
-                row = row_name(dates.index, int((codes == n).argmax()))
-                raise TableError(f"In {row}: {one}") from None
         raise TableError(str(error)) from None
 
 
@@ -338,13 +341,3 @@ def time_text(time: Any) -> str:
             return stamp.date().isoformat()
         return stamp.isoformat(sep=" ", timespec="auto" if stamp.second else "minutes")
     return f"{time:.12g}"
-
-
-def some(names: Collection[Any], most: int = 5) -> str:
-    """Name the first labels of a collection, and count the others."""
-    return quoted(names, most)
-
-
-def number_of(n: int, unit: str) -> str:
-    """Write a number with its unit and separators of thousands."""
-    return counted(n, unit) if n < 1000 else f"{n:,} {unit}s"

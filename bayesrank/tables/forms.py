@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.tables.matches import two_of
-from bayesrank.tables.outcomes import CODES, codes_of, folded, meanings_of, of_scores, winners
+from bayesrank.tables.outcomes import CODES, codes_of, fold_code, meanings_of, of_scores, winners
 from bayesrank.tables.profile import WORDS, Column, Profile, agree, coded, only
 from bayesrank.tables.rankings import NOTHING, SUMS, are_weak_orders
-from bayesrank.tables.select import ORDINALS, counts_rows, places_of
+from bayesrank.tables.select import ORDINALS, counts_rows, read_places
 
 SIDES = (
     ("home", "away"), ("first", "second"), ("a", "b"), ("1", "2"), ("left", "right"),
@@ -228,7 +228,7 @@ def _named_places(table: Profile) -> list[Column]:
         [c for c in texts if any(map(str.isdecimal, c.words))],
         [c for c in texts if not {*ORDINALS}.isdisjoint(c.words)],
     ):
-        if places_of([c.name for c in found]):
+        if read_places([c.name for c in found]):
             return _in_order(found)
     return []
 
@@ -288,7 +288,7 @@ def _rows_of_items(table: Profile) -> Iterator[Reading]:
         return
     numbers = [c for c in table.columns if c.is_number and not counts_rows(c.name, c.cells)]
     judged = [c for c in numbers if c.called("ranker")]
-    series = [c for c in numbers if places_of([x.name for x in numbers if _stem(x) == _stem(c)])]
+    series = [c for c in numbers if read_places([x.name for x in numbers if _stem(x) == _stem(c)])]
     columns = judged if len(judged) > 1 else series if len(series) > 1 else numbers
     columns = [c for c in columns if not c.called("about", "weight")]
     unnamed = not (len(judged) > 1 or len(series) > 1)
@@ -565,7 +565,7 @@ def _are_codes(column: Column, sides: tuple[str, str]) -> bool:
     """Whether most labels of a column are codes of outcomes."""
     if codes_of(column.labels, column.name, sides) is not None:
         return True
-    known = max(sum(folded(x) in meanings_of(codes) for x in column.labels) for codes in CODES)
+    known = max(sum(fold_code(x) in meanings_of(codes) for x in column.labels) for codes in CODES)
     return known > 1 and known >= len(column.labels) / 2
 
 
@@ -683,7 +683,7 @@ def _stem(column: Column) -> tuple[str, ...]:
 
 def _in_order(columns: list[Column]) -> list[Column]:
     """Sort columns by the places in their names, if they have places."""
-    places = places_of([c.name for c in columns]) or range(len(columns))
+    places = read_places([c.name for c in columns]) or range(len(columns))
     return [columns[n] for n in np.argsort(places, kind="stable")]
 
 

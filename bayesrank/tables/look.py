@@ -24,7 +24,7 @@ from bayesrank.tables.words import (
     spelled,
 )
 
-__all__ = ["Fit", "Look", "look"]
+__all__ = ["FoundForm", "Look", "look"]
 
 MOST_ROWS = 60  # columns shown
 MOST_NAMED = 20  # columns named in an error
@@ -64,7 +64,7 @@ class _Head(Table):
 
 
 @dataclass(frozen=True)
-class Fit:
+class FoundForm:
     """A reading that works.
 
     Attributes
@@ -93,7 +93,7 @@ class Look:
 
     Attributes
     ----------
-    forms : list of Fit
+    forms : list of FoundForm
         The readings that work, in the order of the table of forms.
     """
 
@@ -108,9 +108,9 @@ class Look:
         self._tried = _Head(selection, frame.iloc[:MOST_TRIED])
 
     @cached_property
-    def forms(self) -> list[Fit]:
+    def forms(self) -> list[FoundForm]:
         """Try the readings that names and cells suggest, and return those that work."""
-        found: list[Fit] = []
+        found: list[FoundForm] = []
         seen: list[tuple[str, dict[str, Any]]] = []
         for form in FORMS:
             for reading in form.suggest(self.profile):
@@ -119,7 +119,7 @@ class Look:
                         seen.append((reading.function, arguments))
                         fit = decided and reading.decided
                         why = _reason(reading, arguments)
-                        found.append(Fit(form.name, reading.function, arguments, why, fit))
+                        found.append(FoundForm(form.name, reading.function, arguments, why, fit))
         return found
 
     def _complete(
@@ -156,7 +156,7 @@ class Look:
             lines += ["", *self._written(fit)]
         return "\n".join(lines)
 
-    def _written(self, fit: Fit) -> list[str]:
+    def _written(self, fit: FoundForm) -> list[str]:
         """Write the reason for a reading, its command if the table is in a file, and its call."""
         command = [] if self.source is None else [f"  {self.command(fit)}"]
         return [f"{_capitalized(fit.why)}:", *command, f"  {self.call(fit)}"]
@@ -165,7 +165,7 @@ class Look:
         """Show the text."""
         return self.text()
 
-    def only(self, function: str) -> Fit:
+    def only(self, function: str) -> FoundForm:
         """Return the only reading that works, if nothing is left to decide; or refuse."""
         forms = self.forms
         if len(forms) == 1 and forms[0].decided and forms[0].function == function:
@@ -191,11 +191,11 @@ class Look:
             [fit.arguments for fit in mine],
         )
 
-    def command(self, fit: Fit) -> str:
+    def command(self, fit: FoundForm) -> str:
         """Write a reading as a command of the shell."""
         return command_of(fit.function, self.source or "FILE", {**fit.arguments, **self.given})
 
-    def call(self, fit: Fit) -> str:
+    def call(self, fit: FoundForm) -> str:
         """Write a reading as a call of Python."""
         return call_of(fit.function, self.source, {**fit.arguments, **self.given})
 
@@ -269,7 +269,7 @@ class OrdersLook(Look):
         self.notes = tuple(self.orders.notes)
 
     @cached_property
-    def forms(self) -> list[Fit]:
+    def forms(self) -> list[FoundForm]:
         """Read the orders, with every decision that they need."""
         reading = Reading("read_rankings", {}, "a file of orders needs no columns")
         found = []
@@ -282,7 +282,7 @@ class OrdersLook(Look):
             except TableError:
                 continue
             why = _reason(reading, arguments)
-            found.append(Fit("orders", reading.function, arguments, why, missing is None))
+            found.append(FoundForm("orders", reading.function, arguments, why, missing is None))
             if missing is None:
                 break
         return found

@@ -226,9 +226,7 @@ class MatchReader:
         else:
             frame, _ = self._split()
             found = self._pairs(frame)
-        return found._with(
-            notes=self.selection.notes, ordered=self.columns.ordered and not self.columns.matrix
-        )
+        return found._with(notes=self.selection.notes)
 
     def coming(self, pairs: Pairs, more: Table | None = None) -> pd.DataFrame:
         """Read future matches: those of the table without an outcome, and those of another table.
@@ -299,7 +297,7 @@ class MatchReader:
             must = "A count must be a whole number, 0 or more"
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, must)
         if c.date is not None:
-            table["date"] = date_text(frame[c.date], self.settings.day_first)
+            table["date"] = date_text(frame[c.date], self.settings.day_first, self.note)
         for group in ("judge", "category"):
             if (column := getattr(c, group)) is not None:
                 text = labels(frame[column])
@@ -338,7 +336,7 @@ class MatchReader:
             "features": features,
         }
         by = [*groups, *c.groups]
-        pairs = Pairs.from_frame(table, by=by, **named)
+        pairs = Pairs.from_frame(table, by=by, **named)._with(ordered=c.ordered)
         if c.date is not None:
             return pairs
         others = self.selection.others
@@ -396,7 +394,7 @@ class MatchReader:
             f"{items[0]!r} over {items[1]!r}: "
             f"{float(wins.to_numpy()[0, 1]):g}."
         )
-        return Pairs.from_matrix(wins.fillna(0.0))
+        return Pairs.from_matrix(wins.fillna(0.0))._with(ordered=False)
 
     def _from_pair_columns(self) -> Pairs:
         """Read one column per pair of items, and one row per judge."""
@@ -431,7 +429,10 @@ class MatchReader:
         if not c.order:
             _sort_sides(table, [])
         who = "judge" if c.judge is not None else None
-        return Pairs.from_frame(table, first="first", second="second", outcome="outcome", judge=who)
+        pairs = Pairs.from_frame(
+            table, first="first", second="second", outcome="outcome", judge=who
+        )
+        return pairs._with(ordered=c.ordered)
 
     # Steps
 

@@ -42,7 +42,7 @@ TIE_WORDS = frozenset(word for *_, ties in CODES for word in ties if word.isalph
 _SCORES = re.compile(r"(\d+)\s*[-:x\N{EN DASH}]\s*(\d+)")
 
 
-def folded(value: Any) -> str:
+def fold_code(value: Any) -> str:
     """Normalise an outcome for comparison: ignore case, blanks and dashes, and compare numbers."""
     text = re.sub(r"\s*[\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}-]\s*", "-", str(value).strip())
     text = text.casefold().replace("\N{VULGAR FRACTION ONE HALF}", "1/2")
@@ -55,14 +55,14 @@ def folded(value: Any) -> str:
 def meanings_of(codes: Codes) -> dict[str, str]:
     """Return the outcome that each code means."""
     return {
-        folded(word): side for side, words in zip(OUTCOMES, codes, strict=True) for word in words
+        fold_code(word): side for side, words in zip(OUTCOMES, codes, strict=True) for word in words
     }
 
 
 def covers(codes: Codes, values: Collection[Any]) -> bool:
     """Whether a table of codes has all values of a column."""
     known = meanings_of(codes)
-    return all(folded(value) in known for value in values)
+    return all(fold_code(value) in known for value in values)
 
 
 class Outcomes:
@@ -100,7 +100,7 @@ class Outcomes:
         codes = codes_of(rest, self.name, self.sides, self._refuse_two)
         meanings = meanings_of(codes) if codes is not None else {}
         meant = [
-            meaning or meanings.get(folded(value))
+            meaning or meanings.get(fold_code(value))
             for value, meaning in zip(self.distinct, said, strict=True)
         ]
         named = None if any(said) else winners(self.column, self.table)
@@ -150,7 +150,7 @@ class Outcomes:
         told = np.array([_said(str(x), self.said) is not None for x in self.distinct])[self.at]
         labels = self._labels()
         meant: list[list[Any]] = [
-            [meanings_of(codes).get(folded(x)) for x in self.distinct] for codes in CODES
+            [meanings_of(codes).get(fold_code(x)) for x in self.distinct] for codes in CODES
         ]
         meant.append([self._by_name(str(value)) for value in self.distinct])
         meant.append([of_scores(value) for value in self.distinct])
@@ -168,7 +168,7 @@ class Outcomes:
     def _by_name(self, value: str) -> str | None:
         """Read a code that consists of words of one of the two columns."""
         first, second = ({*words_of(side)} for side in self.sides)
-        if folded(value).split(" (")[0] in TIE_WORDS:
+        if fold_code(value).split(" (")[0] in TIE_WORDS:
             return "tie"
         return (
             "first"
@@ -215,7 +215,7 @@ class Outcomes:
         meanings, said = meanings_of(codes or CODES[0]), dict[str, list[str]]()
         option = dict(zip(OUTCOMES, ("first_wins", "second_wins", "tie"), strict=True))
         for value in self.distinct:
-            if (meaning := meanings.get(folded(value))) is not None:
+            if (meaning := meanings.get(fold_code(value))) is not None:
                 said.setdefault(option[meaning], []).append(str(value))
         return said
 
@@ -224,7 +224,7 @@ class Outcomes:
         odd = next(
             value
             for value in self.distinct
-            if meanings_of(one).get(folded(value)) != meanings_of(other).get(folded(value))
+            if meanings_of(one).get(fold_code(value)) != meanings_of(other).get(fold_code(value))
         )
         remedies = []
         ways = []
@@ -232,7 +232,7 @@ class Outcomes:
             meanings, said = meanings_of(codes), self._arguments(codes)
             remedies.append(said)
             ways.append(
-                f"{spelled(**said)} if {odd!r} means that {MEANINGS[meanings[folded(odd)]]}"
+                f"{spelled(**said)} if {odd!r} means that {MEANINGS[meanings[fold_code(odd)]]}"
             )
         n = int((self.at == list(self.distinct).index(odd)).argmax())
         raise TableError(
@@ -257,7 +257,7 @@ def codes_of(
     first, second = ({*words_of(side)} for side in sides)
     ahead = tuple(value for value in values if _names(value, first, second))
     behind = tuple(value for value in values if _names(value, second, first))
-    ties = tuple(value for value in values if folded(value).split(" (")[0] in TIE_WORDS)
+    ties = tuple(value for value in values if fold_code(value).split(" (")[0] in TIE_WORDS)
     fitting = [codes for codes in CODES if covers(codes, values)]
     lost = is_lost(column)
     if CODES[0] not in fitting and ahead + behind and {*ahead, *behind, *ties} >= {*values}:
@@ -280,7 +280,7 @@ def _agreed(found: Sequence[Codes], values: Sequence[str], refuse_two: Any) -> C
     """Return the first codes if all others mean the same; None, or an error, otherwise."""
     for other in found[1:]:
         one, two = meanings_of(found[0]), meanings_of(other)
-        if any(one[folded(value)] != two[folded(value)] for value in values):
+        if any(one[fold_code(value)] != two[fold_code(value)] for value in values):
             if refuse_two is not None:
                 refuse_two(found[0], other)
             return None
@@ -289,7 +289,7 @@ def _agreed(found: Sequence[Codes], values: Sequence[str], refuse_two: Any) -> C
 
 def _meant(codes: Codes, values: Sequence[Any]) -> list[str]:
     known = meanings_of(codes)
-    return [known[folded(value)] for value in values]
+    return [known[fold_code(value)] for value in values]
 
 
 def _turned(codes: Codes, *, turn: bool) -> Codes:
@@ -324,7 +324,7 @@ def _is_turned(codes: Codes, column: set[str], first: set[str], second: set[str]
 
 def _said(value: str, said: Mapping[str, str]) -> str | None:
     """Interpret an outcome by its exact code, or else ignoring case."""
-    alike = {meaning for text, meaning in said.items() if folded(text) == folded(value)}
+    alike = {meaning for text, meaning in said.items() if fold_code(text) == fold_code(value)}
     return said.get(value) or (alike.pop() if len(alike) == 1 else None)
 
 

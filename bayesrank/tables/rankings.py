@@ -31,13 +31,13 @@ from bayesrank.tables.select import (
     Selection,
     Settings,
     Texts,
-    codes_of,
     counts_rows,
     joined_text,
     merged,
     one_of,
-    places_of,
+    read_places,
     refuse_disorder,
+    split_codes,
     texts_of,
 )
 from bayesrank.tables.unused import constant_columns, rankings_with
@@ -224,8 +224,8 @@ class RankingReader:
         names = {"category": c.category, "cluster": c.group, "date": c.date}
         groups = {group: column for group, column in names.items() if column is not None}
         for group, column in groups.items():
-            cells = frame[column]
-            read = date_text(cells, self.settings.day_first) if group == "date" else labels(cells)
+            cells, day_first = frame[column], self.settings.day_first
+            read = date_text(cells, day_first, self.note) if group == "date" else labels(cells)
             long[group] = read.reindex(long.index)
         long = self._merged(long)
         long = self._without_repeats(self._settled(long))
@@ -499,7 +499,7 @@ class RankingReader:
     def _last_codes(self, values: pd.Series) -> list[str]:
         """Split the codes of the last block; a code may contain a comma."""
         cells = {str(cell) for cell in label_text(values).dropna().unique()}
-        return codes_of(self.columns.last_block, cells)
+        return split_codes(self.columns.last_block, cells)
 
     def _about_codes(self, values: pd.Series, error: ValueError) -> TableError:
         """Say what to do about cells without a number."""
@@ -591,7 +591,7 @@ class RankingReader:
         """Ask whether the first column names rankers, if its labels are in no other column."""
         names = [str(name) for name in table.columns]
         unnamed = all(re.fullmatch(r"column \d+", name) for name in names)
-        if len(names) < 3 or (places_of(names) is not None and not unnamed):
+        if len(names) < 3 or (read_places(names) is not None and not unnamed):
             return
         first, *others = ({*table[name].dropna()} for name in names)
         rest = set().union(*others)

@@ -255,7 +255,7 @@ class Selection:
             return frame
         columns = [label_text(frame.iloc[:, n]) for n in range(frame.shape[1])]
         cells = {cell for column in columns for cell in column.unique() if isinstance(cell, str)}
-        codes = codes_of(self.settings.empty, cells)
+        codes = split_codes(self.settings.empty, cells)
         marks = [column.isin(codes) for column in columns]
         for code in codes:
             number = _number(code)
@@ -387,10 +387,10 @@ def joined_text(columns: Sequence[pd.Series], sign: str) -> pd.Series:
     return joined
 
 
-def codes_of(texts: Texts, cells: Collection[str]) -> list[str]:
+def split_codes(texts: Texts, cells: Collection[str]) -> list[str]:
     """Split codes at commas, unless a cell contains the whole text.
 
-    >>> codes_of(["n.a.,-", "no, thanks"], {"n.a.", "no, thanks"})
+    >>> split_codes(["n.a.,-", "no, thanks"], {"n.a.", "no, thanks"})
     ['n.a.', '-', 'no, thanks']
     """
     codes: list[str] = []
@@ -399,7 +399,7 @@ def codes_of(texts: Texts, cells: Collection[str]) -> list[str]:
     return [code for code in dict.fromkeys(codes) if code]
 
 
-def places_of(names: Sequence[str]) -> list[int] | None:
+def read_places(names: Sequence[str]) -> list[int] | None:
     """Read the places in the names of columns, such as choice 1, 1st choice or first choice.
 
     Return None if the names do not number the places 1, 2, ... (or 0, 1, ...).
@@ -419,7 +419,7 @@ def places_of(names: Sequence[str]) -> list[int] | None:
 
 def refuse_disorder(columns: Sequence[str], option: str) -> None:
     """Refuse columns whose order counts, if their names have another order."""
-    places = places_of(columns)
+    places = read_places(columns)
     if places is not None and places != sorted(places):
         ordered = {option: [name for _, name in sorted(zip(places, columns, strict=True))]}
         raise TableError(

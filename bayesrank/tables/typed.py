@@ -40,7 +40,7 @@ _NULLABLE = {  # keep integers as integers even if values are missing
 }
 
 
-class Column(NamedTuple):
+class TypedColumn(NamedTuple):
     """A column of a typed table."""
 
     cells: pd.Series
@@ -138,7 +138,7 @@ def _is_missing(value: Any) -> bool:
 # Columns
 
 
-def text_column(values: pd.Series) -> Column:
+def text_column(values: pd.Series) -> TypedColumn:
     """Return a column of text without spaces around it, and NaN where it is empty."""
     cache = CellCache()
     codes, distinct = pd.factorize(values)
@@ -151,10 +151,12 @@ def text_column(values: pd.Series) -> Column:
         if cache.spaces > before:
             spaced.append(n)
     spaces = int(np.isin(codes, spaced).sum()) if spaced else 0
-    return Column(pd.Series(labels[codes], values.index, name=values.name, dtype=object), spaces)
+    return TypedColumn(
+        pd.Series(labels[codes], values.index, name=values.name, dtype=object), spaces
+    )
 
 
-def typed_column(values: pd.Series) -> Column:
+def typed_column(values: pd.Series) -> TypedColumn:
     """Return a column with its type if it contains numbers or dates; otherwise as text."""
     dtype = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
@@ -166,7 +168,7 @@ def typed_column(values: pd.Series) -> Column:
         return text_column(values)
     if not pd.api.types.is_object_dtype(dtype) and not isinstance(dtype, pd.ArrowDtype):
         if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
-            return Column(values)
+            return TypedColumn(values)
         return text_column(label_text(values))
     if isinstance(dtype, pd.ArrowDtype):
         array = pa.chunked_array(values.array.__arrow_array__())
@@ -182,20 +184,20 @@ def typed_column(values: pd.Series) -> Column:
         return text_column(values)
     if convert is not None:
         try:
-            return Column(convert())
+            return TypedColumn(convert())
         except OverflowError:
             pass
     if kind == "empty":
-        return Column(pd.Series(np.nan, values.index, dtype=object, name=values.name))
+        return TypedColumn(pd.Series(np.nan, values.index, dtype=object, name=values.name))
     written = values.map(lambda x: np.nan if _is_missing(x) else _one_label(x))
     if kind in ("decimal", "date", "datetime", "time", "timedelta"):
-        return Column(written.astype(object))
+        return TypedColumn(written.astype(object))
     spaces = sum(isinstance(x, str) and x != x.strip() for x in values)
     written = written.map(lambda x: np.nan if isinstance(x, str) and not x else x)
-    return Column(written.astype(object), spaces)
+    return TypedColumn(written.astype(object), spaces)
 
 
-def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> Column:
+def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> TypedColumn:
     """Return a column of Arrow with its type if it contains numbers; otherwise as text."""
     kind = array.type
     grades = None
@@ -219,7 +221,7 @@ def arrow_column(array: pa.ChunkedArray, name: str, index: pd.Index) -> Column:
                 names = values.cat.categories
                 spaced = [k for k, label in enumerate(names) if label != label.strip()]
                 n = int(np.isin(codes, spaced).sum())
-            return Column(pd.Series(labels[codes], index, name=name, dtype=object), n, grades)
+            return TypedColumn(pd.Series(labels[codes], index, name=name, dtype=object), n, grades)
         return typed_column(values)
     try:
         values = array.to_pandas(types_mapper=_NULLABLE.get)
@@ -251,7 +253,7 @@ class TypedTable:
     def __init__(
         self,
         names: Sequence[Any],
-        read: Callable[[Sequence[int]], Iterable[Column]],
+        read: Callable[[Sequence[int]], Iterable[TypedColumn]],
         rows_are: str = ROW,
     ) -> None:
         self.names = [_concise(name) for name in names]
@@ -361,7 +363,7 @@ def _of_records(records: Sequence[Mapping[str, Any]], index: pd.Index) -> TypedT
     ]
     names = [*dict.fromkeys(name for row in rows for name in row)]
 
-    def column(at: int) -> Column:
+    def column(at: int) -> TypedColumn:
         name = names[at]
         values = np.empty(len(rows), dtype=object)
         for n, row in enumerate(rows):
@@ -479,12 +481,12 @@ def _of_arrow(
     index = pd.RangeIndex(n, name=ROW)
     labels = [*ranges, *(str(shown.get(names[k], names[k])) for k in left)]
 
-    def columns(at: Sequence[int]) -> Iterator[Column]:
+    def columns(at: Sequence[int]) -> Iterator[TypedColumn]:
         places = {k: left[k - len(ranges)] for k in at if k >= len(ranges)}
         table = read([names[k] for k in places.values()]) if whole is None else whole
         for k in at:
             if k not in places:
-                yield Column(pd.Series(ranges[labels[k]], index, name=labels[k]))
+                yield TypedColumn(pd.Series(ranges[labels[k]], index, name=labels[k]))
             else:
                 place = names[places[k]] if whole is None else places[k]
                 yield arrow_column(table.column(place), labels[k], index)
@@ -525,7 +527,7 @@ def frame_table(frame: pd.DataFrame) -> TypedTable:
     for k, name in enumerate(frame.columns):
         columns.append((name, frame.iloc[:, k]))
 
-    def column(at: int) -> Column:
+    def column(at: int) -> TypedColumn:
         return typed_column(columns[at][1].set_axis(index).rename(columns[at][0]))
 
     return TypedTable([name for name, _ in columns], lambda at: map(column, at))

@@ -1,12 +1,13 @@
 """Columns of a table that no argument names, kept for a test of whether they matter."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.data.read import Unused
-from bayesrank.tables.cells import DATE, NESTED, NUMBER, date_text, words_of
+from bayesrank.tables.cells import NESTED, NUMBER, date_text, words_of
 from bayesrank.tables.opening import label_text
 
 __all__ = ["constant_columns", "matches_with", "rankings_with", "unused_columns"]
@@ -52,10 +53,10 @@ def unused_columns(
 
 
 def _times(text: pd.Series, distinct: list[str], day_first: bool | None) -> pd.Series | None:
-    """Read a column of dates, or of numbers whose name says that they are times."""
+    """Read a column of dates or seasons, or of numbers whose name says that they are times."""
     named = not WHEN.isdisjoint(words_of(str(text.name)))
-    numbers = named and all(map(NUMBER.fullmatch, distinct))
-    if len(distinct) < LEAST_TIMES or not (numbers or all(map(DATE.fullmatch, distinct))):
+    numbers = all(map(NUMBER.fullmatch, distinct))
+    if len(distinct) < LEAST_TIMES or (numbers and not named):
         return None
     try:
         return date_text(text, day_first)
@@ -97,7 +98,7 @@ def rankings_with(
 
 def matches_with(
     pairs: Pairs, table: pd.DataFrame, others: pd.DataFrame, day_first: bool | None,
-    by: Iterable[str], **columns: object,
+    by: Iterable[str], **columns: Any,
 ) -> Pairs:  # fmt: skip
     """Keep the unused columns of a table of matches; `by` and `columns` are as for the pairs."""
     labels, times = unused_columns(others, table.index.unique(), day_first)
@@ -106,8 +107,9 @@ def matches_with(
         return pairs
     names = {f"unused {k}": name for k, name in enumerate(found)}
     cells = {key: found[name].reindex(table.index) for key, name in names.items()}
-    finer = Pairs.from_frame(table.assign(**cells), by=[*by, *names], **columns)  # type: ignore[arg-type]
-    finer = finer._with(groups={names.get(key, key): x for key, x in finer.groups.items()})
+    finer = Pairs.from_frame(table.assign(**cells), by=[*by, *names], **columns)
+    groups = {names.get(key, key): x for key, x in finer.groups.items()}
+    finer = finer._with(groups=groups, ordered=pairs.ordered)
     unused = Unused(
         finer, tuple(x for x in labels if x in found), tuple(x for x in times if x in found)
     )

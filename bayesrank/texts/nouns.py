@@ -5,7 +5,8 @@ A column that is called by a plain word gives a noun: ``driver`` gives "87 drive
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def _words(*texts: str) -> frozenset[str]:
@@ -35,7 +36,16 @@ IRREGULAR = {"person": "people", "child": "children", "man": "men", "woman": "wo
 UNCERTAIN = re.compile(
     r".*([^s]s|f|fe|o|z|ex|ix|man|goose|tooth|foot|mouse|deer|sheep|data|media|criteria|software|music)"
 )
+AN = re.compile(r"[aeio]|u(?!ni|s)")  # nouns with the article "an"
 HISSING = re.compile(r".*(ss|x|ch|sh)")
+# Labels, arguments, code and headings of columns, which stay as they are
+FIXED = re.compile(r"""((?<!\w)'(?:[^'\\]|\\.)*'|"[^"]*"|`[^`]*`)""")
+WORDS = ("item", "ranker", "judge", "ranking")  # general words that may have nouns
+# The word with its article, but not in the name of an option, a file or an argument
+SAID = re.compile(
+    rf"(?<![\w./=-])(?:(?P<article>an?) )?(?P<word>{'|'.join(WORDS)})(?P<many>s?)(?![\w/=(-]|\.\w)",
+    re.IGNORECASE,
+)
 COUNT = r"(?P<n>\d[\d,]*)"
 BALLOTS = rf"^(?P<all>{COUNT} rankings?\b.*?) by (?P=n) rankers?\b"
 ONCE = rf"^{COUNT} rankings? of (?P<what>[\d,]+ items?) by (?P=n) rankers?\b"
@@ -129,8 +139,7 @@ def in_words(
     '9 pairs of 5 teams by 1 judge'
     """
     nouns = {"item": item, "ranker": ranker, "judge": judge, "ranking": ranking}
-    nouns = {word: noun for word, noun in nouns.items() if noun is not None}
-    if not nouns:
+    if not any(nouns.values()):
         return text
     text = re.sub(r"^(Rankings|Pairs): ", "", text)
     if ranker in OCCASIONS:  # each may be one ranking, or have several
@@ -138,14 +147,41 @@ def in_words(
         text = re.sub(rf"by (?={COUNT} rankers?\b)", "in ", text)
     if ranking is not None and ranker is None:  # each ballot has its own voter
         text = re.sub(BALLOTS, r"\g<all>", text)
-    parts = re.split(r"('(?:[^'\\]|\\.)*')", text)  # labels in quotes stay
-    for word, noun in nouns.items():
-        pattern = rf"{COUNT} {word}s?\b"
-        parts[::2] = [
-            re.sub(pattern, lambda found, noun=noun: _count(found["n"], noun), part)
-            for part in parts[::2]
-        ]
+    return with_nouns(text, **nouns)
+
+
+def with_nouns(text: str, **nouns: str | None) -> str:
+    """Write nouns for the general words of a text: item, ranker, judge and ranking.
+
+    Text in quotes stays, as do options, files and arguments.
+
+    >>> print(with_nouns("An item beats two items of 'item 3'; see --item.", item="driver"))
+    A driver beats two drivers of 'item 3'; see --item.
+    """
+    parts = FIXED.split(text)
+    parts[::2] = [SAID.sub(lambda found: _noun_for(found, nouns), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def _noun_for(found: re.Match[str], nouns: Mapping[str, str | None]) -> str:
+    """Return the noun for a general word, with its article and capital."""
+    noun = nouns.get(found["word"].lower())
+    if noun is None:
+        return found[0]
+    said = str(plural_of(noun)) if found["many"] else noun
+    if found["article"]:
+        said = f"{'an' if AN.match(noun) else 'a'} {said}"
+    return f"{said[0].upper()}{said[1:]}" if found[0][0].isupper() else said
+
+
+def unused_nouns(nouns: Mapping[str, str | None], labels: Iterable[Any]) -> dict[str, str | None]:
+    """Leave out the nouns of general words that a label contains, such as "item 3".
+
+    >>> unused_nouns({"item": "driver", "ranker": "race"}, ["item 3", "ann"])
+    {'item': None, 'ranker': 'race'}
+    """
+    told = "\n".join(map(str, labels)).lower()
+    return {word: None if word in told else noun for word, noun in nouns.items()}
 
 
 def _count(n: str, noun: str) -> str:

@@ -285,6 +285,104 @@ def test_changes_over_time_propose_a_date():
     assert column_notes(table) == [expected]
 
 
+SIDES = {"winner": "winner", "loser": "loser"}
+
+
+def seasons(n, first=1888):
+    """A league of three teams in n seasons; the best team becomes the worst."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for k in range(n):
+        year = first + k
+        strength = np.array([1.5, 0, -1.5]) * (1 - 2 * k / (n - 1))
+        for one, other in [(0, 1), (0, 2), (1, 2)] * 2:
+            won = rng.random() < expit(strength[one] - strength[other])
+            sides = (one, other) if won else (other, one)
+            rows.append((f"{year}-{(year + 1) % 100:02}", *("abc"[side] for side in sides)))
+    return pd.DataFrame(rows, columns=["season", "winner", "loser"])
+
+
+def test_seasons_are_times_and_the_proposed_date_works():
+    table = seasons(98)
+    pairs = br.read_matches(table, **SIDES)
+    assert not pairs.unused.data.ordered
+    assert pairs.unused.times == ("season",)
+    assert pairs.unused.columns == ()
+    (note,) = column_notes(br.column_checks(pairs, random_seed=0))
+    assert note.endswith("Add date='season'.")
+    dated = br.read_matches(table, **SIDES, date="season")
+    assert dated.groups["date"].labels.tolist() == [str(year) for year in range(1888, 1986)]
+    assert dated.notes == ("Column 'season' contains seasons: '1888-89' is 1888.",)
+    fit = br.fit_dynamic(dated, time="date", hyperparameters={"scale": 1.0, "drift": 0.3})
+    utility = fit.draws(at=["1888-89", "1985-1986"], random_seed=0)["posterior"]["utility"]
+    assert utility.mean(("chain", "draw")).argmax("item").values.tolist() == [0, 2]
+
+
+def test_the_first_item_has_no_advantage_if_the_order_means_nothing():
+    table = seasons(98)  # of two items, the first by name wins early and loses late
+    table["era"] = np.where(table["season"] < "1937", "old", "new")
+    pairs = br.read_matches(table, **SIDES)
+    found = br.column_checks(pairs, random_seed=0)
+    assert found["note"].tolist() == ["", ""]
+    assert found["fires"].all()
+    assert found.loc["era", "leaders"] == {"new": "c", "old": "a"}
+    # other names for the items change nothing
+    turned = table.replace({"winner": {"a": "z"}, "loser": {"a": "z"}})
+    again = br.column_checks(br.read_matches(turned, **SIDES), random_seed=0)
+    np.testing.assert_allclose(again["statistic"], found["statistic"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("form", "is_time"),
+    [
+        (lambda year: f"{year}/{(year + 1) % 100:02}", True),
+        (lambda year: f"{year}-{year + 1}", True),
+        (lambda year: f"{year}/{year + 1}", True),
+        (lambda year: f"{year}\N{EN DASH}{(year + 1) % 100:02}", True),
+        (lambda year: f"{year}-01-01", True),
+        (lambda year: f"{year}-{(year + 2) % 100:02}", False),
+        (lambda year: f"{year} to {year + 1}", False),
+    ],
+)
+def test_times_are_what_the_argument_date_reads(form, is_time):
+    table = seasons(8, 2007)
+    table["season"] = table["season"].str[:4].astype(int).map(form)
+    pairs = br.read_matches(table, **SIDES)
+    assert pairs.unused.times == (("season",) if is_time else ())
+    if is_time:
+        dated = br.read_matches(table, **SIDES, date="season")
+        first = dated.groups["date"].labels[0]
+        assert first in ("2007", "2007-01-01")
+    else:
+        with pytest.raises(ValueError, match="not an unambiguous date"):
+            br.read_matches(table, **SIDES, date="season")
+
+
+def test_seasons_that_may_be_months_are_refused_until_they_are_written_in_full():
+    table = seasons(3, 2009)
+    assert br.read_matches(table, **SIDES).unused.times == ()
+    message = (
+        "In row 0: The season '2009-10' may be a month or a season of two years. Write months as "
+        "2010-11-01, and seasons as 2010-2011."
+    )
+    with pytest.raises(ValueError, match=message):
+        br.read_matches(table, **SIDES, date="season")
+    year = table["season"].str[:4].astype(int)
+    for written, label in [
+        (year.map(lambda x: f"{x}-{x + 1}"), "2009"),
+        (year.map(lambda x: f"{x}-{(x + 1) % 100:02}-01"), "2009-10-01"),
+    ]:
+        read = br.read_matches(table.assign(season=written), **SIDES, date="season")
+        assert read.groups["date"].labels[0] == label
+
+
+def test_an_error_about_a_date_names_its_row():
+    table = seasons(3, 2009)
+    table["season"] = ["2010-11", "2010-12", "soon"] * 6  # months
+    with pytest.raises(ValueError, match="In row 2: The season 'soon' is not an unambiguous date"):
+        br.read_matches(table, **SIDES, date="season")
+
+
 def test_tasks_keep_the_columns_that_no_argument_names():
     rng = np.random.default_rng(1)
     rows = []

@@ -2,8 +2,19 @@
 
 import pytest
 
+import bayesrank as br
+from bayesrank.analysis.models import analysis_of
 from bayesrank.data import Pairs, Rankings, load_nascar
-from bayesrank.texts.nouns import GENERAL, OCCASIONS, SIDES, in_words, noun_of, nouns_of, plural_of
+from bayesrank.texts.nouns import (
+    GENERAL,
+    OCCASIONS,
+    SIDES,
+    in_words,
+    noun_of,
+    nouns_of,
+    plural_of,
+    with_nouns,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +67,51 @@ def test_labels_in_quotes_stay():
     )
     told = in_words(text, item="driver", ranker="race")
     assert told == "2 races of 3 drivers and 2 labels of '3 items, it\\'s 2 rankers'"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("An item is ahead of two items.", "An athlete is ahead of two athletes."),
+        ("Each ranker has a ranking.", "Each user has a ballot."),
+        ("A ranker and an item's rankings", "A user and an athlete's ballots"),
+        ("Rankings of judges, items (all)", "Ballots of referees, athletes (all)"),
+        ("Use --item, --judge=x or `items`, see items.csv", None),
+        ("Name item='judge' and \"An item varies by\"", None),
+        ("The column item_id, and rank-ranking/item", None),
+        ("Items are 'two items'", "Athletes are 'two items'"),
+    ],
+)
+def test_general_words_become_nouns_but_names_stay(text, told):
+    nouns = {"item": "athlete", "ranker": "user", "judge": "referee", "ranking": "ballot"}
+    assert with_nouns(text, **nouns) == (text if told is None else told)
+    assert with_nouns(text) == text
+    assert with_nouns(text, **dict.fromkeys(nouns)) == text
+
+
+def test_nouns_replace_each_other_only_once():
+    assert with_nouns("A ranker and a judge", ranker="judge", judge="ranker") == (
+        "A judge and a ranker"
+    )
+
+
+@pytest.mark.parametrize(
+    ("races", "drivers", "told"),
+    [
+        (["r1", "r2"], ["ann", "bo"], "Races of a driver by a race"),
+        (["r1", "r2"], ["item 1", "bo"], "Races of an item by a race"),  # a label has the word
+        (["r1", "r1"], ["ann", "bo"], "Rankings of a driver by a race"),  # two per ranker
+    ],
+)
+def test_a_text_of_a_report_has_the_nouns_of_its_data(races, drivers, told):
+    rows = [
+        {"race": race, "lap": lap, "driver": driver, "place": place}
+        for lap, race in enumerate(races)
+        for place, driver in enumerate(drivers, 1)
+    ]
+    columns = {"ranker": "race", "ranking": ["race", "lap"], "item": "driver", "rank": "place"}
+    model = br.ranking_model(br.read_rankings(rows, **columns))
+    assert analysis_of(model).named("Rankings of an item by a ranker") == told
 
 
 def test_matches_and_tasks_have_nouns_if_their_columns_have():

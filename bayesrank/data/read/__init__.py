@@ -42,7 +42,14 @@ from bayesrank.data.read.labels import (
 from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import OUTCOMES
 from bayesrank.data.read.text import BROKEN, content, read_lines
-from bayesrank.data.read.times import are_dates, are_instants, label_times, time_coordinates
+from bayesrank.data.read.times import (
+    TimeError,
+    are_dates,
+    are_instants,
+    label_times,
+    seasons_in_full,
+    time_coordinates,
+)
 
 __all__ = [
     "BROKEN",
@@ -50,6 +57,7 @@ __all__ = [
     "OUTCOMES",
     "Entries",
     "Group",
+    "TimeError",
     "Unused",
     "are_dates",
     "are_instants",
@@ -75,6 +83,7 @@ __all__ = [
     "require_columns",
     "require_names",
     "row_name",
+    "seasons_in_full",
     "suffix_of",
     "text_numbers",
     "time_coordinates",

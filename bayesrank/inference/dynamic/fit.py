@@ -284,6 +284,9 @@ class Problem:
             raise ValueError(f"`at` has a missing time at position {labels.isna().argmax()}.")
         distinct, code = np.unique(labels, return_inverse=True)
         asked, known = plain_index(distinct), self.data.groups[self.group].labels
+        place = known.get_indexer(asked)
+        if (place >= 0).all():
+            return self.times[place][code], labels
         if len(asked) and are_dates(asked) != are_dates(known):
             kinds = ("a date", "numbers") if are_dates(asked) else ("a number", "dates")
             raise ValueError(

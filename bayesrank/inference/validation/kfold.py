@@ -43,8 +43,8 @@ from bayesrank.schema import (
     OUTCOMES,
     are_numbers,
     joined,
-    label_text,
     name_of,
+    spell_label,
 )
 
 __all__ = ["FoldWarning", "kfold"]
@@ -309,7 +309,7 @@ def _sorted(units: _Units) -> NDArray[np.intp]:
     groups = [units.coords[name] for name in sorted(units.coords.keys() - {CONTENT})]
     contents = units.coords.get(CONTENT, np.zeros(len(units.labels)))
     keys = [contents, *(x for x in (*groups, units.labels) if not are_numbers(x))]
-    codes = [np.unique([label_text(label) for label in x], return_inverse=True)[1] for x in keys]
+    codes = [np.unique([spell_label(label) for label in x], return_inverse=True)[1] for x in keys]
     return np.lexsort(codes[::-1])
 
 

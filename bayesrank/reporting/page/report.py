@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -277,6 +277,7 @@ def report_html(
     made: str = "",
     file: str = "",
     reading: str | None = None,
+    named: Callable[[str], str] = str,
     interval: float | None = None,
     results: Mapping[str, Any] | None = None,
 ) -> str:
@@ -304,6 +305,8 @@ def report_html(
         name of the file with the table, next to the page.
     reading : str, optional
         Meaning of a difference of utilities, by default its meaning in rankings.
+    named : callable
+        Writes a text of the page itself with the nouns of the data. The other texts have them.
     interval : float, optional
         Probability of the rank intervals, by default ``arviz.rcParams["stats.ci_prob"]``.
     results : mapping, optional
@@ -326,8 +329,8 @@ def report_html(
         command=command,
         code=code,
         made=made,
-        answer=f"{answer(summary)} {verdict_too}".rstrip(),
-        verdict=f"{verdict(summary)} {verdict_too}".rstrip(),
+        answer=f"{named(answer(summary))} {verdict_too}".rstrip(),
+        verdict=f"{named(verdict(summary))} {verdict_too}".rstrip(),
         failures=list(map(_line, failures)),
         warnings=list(map(_line, warnings)),
         fit=_line(fit) if fit else None,
@@ -336,6 +339,7 @@ def report_html(
         statuses=statuses,
         top=_top(summary),
         reading=reading or READING,
+        named=lambda text: Markup(named(str(text))),  # of the template, which is escaped
         interval=f"{interval_probability(interval):g}",
         tied_prob=TIED_PROB,
         leaders=_bars(summary),

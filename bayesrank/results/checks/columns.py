@@ -236,7 +236,7 @@ def _of_pairs(pairs: Pairs, neutral: str | None) -> _Basic:
     first, second = (x[source].astype(np.int64) for x in (pairs.first, pairs.second))
     won = outcome == 0
     ahead, behind = np.where(won, first, second), np.where(won, second, first)
-    home = np.where(won, 1.0, -1.0)
+    home = np.where(won, 1.0, -1.0) * pairs.ordered
     if neutral is not None:
         labels, idx = _group(pairs, neutral)
         home *= ~np.asarray(labels == "yes")[idx][source]
@@ -369,7 +369,7 @@ def _left_out(
             return "names items"
         if _explains(item, codes, times, data.n_items, len(labels)):
             return "property of an item"
-    if basic.sides is not None and _tells(basic, codes, times, len(labels)):
+    if isinstance(data, Pairs) and data.ordered and _tells(basic, codes, times, len(labels)):
         return "records the outcome"
     return ""
 

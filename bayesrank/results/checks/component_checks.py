@@ -16,8 +16,8 @@ from bayesrank.results.checks.families import FAMILIES, whole_rows
 from bayesrank.results.checks.ranking_checks import (
     check_table,
     compared,
+    find_places,
     found_rankings,
-    places,
     with_omnibus,
 )
 from bayesrank.results.checks.statistics import EndItem, Found, KendallDistance, PairOrders
@@ -232,4 +232,4 @@ def _orders(
         )
     x = next(iter(known.values())).sel({d: probabilities[d] for d in SAMPLE})
     values = x.to_numpy().reshape(-1, len(components), len(found.items))
-    return places(values if values.dtype.kind in "iu" else -values)
+    return find_places(values if values.dtype.kind in "iu" else -values)

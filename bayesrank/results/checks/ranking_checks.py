@@ -43,8 +43,8 @@ __all__ = [
     "check_table",
     "compared",
     "evenly",
+    "find_places",
     "found_rankings",
-    "places",
     "ranking_checks",
     "with_omnibus",
     "worst_checks",
@@ -580,7 +580,7 @@ def _consensus(
     known = [found.items.tolist(), list(range(n_items))]
     if len(dims) == 1 and posterior[dims[0]].values.tolist() in known:
         ranks = rank_draws(posterior, utility, dim=dims[0]).transpose(*SAMPLE, dims[0])
-        place = places(ranks.mean(SAMPLE).values)
+        place = find_places(ranks.mean(SAMPLE).values)
         by_draw = _places_drawn(data["posterior_predictive"].dataset[var_name], ranks, found)
         return place, f"the order of each draw by {utility!r}", by_draw
     if consensus is not None:
@@ -595,10 +595,10 @@ def _consensus(
     total = np.bincount(found.item.ravel(), weight.ravel(), n_items)
     sums = np.bincount(found.item.ravel(), (weight * relative).ravel(), n_items)
     mean = np.divide(sums, total, out=np.full(n_items, np.inf), where=total > 0)
-    return places(mean), "mean place in the predicted lists", None
+    return find_places(mean), "mean place in the predicted lists", None
 
 
-def places(values: NDArray[Any]) -> NDArray[np.intp]:
+def find_places(values: NDArray[Any]) -> NDArray[np.intp]:
     """Return places from 0 along the last axis; the lowest value is first."""
     return values.argsort(axis=-1, kind="stable").argsort(axis=-1)
 
@@ -609,4 +609,4 @@ def _places_drawn(y: xr.DataArray, ranks: xr.DataArray, found: Found) -> NDArray
         ranks = ranks.sel({d: y[d] for d in SAMPLE})
     except KeyError:
         return None
-    return places(ranks.values.reshape(-1, ranks.shape[-1])[found.draws])
+    return find_places(ranks.values.reshape(-1, ranks.shape[-1])[found.draws])

@@ -18,7 +18,7 @@ from bayesrank.results.evaluation.groups import (
     sum_by_group,
 )
 from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
-from bayesrank.schema import COUNT, COUNTS, RANKS, WEIGHT, Kept, label_text
+from bayesrank.schema import COUNT, COUNTS, RANKS, WEIGHT, Kept, spell_label
 
 __all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
 
@@ -197,7 +197,7 @@ def _check_draws(
         k = int(wrong.any(axis=0).argmax())
         raise ValueError(
             f"{whose} have the log-likelihood {logp[wrong[:, k], k][0]:g} for {labels.name} "
-            f"{label_text(labels.to_numpy()[k])} of {var_name!r}, in {wrong[:, k].sum()} of "
+            f"{spell_label(labels.to_numpy()[k])} of {var_name!r}, in {wrong[:, k].sum()} of "
             f"{len(logp)} draws. It must be finite. Check the parameters in these draws."
         )
     if len(logp) < LEAST_DRAWS:
@@ -214,7 +214,7 @@ def _warn_of_pareto_k(pareto_k: xr.DataArray, good_k: float, dim: str, name: str
     if not n_bad:
         return
     worst = int(np.nanargmax(k))
-    label = label_text(pareto_k[dim].to_numpy()[worst])
+    label = spell_label(pareto_k[dim].to_numpy()[worst])
     model = "" if name is None else f" of {name!r}"
     one = n_bad == 1
     verb, their, them = ("has", "Its", "it") if one else ("have", "Their", "them")

@@ -24,7 +24,7 @@ from bayesrank.schema import (
     Kept,
     are_numbers,
     joined,
-    label_text,
+    spell_label,
 )
 
 __all__ = ["Units", "has_items", "matched", "units_of", "units_of_result"]
@@ -172,7 +172,7 @@ def _difference(one: str, mine: Units, other: str, theirs: Units) -> str:
     k = int(missing[0])
     content = str(mine.contents[k])
     content = content if len(content) <= WIDTH else f"{content[:WIDTH]} ..."
-    return f"{other!r} lacks {content}, {mine.dim} {label_text(mine.labels[k])} of {one!r}"
+    return f"{other!r} lacks {content}, {mine.dim} {spell_label(mine.labels[k])} of {one!r}"
 
 
 # Row by row
