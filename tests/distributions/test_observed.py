@@ -6,6 +6,9 @@ import pytensor
 import pytest
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor import TensorType
 
 import bayesrank as br
 from bayesrank.distributions.core.observed import hold_data
@@ -288,3 +291,18 @@ def test_single_precision_is_refused():
             br.PlackettLuce.dist(np.zeros(3))
         with pm.Model(), pytest.raises(ValueError, match=message):
             br.PlackettLuce("y", np.zeros(6), observed=RANKINGS)
+
+
+# Other packages compile the same functions, and pymc-bart knows no other integers
+@pytest.mark.parametrize("name", FAMILIES)
+def test_stored_whole_numbers_are_int64_also_when_replaced(name):
+    family = FAMILIES[name]()
+    model = family.observed(family.data)
+    br.set_observed("y", family.other, model=model)
+    values = [
+        x.get_value(borrow=True)
+        for x in ancestors([model["y"]])
+        if isinstance(x, SharedVariable) and isinstance(x.type, TensorType)
+    ]
+    assert values
+    assert {str(x.dtype) for x in values} <= {"float64", "int64", "bool"}

@@ -309,7 +309,7 @@ def observe(
     free = not (record.derived and rv_type.derives_weights)
     parts = _register(rv_type, name, {**stored, **more}, coords, label, free_weights=free)
     derived = {
-        field: pytensor.shared(value, name=f"{model.name_for(name)}_{field}", borrow=True)
+        field: pytensor.shared(_wide(value), name=f"{model.name_for(name)}_{field}", borrow=True)
         for field, value in record.derived.items()
     }
     p = {**given, **derived, **with_data(SimpleNamespace(**parts, **derived))}
@@ -318,6 +318,11 @@ def observe(
     return model.register_rv(
         rv, name, observed=p[rv_type.value], dims=variable_dims, total_size=total_size
     )
+
+
+def _wide(value: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as int64; compiled functions of pymc-bart take no other integers."""
+    return value.astype(np.int64, copy=False) if value.dtype.kind in "iu" else value
 
 
 def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None:
