@@ -1,7 +1,17 @@
 """What the page of verbs says is so."""
 
+import re
+from functools import cache
+
+import arviz as az
+import matplotlib.pyplot as plt
+import numpy as np
+import pymc as pm
+import pymc.testing
 import pytest
 
+import bayesrank as br
+from tests.builders import model_of
 from tests.verbs import FAMILIES, PAGE, TRACEBACK, VERBS, cell, is_not_installed, page, read_page
 
 SAID = read_page(PAGE.read_text(encoding="utf-8"))
@@ -34,3 +44,109 @@ def test_a_cell_is_what_the_page_says(name, verb):
     if is_not_installed(found) or is_not_installed(expected):
         pytest.skip(f"here: {found}, on the page: {expected}")
     assert found == expected
+
+
+# The sections below the table
+
+
+@cache
+def small():
+    """Thirty rankings of four of six items, and their model."""
+    rng = np.random.default_rng(3)
+    items, utility = np.array([*"abcdef"]), np.array([1.2, 0.7, 0.2, -0.2, -0.6, -1.3])
+    shown = [rng.permutation(6)[:4] for _ in range(30)]
+    orders = [k[np.argsort(-(utility[k] + rng.gumbel(size=4)))] for k in shown]
+    return br.Rankings.from_orderings([items[k].tolist() for k in orders], rest=())
+
+
+def small_model():
+    rankings = small()
+    with pm.Model(coords=rankings.coords) as model:
+        s = pm.HalfNormal("s", 1.5)
+        br.PlackettLuce("y", pm.Normal("u", 0, s, dims="item"), observed=rankings)
+    return model
+
+
+@cache
+def reference():
+    with small_model():
+        return pm.sample(
+            1000, tune=1000, chains=4, cores=1, random_seed=1, nuts_sampler="nutpie",
+            progressbar=False,
+        )  # fmt: skip
+
+
+def many(step):
+    return pm.sample(
+        20_000, tune=5_000, chains=2, cores=1, step=step(), random_seed=2, progressbar=False
+    )
+
+
+METHODS = {
+    "Metropolis": lambda: many(pm.Metropolis),
+    "DEMetropolisZ": lambda: many(pm.DEMetropolisZ),
+    "full-rank ADVI": lambda: pm.fit(
+        30_000, method="fullrank_advi", random_seed=2, progressbar=False
+    ).sample(4_000, random_seed=2),
+    "ADVI": lambda: pm.fit(30_000, random_seed=2, progressbar=False).sample(4_000, random_seed=2),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of chains that mix slowly
+@pytest.mark.parametrize("method", METHODS)
+def test_approximations_are_as_near_as_the_page_says(method):
+    exact = reference()["posterior"]["u"]
+    with small_model():
+        found = METHODS[method]()["posterior"]["u"]
+    off = abs(found.mean(("chain", "draw")) - exact.mean(("chain", "draw")))
+    ratio = found.std(("chain", "draw")) / exact.std(("chain", "draw"))
+    # with 400 effective draws a mean is off by 0.05 standard deviations, 0.3 are six of these
+    assert float((off / exact.std(("chain", "draw"))).max()) < 0.3
+    if method == "ADVI":
+        assert float(ratio.max()) < 0.95  # too narrow
+    else:
+        assert 0.75 < float(ratio.min()) < float(ratio.max()) < 1.25
+
+
+def test_draws_for_tests_of_pymc_are_summarised():
+    with model_of(small(), br.PlackettLuce):
+        idata = pymc.testing.mock_sample(draws=10, random_seed=1)
+    assert br.rank_summary(idata).shape[0] == 6
+
+
+SCALAR = re.findall(
+    r"`(\w+)`", re.search(r"about shapes: (.*?)\.", PAGE.read_text("utf-8"), re.S)[1]
+)
+
+
+@cache
+def checked():
+    with small_model():
+        idata = reference().isel(draw=slice(50))
+        pm.sample_posterior_predictive(
+            idata, extend_inferencedata=True, random_seed=1, progressbar=False
+        )
+        pm.compute_log_likelihood(idata, progressbar=False)
+    return idata
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of few draws and discrete values
+@pytest.mark.parametrize("name", SCALAR)
+def test_checks_of_scalars_take_a_statistic_and_no_rankings(name):
+    function = getattr(az, name)
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        function(checked())
+    function(br.predicted_statistic(checked(), lambda ranks: ranks.sel(item="a")))
+    plt.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_moments_are_matched_with_the_result_of_arviz():
+    before = az.loo(checked(), pointwise=True)
+    found = az.loo_moment_match(
+        checked(), before, model=small_model(), k_threshold=float(before.pareto_k.median())
+    )
+    assert found.elpd == pytest.approx(before.elpd, abs=before.se)

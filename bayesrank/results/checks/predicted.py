@@ -130,7 +130,7 @@ def predicted_statistic(
 
     where t is a draw, r a ranking, T the statistic, and :math:`U_r` is uniform. A ranking is one
     observation with several numbers, and the checks of ArviZ know one number per observation. The
-    statistic makes one of them, such as the place of an item, so that these functions work:
+    statistic makes one of them, such as the place of an item. With it these functions work:
     `arviz.plot_ppc_pit`, `plot_ppc_rootogram`, `plot_ppc_pava`, `plot_ppc_tstat`, `loo_pit`,
     `plot_loo_pit` and their siblings.
 
