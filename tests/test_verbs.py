@@ -122,8 +122,8 @@ SCALAR = re.findall(
 
 @cache
 def checked():
+    idata = reference().isel(draw=slice(50))
     with small_model():
-        idata = reference().isel(draw=slice(50))
         pm.sample_posterior_predictive(
             idata, extend_inferencedata=True, random_seed=1, progressbar=False
         )
