@@ -1,6 +1,7 @@
 """Every verb of PyMC and ArviZ on every family: what works, and what is refused in which words.
 
-``python -m tests.verbs`` runs all cells and writes ``docs/verbs.md``; ``python -m tests.verbs
+``python -m tests.verbs`` runs all cells and writes the table of ``docs/verbs.md``, above the
+sections that people wrote; ``python -m tests.verbs
 PlackettLuce BPR`` prints the columns of these families alone. `test_verbs.py` checks that each cell
 is what the page says. A cell is "ok", which says that what came out was looked at, or the sentence
 that was raised. A sentence is one that this package writes, or one about a package that is not
@@ -507,8 +508,8 @@ INTRODUCTION = """\
 # Functions of PyMC and ArviZ
 
 This table shows which functions of PyMC and ArviZ work with each family. A number refers to the
-error message below the table. `python -m tests.verbs` writes this page, and `tests/test_verbs.py`
-checks each function with each family.
+error message below the table. `python -m tests.verbs` writes the table, and `tests/test_verbs.py`
+checks each function with each family. The sections below are about other samplers and checks.
 """
 
 
@@ -529,6 +530,11 @@ def page(columns: dict[str, dict[str, str]]) -> str:
     return "\n".join([INTRODUCTION, *table, "", *below, "", "The families are:", "", *families, ""])
 
 
+def by_hand(text: str) -> str:
+    """Return the sections of the page below the table, which people write."""
+    return text[text.index("\n## ") :]
+
+
 def read_page(text: str) -> dict[str, dict[str, str]]:
     """Read the table back: the inverse of `page`."""
     sentences = dict(re.findall(r"(?m)^(\d+)\. (.*)$", text))
@@ -543,6 +549,7 @@ if __name__ == "__main__":
     names = sys.argv[1:] or list(FAMILIES)
     found = {name: column(name) for name in names}
     if len(names) == len(FAMILIES):
-        PAGE.write_text(page(found), encoding="utf-8")
+        below = by_hand(PAGE.read_text(encoding="utf-8"))
+        PAGE.write_text(page(found) + below, encoding="utf-8")
     else:
         print(page(found))

@@ -29,6 +29,7 @@ from bayesrank.results.draws import (
     SAMPLE,
     Places,
     centred,
+    described,
     find_variable,
     interval_probability,
     places_of,
@@ -277,17 +278,17 @@ def _draws(
 ) -> tuple[xr.DataArray, Hashable]:
     """Find the draws (sample, time, item), sorted by time, and the dim of the times."""
     where = {d: labels for d, labels in (coords or {}).items() if d != dim}
-    draws = find_variable(data, var_name).sel(where)
+    subject, draws = described(data, var_name)[0], find_variable(data, var_name).sel(where)
     others = [d for d in draws.dims if d not in (*SAMPLE, dim)]
     if len(others) != 1 or {*SAMPLE, dim} - {*draws.dims}:
         raise ValueError(
-            f"{var_name!r} has the dims {list(map(str, draws.dims))}; it must have chain, draw, "
+            f"{subject} has the dims {list(map(str, draws.dims))}; it must have chain, draw, "
             f"{dim} and one dim of times. Pass the result of br.fit_dynamic(...).draws(at=[...])."
         )
     (time,) = others
     if draws.sizes[time] < 2:
         raise ValueError(
-            f"{var_name!r} has {draws.sizes[time]} time; the plot needs two or more. Pass "
+            f"{subject} has {draws.sizes[time]} time; the plot needs two or more. Pass "
             "more times to draws(at=[...])."
         )
     drawn = draws.stack(sample=SAMPLE)  # noqa: PD013

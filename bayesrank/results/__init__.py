@@ -7,7 +7,7 @@ the room data.
 from bayesrank.results.checks.columns import column_checks, column_notes
 from bayesrank.results.checks.component_checks import component_checks
 from bayesrank.results.checks.match_checks import match_checks
-from bayesrank.results.checks.predicted import predicted_ranks
+from bayesrank.results.checks.predicted import predicted_ranks, predicted_statistic
 from bayesrank.results.checks.ranking_checks import Fits, ranking_checks, worst_checks
 from bayesrank.results.choices.attributes import (
     PriceWarning,
@@ -23,7 +23,7 @@ from bayesrank.results.evaluation.component_labels import (
     compare_components,
     relabel_components,
 )
-from bayesrank.results.evaluation.loo import ParetoKWarning, loo_by_ranker
+from bayesrank.results.evaluation.loo import ParetoKWarning, loo, loo_by_ranker
 from bayesrank.results.evaluation.metrics import (
     QueryMetrics,
     expected_reciprocal_rank,
@@ -80,6 +80,7 @@ __all__ = [
     "expected_kendall",
     "expected_reciprocal_rank",
     "first_places",
+    "loo",
     "loo_by_ranker",
     "match_checks",
     "match_probability",
@@ -92,6 +93,7 @@ __all__ = [
     "place_probability",
     "precise",
     "predicted_ranks",
+    "predicted_statistic",
     "query_metrics",
     "rank_draws",
     "rank_summary",

@@ -7,7 +7,7 @@ import arviz as az
 import numpy as np
 import xarray as xr
 
-from bayesrank.results.draws import posterior_utilities
+from bayesrank.results.draws import described, posterior_utilities
 from bayesrank.results.ranks.rank_table import rank_draws
 
 __all__ = ["Convergence", "convergence", "precise"]
@@ -90,7 +90,8 @@ def convergence(data: Any, var_name: str = "utility", *, dim: str = "item") -> C
     values = utility.transpose("chain", "draw", ...).values.reshape(n_chains, n_draws, -1)
     moving = values[..., np.ptp(values, axis=(0, 1)) > 0]
     if not moving.size:
-        sentence = f"{var_name!r} is constant over all draws, so the sampler did not move."
+        subject = described(data, var_name)[0]
+        sentence = f"{subject} is constant over all draws, so the sampler did not move."
         return Convergence(np.nan, np.nan, np.nan, divergences, False, (sentence,))
     checked = xr.DataArray(moving, dims=("chain", "draw", "entry"))
     several = n_chains > 1

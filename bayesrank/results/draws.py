@@ -2,7 +2,8 @@
 
 Data are an ArviZ `DataTree` (what `pm.sample` returned, or one group of it), an xarray `Dataset`,
 or a `DataArray`. They have the dims chain and draw, one dim of items, and perhaps others. Each
-combination of the other dims is a *group*; its draws are an array (n_draws, n_items).
+combination of the other dims is a *group*; its draws are an array (n_draws, n_items). Draws without
+chains have the dim draw or, as from `arviz.extract`, sample; they count as one chain.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -20,10 +21,12 @@ from bayesrank.schema import refuse_moved_labels
 __all__ = [
     "SAMPLE",
     "Places",
+    "as_chains",
     "by_group",
     "centred",
     "check_probability",
     "check_tops",
+    "described",
     "each_group",
     "find_variable",
     "group_dims",
@@ -36,12 +39,31 @@ __all__ = [
 ]
 
 SAMPLE = ("chain", "draw")
+STACKED = "sample"  # dim of the draws of all chains, as `arviz.extract` names it
 CHUNK = 2**17
 """Numbers ranked at once: one megabyte, so that sorting stays in the cache."""
 
 
+def as_chains[Draws: (xr.DataArray, xr.Dataset)](draws: Draws) -> Draws:
+    """Give draws of one dim, draw or sample, the dims chain and draw: they become one chain.
+
+    A random subset of the draws, which `arviz.extract` may return, has no complete chains.
+
+    >>> u = xr.DataArray([[0.3, 1.2]], dims=("item", "draw"))
+    >>> as_chains(u).dims
+    ('chain', 'item', 'draw')
+    """
+    if "chain" in draws.dims:
+        return draws
+    if "draw" not in draws.dims and STACKED in draws.dims:
+        # the labels of chains and draws, which may be levels of the labels of samples
+        labels = {name for name, x in draws.coords.items() if STACKED in x.dims}
+        draws = draws.drop_vars(labels | {*SAMPLE} & {*draws.coords}).rename({STACKED: "draw"})
+    return draws.expand_dims("chain") if "draw" in draws.dims else draws
+
+
 def find_variable(data: Any, var_name: str) -> xr.DataArray:
-    """Find a variable in a posterior."""
+    """Find a variable in a posterior, with the dims chain and draw if it has draws."""
     if isinstance(data, xr.DataTree):
         refuse_moved_labels(data)
         if "posterior" in data.children:
@@ -63,12 +85,21 @@ def find_variable(data: Any, var_name: str) -> xr.DataArray:
         raise TypeError(
             f"Expected a DataTree, a Dataset or a DataArray with draws; got {type(data).__name__}."
         )
-    return data
+    return as_chains(data)
+
+
+def described(data: Any, var_name: str) -> tuple[str, str]:
+    """Return how messages name a variable, and how code selects it."""
+    if not isinstance(data, xr.DataArray):
+        return repr(var_name), f"idata.posterior[{var_name!r}]"
+    if data.name is None:
+        return "The array", "draws"
+    return repr(data.name), f"idata.posterior[{data.name!r}]"
 
 
 def posterior_utilities(data: Any, var_name: str, dim: str) -> xr.DataArray:
     """Find a variable with dims chain, draw, `dim` and perhaps others, and check it."""
-    data = find_variable(data, var_name)
+    (subject, source), data = described(data, var_name), find_variable(data, var_name)
     for needed, remedy in (
         ("chain", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
         ("draw", "Pass draws with the dims chain and draw, as pm.sample() returns them."),
@@ -76,22 +107,22 @@ def posterior_utilities(data: Any, var_name: str, dim: str) -> xr.DataArray:
     ):
         if needed not in data.dims:
             raise ValueError(
-                f"{var_name!r} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
+                f"{subject} has no dim {needed!r}; it has {list(map(str, data.dims))}. {remedy}"
             )
     if not data.size:
-        raise ValueError(f"{var_name!r} is empty; its sizes are {dict(data.sizes)}.")
+        raise ValueError(f"{subject} is empty; its sizes are {dict(data.sizes)}.")
     if dim in data.indexes and not (labels := data.indexes[dim]).is_unique:
         raise ValueError(
             f"{dim!r} has the label {label_repr(labels[labels.duplicated()][0])} twice; rename "
             "one of them."
         )
-    _refuse_ranks(data, var_name, dim)
+    _refuse_ranks(data, subject, source, dim)
     data = data.astype(np.float64, copy=False)
     per_draw = np.isfinite(data).all([d for d in data.dims if d not in SAMPLE])
     bad = int((~per_draw).sum())
     if bad:
         raise ValueError(
-            f"{bad} of {per_draw.size} draws of {var_name!r} contain NaN or infinite values. The "
+            f"{bad} of {per_draw.size} draws of {subject} contain NaN or infinite values. The "
             "sampler failed; check the model and its priors, and sample again."
         )
     return data
@@ -105,7 +136,7 @@ def refuse_other_labels(x: xr.DataArray, data: xr.DataArray, what: str, remedy: 
             raise ValueError(f"{what} other {d} labels than the observed data. {remedy}")
 
 
-def _refuse_ranks(data: xr.DataArray, var_name: str, dim: Hashable) -> None:
+def _refuse_ranks(data: xr.DataArray, subject: str, source: str, dim: Hashable) -> None:
     """Raise if whole numbers are the ranks 1, 2, ... in every draw: the highest is not the best."""
     n = data.sizes[dim]
     if data.dtype.kind not in "iu" or n == 1:
@@ -113,8 +144,8 @@ def _refuse_ranks(data: xr.DataArray, var_name: str, dim: Hashable) -> None:
     values = np.sort(data.transpose(..., dim).to_numpy(), axis=-1)
     if (values == np.arange(1, n + 1)).all():
         raise ValueError(
-            f"{var_name!r} holds ranks, 1 = best, but the highest value would be ranked first. "
-            f"Pass minus the variable, such as -idata.posterior[{var_name!r}]."
+            f"{subject} holds ranks, 1 = best, but the highest value would be ranked first. "
+            f"Pass minus the variable, such as -{source}."
         )
 
 
@@ -123,9 +154,10 @@ def single_group(data: Any, var_name: str, dim: str) -> tuple[NDArray[np.float64
     found = posterior_utilities(data, var_name, dim)
     extra = [str(d) for d in group_dims(found, dim)]
     if extra:
+        subject, source = described(data, var_name)
         raise ValueError(
-            f"{var_name!r} has the additional dims {extra}. Select one label of each first, such "
-            f"as idata.posterior[{var_name!r}].isel({extra[0]}=0)."
+            f"{subject} has the additional dims {extra}. Select one label of each first, such "
+            f"as {source}.isel({extra[0]}=0)."
         )
     return next(each_group(found, dim)), found[dim].values
 

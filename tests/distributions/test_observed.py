@@ -7,6 +7,9 @@ import pytest
 import xarray as xr
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor import TensorType
 
 import bayesrank as br
 from bayesrank.distributions.core.observed import hold_data
@@ -363,3 +366,18 @@ def test_ranks_of_other_rankings_cannot_be_observed_in_the_slots_of_the_old_ones
     changed = br.Rankings.from_orderings([[*"bacd"]], items=[*"abcdef"], rest=())
     exact = exact_total(UTILITY) + (exact_logp(UTILITY, changed) - exact_logp(UTILITY)[0]).item()
     assert float(logp) == pytest.approx(exact, abs=1e-12)
+
+
+# Other packages compile the same functions, and pymc-bart knows no other integers
+@pytest.mark.parametrize("name", FAMILIES)
+def test_stored_whole_numbers_are_int64_also_when_replaced(name):
+    family = FAMILIES[name]()
+    model = family.observed(family.data)
+    br.set_observed("y", family.other, model=model)
+    values = [
+        x.get_value(borrow=True)
+        for x in ancestors([model["y"]])
+        if isinstance(x, SharedVariable) and isinstance(x.type, TensorType)
+    ]
+    assert values
+    assert {str(x.dtype) for x in values} <= {"float64", "int64", "bool"}

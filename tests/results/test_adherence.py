@@ -73,9 +73,9 @@ def test_names_dims_and_their_order_are_free():
         (
             posterior([[1, -0.5, 0.3]]),
             {},
-            r"'adherence' of ranker bob is -0\.5 .* with var_name=\.$",
+            r"^The array of ranker bob is -0\.5 .* with var_name=\.$",
         ),
-        (xr.concat([BY_HAND, BY_HAND], "year"), {}, "^'adherence' has the additional dims"),
+        (xr.concat([BY_HAND, BY_HAND], "year"), {}, "^The array has the additional dims"),
         (BY_HAND, {"ci_prob": 94}, r"^`ci_prob` is 94; it must lie between 0\.0 and 1\.$"),
         (BY_HAND, {"outlier_prob": 0.5}, r"^`outlier_prob` is 0\.5; it must lie between 0\.5 and"),
         (BY_HAND, {"factor": 0.5}, r"^`factor` is 0\.5; it must be finite, 1 or more\.$"),

@@ -1,5 +1,6 @@
 """What all summaries of ranks share: where draws come from, groups, and bad input."""
 
+import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,9 +9,12 @@ from scipy.stats import rankdata
 from bayesrank.results import (
     consensus_ordering,
     expected_kendall,
+    match_probability,
     place_probability,
     rank_draws,
     rank_summary,
+    relabel_components,
+    share_of_preference,
     tied_with_leader,
     win_probability,
 )
@@ -64,6 +68,72 @@ def test_one_chain_is_enough(function):
         assert function(one).values.tolist() == [[*RANKS[0], *RANKS[1]]]
     else:
         assert same(function(one), function(chains))
+
+
+def in_posterior(u):
+    return xr.DataTree.from_dict({"posterior": u.to_dataset(name="utility")})
+
+
+def as_draws(u):
+    return u.stack(sample=["chain", "draw"]).reset_index("sample").drop_vars(["chain", "draw"])
+
+
+WITHOUT_CHAINS = {
+    "all draws of arviz.extract": lambda u: az.extract(in_posterior(u)),
+    "one variable of arviz.extract": lambda u: az.extract(in_posterior(u), var_names="utility"),
+    "a dim called draw": lambda u: as_draws(u).rename(sample="draw"),
+    "a dim called sample": as_draws,
+    "a tree": lambda u: in_posterior(as_draws(u).rename(sample="draw")),
+    "a selected chain": lambda u: as_draws(u).rename(sample="draw").assign_coords(chain=1),
+}
+
+
+@pytest.mark.parametrize("form", WITHOUT_CHAINS)
+def test_draws_without_chains_are_one_chain(form, function):
+    found = function(WITHOUT_CHAINS[form](posterior()))
+    if function is rank_draws:
+        assert found.transpose("chain", "draw", "item").values.tolist() == [[*RANKS[0], *RANKS[1]]]
+    else:
+        found = found.drop_vars("chain", errors="ignore") if hasattr(found, "coords") else found
+        assert same(found, function(posterior()))
+
+
+def test_a_random_part_of_the_draws_is_ranked():
+    part = az.extract(in_posterior(posterior()), num_samples=3, random_seed=1)
+    kept = [(c, d) for c, d in zip(part["chain"].values, part["draw"].values, strict=True)]
+    assert rank_draws(part).transpose(..., "item").values.tolist() == [
+        [RANKS[c][d] for c, d in kept]
+    ]
+
+
+def test_a_dim_of_groups_may_be_called_sample():
+    u = several().rename(user="sample")
+    assert rank_draws(u).dims == u.dims
+    assert rank_draws(u.isel(chain=0)).dims == ("chain", "problem", "item", "sample", "draw")
+
+
+def test_parameters_of_matches_and_shares_come_from_arviz_extract():
+    tree = in_posterior(posterior())
+    tree["posterior"] = tree["posterior"].to_dataset().assign(
+        nu=(("chain", "draw"), [[1.0, 2.0], [0.5, 1.5]])
+    )  # fmt: skip
+    found = match_probability(az.extract(tree))
+    assert found.sizes["result"] == 3
+    xr.testing.assert_allclose(found, match_probability(tree))
+    sets = {"all": ["ale", "bock", "cider"]}
+    shares = share_of_preference(az.extract(tree), sets=sets)
+    expected = share_of_preference(tree, sets=sets)
+    assert shares.sizes["chain"] == 1
+    xr.testing.assert_allclose(shares.mean(("chain", "draw")), expected.mean(("chain", "draw")))
+
+
+def test_components_of_draws_without_chains_are_relabelled():
+    low = [[-1.0, 1.0], [1.0, -1.0], [1.1, -0.9]]
+    u = xr.DataArray(low, dims=("draw", "component"), coords={"component": [0, 1]})
+    u = xr.concat([u, -u], "item").assign_coords(item=["a", "b"])
+    found = relabel_components(in_posterior(u)).posterior["utility"]
+    assert found.sizes["chain"] == 1
+    assert len(np.unique(found.sel(item="a").argmax("component"))) == 1
 
 
 def test_the_order_of_the_dims_does_not_matter(function):
@@ -203,11 +273,13 @@ BAD = [
         posterior(), {"dim": "driver"},
         r"^'utility' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the dim of",
     ),
-    (posterior().isel(chain=0), {}, r"has no dim 'chain'; it has \['draw', 'item'\]\. Pass d"),
+    (posterior().isel(draw=0), {}, r"has no dim 'draw'; it has \['chain', 'item'\]\. Pass d"),
+    (posterior().isel(chain=0, draw=0), {}, r"has no dim 'chain'; it has \['item'\]\. Pass d"),
     (
-        posterior().stack(sample=["chain", "draw"]), {},
-        r"has no dim 'chain'; it has \['item', 'sample'\]\.",
+        posterior(name="skill"), {"dim": "driver"},
+        r"^'skill' has no dim 'driver'; it has \['chain', 'draw', 'item'\]\. Name the dim of",
     ),
+    (posterior(RANKS, name=None), {}, r"^The array holds ranks, .* variable, such as -draws\.$"),
     *(
         (with_values(bad), {}, r"^2 of 4 draws of 'utility' contain NaN or infinite values\. The")
         for bad in (np.nan, np.inf, -np.inf)

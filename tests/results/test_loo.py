@@ -66,6 +66,33 @@ def exact_leave_one_out():
     return logsumexp(everything) - logsumexp(everything - logp, axis=1), logp, everything
 
 
+def test_loo_is_that_of_arviz_and_gives_the_term_of_a_single_block(sampled):
+    ours, theirs = br.loo(sampled), az.loo(sampled, pointwise=True)
+    for name in ("elpd", "se", "p", "n_data_points", "n_samples", "good_k"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-9), name
+    np.testing.assert_allclose(ours.elpd_i, theirs.elpd_i, atol=1e-9)
+    np.testing.assert_allclose(ours.pareto_k, theirs.pareto_k, atol=1e-6)
+
+    logp = sampled["log_likelihood"].to_dataset()
+    one_block = xr.zeros_like(logp.isel(ranking=[0])).assign_coords(ranking=[10])
+    both = sampled.copy()
+    both["log_likelihood"] = xr.DataTree(xr.concat([logp, one_block], "ranking"))
+    del both["constant_data"]  # of ten rankings
+    with pytest.raises(ValueError, match="All tail values are the same"):
+        az.loo(both)
+    found = br.loo(both)
+    assert found.elpd == pytest.approx(ours.elpd, abs=1e-9)
+    assert found.elpd_i.values[-1] == 0.0
+    assert np.isnan(found.pareto_k.values[-1])
+    assert len(az.compare({"one": found, "other": found})) == 2
+
+
+def test_loo_leaves_out_groups(sampled):
+    found = br.loo(sampled, group="ranker")
+    assert found.elpd_i.dims == ("ranker",)
+    assert found.elpd == pytest.approx(br.loo(sampled).elpd, abs=1e-9)  # one ranking each
+
+
 def test_leaving_out_is_refitting_without(sampled):
     exact, logp, log_posterior = exact_leave_one_out()
     error = loo_of(sampled, "y").elpd_i.to_numpy() - exact

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import bayesrank as br
+from tests.fake_draws import fake_draws
 
 DIMS = ("ranking", "slot")
 GROUPS = ("posterior_predictive", "observed_data")
@@ -147,3 +148,98 @@ def test_arviz_draws_the_ranks_of_an_item_and_leaves_out_where_it_was_not():
     points = pc.viz["observed_markers"]["y"].item().get_offsets()
     np.testing.assert_array_equal(np.ma.filled(points[:, 1].astype(float), NAN), [2, NAN, 1, 2])
     plt.close("all")
+
+
+# One number per ranking
+
+
+def with_posterior(logp):
+    data = tree()
+    data["posterior"] = xr.DataTree(xr.Dataset({"s": (("chain", "draw"), [[0.0, 1.0]])}))
+    values = (("chain", "draw", "ranking"), [logp])
+    data["log_likelihood"] = xr.DataTree(
+        xr.Dataset({"y": values}, coords={"ranking": list("xyz")})
+    )  # fmt: skip
+    return data
+
+
+def test_a_statistic_is_of_the_rankings_that_have_its_items():
+    found = br.predicted_statistic(tree(), lambda ranks: ranks.sel(beer="ale"))
+    predicted, observed = found["posterior_predictive"]["y"], found["observed_data"]["y"]
+    assert predicted.dims == ("chain", "draw", "ranking")
+    assert predicted.values.tolist() == [[[2, 1], [1, 1]]]
+    assert observed.values.tolist() == [2, 1]
+    assert {predicted.dtype, observed.dtype} == {np.dtype(np.int64)}  # as rootograms need
+    mean = br.predicted_statistic(tree(), lambda ranks: ranks.mean("beer"))
+    assert mean["observed_data"]["y"].values.tolist() == [1.5, 1, 1]
+    assert "log_likelihood" not in found.children
+
+
+def test_a_constant_log_likelihood_leaves_its_ranking_out():
+    data = with_posterior([[-1.0, -2.0, 0.0], [-1.5, -2.0, 0.0]])
+    found = br.predicted_statistic(data, lambda ranks: ranks.max("beer"))
+    assert found["observed_data"]["y"].values.tolist() == [2]
+    assert found["log_likelihood"]["y"].values.tolist() == [[[-1.0], [-1.5]]]
+    assert found["posterior"]["s"].equals(data["posterior"]["s"])
+    assert found["posterior_predictive"]["y"].sizes["ranking"] == 1
+
+
+def test_prior_predictions_have_neither_posterior_nor_log_likelihood():
+    data = with_posterior([[-1.0, -2.0, 0.0], [-1.5, -2.0, 0.0]])
+    data["prior_predictive"] = data["posterior_predictive"]
+    found = br.predicted_statistic(
+        data, lambda ranks: ranks.max("beer"), group="prior_predictive"
+    )  # fmt: skip
+    assert set(found.children) == {"prior_predictive", "observed_data"}
+    assert found["observed_data"]["y"].sizes["ranking"] == 3
+
+
+@pytest.mark.parametrize(
+    ("statistic", "options", "message"),
+    [
+        (
+            lambda ranks: ranks, {},
+            r"^`statistic` must return .* the dims \['chain', 'draw', 'ranking'\], one number",
+        ),
+        (lambda ranks: ranks.to_numpy(), {}, r"it returned <class 'numpy.ndarray'>\. Select one"),
+        (lambda ranks: ranks.sel(beer="ale") * NAN, {}, "^The statistic is NaN in all observed"),
+        (
+            lambda ranks: ranks.sel(beer="ale"), {"group": "predictions"},
+            r"^`group` is 'predictions'; it must be one of \['posterior_predictive', 'prior_pr",
+        ),
+    ],
+)  # fmt: skip
+def test_a_statistic_that_is_no_number_of_a_ranking_raises(statistic, options, message):
+    with pytest.raises(ValueError, match=message):
+        br.predicted_statistic(tree(), statistic, **options)
+
+
+def test_counted_rankings_have_no_statistic():
+    data = tree()
+    counted = data["constant_data"].to_dataset().assign(y_count=("ranking", [1, 3, 1]))
+    data["constant_data"] = xr.DataTree(counted)
+    with pytest.raises(ValueError, match=r"^The rows of 'y' count 5 rankings, but each of the 3"):
+        br.predicted_statistic(data, lambda ranks: ranks.sel(beer="ale"))
+
+
+def test_the_checks_of_arviz_take_a_statistic():
+    rng = np.random.default_rng(1)
+    rankings = br.Rankings.from_orderings([list(rng.permutation(list("abcd"))) for _ in range(40)])
+    with pm.Model(coords=rankings.coords):
+        br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
+        idata = fake_draws(chains=2, draws=100)
+        pm.sample_posterior_predictive(
+            idata, extend_inferencedata=True, random_seed=1, progressbar=False
+        )
+        pm.compute_log_likelihood(idata, progressbar=False)
+    found = br.predicted_statistic(idata, lambda ranks: ranks.sel(item="a"))
+    ranks = br.predicted_ranks(idata).sel(item="a")
+    xr.testing.assert_equal(
+        found["posterior_predictive"]["y"].astype(float), ranks.drop_vars("item")
+    )
+    pit = az.loo_pit(found)["y"]
+    assert pit.dims == ("ranking",)
+    assert ((pit >= 0) & (pit <= 1)).all()
+    for plot in (az.plot_ppc_pit, az.plot_ppc_rootogram, az.plot_loo_pit, az.plot_ppc_tstat):
+        plot(found)
+        plt.close("all")

@@ -302,12 +302,7 @@ def observe(
     free = not (record.derived and rv_type.derives_weights)
     parts = _register(rv_type, name, {**stored, **more}, coords, label, also, free_weights=free)
     derived = {
-        field: DerivedData(
-            TensorType(str(value.dtype), (None,) * value.ndim),
-            value,
-            strict=False,
-            name=f"{model.name_for(name)}_{field}",
-        )
+        field: _hold_derived(f"{model.name_for(name)}_{field}", value)
         for field, value in record.derived.items()
     }
     p = {**given, **derived, **with_data(SimpleNamespace(**parts, **derived))}
@@ -341,6 +336,15 @@ def check_coords(model: pm.Model) -> pm.Model:
                     "the old labels. Build the model again with the new ones."
                 )
     return model
+
+
+def _hold_derived(name: str, value: NDArray[Any]) -> DerivedData:
+    """Keep derived data, whole numbers as int64: pymc-bart compiles no other integers."""
+    if value.dtype.kind in "iu":
+        value = value.astype(np.int64, copy=False)
+    return DerivedData(
+        TensorType(str(value.dtype), (None,) * value.ndim), value, strict=False, name=name
+    )
 
 
 def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None:

@@ -4,15 +4,20 @@ Slots are sorted by the observed ranks, best first, so slot 0 holds a different 
 ranking.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesrank.results.draws import SAMPLE
 from bayesrank.schema import ITEM, RANKS, Kept
 
-__all__ = ["item_names", "predicted_ranks", "ranks_in"]
+__all__ = ["item_names", "predicted_ranks", "predicted_statistic", "ranks_in", "refuse_counts"]
+
+DRAWN = ("posterior_predictive", "prior_predictive")
+SAME = 1e-10  # log-likelihoods this close are equal, up to rounding
 
 # Groups of results, and what to do if they are missing
 GROUPS = {
@@ -60,13 +65,7 @@ def predicted_ranks(
 
     Notes
     -----
-    ArviZ plots predicted and observed ranks together if both are in a DataTree:
-
-    >>> by_item = xr.DataTree.from_dict({
-    ...     group: predicted_ranks(idata, group=group).sel(item="ale").to_dataset()
-    ...     for group in ("posterior_predictive", "observed_data")
-    ... })  # doctest: +SKIP
-    >>> az.plot_ppc_dist(by_item, kind="ecdf")  # doctest: +SKIP
+    `predicted_statistic` returns predicted and observed ranks in the form that ArviZ plots.
 
     Examples
     --------
@@ -117,6 +116,124 @@ def predicted_ranks(
     )
 
 
+def predicted_statistic(
+    data: xr.DataTree,
+    statistic: Callable[[xr.DataArray], xr.DataArray],
+    var_name: str = "y",
+    *,
+    group: str = "posterior_predictive",
+) -> xr.DataTree:
+    r"""Return one number per ranking, predicted and observed, for the checks of ArviZ.
+
+    .. math:: T_{t,r} = T(\text{rank}_{t,r,1}, \dots, \text{rank}_{t,r,n}), \qquad
+              \text{PIT}_r = P(T_{t,r} < T_r) + U_r \, P(T_{t,r} = T_r)
+
+    where t is a draw, r a ranking, T the statistic, and :math:`U_r` is uniform. A ranking is one
+    observation with several numbers, and the checks of ArviZ know one number per observation. The
+    statistic makes one of them, such as the place of an item. With it these functions work:
+    `arviz.plot_ppc_pit`, `plot_ppc_rootogram`, `plot_ppc_pava`, `plot_ppc_tstat`, `loo_pit`,
+    `plot_loo_pit` and their siblings.
+
+    Parameters
+    ----------
+    data : DataTree
+        Results of a model that observes a `Rankings`, with `group`.
+    statistic : callable
+        Function of ranks by item, (..., ranking, item), as `predicted_ranks` returns them. It
+        returns the same dims without the items. Rankings with an observed result of NaN are left
+        out, such as those without an item.
+    var_name : str
+        The observed variable.
+    group : {"posterior_predictive", "prior_predictive"}
+        Group that contains the predicted ranks.
+
+    Returns
+    -------
+    DataTree
+        The statistic as `var_name`, in `group` and observed_data; integers if all are whole.
+        With posterior predictions also the posterior and the log-likelihood of the same rankings,
+        if `data` has them; `arviz.loo_pit` needs both. Then rankings with the same log-likelihood
+        in all draws, such as those of one block, are left out. They say nothing about the model.
+
+    Raises
+    ------
+    ValueError
+        As `predicted_ranks`. Also if rows count several rankings, or the statistic does not return
+        one number per ranking, or is observed in no ranking.
+
+    Examples
+    --------
+    Where was ale placed?
+
+    >>> tree = xr.DataTree.from_dict({
+    ...     "posterior_predictive": xr.Dataset(
+    ...         {"y": (("chain", "draw", "ranking", "slot"),
+    ...                [[[[2, 1], [1, 0]], [[1, 2], [1, 0]]]])}),
+    ...     "observed_data": xr.Dataset({"y": (("ranking", "slot"), [[1, 2], [1, 0]])}),
+    ...     "constant_data": xr.Dataset(
+    ...         {"y_item": (("ranking", "slot"), [[1, 0], [1, 0]]),
+    ...          "y_ranks": (("ranking", "slot"), [[1, 2], [1, 0]]),
+    ...          "y_item_rankings": ("item", [1, 2])},
+    ...         coords={"item": ["ale", "bock"]}),
+    ... })
+    >>> found = predicted_statistic(tree, lambda ranks: ranks.sel(item="ale"))
+    >>> found["posterior_predictive"]["y"].values.tolist()
+    [[[1], [2]]]
+    >>> found["observed_data"]["y"].values.tolist()
+    [2]
+    """
+    if group not in DRAWN:
+        raise ValueError(f"`group` is {group!r}; it must be one of {[*DRAWN]}.")
+    predicted, observed = (
+        _one_number(statistic, predicted_ranks(data, var_name, group=name))
+        for name in (group, "observed_data")
+    )
+    refuse_counts(Kept(data, var_name), var_name)
+    (row,) = observed.dims
+    keep = ~np.isnan(observed.to_numpy())
+    found = {group: predicted, "observed_data": observed}
+    posterior = group == "posterior_predictive" and "posterior" in data.children
+    weighted = posterior and "log_likelihood" in data.children
+    if weighted and var_name in data["log_likelihood"].data_vars:
+        logp = data["log_likelihood"].dataset[var_name]
+        if row in logp.dims:  # otherwise rankings have a common log-likelihood, as those of rankers
+            found["log_likelihood"] = logp
+            keep &= (logp.max(SAMPLE) - logp.min(SAMPLE) > SAME).to_numpy()
+    if not keep.any():
+        raise ValueError(
+            "The statistic is NaN in all observed rankings that the model predicts. Use only items "
+            "that some of the rankings have."
+        )
+    found = {name: x.isel({row: keep}) for name, x in found.items()}
+    numbers = [found[group], found["observed_data"]]
+    if all(bool((x == x.round()).all()) for x in numbers):
+        found |= {name: found[name].astype(np.int64) for name in (group, "observed_data")}
+    tree = xr.DataTree.from_dict({name: x.to_dataset(name=var_name) for name, x in found.items()})
+    if posterior:
+        tree["posterior"] = data["posterior"].copy()
+    return tree
+
+
+def _one_number(
+    statistic: Callable[[xr.DataArray], xr.DataArray], ranks: xr.DataArray
+) -> xr.DataArray:
+    """Compute a statistic of ranks by item, (..., ranking, item), and check its dims."""
+    *dims, item = ranks.dims
+    value = statistic(ranks)
+    if not isinstance(value, xr.DataArray) or {*value.dims} != {*dims}:
+        got = (
+            f"the dims {[*map(str, value.dims)]}"
+            if isinstance(value, xr.DataArray)
+            else type(value)
+        )
+        raise ValueError(
+            f"`statistic` must return a DataArray with the dims {[*map(str, dims)]}, one number "
+            f"per ranking; it returned {got}. Select one item, such as ranks.sel({item}=...), or "
+            f"reduce over the items, such as ranks.max({str(item)!r})."
+        )
+    return value.transpose(*dims).drop_vars(str(item), errors="ignore")
+
+
 def _drawn(data: xr.DataTree, var_name: str, group: str) -> tuple[xr.DataArray, Kept]:
     """Find the ranks by slot, and the data that name the items of the slots."""
     if group not in GROUPS:
@@ -148,6 +265,19 @@ def ranks_in(data: xr.DataTree, group: str, var_name: str) -> xr.DataArray:
             "Name the rankings with var_name=."
         )
     return found[var_name]
+
+
+def refuse_counts(kept: Kept, var_name: str) -> None:
+    """Raise if a row of rankings stands for several rankings, which are predicted once."""
+    counts = kept.times(str(kept[ITEM].dims[0]))
+    if counts is not None:
+        raise ValueError(
+            f"The rows of {var_name!r} count {int(counts.sum()):,} rankings, but each of the "
+            f"{counts.size} rows was predicted once. Predict every ranking: in the model, "
+            f"write `br.set_observed({var_name!r}, rankings.expand())`, then "
+            "`pm.sample_posterior_predictive(idata, extend_inferencedata=True)`. If these are too "
+            "many, use `rankings.split(0.1)[0].expand()`, a tenth of them."
+        )
 
 
 def item_names(kept: Kept, n_items: int) -> pd.Index:

@@ -20,7 +20,7 @@ from bayesrank.results.checks.families import (
     verdicts,
     whole_rows,
 )
-from bayesrank.results.checks.predicted import item_names, ranks_in
+from bayesrank.results.checks.predicted import item_names, ranks_in, refuse_counts
 from bayesrank.results.checks.statistics import (
     Between,
     BlockSizes,
@@ -487,15 +487,7 @@ def found_rankings(data: xr.DataTree, var_name: str, draws: int | None) -> Found
             f"The predictions of {var_name!r} have the sizes {dict(y.sizes)}, but the observed "
             f"rankings have {dict(rankings.sizes)}. Predict the rankings that were observed."
         )
-    counts = kept.times(str(kept[ITEM].dims[0]))
-    if counts is not None:
-        raise ValueError(
-            f"The rows of {var_name!r} count {int(counts.sum()):,} rankings, but each of the "
-            f"{counts.size} rows was predicted once. Predict every ranking: in the model, "
-            f"write `br.set_observed({var_name!r}, rankings.expand())`, then "
-            "`pm.sample_posterior_predictive(idata, extend_inferencedata=True)`. If these are too "
-            "many, use `rankings.split(0.1)[0].expand()`, a tenth of them."
-        )
+    refuse_counts(kept, var_name)
     refuse_other_labels(y, rankings, f"The predictions of {var_name!r} have", PREDICT)
     refuse_other_labels(rankings, kept[ITEM], f"observed_data of {var_name!r} have", PREDICT)
     if kept.is_by_ranker:

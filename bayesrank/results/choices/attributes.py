@@ -9,7 +9,7 @@ import xarray as xr
 from bayesrank.data import Rankings
 from bayesrank.data.read import locate, warn
 from bayesrank.results.choices.shares import By, over_rankers, select_features
-from bayesrank.results.draws import SAMPLE, interval_probability, posterior_utilities
+from bayesrank.results.draws import SAMPLE, described, interval_probability, posterior_utilities
 from bayesrank.schema import FEATURE
 
 __all__ = ["PriceWarning", "attribute_importance", "willingness_to_pay"]
@@ -155,7 +155,7 @@ def willingness_to_pay(
     labels = part_worth[FEATURE].to_numpy()
     at = locate(pd.Index([price]), pd.Index(labels), FEATURE)
     if len(labels) == 1:
-        raise ValueError(f"{var_name!r} has no feature besides {price!r}.")
+        raise ValueError(f"{described(data, var_name)[0]} has no feature besides {price!r}.")
     share = float((part_worth.isel({FEATURE: at[0]}) >= 0).mean())
     if share > NEGLIGIBLE:
         warn(

@@ -105,8 +105,8 @@ def share_of_preference(
     taken += [across] if are_profiles else []
     if twice := [name for name in taken if taken.count(name) > 1]:
         raise ValueError(
-            f"The shares would have two dims {twice[0]!r}. Rename this dim of {var_name!r}, or the "
-            "index of the profiles."
+            f"The shares would have two dims {twice[0]!r}. Rename this dim of the utilities or "
+            "part-worths, or the index of the profiles."
         )
 
     known, shares = pd.Index(utility[dim].to_numpy()), []

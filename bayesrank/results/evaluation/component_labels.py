@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from bayesrank.data.read import quoted
-from bayesrank.results.draws import SAMPLE, find_variable, posterior_utilities
+from bayesrank.results.draws import SAMPLE, as_chains, find_variable, posterior_utilities
 from bayesrank.results.evaluation.comparison import compare
 
 __all__ = ["LabelWarning", "compare_components", "relabel_components"]
@@ -103,7 +103,7 @@ def relabel_components(
             [ 1.1, -0.9]]])
     """
     draws = _component_draws(data, var_name, dim)
-    posterior = data["posterior"].dataset
+    posterior = as_chains(data["posterior"].to_dataset())
     shape = posterior.sizes
     if reference is None:
         order = _nearest(draws, draws[0])

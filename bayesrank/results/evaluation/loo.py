@@ -20,7 +20,7 @@ from bayesrank.results.evaluation.groups import (
 from bayesrank.results.evaluation.psis import good_pareto_k, leave_each_out
 from bayesrank.schema import COUNT, COUNTS, RANKS, WEIGHT, Kept, spell_label
 
-__all__ = ["ParetoKWarning", "loo_by_ranker", "loo_of"]
+__all__ = ["ParetoKWarning", "loo", "loo_by_ranker", "loo_of"]
 
 LEAST_DRAWS = 100  # a tail of 20 draws, enough to fit a Pareto distribution
 SAME = 1e-10  # log-likelihoods this close are equal, up to rounding
@@ -29,6 +29,60 @@ _PACKAGE = str(Path(__file__).parents[2])
 
 class ParetoKWarning(UserWarning):
     """Some rankings are too influential to leave out by importance sampling."""
+
+
+def loo(
+    data: xr.DataTree, var_name: str = "y", *, group: str | None = None
+) -> Any:  # ELPDDataLOO, for which ArviZ has no types
+    r"""Estimate how well each observation is predicted from the others.
+
+    .. math:: \text{elpd} = \sum_r \log p(y_r \mid y_{-r})
+
+    where :math:`y_r` is one ranking, pair or ranker and :math:`y_{-r}` are the others. The
+    terms are computed by Pareto smoothed importance sampling, as in `arviz.loo`.
+
+    There are two differences. `arviz.loo` stops if an observation has the same log-likelihood in
+    all draws, as a ranking of one item or one block has. Here its term is that log-likelihood, and
+    its Pareto k is NaN. A ranking with a count of n is n observations, left out one at a time.
+
+    Parameters
+    ----------
+    data : DataTree
+        Results of `pm.sample`, with the group log_likelihood (`pm.compute_log_likelihood`).
+    var_name : str
+        The observed variable.
+    group : str, optional
+        Group to leave out as a whole, such as "ranker" or "judge". By default one observation.
+
+    Returns
+    -------
+    arviz.ELPDDataLOO
+        With the pointwise values `elpd_i` and `pareto_k`. `arviz.compare` and `bayesrank.compare`
+        take it. `arviz.loo_moment_match` needs the weights that only `arviz.loo` returns.
+
+    Raises
+    ------
+    ValueError
+        If there is no log-likelihood, values are not finite, or there are fewer than 100 draws.
+
+    Warns
+    -----
+    ParetoKWarning
+        If some Pareto k are too large.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> logp = np.zeros((2, 100, 3))  # the third ranking is one block
+    >>> logp[..., :2] = -1 + 0.1 * rng.normal(size=(2, 100, 2))
+    >>> tree = xr.DataTree.from_dict(
+    ...     {"log_likelihood": xr.Dataset({"y": (("chain", "draw", "ranking"), logp)})}
+    ... )
+    >>> loo(tree).elpd_i.values.round(1).tolist()
+    [-1.0, -1.0, 0.0]
+    """
+    tree = data if group is None else group_log_likelihood(data, var_name, group=group)
+    return loo_of(tree, var_name)
 
 
 def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranker") -> pd.DataFrame:
@@ -134,8 +188,7 @@ def loo_of(
     A row with a count of n is n observations. Its pointwise value is the sum over them, and
     ``elpd_i.attrs["count"]`` has the counts.
 
-    `arviz.loo` rejects observations with the same log-likelihood in all draws, such as a ranking
-    of one item. Here their elpd is that log-likelihood.
+    Observations with the same log-likelihood in all draws have this log-likelihood as their elpd.
     """
     whose = "The results" if name is None else f"The results of {name!r}"
     pointwise = pointwise_log_likelihood(data, var_name, whose=whose)

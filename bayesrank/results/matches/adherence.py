@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesrank.results.draws import check_probability, interval_probability, single_group
+from bayesrank.results.draws import (
+    check_probability,
+    described,
+    interval_probability,
+    single_group,
+)
 
 __all__ = ["adherence_draws", "adherence_summary", "effective_judges", "summarise_adherences"]
 
@@ -86,8 +91,9 @@ def adherence_draws(data: Any, var_name: str, dim: str, *, contrary: bool) -> pd
     values, labels = single_group(data, var_name, dim)
     lowest = values.min(axis=0)
     if lowest.min() < 0 and not contrary:
+        subject, _ = described(data, var_name)
         raise ValueError(
-            f"{var_name!r} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
+            f"{subject} of {dim} {labels[lowest.argmin()]} is {lowest.min():.3g} in one draw; "
             "adherences must not be negative. Use contrary=True to allow it, or name the variable "
             "of the adherences with var_name=."
         )

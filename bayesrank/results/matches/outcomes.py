@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from bayesrank.match_outcomes import davidson_probabilities
-from bayesrank.results.draws import SAMPLE, single_group
+from bayesrank.results.draws import SAMPLE, as_chains, single_group
 from bayesrank.schema import COUNTS, DATA, Kept, name_of
 
 __all__ = ["Matches", "match_probability", "matches_of", "outcome_probability"]
@@ -137,12 +137,13 @@ def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, ND
                 f"to ignore ties, pass only the utilities, idata.posterior[{var_name!r}]."
             )
         return Matches(utility, None, effects), labels
-    if set(data[nu].dims) != {*SAMPLE}:
+    tie = as_chains(data[nu])
+    if set(tie.dims) != {*SAMPLE}:
         raise ValueError(
-            f"{nu!r} has the dims {list(map(str, data[nu].dims))}; it must have only chain and "
+            f"{nu!r} has the dims {list(map(str, tie.dims))}; it must have only chain and "
             "draw, one tie parameter per draw."
         )
-    level = data[nu].transpose(*SAMPLE).values.reshape(-1)
+    level = tie.transpose(*SAMPLE).values.reshape(-1)
     if not (level >= 0).all():
         raise ValueError(
             f"{nu!r} is {level[~(level >= 0)][0]:g} in one draw; a tie parameter is 0 or more. "
@@ -150,7 +151,7 @@ def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, ND
         )
     effect = data.get(f"{dim}_tie_effect")
     if effect is not None:
-        effects = effect.transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
+        effects = as_chains(effect).transpose(dim, *SAMPLE).values.reshape(len(labels), -1)
     return Matches(utility, level, effects), labels
 
 

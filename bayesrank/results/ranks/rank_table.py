@@ -68,17 +68,18 @@ def rank_draws(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr
     Parameters
     ----------
     data : DataTree, Dataset or DataArray
-        Posterior with dims chain, draw, `dim`, and perhaps others, such as groups.
+        Posterior with dims chain, draw, `dim`, and perhaps others, such as groups. Draws without
+        chains, such as the dim sample of ``arviz.extract``, count as one chain.
     var_name : str
-        The variable to rank, highest first.
+        The variable to rank, highest first. A DataArray needs no name.
     dim : str
         The dim of the items.
 
     Returns
     -------
     DataArray of int32
-        Same dims; 1 = best. Items that are equal in a draw share the better rank, so more than one
-        may have rank 1. `place_probability` divides the places among them.
+        Same dims, with chain and draw; 1 = best. Items that are equal in a draw share the better
+        rank, so more than one may have rank 1. `place_probability` divides the places among them.
 
     Raises
     ------
