@@ -35,7 +35,7 @@ same rows.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
 import bayesrank as br
 from bayesrank.data.read import label_times
@@ -331,7 +331,26 @@ DESIGNS = {
     "5 items, 120 matches, scale 3": Design(5, 120, 10, scale=3.0),
     "5 items, 120 matches, any scale and drift": Design(5, 120, 10, sds=(1.0, 1.5), n_tables=300),
 }
-OF_THESE = "of these, drift above 1.5"
+
+
+class Row(NamedTuple):
+    """A row of the table: tables of a design, and the prior of scale and drift."""
+
+    design: str
+    fast: bool = False  # only tables with a drift above FAST
+    true_prior: bool = False  # instead of the prior of `br.fit_dynamic`
+
+
+FEW, MANY, LARGE, ANY = DESIGNS
+ROWS = {
+    FEW: Row(FEW),
+    MANY: Row(MANY),
+    "the same, scale and drift known": Row(MANY, true_prior=True),
+    LARGE: Row(LARGE),
+    ANY: Row(ANY),
+    "of these, drift above 1.5": Row(ANY, fast=True),
+    "the same, with the true prior": Row(ANY, fast=True, true_prior=True),
+}
 
 
 def season(
@@ -359,17 +378,25 @@ def season(
     return pairs, days[when], u[when] - u[when].mean(axis=1, keepdims=True), float(drift)
 
 
-def covered(design: Design, tables: Iterable[int], seed: int) -> pd.DataFrame:
+def covered(
+    design: Design, tables: Iterable[int], seed: int, *, true_prior: bool = False
+) -> pd.DataFrame:
     """Return the share of the items in their intervals at every time, in numbered tables.
 
-    Scale and drift are learned. The columns are those of `WHEN`, the mean width of an interval on
-    the last day, and the drift.
+    Scale and drift are learned. Their prior is that of `br.fit_dynamic` or, with `true_prior`, the
+    distribution from which the design draws them. If this is one value, it is known. The columns
+    are those of `WHEN`, the mean width of an interval on the last day, and the drift.
     """
     rows = []
     for number in tables:
         rng = np.random.default_rng([seed, number])
         pairs, when, truth, drift = season(design, rng)
-        fit = br.fit_dynamic(pairs, time="day", order_effect=False, random_seed=1)
+        learn = partial(br.fit_dynamic, pairs, time="day", order_effect=False, random_seed=1)
+        given: Any = None
+        if true_prior:
+            known = {"scale": design.scale, "drift": design.drift}
+            given = true_nodes(learn(), design) if any(design.sds) else known
+        fit = learn(hyperparameters=given)
         u = fit.draws(at=when.tolist(), random_seed=1)["posterior"]["utility"]
         low, high = u.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ["chain", "draw"]).to_numpy()
         inside = ((low < truth) & (truth < high)).mean(axis=1)
@@ -377,19 +404,35 @@ def covered(design: Design, tables: Iterable[int], seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*WHEN, "width", "drift"])
 
 
+def true_nodes(fit: br.DynamicFit, design: Design) -> pd.DataFrame:
+    """Weight the nodes of a fit as if the design's distribution were the prior of scale and drift.
+
+    The weight of a node is the evidence times the prior, so the ratio of the priors changes it.
+    """
+    nodes = fit.nodes
+    logs = np.log(nodes[["scale", "drift"]].to_numpy())
+    z = (logs - np.log([design.scale, design.drift])) / design.sds
+    span = float(np.ptp(fit.observations.time))
+    usual = np.array([fit.dynamics.log_prior(row, span) for row in logs])
+    log_weight = np.log(nodes["weight"].to_numpy()) - (z**2).sum(axis=1) / 2 - usual
+    return nodes.assign(weight=softmax(log_weight))
+
+
 def intervals(how: Run) -> Table:
     """Count how often intervals contain the truth."""
     rows = {}
-    for name, design in DESIGNS.items():
-        n = 10 if how.quick else design.n_tables
-        parts = [range(first, min(first + PART, n)) for first in range(0, n, PART)]
-        found = pd.concat(
-            how.once(f"intervals {name} {part}", partial(covered, design, part, how.seed))
-            for part in parts
-        )
-        rows[name] = _shares(found)
-        if any(design.sds):
-            rows[OF_THESE] = _shares(found[found["drift"] > FAST])
+    for name in how.chosen(ROWS):
+        row, design = ROWS[name], DESIGNS[ROWS[name].design]
+        numbers: Sequence[int] = range(10 if how.quick else design.n_tables)
+        if row.fast:
+            rngs = {k: np.random.default_rng([how.seed, k]) for k in numbers}
+            numbers = [k for k in numbers if season(design, rngs[k])[3] > FAST]
+        found = []
+        for first in range(0, len(numbers), PART):
+            part = numbers[first : first + PART]
+            compute = partial(covered, design, part, how.seed, true_prior=row.true_prior)
+            found.append(how.once(f"intervals {name} {[*part]}", compute))
+        rows[name] = _shares(pd.concat(found))
     return Table(pd.DataFrame(rows).T, corner="simulated tables", files=())
 
 

@@ -13,6 +13,8 @@ import pytest
 import xarray as xr
 from pymc.distributions.transforms import log_exp_m1
 from scipy import stats
+from scipy.integrate import quad
+from scipy.special import expit
 
 import bayesrank as br
 from bayesrank.analysis.leaderboard import leaderboard_model, nuts_settings
@@ -476,6 +478,37 @@ def votes_by_prompt_and_judge(seed, n_votes):
     return matches(one, other, won, judge=judge, options=options, prompt=prompt, length=length)
 
 
+def test_the_marginal_of_a_scale_counts_what_the_nearest_normal_leaves_out():
+    """Five utilities s z, each with 30 wins in 30 matches against 0: z is skewed if s is large."""
+    n_items, n_wins = 5, 30
+
+    def density(x):
+        s, z = np.exp(x[0]), x[1:]
+        pull = n_wins * expit(-s * z)
+        value = -(z @ z) / 2 - n_wins * np.logaddexp(0, -s * z).sum()
+        return value, np.append((pull * s * z).sum(), s * pull - z)
+
+    def products(x, curved_at=None):
+        steps = 1e-5 * np.eye(x.size)
+        hessian = np.array([density(x + d)[1] - density(x - d)[1] for d in steps]) / 2e-5
+        return lambda directions: directions @ hessian
+
+    def exact(log_s):
+        wins = quad(lambda z: stats.norm.pdf(z) * expit(np.exp(log_s) * z) ** n_wins, -5, 9)[0]
+        return n_items * np.log(wins)
+
+    joint = Joint(density, products, np.zeros(1 + n_items), np.array([0]))
+    sides = [joint.averaged(joint.gaussian(np.array([log_s]))) for log_s in (-1.0, 1.0)]
+    bounds = [
+        joint._at_draws(found.x, joint._noise(found.precision))[0].mean()
+        - found.precision.log_det / 2
+        for found in sides
+    ]
+    rise = exact(1.0) - exact(-1.0)
+    assert np.diff([found.log_marginal for found in sides]) == pytest.approx(rise, abs=0.1)
+    assert bounds[1] - bounds[0] < rise - 0.15  # the bound favours the small scale
+
+
 def test_many_small_blocks_have_the_nearest_normal_instead_of_that_at_their_mode():
     model = leaderboard_model(votes_by_prompt_and_judge(12, 300), groups=["prompt"])
     names = learned_scales(model)
@@ -489,7 +522,7 @@ def test_many_small_blocks_have_the_nearest_normal_instead_of_that_at_their_mode
     # the bound on the log marginal is tighter by nats than with the normal at the inner mode
     x, _ = joint._inner_mode(hyper, near)
     precision, _ = joint._precision(x)
-    at_mode = joint._average(x, joint._noise(precision))[0] - precision.log_det / 2
+    at_mode = joint._at_draws(x, joint._noise(precision))[0].mean() - precision.log_det / 2
     assert near.log_marginal > at_mode + 2
 
 

@@ -10,10 +10,17 @@ the marginal of the hyperparameters is
 If latent variables multiply each other, the mode differs from the mean. `Joint.averaged` therefore
 moves the normal towards the one with the smallest Kullback-Leibler divergence from the posterior.
 Over this normal, the gradient averages to zero, and minus the Hessian averages to the precision.
-Its bound on the evidence replaces Laplace's approximation.
+Draws z of this normal around its mean x estimate the marginal, with the precision P:
+
+.. math:: \log \tilde p(\theta \mid y) = \log E\, p(y, x + z, \theta)\, e^{z^\top P z / 2}
+          - \tfrac12 \log \lvert P \rvert + \text{const}.
+
+The mean of the logarithms is a bound on the evidence. It would favour small scales, because the
+posterior is nearly normal there.
 
 In blocks with few data each, such as the deviations at a prompt, the mode is far from the mean.
-Laplace's approximation then misjudges the scales, so the nearest normal replaces it.
+Laplace's approximation then misjudges the scales, so the nearest normal replaces it. Many blocks
+have too many variables for the estimate from draws, so the bound replaces the marginal.
 
 References
 ----------
@@ -135,8 +142,8 @@ class Joint:
             moved = self.moved(near, hyper)
             if not roughly:
                 return self.averaged(moved)
-            value, _ = self._average(moved.x, self._noise(near.precision))
-            return moved._replace(log_marginal=value - near.precision.log_det / 2)
+            values, _ = self._at_draws(moved.x, self._noise(near.precision))
+            return moved._replace(log_marginal=values.mean() - near.precision.log_det / 2)
         x, value = self._inner_mode(hyper, near)
         curved_at = near.x if near is not None and roughly else None
         precision, cross = self._precision(x, curved_at=curved_at)
@@ -157,19 +164,24 @@ class Joint:
                 precision, cross = self._precision(*_pairs(x, noise[:n_hessians]))
                 shift = -precision.solve(cross)
             noise = self._noise(precision)
-            value, slope = self._average(x, noise)
+            values, slope = self._at_draws(x, noise)
             step = precision.solve(slope[self.latent])
             if slope[self.latent] @ step < SETTLED:
                 break
             for length in (1.0, 0.5, 0.25):
                 candidate = self._stepped(x, length * step)
-                reached, _ = self._average(candidate, noise)
-                if reached > value:
-                    x, value = candidate, reached
+                reached, _ = self._at_draws(candidate, noise)
+                if reached.mean() > values.mean():
+                    x, values = candidate, reached
                     break
             else:
                 break
-        return InnerGaussian(x, precision, value - precision.log_det / 2, shift)
+        log_marginal = values.mean() - precision.log_det / 2
+        if isinstance(precision, Dense):
+            squared = ((noise[:, self.latent] @ precision.factor) ** 2).sum(axis=1)
+            ratios = values + np.repeat(squared, 2) / 2
+            log_marginal = np.logaddexp.reduce(ratios) - np.log(ratios.size) - precision.log_det / 2
+        return InnerGaussian(x, precision, float(log_marginal), shift)
 
     def draw(self, given: InnerGaussian, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw all variables, (n_draws, n), with fixed hyperparameters."""
@@ -183,10 +195,11 @@ class Joint:
         noise[:, self.latent] = precision.noise(n, np.random.default_rng(0)).T
         return noise
 
-    def _average(self, x: Floats, noise: Floats) -> tuple[float, Floats]:
+    def _at_draws(self, x: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """Return the log densities at antithetic draws, and the mean of their gradients, (n,)."""
         values, slopes = zip(*map(self._density, _pairs(x, noise)), strict=True)
-        with np.errstate(over="ignore"):  # a log density in the far tail may overflow
-            return float(np.mean(values)), np.mean(slopes, axis=0)
+        with np.errstate(over="ignore"):  # a slope in the far tail may overflow
+            return np.array(values), np.mean(slopes, axis=0)
 
     def _stepped(self, x: Floats, step: Floats) -> Floats:
         out = x.copy()
