@@ -49,6 +49,16 @@ def test_misplaced_missing_and_unknown_arguments_show_the_call(family):
             distribution("y", u, *[1][: parameters.count(",")], obs=1)
 
 
+def test_dist_names_no_internal_function():
+    for unnamed in (br.PlackettLuce.dist, br.BradleyTerry.dist, br.MPM.dist):
+        with pytest.raises(
+            TypeError, match=r"unexpected keyword argument 'obs'\. It takes its par"
+        ):
+            unnamed([0.0, 1.0], obs=1)
+    with pytest.raises(TypeError, match=r"^BradleyTerry\.dist needs utility, of shape"):
+        br.BradleyTerry.dist()
+
+
 def test_data_of_other_kinds_and_frozen_models_say_what_to_do():
     with pm.Model(coords=RANKINGS.coords) as model:
         br.PlackettLuce("y", pm.Normal("u", dims="item"), observed=RANKINGS)

@@ -380,4 +380,4 @@ def test_stored_whole_numbers_are_int64_also_when_replaced(name):
         if isinstance(x, SharedVariable) and isinstance(x.type, TensorType)
     ]
     assert values
-    assert {str(x.dtype) for x in values} <= {"float64", "int64", "bool"}
+    assert {str(x.dtype) for x in values} <= {"float64", "int64"}

@@ -85,7 +85,14 @@ class DrawnRV(SymbolicRandomVariable):
         return cls.parameters
 
     @classmethod
-    def rv_op(cls, *parameters: Any, size: Any = None, rng: Any = None) -> TensorVariable:
+    def rv_op(
+        cls, *parameters: Any, size: Any = None, rng: Any = None, **unknown: Any
+    ) -> TensorVariable:
+        for option in unknown:
+            raise TypeError(
+                f"The distribution got an unexpected keyword argument {option!r}. It takes its "
+                "parameters, and shape=, size= and rng=."
+            )
         return cls.build({}, *parameters, size=size, rng=rng)
 
     @classmethod

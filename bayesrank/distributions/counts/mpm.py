@@ -449,7 +449,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         next_rng, seed = pt.random.integers(
             0, 2**62, size=(p.weight.shape[0],), rng=rng, return_next_rng=True
         )
-        tables = p.item, p.where, p.cells
+        tables = p.item, p.where > 0, p.cells
         draws = NetCountsDraw()(*cls.group_parameters(p), p.adherence, *tables, seed, p.net)
         return next_rng, draws
 
@@ -469,10 +469,10 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         rows, row = np.unique(key, axis=0, return_inverse=True)
         row_group, row_problem, row_rate = rows.T
         n_rates = int(np.prod(_lengths(counts, along.adherence or ())))
-        needed = np.zeros((1, 0), dtype=bool)
+        needed = np.zeros((1, 0), dtype=np.int64)
         if not along.rates_of_rows() and along.adherence:
-            needed = np.zeros((len(rows), n_rates), dtype=bool)
-            needed[row.ravel(), rate] = True
+            needed = np.zeros((len(rows), n_rates), dtype=np.int64)
+            needed[row.ravel(), rate] = 1
 
         if along.variance is None:
             who, first, count = counts.net_entries()
@@ -484,7 +484,7 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         return {
             "log_multinomial": counts.log_multinomial(),
             "item": row_group[:, None] * n_items + layout.item[row_problem],
-            "where": layout.where[row_problem],
+            "where": layout.where[row_problem].astype(np.int64),
             "row_rate": row_rate,
             "needed": needed,
             "cells": np.stack([ranker, row.ravel(), rate, total]).astype(np.int64),
@@ -510,8 +510,8 @@ class ObservedMPMRV(ObservedRV, MPMRV):
         if p.along.rates_of_rows():
             rows, at_rate = rows * p.adherence[p.row_rate][:, None], np.ones(1)
         elif p.along.adherence:
-            column, needed = rate, p.needed
-        log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where, needed=needed)
+            column, needed = rate, p.needed > 0
+        log_Z = log_normaliser_table(rows, at_rate, unequal, where=p.where > 0, needed=needed)
         terms = p.adherence[rate] * agreed - total * log_Z[row, column]
         return p.log_multinomial + segment_sum(terms, (ranker,), (p.weight.shape[0],))
 

@@ -96,7 +96,7 @@ class _PairOutcomes(Discrete, metaclass=NamedArguments):
     @classmethod
     def dist(
         cls,
-        utility: TensorLike,
+        utility: TensorLike | None = None,
         *,
         adherence: TensorLike | None = None,
         order_effect: TensorLike | None = None,
@@ -120,6 +120,8 @@ class _PairOutcomes(Discrete, metaclass=NamedArguments):
         0.333
         """
         refuse_single_precision()
+        if utility is None:
+            raise TypeError(f"{cls.__name__}.dist needs utility, of shape (..., 2).")
         options: dict[str, Any] = {**kwargs}
         parameter = check_tie_given(cls.rv_type, options)
         tie = options.pop(parameter, 0.0)
