@@ -94,6 +94,49 @@ def test_intervals_are_as_wide_as_they_should_be_with_five_votes_of_a_prompt():
     assert apart < INTERVAL - 4.9 * error[1]
 
 
+# Opinions of judges
+
+
+def board_with_opinions(rng, one, other, judge):
+    """Votes drawn from the priors of a leaderboard with opinions, and what they were drawn from."""
+    n_items, n_judges = len(SYSTEMS), judge.max() + 1
+    scale = abs(3 * rng.normal())
+    z, spread = rng.normal(size=n_items), rng.normal(size=n_judges)
+    utility = scale * (z - z.mean())
+    adherence = np.exp(abs(0.5 * rng.normal()) * (spread - spread.mean()))
+    deviation = abs(scale * rng.normal()) * rng.normal(size=(n_judges, n_items))
+    opinion = utility + deviation
+    lead = adherence[judge] * (opinion[judge, one] - opinion[judge, other])
+    wins = rng.random(len(judge)) < logistic(lead)
+    table = pd.DataFrame({"x": SYSTEMS[one], "y": SYSTEMS[other], "judge": judge})
+    table = pd.concat([table.assign(won="first", n=wins), table.assign(won="second", n=~wins)])
+    return utility, deviation, read(table.astype({"n": int}), judge="judge", count="n")
+
+
+@pytest.mark.slow
+def test_intervals_of_utilities_and_opinions_are_as_wide_as_they_should_be():
+    rng = np.random.default_rng(5)
+    (one, other), judge = two_of(rng, len(SYSTEMS), 240), np.arange(240) % 6
+    shares, model = [], None
+    for _ in range(40):
+        utility, deviation, pairs = board_with_opinions(rng, one, other, judge)
+        if model is None:
+            model = leaderboard_model(pairs, opinions=True, order_effect=False)
+        br.set_observed("y", pairs, model=model)
+        settings = {"nuts": nuts_settings(model), "random_seed": 1, "model": model}
+        posterior = sample(400, tune=400, chains=2, **settings)
+        draws = posterior["posterior"]["judge_deviation"]
+        tail = (1 - INTERVAL) / 2
+        low, high = draws.quantile([tail, 1 - tail], dim=("chain", "draw")).to_numpy()
+        who = [label.split(": ") for label in pairs.seen("judge").labels]
+        truth = np.array([deviation[int(k), list(SYSTEMS).index(item)] for k, item in who])
+        of_judges = ((low <= truth) & (truth <= high)).mean()
+        shares.append((covered(posterior, utility), of_judges))
+    share, error = np.mean(shares, 0), np.std(shares, 0, ddof=1) / np.sqrt(len(shares))
+    assert (abs(share - INTERVAL) < 4.9 * error).all()
+    assert (error < 0.04).all()
+
+
 # Answers of some length
 
 
