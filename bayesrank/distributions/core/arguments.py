@@ -61,7 +61,8 @@ def _check(cls: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
             f"{family} takes {' and '.join(positional)} by position, and got {len(args)} "
             f"arguments. Give the others by name: {call}."
         )
-    if unknown := [name for name in kwargs if name not in known]:
+    # the classes say where counts and weights belong
+    if unknown := [name for name in kwargs if name not in known | {"count", "weight"}]:
         raise TypeError(
             f"{family} got an unexpected keyword argument {unknown[0]!r}. It takes "
             f"{', '.join(sorted(known - {'name'}))}."

@@ -15,7 +15,7 @@ from pymc.distributions.mixture import MixtureRV
 from pymc.variational.minibatch_rv import MinibatchRandomVariable
 from pytensor.tensor import TensorVariable
 
-from bayesrank.schema import DATA, OUTCOME, OUTCOMES, name_of
+from bayesrank.schema import CONTENTS, DATA, OUTCOME, OUTCOMES, name_of
 
 __all__ = ["SCALED", "contents_of", "declare_outcomes", "labelled", "outcome_label"]
 
@@ -38,8 +38,11 @@ def _write_outcome(name: str, outcome: str, n: int) -> None:
 
 def contents_of(model: pm.Model, name: str) -> dict[str, Any] | None:
     """Return what the table of a variable's data contains; None if it observes an array."""
-    dims = model.named_vars_to_dims.get(name_of(name, DATA))
-    return None if dims is None else json.loads(model.coords[dims[2]][0])
+    dims = model.named_vars_to_dims.get(name_of(name, DATA), ())
+    if len(dims) != 3 or not str(dims[2]).endswith(f"_{CONTENTS}"):  # data of the user
+        return None
+    contents: dict[str, Any] = json.loads(model.coords[dims[2]][0])
+    return contents
 
 
 def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
