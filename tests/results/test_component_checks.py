@@ -63,17 +63,21 @@ def checked(odd=False, turns=1):
     return data, br.component_probabilities(data, predicted=True, model=model), rankings, model
 
 
-def test_variables_are_read_by_label():
+def test_variables_are_read_by_label_and_labels_in_another_order_are_refused():
     data, who, _, model = checked()
     moved = data.copy()
     draws = data["posterior"].to_dataset()
-    moved["posterior"] = draws.isel(component=[1, 0], item=[2, 0, 3, 1]).transpose("item", ...)
+    moved["posterior"] = draws.transpose("item", ...)
     found = br.component_probabilities(moved, model=model)
     xr.testing.assert_allclose(found, br.component_probabilities(data, model=model))
     table = br.component_checks(data, who)
     for tree, memberships in ((moved, who), (data, who.isel(component=[1, 0]))):
         other = br.component_checks(tree, memberships).reindex(table.index)
         np.testing.assert_allclose(other["observed"], table["observed"])
+    for order in ({"component": [1, 0]}, {"item": [2, 0, 3, 1]}):  # as if pm.set_data moved them
+        moved["posterior"] = draws.isel(order)
+        with pytest.raises(ValueError, match=f"labels of '{[*order][0]}' .* in another order than"):
+            br.component_checks(moved, who)
     moved["posterior"] = draws.isel(item=[0, 1, 2])
     with pytest.raises(ValueError, match="'utility' has the labels 'a', 'b', 'c' of 'item' in the"):
         br.component_probabilities(moved, model=model)
