@@ -74,9 +74,9 @@ def test_variables_are_read_by_label_and_labels_in_another_order_are_refused():
     for tree, memberships in ((moved, who), (data, who.isel(component=[1, 0]))):
         other = br.component_checks(tree, memberships).reindex(table.index)
         np.testing.assert_allclose(other["observed"], table["observed"])
-    for order in ({"component": [1, 0]}, {"item": [2, 0, 3, 1]}):  # as if pm.set_data moved them
-        moved["posterior"] = draws.isel(order)
-        with pytest.raises(ValueError, match=f"labels of '{[*order][0]}' .* in another order than"):
+    for dim, order in (("component", [1, 0]), ("item", [2, 0, 3, 1])):  # as by pm.set_data
+        moved["posterior"] = draws.isel({dim: order})
+        with pytest.raises(ValueError, match=f"labels of '{dim}' .* in another order than"):
             br.component_checks(moved, who)
     moved["posterior"] = draws.isel(item=[0, 1, 2])
     with pytest.raises(ValueError, match="'utility' has the labels 'a', 'b', 'c' of 'item' in the"):
