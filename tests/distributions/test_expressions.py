@@ -114,3 +114,34 @@ def test_a_dim_and_an_expression_of_it_have_the_same_log_probability():
         exact += np.log(c / (c + a)) + np.log(b / (b + a))
         logp = model.compile_logp(vars=y)({"u": [3.0, 1.0, 0.0, -2.0]})
         assert logp == pytest.approx(exact, abs=1e-12)
+
+
+OBSERVED = {
+    "PlackettLuce": lambda u, data: br.PlackettLuce("y", u, observed=data),
+    "PMOP": lambda u, data: br.PMOP("y", u, observed=data),
+    "BradleyTerry": lambda u, data: br.BradleyTerry("y", u, observed=data),
+    "MPM": lambda u, data: br.MPM("y", u, observed=data),
+    "Mixture": lambda u, data: br.Mixture("y", [1.0], br.PlackettLuce.dist(u), observed=data),
+}
+
+
+@pytest.mark.parametrize("family", OBSERVED)
+def test_new_data_are_read_by_the_labels_of_the_variables_in_an_expression(family):
+    """The items of the new data, and those of the dim, stand in other orders."""
+    kind = {"BradleyTerry": br.Rankings.pairs, "MPM": br.Rankings.counts}.get(family, lambda r: r)
+    old = kind(br.Rankings.from_orderings([[*"dbca"], [*"dcba"]], rankers=["v", "w"]))
+    by_label = {"a": -2.0, "b": 1.0, "c": 0.0, "d": 3.0}
+    found = []
+    for order, items in (("dbca", "bdac"), ("abcd", "abcd")):
+        with pm.Model(coords={"driver": [*order]}) as model:
+            u = pm.Normal("u", dims="driver")
+            y = OBSERVED[family](u - u.mean() + 1, old)
+        logp = model.compile_logp(vars=y)
+        new = br.Rankings.from_orderings([[*"abcd"], [*"bacd"]], rankers=["v", "w"], items=[*items])
+        br.set_observed("y", kind(new), model=model)
+        found.append(float(logp({"u": [by_label[x] for x in order]})))
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+    if family in ("PlackettLuce", "Mixture"):
+        worths = [np.exp([by_label[x] for x in ranked]) for ranked in ("abcd", "bacd")]
+        exact = sum(np.log(x[k] / x[k:].sum()) for x in worths for k in range(4))
+        assert found[0] == pytest.approx(exact, abs=1e-12)
