@@ -409,11 +409,10 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
     rv_type.check_new(model, name, data, p)
     with model:
         record = rv_type.record(name, data, p)
-    derived = {
-        field: uncast(tensor)
-        for field in record.derived
-        if isinstance(uncast(tensor := getattr(p, field, pt.constant(0))), SharedVariable)
-    }
+    # not every family has the sizes of blocks
+    found = {x: getattr(p, x, None) for x in record.derived}
+    tensors = {field: uncast(x) for field, x in found.items() if x is not None}
+    derived = {field: x for field, x in tensors.items() if isinstance(x, SharedVariable)}
     _refuse_to_share(model, name, derived.values())
 
     stored, coords, outcome = _stored_anew(model, name, rv_type, record)
@@ -437,7 +436,7 @@ def _refuse_to_share(model: pm.Model, name: str, derived: Collection[Any]) -> No
     """Raise if another model has the same derived data, which PyMC does not copy."""
     containers = {x.container for x in derived}
     clones = {x for c in containers for x in DerivedData.clones.get(c, ())} - {*derived}
-    if clones <= {*DerivedData.harmless}:
+    if all(x in DerivedData.harmless for x in clones):
         return
     if _are_in_other_models(model, clones):
         gc.collect()  # models that nothing refers to any more
