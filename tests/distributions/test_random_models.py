@@ -42,9 +42,9 @@ def some_pairs(rng, ties):
 
 def given(rng, name, values, dims):
     """A parameter with dims, said in one way or another, or of a dim that its labels tell."""
-    how = rng.integers(3)
-    if how == 2 and len(dims) == 1 and dims != ("slot",):  # labels tell what it is
-        model = pm.modelcontext(None)
+    how, model = rng.integers(3), pm.modelcontext(None)
+    # labels tell what it is, and numbers from 0 do not
+    if how == 2 and len(dims) == 1 and dims not in (("slot",), ("problem",)):
         other = f"{dims[0]}_of_{name}"
         model.add_coord(other, model.coords[dims[0]])
         return pm.Data(name, values, dims=other)

@@ -532,10 +532,12 @@ class _Reader:
                 f"{self.subject} {self.has} the {dim.called}, which has no labels and is not "
                 f"one of {[*axes.labels, *axes.dim_axes]}. Rename it to one of these{self.or_say}."
             )
+        way_out = axes.otherwise.format(parameter=self.parameter)
+        if are_numbers(np.asarray(dim.labels)):
+            way_out = f"Numbers from 0 identify no axis: name the dim after it{self.or_say}."
         raise ValueError(
             f"The labels of the {dim.called} {self.whose} ({quoted(dim.labels)}) match no "
-            f"axis of the {axes.data_name}: {[*axes.labels]}. "
-            f"{axes.otherwise.format(parameter=self.parameter)}"
+            f"axis of the {axes.data_name}: {[*axes.labels]}. {way_out}"
         )
 
     def _by_labels(self, labels: NDArray[Any], length: int, possible: Collection[str]) -> list[str]:
