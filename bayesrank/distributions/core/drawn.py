@@ -75,7 +75,8 @@ class DrawnRV(SymbolicRandomVariable):
 
     def __eq__(self, other: object) -> bool:
         # draws may agree where the log-probabilities differ
-        return super().__eq__(other) and self.structure == other.structure  # type: ignore[attr-defined]
+        alike = isinstance(other, DrawnRV) and self.structure == other.structure
+        return alike and super().__eq__(other)
 
     __hash__ = SymbolicRandomVariable.__hash__
 
