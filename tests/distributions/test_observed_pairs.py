@@ -1,6 +1,7 @@
 """Observed `Pairs`: against the definitions, changed data, and what comes after sampling."""
 
 import copy
+import math
 
 import cloudpickle
 import numpy as np
@@ -11,7 +12,8 @@ from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.sampling.jax import get_jaxified_logp
 
 import bayesrank as br
-from bayesrank.distributions.core.observed import data_dims
+from bayesrank.data.derive import log_multinomial
+from bayesrank.distributions.core.observed import data_dims, known_value
 from bayesrank.likelihoods.ops.with_sum import WithSum
 from tests.builders import evaluator, stored
 from tests.distributions.pair_examples import (
@@ -595,3 +597,15 @@ def test_jax_has_the_value_and_the_gradient(family, effect):
     assert float(value) == pytest.approx(exact.sum(), rel=1e-12)
     flat = np.concatenate([np.ravel(slope) for slope in slopes])
     np.testing.assert_allclose(flat, exact_slope(family, pairs, point), atol=1e-7)
+
+
+def test_the_constant_of_the_sum_over_pairs_is_exact():
+    """A BLAS product's last digit depends on threads, and derived numbers are compared exactly."""
+    rng = np.random.default_rng(5)
+    matches = pd.DataFrame({"a": rng.integers(0, 75, 9_000), "b": rng.integers(75, 150, 9_000)})
+    matches["winner"] = rng.choice(["first", "second"], 9_000)
+    pairs = br.Pairs.from_frame(matches.astype(str), first="a", second="b", outcome="winner")
+    model = pairs_model("BradleyTerry", pairs)
+    inputs = {x.name: x for x in model["y"].owner.inputs}
+    constant = known_value(inputs["y_cell_log_multinomial"])
+    assert constant == math.fsum(pairs.weight * log_multinomial(pairs.counts))

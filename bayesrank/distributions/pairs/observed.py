@@ -12,6 +12,7 @@ and the effects on ties multiply the odds of a tie. Deviations, effects on ties 
 *effects* of the kernel (`bayesrank.likelihoods.pairs.total_kernel`). `Terms` has a row for each.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -258,7 +259,9 @@ class ObservedPairRV(ObservedRV, PairRV):
         )  # fmt: skip
         cells = {f"cell_{field}": value for field, value in totals._asdict().items()}
         ways = log_multinomial(counts)
-        return {"log_multinomial": ways, "cell_log_multinomial": np.asarray(weight @ ways)} | cells
+        # exact, because the last digit of a BLAS product depends on the number of threads
+        total = np.asarray(math.fsum(weight * ways))
+        return {"log_multinomial": ways, "cell_log_multinomial": total} | cells
 
 
 class ObservedBradleyTerryRV(ObservedPairRV, BradleyTerryRV):
