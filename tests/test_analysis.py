@@ -13,12 +13,14 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank import inference
+from bayesrank.analysis import size
 from bayesrank.analysis.fit import RECORD
 from bayesrank.analysis.fitting import TOO_LONG
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.analysis.models import analysis_of
 from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.analysis.saved import read_record, restore
+from bayesrank.inference.approximation import nested, nested_draws
 from bayesrank.reporting.options import LAYOUT, Layout
 from bayesrank.reporting.python_calls import python_calls
 from tests.commands import few, few_predicted, ran
@@ -132,26 +134,47 @@ def test_a_fit_records_its_settings_and_says_what_it_notes(drawn, caplog):
     assert record.notes == [one.getMessage() for one in caplog.records if "..." not in one.message]
 
 
-def test_auto_approximates_only_if_sampling_takes_longer(drawn, monkeypatch):
-    quick = []
+def test_auto_takes_the_cheapest_method_that_is_accurate_enough(drawn, monkeypatch):
+    """Seconds of NUTS, of the quick answer and of importance weights decide."""
+    quick, certified = [], [True]
 
     def fit_inla(model, enough=None, **settings):
         quick.append(settings)
         with model:
-            return few(**settings)
+            out = few(**settings)
+        if not certified[0]:
+            out["posterior"].attrs["approximation"] = "Laplace"
+        return out
 
     monkeypatch.setattr(inference, "fit_inla", fit_inla)
     monkeypatch.setattr(inference, "compile_density", lambda _: None)
     monkeypatch.setattr("bayesrank.analysis.fitting.SURELY_SHORT", 0)
-    model = br.ranking_model(rankings())
-    for method, seconds, approximation in (
-        ("auto", TOO_LONG - 1, 10.0, ), ("auto", TOO_LONG + 1, 10.0),
-        ("auto", TOO_LONG + 1, TOO_LONG + 2), ("nuts", TOO_LONG + 1, 10.0), ("inla", 1.0, 10.0),
-    ):  # fmt: skip
+    model, much = br.ranking_model(rankings()), TOO_LONG + 1
+    for method, seconds, plain, weighted, is_certified, expected in (
+        ("auto", 20.0, 5.0, 10.0, True, (1, 0)),  # exact, and faster
+        ("auto", 20.0, 5.0, 10.0, False, (1, 1)),  # the weights are too uneven
+        ("auto", 20.0, 5.0, 30.0, True, (0, 1)),  # sampling is faster
+        ("auto", much, 10.0, np.inf, False, (1, 0)),  # sampling takes too long
+        ("auto", much, much + 1, np.inf, True, (0, 1)),  # so does the quick answer
+        ("nuts", much, 10.0, 10.0, True, (0, 1)),
+        ("inla", 1.0, 10.0, 10.0, False, (1, 0)),
+    ):
+        drawn.clear()
+        quick.clear()
+        certified[0] = is_certified
         monkeypatch.setattr(inference, "nuts_seconds", lambda *_, s=seconds, **__: s)
-        monkeypatch.setattr("bayesrank.analysis.fitting.seconds_of", lambda _, s=approximation: s)
+        monkeypatch.setattr(
+            "bayesrank.analysis.fitting.seconds_of",
+            lambda _, draws=0, both=(plain, weighted): both[draws > 0],
+        )
         br.fit(model, method=method, random_seed=1)
-    assert (len(drawn), len(quick)) == (3, 2)
+        assert (len(quick), len(drawn)) == expected
+
+
+def test_estimates_know_the_limits_of_importance_weights():
+    for name in ("MOST_WEIGHED", "FEW", "N_HYPER", "N_OF_MANY"):
+        assert getattr(size, name) == getattr(nested_draws, name)
+    assert size.SMALL == nested.SMALL
 
 
 @pytest.mark.parametrize(

@@ -1288,7 +1288,8 @@ def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     assert (len(light), len(quick)) == (0, 1)
     note = notes(result)[-1]
     assert note == (
-        "Sampling would take up to 3 hours, so this is the quick answer. To sample, use --full."
+        "Sampling would take up to 3 hours, and the quick answer about 4 seconds, so this is the "
+        "quick answer. To sample, use --full."
     )
     result = run(*SMALL, "--full", "--force")
     assert (len(light), len(quick)) == (1, 1)

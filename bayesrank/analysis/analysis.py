@@ -36,10 +36,13 @@ class Settings(NamedTuple):
     random_seed: int = 0
     top: int = 3
 
-    def text(self, *, quick: bool) -> str:
-        """Describe the draws in words."""
-        if quick:
-            return f"{self.chains * self.draws:,} draws of an approximation"
+    def text(self, attrs: Mapping[str, Any] | None = None) -> str:
+        """Describe the draws in words; `attrs` are those of a posterior."""
+        drawn, attrs = f"{self.chains * self.draws:,} draws", attrs or {}
+        if "approximation" in attrs:
+            return f"{drawn} of an approximation"
+        if "effective_draws" in attrs:
+            return f"{drawn} by importance sampling"
         chains = "1 chain" if self.chains == 1 else f"{self.chains} chains"
         return f"{chains} of {self.draws:,} draws after {self.tune:,} tuning steps"
 
@@ -183,15 +186,15 @@ class Analysis(ABC):
         """Return this analysis with a row for each ranking, if rows count several."""
         return None
 
-    def described(self, settings: Settings, *, quick: bool) -> str:
-        """Describe the data, model and draws for the page."""
+    def described(self, settings: Settings, attrs: Mapping[str, Any]) -> str:
+        """Describe the data, model and draws for the page; `attrs` are those of the posterior."""
         seed = settings.random_seed
         if self.accuracy:
             n = settings.chains * settings.draws
             return f"{self.data_text}. Model: {self.description}; {n:,} draws; seed {seed}."
         return (
             f"{self.data_text}. Model: {self.description}; utilities {self.prior_text}; "
-            f"{settings.text(quick=quick)}; seed {seed}."
+            f"{settings.text(attrs)}; seed {seed}."
         )
 
 

@@ -38,8 +38,9 @@ def fit(
         From `ranking_model`, `choice_model` or `leaderboard_model`, or a `dynamic_model`.
     method : {"auto", "nuts", "inla"}
         "nuts" samples until the ranks are precise. "inla" approximates, as `fit_inla` does. "auto"
-        estimates the time of sampling first. It samples unless that takes more than ten minutes
-        and longer than the approximation. A note says so.
+        estimates the time of both first. It takes the approximation if importance weights
+        make it exact and cheaper than sampling, or if sampling takes more than ten minutes. A note
+        says so in the second case.
     draws : int
         Most draws per chain; sampling stops earlier if the ranks are precise.
     tune : int

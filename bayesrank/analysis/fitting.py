@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import ceil
-from typing import Any
+from math import ceil, inf
+from typing import Any, NamedTuple
 
 from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.listener import Listener
@@ -82,10 +82,12 @@ def sampled(analysis: Analysis, settings: Settings, listener: Listener) -> Any:
 
     listener.stage("Building the model ...")
     with analysis.model as model:
-        quick, options = _choose(analysis, model, settings, listener)
-        if quick:
+        plan, options = _plan(analysis, model, settings, listener)
+        if plan.approximates:
             posterior = _approximate(model, settings, listener, is_precise)
-            if posterior is not None:
+            if posterior is not None and (plan.instead or is_exact(posterior)):
+                if plan.note and not is_exact(posterior):
+                    listener.note(plan.note)
                 return analysis.moved(posterior, seed)
         if analysis.finds_start:
             listener.stage("Looking for a starting point ...")
@@ -95,10 +97,23 @@ def sampled(analysis: Analysis, settings: Settings, listener: Listener) -> Any:
     return analysis.moved(posterior, seed)
 
 
-def _choose(
+def is_exact(posterior: Any) -> bool:
+    """Whether draws are those of the posterior, up to Monte Carlo error."""
+    return "approximation" not in posterior["posterior"].attrs
+
+
+class Plan(NamedTuple):
+    """Whether to approximate before sampling."""
+
+    approximates: bool = False
+    instead: bool = False  # whether the approximation replaces sampling even if it is not exact
+    note: str = ""  # said if it does
+
+
+def _plan(
     analysis: Analysis, model: Any, settings: Settings, listener: Listener
-) -> tuple[bool, dict[str, Any]]:
-    """Choose between approximating and sampling, and the options of the sampler."""
+) -> tuple[Plan, dict[str, Any]]:
+    """Choose the cheapest method that is accurate enough, and the options of the sampler."""
     options: dict[str, Any] = {
         "draws": settings.draws,
         "tune": settings.tune,
@@ -106,24 +121,35 @@ def _choose(
         "nuts": analysis.nuts(model),
     }
     steps = settings.chains * (settings.draws + settings.tune)
-    if settings.method == "inla" or analysis.entries * steps <= SURELY_SHORT:
-        return settings.method == "inla" and not analysis.finds_start, options
+    if settings.method == "inla":
+        approximates = not analysis.finds_start
+        return Plan(approximates, approximates), options
+    if analysis.entries * steps <= SURELY_SHORT:
+        return Plan(), options
 
     from bayesrank.inference import compile_density, nuts_seconds
 
     listener.stage("Estimating the run time ...")
     options["density"] = compile_density(model)
-    seconds = nuts_seconds(model, **options)
-    other = seconds_of(analysis.size())
-    if analysis.finds_start or settings.method != "auto" or seconds <= max(TOO_LONG, other):
-        listener.stage(f"Sampling takes up to {_time(seconds)}.")
-        return False, options
-    listener.note(
-        f"Sampling would take up to {_time(seconds)}, so this is the quick answer. To sample, use "
-        "`method='nuts'`."
-    )
-    check_size(analysis, settings, listener, quick=True)
-    return True, options
+    seconds, size = nuts_seconds(model, **options), analysis.size()
+    takes = f"Sampling takes up to {_time(seconds)}"
+    if analysis.finds_start or settings.method != "auto":
+        listener.stage(f"{takes}.")
+        return Plan(), options
+    plain, weighted = seconds_of(size), seconds_of(size, draws=settings.chains * settings.draws)
+    if seconds > max(TOO_LONG, plain):
+        note = (
+            f"Sampling would take up to {_time(seconds)}, and the quick answer about "
+            f"{_time(plain)}, so this is the quick answer. To sample, use `method='nuts'`."
+        )
+        check_size(analysis, settings, listener, quick=True)
+        return Plan(approximates=True, instead=True, note=note), options
+    if weighted < seconds:
+        listener.stage(f"{takes}, and importance weights about {_time(weighted)}.")
+        return Plan(approximates=True), options
+    other = "" if weighted == inf else f"; importance weights would take about {_time(weighted)}"
+    listener.stage(f"{takes}{other}.")
+    return Plan(), options
 
 
 def _sample(
@@ -149,7 +175,7 @@ def _sample(
         nonlocal begun
         if not begun:  # compilation has ended
             begun = True
-            listener.stage(f"Sampling {settings.text(quick=False)} at most ...")
+            listener.stage(f"Sampling {settings.text()} at most ...")
         listener.progress(done, most)
 
     try:

@@ -27,7 +27,12 @@ BESIDE = 16  # numbers per parameter and node: the mean, and shifts with up to 1
 DENSE = 1_000_000  # second derivatives of matches that are kept in a dense matrix, or
 PER_ENTRY = 40  # for each entry, if that is more
 SMALL = 300  # parameters up to which `fit_inla` does not look for blocks
-FITS = 400  # precisions that an approximation computes
+MOST_WEIGHED = 400  # parameters up to which `fit_inla` computes importance weights
+FEW, N_HYPER, N_OF_MANY = 60, 512, 128  # proposals with up to this many parameters, and with more
+SETUP = 4.0  # seconds in which an approximation compiles its functions
+FITS, BLOCK_FITS = 60, 400  # precisions that an approximation computes, without and with blocks
+CALLS = 1.5e-3  # seconds of a precision's calls, whatever the size
+PER_ENTRY_SECONDS = 1e-7  # of a gradient
 FLOPS = 1e9  # floating-point operations per second in small matrices
 
 
@@ -84,15 +89,25 @@ def bytes_of(arrays: Mapping[str, Sequence[float]]) -> float:
     return PYTHON + 8 * sum(map(math.prod, arrays.values()))
 
 
-def seconds_of(size: Size) -> float:
-    """Estimate the time of an approximation; `nuts_seconds` estimates that of sampling."""
+def seconds_of(size: Size, *, draws: int = 0) -> float:
+    """Estimate the time of an approximation; `nuts_seconds` estimates that of sampling.
+
+    With `draws`, their importance weights are included. The time is infinite if the model is too
+    large for weights, or has blocks.
+    """
     n, rest = size.free, size.free - size.blocks
-    steps: float
+    gradient = PER_ENTRY_SECONDS * size.entries
     if n > SMALL and 2 * size.blocks >= n:
-        steps = n * (rest + size.block) ** 2
-    else:
-        steps = (n**3 / 3 + n * n * 20) / 10  # one large matrix is ten times as fast
-    return FITS * (steps / FLOPS + 1e-7 * size.entries)
+        each = n * (rest + size.block) ** 2 / FLOPS + gradient
+        return math.inf if draws else SETUP + BLOCK_FITS * each
+    # one large matrix is ten times as fast as many small ones
+    each = CALLS + 6 * gradient + n * n * 4e-7 + n**3 / (30 * FLOPS)
+    if not draws:
+        return SETUP + FITS * each
+    if n > MOST_WEIGHED or size.blocks:
+        return math.inf
+    proposals = N_OF_MANY if n > FEW else N_HYPER
+    return SETUP + (FITS + proposals) * each + draws * gradient
 
 
 def free_memory() -> float | None:

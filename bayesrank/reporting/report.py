@@ -277,7 +277,8 @@ class Report(Draft):
 
     @property
     def _described(self) -> str:
-        return self.analysis.named(self.analysis.described(self.settings, quick=self.quick))
+        attrs = self.posterior["posterior"].attrs
+        return self.analysis.named(self.analysis.described(self.settings, attrs))
 
     def _pairs(self) -> dict[str, Any] | None:
         """Compare each two of the first items, for the script of the page."""

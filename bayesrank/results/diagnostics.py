@@ -1,5 +1,6 @@
 """Convergence diagnostics of a posterior, explained in sentences."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +99,9 @@ def convergence(data: Any, var_name: str = "utility", *, dim: str = "item") -> C
     rhat = float(az.rhat(checked).max()) if several else np.nan
     bulk = float(az.ess(checked, method="bulk").min())
     tail = float(az.ess(checked, method="tail").min())
+    attrs = _attrs(data)
+    if (effective := attrs.get("effective_draws")) is not None:  # repeated draws look independent
+        bulk, tail = min(bulk, effective), min(tail, effective)
 
     sentences = []
     if not several:
@@ -120,12 +124,24 @@ def convergence(data: Any, var_name: str = "utility", *, dim: str = "item") -> C
             "of the posterior may be missing. Try more tuning steps or a tighter prior."
         )
     ok = not sentences
-    if ok:
+    if ok and effective is not None and "approximation" not in attrs:
+        sentences.append(
+            f"The draws are exact to Monte Carlo error: {min(bulk, tail):,.0f} effective draws by "
+            "importance sampling."
+        )
+    elif ok:
         sentences.append(
             f"The chains agree (largest R-hat {rhat:.3f}), with at least "
             f"{min(bulk, tail):,.0f} effective draws of every {var_name}."
         )
     return Convergence(rhat, bulk, tail, divergences, ok, tuple(sentences))
+
+
+def _attrs(data: Any) -> Mapping[str, Any]:
+    """Return the attributes of a posterior, which name its method."""
+    given = data["posterior"] if "posterior" in getattr(data, "children", {}) else data
+    attrs: Mapping[str, Any] = getattr(given, "attrs", {})
+    return attrs
 
 
 def precise(data: Any, var_name: str = "utility", *, dim: str = "item", top: int = 3) -> bool:
@@ -163,6 +179,8 @@ def precise(data: Any, var_name: str = "utility", *, dim: str = "item", top: int
     moving = shown.std(("chain", "draw")) > 0
     # values that are the same in all draws have no Monte Carlo error
     error = az.mcse(shown, method="mean").where(moving, 0.0)
+    if (effective := _attrs(data).get("effective_draws")) is not None:
+        error *= np.sqrt(ranks.sizes["chain"] * ranks.sizes["draw"] / effective)
     spread = ranks.std(("chain", "draw"))
     close = (error[["best", "top"]] <= PROBABILITY_ERROR).all()
     return bool(close["best"] & close["top"] & (error["rank"] <= RANK_ERROR * spread).all())

@@ -24,6 +24,7 @@ from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.inner_gaussian import Joint
 from bayesrank.inference.approximation.modes import objective
+from bayesrank.inference.approximation.nested_draws import Resampled
 from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.likelihoods.plackett_luce.per_item import StageTotal
 from tests.builders import matches
@@ -109,29 +110,35 @@ def test_the_result_is_one_of_pymc_with_its_groups_dims_and_attributes():
     assert set(posterior.data_vars) == {"spread", "z", "mean"}
     np.testing.assert_allclose(posterior["mean"], posterior["spread"] * posterior["z"])
     np.testing.assert_array_equal(out["observed_data"]["y"], y)
-    assert posterior.attrs["approximation"] == "Laplace, nested over spread"
+    how = "Laplace, nested over spread, with importance sampling"
+    assert posterior.attrs["proposal"] == how
+    assert "approximation" not in posterior.attrs  # it is exact to Monte Carlo error
+    assert 400 <= posterior.attrs["effective_draws"] <= 2000
     assert out["sample_stats"]["node"].sizes == {"chain": 4, "draw": 500}
     assert len(az.summary(out)) == 61
 
 
 @pytest.mark.slow
-def test_draws_end_when_they_are_enough():
-    for model in (groups_model(np.array([1.0, -2.0, 3.0, 0.5]), False), always_won(3.0)[0]):
-        asked = []
+def test_draws_end_when_they_are_enough(monkeypatch):
+    asked = []
 
-        def enough(so_far, asked=asked):
-            asked.append(so_far)
-            return True
+    def enough(so_far):
+        asked.append(so_far)
+        return True
 
-        settings = {"chains": 2, "draws": 300, "random_seed": 1, "model": model}
-        some = fit_inla(enough=enough, **settings)
-        assert [(draws.sizes["chain"], draws.sizes["draw"]) for draws in asked] == [(2, 250)]
-        assert some["posterior"].to_dataset().equals(asked[-1])
-        assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 250}
-        most = fit_inla(enough=lambda _: False, **settings)
-        assert most["posterior"].sizes["draw"] == 300
-        first = most["posterior"].isel(draw=slice(250)).to_dataset()
-        assert first.equals(some["posterior"].to_dataset())
+    model = groups_model(np.array([1.0, -2.0, 3.0, 0.5]), False)
+    settings = {"chains": 2, "draws": 300, "random_seed": 1, "model": model}
+    weighted = fit_inla(enough=enough, **settings)  # all of its draws exist before it is asked
+    assert (weighted["posterior"].sizes["draw"], asked) == (300, [])
+    monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.MOST_WEIGHED", 0)
+    some = fit_inla(enough=enough, **settings)
+    assert [(draws.sizes["chain"], draws.sizes["draw"]) for draws in asked] == [(2, 250)]
+    assert some["posterior"].to_dataset().equals(asked[-1])
+    assert some["sample_stats"]["node"].sizes == {"chain": 2, "draw": 250}
+    most = fit_inla(enough=lambda _: False, **settings)
+    assert most["posterior"].sizes["draw"] == 300
+    first = most["posterior"].isel(draw=slice(250)).to_dataset()
+    assert first.equals(some["posterior"].to_dataset())
 
 
 def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
@@ -142,7 +149,8 @@ def test_without_scales_it_is_the_normal_around_the_mode_and_the_seed_decides():
     one, same, other = (fit_inla(random_seed=seed, model=model) for seed in (1, 1, 2))
     assert one["posterior"].equals(same["posterior"])
     assert not one["posterior"].equals(other["posterior"])
-    assert one["posterior"].attrs["approximation"] == "Laplace"
+    assert one["posterior"].attrs["proposal"] == "Laplace, with importance sampling"
+    assert one["posterior"].attrs["effective_draws"] > 3900  # the posterior is normal
     covariance = np.linalg.inv([[2.0, 1.0], [1.0, 1.25]])
     x = one["posterior"]["x"].to_numpy().reshape(-1, 2)
     error = np.sqrt(np.diag(covariance) / len(x))
@@ -166,8 +174,8 @@ def test_of_few_data_a_skew_posterior_is_found():
     """The normal around the mode has a mean 0.4 deviations too low, and 0.9 times the deviation."""
     model, mean, sd = always_won(3.0)
     out = fit_inla(draws=250, random_seed=1, model=model)["posterior"]
-    assert out.attrs["approximation"] == "Laplace, with importance sampling"
-    assert abs(float(out["x"].mean()) - mean) < 0.2 * sd  # 1,000 draws: 5.5 standard errors
+    assert out.attrs["proposal"] == "Laplace, with importance sampling"
+    assert abs(float(out["x"].mean()) - mean) < 5.5 * sd / out.attrs["effective_draws"] ** 0.5
     assert float(out["x"].std()) == pytest.approx(sd, rel=0.15)
     assert stats.skew(out["x"].to_numpy().ravel()) > 0.3
 
@@ -181,7 +189,40 @@ def test_draws_stay_as_they_are_where_weights_are_too_uneven(monkeypatch):
     monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.GOOD_K", -np.inf)
     uneven = fit_inla(draws=500, random_seed=1, model=model)["posterior"]
     assert uneven.attrs["approximation"] == "Laplace"
+    assert "effective_draws" not in uneven.attrs
     xr.testing.assert_equal(uneven.to_dataset(), plain.to_dataset())
+
+
+@pytest.mark.parametrize("n", [4, pytest.param(30, marks=pytest.mark.slow)])
+def test_certified_draws_have_the_error_that_their_number_states(n):
+    y = np.random.default_rng(2).normal(0, 1.7, size=n)
+    out = fit_inla(random_seed=1, model=groups_model(y, centred=False))["posterior"]
+    assert "approximation" not in out.attrs
+    mean, sd, means = exact_groups(y)
+    log_spread = np.log(out["spread"].to_numpy()).ravel()
+    effective = out.attrs["effective_draws"]
+    assert effective >= 400
+    assert abs(log_spread.mean() - mean) < 5.5 * sd / effective**0.5
+    fourth = ((log_spread - mean) ** 4).mean() / sd**4
+    assert abs(log_spread.var() / sd**2 - 1) < 5.5 * ((fourth - 1) / effective) ** 0.5
+    error = out["mean"].std(("chain", "draw")) / effective**0.5
+    assert (abs(out["mean"].mean(("chain", "draw")) - means) < 5.5 * error).all()
+
+
+@pytest.mark.parametrize(
+    "lacks", [{"n_effective": 400.0}, {"ess": 90.0}, {"pareto_k": 0.75}, {"largest": 0.03}]
+)
+def test_a_certificate_needs_every_sign(lacks):
+    good = Resampled(np.zeros((1000, 1)), np.zeros(1000, int), 900.0, 300.0, 0.2, 0.005)
+    assert good.is_certified
+    assert not good._replace(**lacks).is_certified
+
+
+def test_a_fit_without_certificate_says_that_it_is_approximate(monkeypatch):
+    monkeypatch.setattr("bayesrank.inference.approximation.nested_draws.LARGEST", 0.0)
+    out = fit_inla(draws=250, random_seed=1, model=always_won(3.0)[0])
+    assert out["posterior"].attrs["approximation"] == "Laplace, with importance sampling"
+    assert "proposal" not in out["posterior"].attrs
 
 
 def judged(n_judges=3):
@@ -407,8 +448,7 @@ def test_scales_are_found_under_any_transform_and_named_once():
         pm.Normal("y", pm.Normal("x", 0, scale, shape=3), 1, observed=[1.0, -1.0, 2.0])
     for scales in (None, "scale", ["scale", "scale"]):
         fit = fit_inla(scales=scales, draws=5, random_seed=1, model=model)["posterior"]
-        assert fit.attrs["approximation"].startswith("Laplace, nested over scale")
-        assert "scale, scale" not in fit.attrs["approximation"]
+        assert fit.attrs["proposal"].startswith("Laplace, nested over scale,")
     for wrong in ({"draws": 0}, {"chains": 2.5}):
         with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
             fit_inla(model=model, **wrong)

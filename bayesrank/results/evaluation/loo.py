@@ -220,6 +220,8 @@ def loo_of(
 def _relative_efficiency(data: xr.DataTree, n_draws: int) -> float:
     """Compute the effective draws of the mean per draw, averaged over all parameters."""
     posterior = data["posterior"].to_dataset() if "posterior" in data.children else xr.Dataset()
+    if (effective := posterior.attrs.get("effective_draws")) is not None:  # resampled draws
+        return float(effective / n_draws)
     independent = "approximation" in posterior.attrs  # as from `fit_inla`
     if independent or not posterior.data_vars or posterior.sizes["chain"] == 1:
         return 1.0
