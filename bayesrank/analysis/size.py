@@ -27,6 +27,9 @@ BESIDE = 16  # numbers per parameter and node: the mean, and shifts with up to 1
 DENSE = 1_000_000  # second derivatives of matches that are kept in a dense matrix, or
 PER_ENTRY = 40  # for each entry, if that is more
 SMALL = 300  # parameters up to which `fit_inla` does not look for blocks
+PRODUCTS = 2_000  # parameters beyond which it multiplies by second derivatives without a matrix
+COLUMNS = 500  # directions and bases of such products, in memory together
+STEPS = 10_000  # operations per parameter and precision of such products
 FITS = 400  # precisions that an approximation computes
 FLOPS = 1e9  # floating-point operations per second in small matrices
 
@@ -71,7 +74,10 @@ def arrays_of(size: Size, draws: int, *, quick: bool) -> dict[str, Sequence[floa
         # second derivatives at two points, directions with their products, precisions at the nodes
         bends = min(n, max(DENSE, PER_ENTRY * size.entries) / n)
         width = 2 * bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
-        arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
+        if apart or n <= PRODUCTS:
+            arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
+        else:
+            arrays["approximation"] = (n, COLUMNS)
     return arrays
 
 
@@ -90,6 +96,8 @@ def seconds_of(size: Size) -> float:
     steps: float
     if n > SMALL and 2 * size.blocks >= n:
         steps = n * (rest + size.block) ** 2
+    elif n > PRODUCTS:
+        steps = n * STEPS
     else:
         steps = (n**3 / 3 + n * n * 20) / 10  # one large matrix is ten times as fast
     return FITS * (steps / FLOPS + 1e-7 * size.entries)

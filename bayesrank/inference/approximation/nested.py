@@ -58,6 +58,7 @@ from bayesrank.inference.approximation.modes import (
     tree_of,
 )
 from bayesrank.inference.approximation.nested_draws import mixture_draws, resampled_draws
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 
 __all__ = ["fit_inla", "learned_scales"]
 
@@ -217,6 +218,8 @@ def _apart(
     if n == 1 and not blocks:  # one block of everything has no structure to use
         return []
     size = np.bincount(labels, minlength=n)
+    if size.max() > MOST_DENSE:  # such as all items, except those without a match
+        return []
     order = np.argsort(labels, kind="stable")
     found, size_of = found[order], size[labels[order]]
     return [found[size_of == s].reshape(-1, s) for s in np.unique(size)]
