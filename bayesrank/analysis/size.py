@@ -29,8 +29,11 @@ PER_ENTRY = 40  # for each entry, if that is more
 SMALL = 300  # parameters up to which `fit_inla` does not look for blocks
 MOST_WEIGHED = 400  # parameters up to which `fit_inla` computes importance weights
 FEW, N_HYPER, N_OF_MANY = 60, 512, 128  # proposals with up to this many parameters, and with more
+PRODUCTS = 2_000  # parameters beyond which it multiplies by second derivatives without a matrix
+COLUMNS = 500  # directions and bases of such products, in memory together
+STEPS = 10_000  # operations per parameter and precision of such products
 SETUP = 4.0  # seconds in which an approximation compiles its functions
-FITS, BLOCK_FITS = 60, 400  # precisions that an approximation computes, without and with blocks
+FITS, SLOW_FITS = 60, 400  # precisions that an approximation computes, and with blocks or products
 CALLS = 1.5e-3  # seconds of a precision's calls, whatever the size
 PER_ENTRY_SECONDS = 1e-7  # of a gradient
 FLOPS = 1e9  # floating-point operations per second in small matrices
@@ -76,7 +79,10 @@ def arrays_of(size: Size, draws: int, *, quick: bool) -> dict[str, Sequence[floa
         # second derivatives at two points, directions with their products, precisions at the nodes
         bends = min(n, max(DENSE, PER_ENTRY * size.entries) / n)
         width = 2 * bends + 8 * (rest + 2 * size.block) + NODES * (rest + size.block + BESIDE)
-        arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
+        if apart or n <= PRODUCTS:
+            arrays["approximation"] = (n, width) if apart else (n, n, 5 + FEW_NODES)
+        else:
+            arrays["approximation"] = (n, COLUMNS)
     return arrays
 
 
@@ -99,7 +105,9 @@ def seconds_of(size: Size, *, draws: int = 0) -> float:
     gradient = PER_ENTRY_SECONDS * size.entries
     if n > SMALL and 2 * size.blocks >= n:
         each = n * (rest + size.block) ** 2 / FLOPS + gradient
-        return math.inf if draws else SETUP + BLOCK_FITS * each
+        return math.inf if draws else SETUP + SLOW_FITS * each
+    if n > PRODUCTS:
+        return math.inf if draws else SETUP + SLOW_FITS * (n * STEPS / FLOPS + gradient)
     # one large matrix is ten times as fast as many small ones
     each = CALLS + 6 * gradient + n * n * 4e-7 + n**3 / (30 * FLOPS)
     if not draws:

@@ -233,15 +233,28 @@ def gradient_function(model: pm.Model) -> Callable[[np.ndarray], object]:
     return function
 
 
-def run_fresh(environment: dict[str, str], *arguments: str) -> dict[str, float]:
-    """Run a function of `fresh.py` in a new process; its figures, and the wall seconds of all."""
+def run_fresh(
+    environment: dict[str, str],
+    *arguments: str,
+    checkout: Path | None = None,
+    timeout: float | None = None,
+) -> dict[str, float]:
+    """Run a function of `fresh.py` in a new process; its figures, and the wall seconds of all.
+
+    With another checkout, the package is imported from there.
+    """
     start = time.perf_counter()
+    command = ["-m", "tests.benchmarks.fresh"]
+    if checkout is not None:
+        command = [str(Path(__file__).with_name("fresh.py"))]
+        environment = environment | {"PYTHONPATH": str(checkout)}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.benchmarks.fresh", *arguments],
-        cwd=ROOT,
+        [sys.executable, *command, *arguments],
+        cwd=ROOT if checkout is None else checkout,
         env=os.environ | environment,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
+        timeout=timeout,
     )
     return json.loads(done.stdout.splitlines()[-1]) | {"wall": time.perf_counter() - start}

@@ -288,5 +288,75 @@ def fit_dynamic(*sizes: str) -> dict[str, float]:
     return found | {"cpu": spent[-1] - spent[0], "peak": float(resident("VmHWM"))}
 
 
+def graded(n_films: int, n_people: int, n_ratings: int) -> Any:
+    """Make up ratings in ten grades: a table of people, films and grades.
+
+    Numbers of ratings have heavy tails: a Pareto distribution of the films' popularity, and a
+    log-normal one of the people's activity, with at least 20 ratings each.
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    popular = np.log(rng.pareto(1.0, n_films) + 0.3)
+    active = rng.lognormal(0.0, 1.1, n_people)
+    spare = n_ratings - 20 * n_people
+    size = 20 + np.floor(spare * active / active.sum()).astype(int)
+    size[: n_ratings - size.sum()] += 1  # what rounding left
+    utility = rng.normal(size=n_films)
+    person = np.repeat(np.arange(n_people), size)
+    film = np.concatenate([np.argsort(-popular - rng.gumbel(size=n_films))[:n] for n in size])
+    noisy = utility[film] + rng.gumbel(size=n_ratings) + rng.normal(size=n_people)[person]
+    grade = np.clip(np.round(1.6 * noisy + 6.5), 1, 10)
+    return pd.DataFrame({"person": person, "film": film, "grade": grade})
+
+
+def many_items(function: str, *sizes: str) -> dict[str, float]:
+    """Fit many items by a quick answer: seconds, and the peak memory of the process.
+
+    "mode" are the seconds of the mode of matches alone.
+    """
+    import pandas as pd
+
+    import bayesrank as br
+    from bayesrank.inference import fit_matches
+
+    n, *more = map(int, sizes)
+
+    def rankings(*sizes: int) -> br.Rankings:
+        columns = {"ranker": "person", "item": "film", "rating": "grade"}
+        return br.Rankings.from_ratings(graded(*sizes), items=range(sizes[0]), **columns)
+
+    def fit(data: Any) -> None:
+        if function == "matches":
+            br.fit_pairs(data, random_seed=1)
+        elif function == "fit_rankings":
+            br.fit_rankings(data, random_seed=1)
+        else:  # a quarter of the draws, as `br.fit` takes first
+            br.fit_inla(draws=250, random_seed=1, model=br.ranking_model(data))
+
+    if function == "matches":
+        rng = np.random.default_rng(0)
+        first = rng.integers(n, size=3 * n)
+        second = (first + rng.integers(1, n, size=3 * n)) % n
+        utility = rng.normal(size=n)
+        wins = rng.random(3 * n) < 1 / (1 + np.exp(utility[second] - utility[first]))
+        won = np.where(wins, "first", "second")
+        table = pd.DataFrame({"x": first, "y": second, "won": won})
+        data = br.Pairs.from_frame(table, first="x", second="y", outcome="won", items=range(n))
+        spent = [time.process_time()]
+        fit_matches(data)
+        spent.append(time.process_time())
+    else:
+        fit(rankings(2_100, 30, 1_000))  # compiles
+        data = rankings(n, *more)
+        spent = [time.process_time()] * 2
+    start = time.perf_counter()
+    fit(data)
+    spent.append(time.process_time())
+    mode, cpu = np.diff(spent).tolist()
+    wall = time.perf_counter() - start
+    return {"mode": mode, "cpu": cpu, "seconds": wall, "peak": float(resident("VmHWM"))}
+
+
 if __name__ == "__main__":
     print(json.dumps(globals()[sys.argv[1]](*sys.argv[2:])))

@@ -73,6 +73,10 @@ class Dense:
         z = rng.normal(size=(len(self.factor), draws))
         return solve_triangular(self.factor, z, lower=True, trans="T")
 
+    def squares(self, noise: Floats) -> Floats:
+        """Return the squared length of each draw, (n_draws, n), in standard deviations."""
+        return ((noise @ self.factor) ** 2).sum(axis=1)
+
 
 class Arrow:
     """A precision matrix in the shape of an arrow.

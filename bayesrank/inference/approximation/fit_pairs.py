@@ -4,7 +4,8 @@ The model is `bayesrank.leaderboard_model` without judges and categories: Davids
 Bradley-Terry without ties. The first of two items has the lead :math:`d = w_i - w_j + o`, and
 :math:`\eta = \log \nu` is the tie parameter. `outcome_curvature` gives the derivatives of the
 log-probabilities with respect to both. Newton's method takes about ten passes over the pairs, and
-nothing is compiled.
+nothing is compiled. With many items, minus the Hessian is a sparse matrix, and time and memory are
+linear in items and pairs (`approximation.krylov`).
 
 Only differences between utilities matter, so draws are centred.
 """
@@ -16,13 +17,16 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import pair_totals
 from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
+from bayesrank.inference.approximation.krylov import Krylov
 from bayesrank.inference.approximation.modes import one_blas_thread
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 from bayesrank.likelihoods.pairs import outcome_curvature
 from bayesrank.match_outcomes import davidson_probabilities
 
@@ -86,8 +90,9 @@ def fit_pairs(
             "leaderboard_model(pairs), or read the table without its judge column."
         )
     fit = fit_matches(pairs, utility_scale=utility_scale, order_effect=order_effect)
-    noise = fit.precision.noise(draws * chains, np.random.default_rng(random_seed))
-    return _tree(fit, fit.mode + noise.T, pairs, chains)
+    found = fit.precision.noise(draws * chains, np.random.default_rng(random_seed)).T
+    found += fit.mode
+    return _tree(fit, found, pairs, chains)
 
 
 def fit_matches(
@@ -142,8 +147,8 @@ class MatchFit:
     ----------
     mode : array, shape (n,)
         The utilities, then the order effect, then log nu.
-    precision : Dense
-        The precision, (n, n).
+    precision : Dense or Krylov
+        The precision, (n, n); of more than 2,000 variables, by its products.
     n_items : int
         Number of utilities.
     order, ties : bool
@@ -151,7 +156,7 @@ class MatchFit:
     """
 
     mode: Floats
-    precision: Dense
+    precision: Dense | Krylov
     n_items: int
     order: bool
     ties: bool
@@ -208,7 +213,6 @@ class _Counts:
         totals = pair_totals(pairs.first, pairs.second, pairs.counts, pairs.weight, ordered=order)
         self.first, self.second = totals.first.astype(np.intp), totals.second.astype(np.intp)
         self.counts = totals.counts.T
-        self.cell = self.first * pairs.n_items + self.second
         self.n_items, self.order, self.ties = pairs.n_items, order, ties
         sizes = [(scale, self.n_items), (ORDER_SCALE, int(order)), (TIE_SCALE, int(ties))]
         self.precision = np.concatenate([np.full(n, s**-2.0) for s, n in sizes])
@@ -234,7 +238,7 @@ class _Counts:
         return np.bincount(self.first, per_pair, K) - np.bincount(self.second, per_pair, K)
 
     def at(self, x: Floats) -> tuple[float, Floats, Floats]:
-        """Log density, gradient, and minus the Hessian."""
+        """Log density, gradient, and the curvature of each pair by its lead and log nu."""
         K, known = self.n_items, [self.order, self.ties]
         lead = x[self.first] - x[self.second] + (x[K] if self.order else 0.0)
         logp, slope, curvature = outcome_curvature(
@@ -243,26 +247,47 @@ class _Counts:
 
         total = slope.sum(axis=0)[known]
         gradient = np.append(self.by_item(slope[:, 0]), total) - self.precision * x
-        bend = curvature[:, 0, 0]
-        cells = np.bincount(self.cell, bend, K * K).reshape(K, K)
+        return float(logp.sum() - self.precision @ x**2 / 2), gradient, curvature
+
+    def precision_of(self, curvature: Floats) -> Dense | Krylov:
+        """Return minus the Hessian; it is positive definite, because the prior is proper."""
+        K, known, bend = self.n_items, [self.order, self.ties], curvature[:, 0, 0]
+        edge = np.stack([self.by_item(bend), self.by_item(curvature[:, 0, 1])])[known]
+        corner = curvature.sum(axis=0)[np.ix_(known, known)]
+        if self.precision.size > MOST_DENSE:
+            return Krylov.of_sparse(self._sparse(bend, edge, corner))
+        cells = np.bincount(self.first * K + self.second, bend, K * K).reshape(K, K)
         H = np.diag(self.precision)
-        H.ravel()[: K * x.size : x.size + 1] += cells.sum(axis=0) + cells.sum(axis=1)
+        H.ravel()[: K * H.shape[0] : H.shape[0] + 1] += cells.sum(axis=0) + cells.sum(axis=1)
         H[:K, :K] -= cells
         H[:K, :K] -= cells.T
-        H[K:, :K] = np.stack([self.by_item(bend), self.by_item(curvature[:, 0, 1])])[known]
-        H[:K, K:] = H[K:, :K].T
-        H[K:, K:] += curvature.sum(axis=0)[np.ix_(known, known)]
-        return float(logp.sum() - self.precision @ x**2 / 2), gradient, H
+        H[K:, :K], H[:K, K:] = edge, edge.T
+        H[K:, K:] += corner
+        return Dense(H)
 
-    def mode(self, x: Floats) -> tuple[Floats, Dense]:
+    def _sparse(self, bend: Floats, edge: Floats, corner: Floats) -> csr_array:
+        """Return the same matrix without its zeros."""
+        n, every = self.precision.size, np.arange(self.precision.size)
+        last, first, second = every[self.n_items :], self.first, self.second
+        row, column = (x.ravel() for x in np.meshgrid(last, every[: self.n_items], indexing="ij"))
+        parts = [
+            (every, every, self.precision),
+            (first, first, bend), (second, second, bend),
+            (first, second, -bend), (second, first, -bend),
+            (row, column, edge.ravel()), (column, row, edge.ravel()),
+            (np.repeat(last, last.size), np.tile(last, last.size), corner.ravel()),
+        ]  # fmt: skip
+        i, j, value = map(np.concatenate, zip(*parts, strict=True))
+        return csr_array((value, (i, j)), shape=(n, n))
+
+    def mode(self, x: Floats) -> tuple[Floats, Dense | Krylov]:
         """Find the mode from x by Newton's method, and the precision there."""
         precision: Any = None  # where the last step began, as near to the mode as its gain says
 
         def step_at(x: Floats, found: Any) -> Step:
             nonlocal precision
-            _, gradient, H = found
-            # concave, because the prior is proper and log-sum-exp is convex
-            precision = Dense(H)
+            _, gradient, curvature = found
+            precision = self.precision_of(curvature)
             step = precision.solve(gradient)
             return Step(step, float(gradient @ step) / 2)
 
@@ -272,7 +297,8 @@ class _Counts:
 
 def _tree(fit: MatchFit, found: Floats, pairs: Pairs, chains: int) -> xr.DataTree:
     utility = found[:, : fit.n_items]
-    values = {"utility": utility - utility.mean(axis=1, keepdims=True)}
+    utility -= utility.mean(axis=1, keepdims=True)  # in place: the draws are the largest array
+    values = {"utility": utility}
     if fit.order:
         values["order_effect"] = found[:, fit.n_items]
     if fit.ties:

@@ -16,6 +16,10 @@ of the evidence,
           - \tfrac12 \log \lvert -H \rvert + \text{const},
 
 gives the weight of the normal around the mode :math:`\hat u` (`approximation.nodes`).
+
+With many items, H is known by its products, and time and memory are linear in items and entries
+(`approximation.krylov`). The determinant then has a Monte Carlo error, which is the same at all
+scales.
 """
 
 import math
@@ -26,12 +30,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.sparse import issparse
 
 from bayesrank.data import Rankings
 from bayesrank.data.derive import stage_table
 from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
+from bayesrank.inference.approximation.krylov import Krylov
 from bayesrank.inference.approximation.modes import one_blas_thread
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.inference.approximation.nodes import (
@@ -40,6 +44,7 @@ from bayesrank.inference.approximation.nodes import (
     node_of_draws,
     weighted_nodes,
 )
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, StageTotal
 from bayesrank.priors import LEARNED
 
@@ -51,6 +56,7 @@ ENOUGH = 1e-7  # nats gained by the last step; the remaining error is of the ord
 MOST_STEPS = 200
 SCALES = (1e-4, 1e2)  # bounds of the mode of a learned scale, far beyond the prior's
 NEAR = 0.02  # tolerance of the mode of the log scale, far below its uncertainty
+AT_ONCE = 4_000  # draws made together, which bounds memory
 LEAST_BEND = 0.5  # smallest curvature assumed at the mode, about the prior's curvature
 
 
@@ -115,8 +121,10 @@ def fit_rankings(
         found = np.empty((draws * chains, problem.n_items))
         for k, node in enumerate(nodes):
             mine = np.flatnonzero(which == k)
-            found[mine] = node.mode + node.precision.noise(mine.size, rng).T
-    values = {"utility": found - found.mean(axis=1, keepdims=True)}
+            for some in np.split(mine, range(AT_ONCE, mine.size, AT_ONCE)):
+                found[some] = node.mode + node.precision.noise(some.size, rng).T
+    found -= found.mean(axis=1, keepdims=True)  # in place: the draws are the largest array
+    values = {"utility": found}
     if utility_scale is None:
         values["utility_scale"] = np.exp([node.log_scale for node in nodes])[which]
     out = az.from_dict(
@@ -133,7 +141,7 @@ class _Node(NamedTuple):
 
     log_scale: float
     mode: Floats
-    precision: Dense
+    precision: Dense | Krylov
     log_marginal: float  # log density of the log scale, up to a constant
 
 
@@ -159,9 +167,11 @@ class _Utilities:
 
         def step_at(x: Floats, found: Any) -> Step:
             nonlocal precision
-            H = total.hessian(x, *self.table).matrix
-            H = H.toarray() if issparse(H) else H
-            precision = Dense(by_prior * np.eye(self.n_items) - H)
+            H = total.hessian(x, *self.table)
+            if self.n_items > MOST_DENSE:
+                precision = Krylov(lambda v: by_prior * v - H.product(v), by_prior - H.diagonal)
+            else:
+                precision = Dense(by_prior * np.eye(self.n_items) - H.toarray())
             step = precision.solve(found[1])
             return Step(step, float(found[1] @ step) / 2)
 

@@ -39,7 +39,9 @@ from numpy.typing import NDArray
 
 from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.hessian_products import Products
+from bayesrank.inference.approximation.krylov import Krylov
 from bayesrank.inference.approximation.modes import climb
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 
 __all__ = ["Blocks", "BlocksMeetError", "InnerGaussian", "Joint"]
 
@@ -48,6 +50,7 @@ Floats = NDArray[np.float64]
 MOST_STEPS = 40  # steps of the search for the inner mode
 ENOUGH = 1e-5  # nats gained by the last step to the inner mode, far below Monte Carlo error
 N_PAIRS = 32  # antithetic pairs of draws in averages, enough for a tenth of a nat
+N_SIGNS = 8  # random signs that estimate the size of each row of a precision
 N_ENTRIES = 300  # entries in averaged Hessian diagonals; with many variables, one pair is enough
 MOST_ROUNDS = 16  # rounds of `averaged`, each with a new precision and a step of the mean
 FEW_PAIRS = 8  # antithetic pairs with blocks: a sum over many of them is an average already
@@ -69,7 +72,7 @@ class InnerGaussian(NamedTuple):
     """The normal approximation of the latent variables given the hyperparameters."""
 
     x: Floats  # (n,) all variables: the hyperparameters, and the mean of the latent ones
-    precision: Dense | Arrow
+    precision: Dense | Arrow | Krylov
     log_marginal: float  # log density of the hyperparameters, up to a constant
     shift: Floats  # (n_latent, n_hyper): how the inner mode moves with the hyperparameters
 
@@ -104,7 +107,8 @@ class Joint:
         # the data determine parameters of judges well, but not the deviations at a prompt
         self.is_averaged = blocks is not None and not blocks.sums
         if blocks is None:
-            self.directions = np.eye(start.size)
+            if self.latent.size <= MOST_DENSE:
+                self.directions = np.eye(start.size)
             return
         # One direction for each variable outside blocks, and two for each variable of the blocks:
         # one with equal weights, and one with other weights, which reveals links between blocks.
@@ -177,8 +181,8 @@ class Joint:
             else:
                 break
         log_marginal = values.mean() - precision.log_det / 2
-        if isinstance(precision, Dense):
-            squared = ((noise[:, self.latent] @ precision.factor) ** 2).sum(axis=1)
+        if not isinstance(precision, Arrow):
+            squared = precision.squares(noise[:, self.latent])
             ratios = values + np.repeat(squared, 2) / 2
             log_marginal = np.logaddexp.reduce(ratios) - np.log(ratios.size) - precision.log_det / 2
         return InnerGaussian(x, precision, float(log_marginal), shift)
@@ -189,7 +193,7 @@ class Joint:
         out[:, self.latent] += given.precision.noise(n_draws, rng).T
         return out
 
-    def _noise(self, precision: Dense | Arrow) -> Floats:
+    def _noise(self, precision: Dense | Arrow | Krylov) -> Floats:
         n = N_PAIRS if self.blocks is None else FEW_PAIRS
         noise = np.zeros((n, self.start.size))
         noise[:, self.latent] = precision.noise(n, np.random.default_rng(0)).T
@@ -264,12 +268,14 @@ class Joint:
 
     def _precision(
         self, *points: Floats, curved_at: Floats | None = None
-    ) -> tuple[Dense | Arrow, Floats]:
+    ) -> tuple[Dense | Arrow | Krylov, Floats]:
         """Compute minus the Hessian: latent by latent, and latent by hyperparameters.
 
         With several points, return the mean. With `curved_at`, (n,), the likelihood has the second
         derivatives of another point.
         """
+        if self.blocks is None and self.latent.size > MOST_DENSE:
+            return self._by_products([self.products(x, curved_at) for x in points])
         directions = self.directions
         if self.blocks is not None and self.is_checked:
             directions = directions[: -self.largest]
@@ -281,6 +287,25 @@ class Joint:
             precision = Dense(found[np.ix_(self.latent, self.latent)])
             return precision, found[np.ix_(self.latent, self.hyper)]
         return self._arrow(found, self.blocks)
+
+    def _by_products(self, products: Sequence[Callable[[Floats], Floats]]) -> tuple[Krylov, Floats]:
+        """Return the precision of many latent variables, from products with directions."""
+
+        def along(places: NDArray[np.int64], v: Floats) -> Floats:
+            directions = np.zeros((v.shape[1], self.start.size))
+            directions[:, places] = v.T
+            found = np.mean([product(directions) for product in products], axis=0)
+            return -np.ascontiguousarray(found[:, self.latent].T)
+
+        def product(v: Floats) -> Floats:
+            return along(self.latent, v)
+
+        signs: Floats = np.random.default_rng(0).choice(
+            np.array([-1.0, 1.0]), size=(self.latent.size, N_SIGNS)
+        )
+        # lengths of the rows, which are about as long as their entries on the diagonal
+        rows = np.sqrt((product(signs) ** 2).mean(axis=1))
+        return Krylov(product, rows), along(self.hyper, np.eye(self.hyper.size))
 
     def _arrow(self, found: Floats, blocks: Blocks) -> tuple[Arrow, Floats]:
         outside = self.outside

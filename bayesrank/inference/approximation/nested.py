@@ -58,6 +58,7 @@ from bayesrank.inference.approximation.modes import (
     tree_of,
 )
 from bayesrank.inference.approximation.nested_draws import mixture_draws, resampled_draws
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 
 __all__ = ["fit_inla", "learned_scales"]
 
@@ -118,11 +119,11 @@ def fit_inla(
     Notes
     -----
     Importance sampling makes the draws exact, up to Monte Carlo error, in models of up to 400
-    free parameters, none of them in blocks. Each draw of the scales has a normal proposal of
-    its own, and a weight: the exact density divided by that of the proposal. The draws are taken as
-    exact if at least 1,000 (or half) are effective, the Pareto k is below 0.7, and no weight
-    exceeds 2 % of the sum. With less even weights, they are better than without, and
-    ``approximation`` ends with "with importance sampling". Useless weights are not applied.
+    free parameters, none of them in blocks. The weight of a draw is the exact density divided by
+    the density of proposals. Draws count as exact if the weights pass three checks. At least 1,000
+    draws (or half) are effective, the Pareto k is below 0.7, and no weight exceeds 2 % of the sum.
+    With less even weights, ``approximation`` ends with "with importance sampling". Useless weights
+    are not applied.
 
     Otherwise, the approximation is normal given the scales. Means of utilities are off by up to 0.2
     posterior standard deviations. Their standard deviations are 0.85 to 1.05 times the exact ones.
@@ -219,6 +220,8 @@ def _apart(
     if n == 1 and not blocks:  # one block of everything has no structure to use
         return []
     size = np.bincount(labels, minlength=n)
+    if size.max() > MOST_DENSE:  # such as all items, except those without a match
+        return []
     order = np.argsort(labels, kind="stable")
     found, size_of = found[order], size[labels[order]]
     return [found[size_of == s].reshape(-1, s) for s in np.unique(size)]

@@ -13,6 +13,7 @@ from pytensor.tensor import TensorVariable
 from scipy.sparse import csr_array, issparse
 
 __all__ = [
+    "MOST_DENSE",
     "NOTHING",
     "Index",
     "Shape",
@@ -32,6 +33,10 @@ Shape = Sequence[Any]
 
 
 SPARSE = 16  # entries per non-zero entry from which sparse products are faster
+
+# Variables up to which a dense matrix of second derivatives has a Cholesky factor in a fraction of
+# a second (n^3 / 3 operations). With more variables, products with the matrix take less time.
+MOST_DENSE = 2_000
 
 NOTHING = -1e30  # the logarithm of an empty sum, finite so that no gradient becomes NaN
 

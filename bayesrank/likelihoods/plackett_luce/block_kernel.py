@@ -29,6 +29,7 @@ from bayesrank.likelihoods.plackett_luce.quadrature import LOWEST, PADDING
 __all__ = [
     "block_hessian_kernel",
     "block_kernel",
+    "block_root_kernel",
     "hessian_workspace",
     "workspace",
 ]
@@ -38,6 +39,7 @@ LN2 = math.log(2.0)
 CHUNK = 8
 SMALLEST = 1e-290  # smallest accurate product; a chunk is above it, as factors are above exp(-80)
 NEGLIGIBLE = 1e-19
+ROUNDING = 1e-15  # share of a sum of variances
 FEW = 6  # largest block that is summed over its subsets
 
 # NaN is handled before, so sums and products may be reordered; 'nnan' and 'ninf' stay off
@@ -233,6 +235,59 @@ def block_hessian_kernel(w, gamma, hessian, work):  # type: ignore[no-untyped-de
 
 
 @_as_written
+def block_root_kernel(w, gamma, slope, work):  # type: ignore[no-untyped-def]
+    """Gradient of ``log P(S > R)`` for one block, and a root of its second derivatives.
+
+    Parameters
+    ----------
+    w, gamma, work : ndarray
+        As in `block_hessian_kernel`, for blocks of all sizes.
+    slope : ndarray, (n,)
+        Overwritten with the diagonal D of the formula.
+
+    Returns
+    -------
+    ndarray, (rank, n)
+        The root U: second derivatives are D + U' U. The rank is small, because r is a smooth
+        function of the node. Pivoted Cholesky factorisation stops when only rounding errors are
+        left.
+    """
+    n = w.size
+    m = -(-n // CHUNK) * CHUNK
+    a = work[:m]
+    _ratios(a, w)
+    if np.isnan(w).any():
+        gamma[:] = math.nan
+        slope[:] = math.nan
+        return np.empty((0, n))
+    rows = _moments(a, gamma, slope, work[m:])
+    left, total = np.zeros(n), 0.0  # variances that the root has not explained
+    for row in rows:
+        for i in range(n):
+            left[i] += row[i] * row[i]
+    for i in range(n):
+        total += left[i]
+    root, rank = np.empty((min(n, len(rows)), n)), 0
+    while rank < len(root) and left.sum() > ROUNDING * total:
+        best, found = np.argmax(left), root[rank]
+        scale = 1.0 / math.sqrt(left[best])
+        found[:] = 0.0
+        for row in rows:
+            by = scale * row[best]
+            for i in range(n):
+                found[i] += by * row[i]
+        for before in root[:rank]:
+            by = scale * before[best]
+            for i in range(n):
+                found[i] -= by * before[i]
+        for i in range(n):
+            left[i] = max(left[i] - found[i] * found[i], 0.0)
+        left[best] = 0.0
+        rank += 1
+    return root[:rank]
+
+
+@_as_written
 def hessian_workspace(largest):  # type: ignore[no-untyped-def]
     """Allocate the workspace of `block_hessian_kernel` for blocks of at most `largest` items."""
     return np.empty(max(5 * (largest + CHUNK), FEW + 2**FEW * (1 + FEW + FEW**2)))
@@ -288,12 +343,34 @@ def _over_subsets_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def
 def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
     """First and second moments of the r_i on the nodes of `_integral`."""
     n, m = gamma.size, a.size
-    q, r, slope = work[:m], work[m : m + n], work[m + n : m + 2 * n]
-    shift = work[m + 2 * n : m + 3 * n]
+    slope = work[2 * m : 2 * m + n]
+    rows = _moments(a, gamma, slope, work)
+    for i in range(n):
+        for j in range(i + 1):
+            hessian[i, j] = 0.0
+    for row in rows:
+        for i in range(n):
+            for j in range(i + 1):
+                hessian[i, j] += row[i] * row[j]
+    for i in range(n):
+        hessian[i, i] += slope[i]
+        for j in range(i):
+            hessian[j, i] = hessian[i, j]
+
+
+@_as_written
+def _moments(a, gamma, slope, work):  # type: ignore[no-untyped-def]
+    """Means of r_i and of its slope, and deviations of r on the nodes, (n_nodes, n).
+
+    The deviations have the roots of the nodes' probabilities as factors, so that their squares and
+    products sum to the covariance.
+    """
+    n, m = gamma.size, a.size
+    q, r = work[:m], work[m : m + n]
     left, h, per_octave, octaves, peak = _window(a, q, n)
-    mass = 0.0
+    rows, used, mass = np.empty((per_octave * octaves, n)), 0, 0.0
+    chance = np.empty(per_octave * octaves)
     gamma[:] = 0.0
-    hessian[:] = 0.0
     slope[:] = 0.0
     for k in range(per_octave * octaves):
         y = left + k * h
@@ -305,22 +382,19 @@ def _integral_twice(a, gamma, hessian, work):  # type: ignore[no-untyped-def]
         for i in range(n):
             r[i] = a[i] * s * (1.0 - q[i]) / q[i]
             slope[i] += p * r[i] * (1.0 - a[i] * s - r[i])
-            if mass == 0.0:
-                shift[i] = r[i]  # any constant works, best one of the same size
-            r[i] -= shift[i]
-        mass += p
-        for i in range(n):
             gamma[i] += p * r[i]
-            for j in range(i + 1):
-                hessian[i, j] += p * r[i] * r[j]
+            rows[used, i] = r[i]
+        chance[used] = p
+        mass += p
+        used += 1
     for i in range(n):
         gamma[i] /= mass
-        for j in range(i + 1):
-            both = hessian[i, j] / mass - gamma[i] * gamma[j]
-            hessian[i, j] = hessian[j, i] = both
-    for i in range(n):
-        hessian[i, i] += slope[i] / mass
-        gamma[i] += shift[i]
+        slope[i] /= mass
+    for k in range(used):
+        root = math.sqrt(chance[k] / mass)
+        for i in range(n):
+            rows[k, i] = root * (rows[k, i] - gamma[i])
+    return rows[:used]
 
 
 @_as_written

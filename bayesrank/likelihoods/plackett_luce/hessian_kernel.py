@@ -36,20 +36,13 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    half : ndarray, (n_items, width)
-        Half of the symmetric matrix; the matrix is the sum of this half and its transpose. Items
-        are in blocks, such as those of one ranker, that no remainder links. `width` is the size of
-        the largest block, or the number of items if a block has half of them.
-    start : ndarray, (n_items,)
-        Column of the matrix at which each row of `half` begins.
+    half : ndarray, (n_items, n_items)
+        Half of the symmetric matrix; the matrix is the sum of this half and its transpose.
     """
     table = Table(entry, start, child, b_item, b_start, b_below)
     n_items, n_nodes = utility.size, child.size
-    since, width = _blocks(table, n_items)
-    if 2 * width > n_items:
-        since[:], width = 0, n_items
     # each pair is written once, in one of its two cells, because random access takes most time
-    half, row_of = np.zeros(n_items * width), width * np.arange(n_items) - since
+    half, row_of = np.zeros(n_items * n_items), n_items * np.arange(n_items)
     log_total = np.empty(n_nodes)
     log_worths(log_total, utility, table)
     share_weight, product_weight = node_weight.copy(), -node_weight
@@ -98,33 +91,7 @@ def stage_total_hessian_kernel(  # type: ignore[no-untyped-def]
             below = math.exp(log_total[child[n]] - log_total[n])
             share_weight[child[n]] += share_weight[n] * below
             product_weight[child[n]] += product_weight[n] * below * below
-    return half.reshape(n_items, width), since
-
-
-@numba.njit(cache=True, error_model="numpy")
-def _blocks(table, n_items):  # type: ignore[no-untyped-def]
-    """First item of the block of every item, and the size of the largest block."""
-    n_nodes = table.node_child.size
-    lowest, highest = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
-    ends = np.zeros(n_items + 1, dtype=np.int64)  # changes in the number of nodes across a gap
-    for n in range(n_nodes):
-        low, high, below = n_items, -1, table.node_child[n]
-        if below >= 0:
-            low, high = lowest[below], highest[below]
-        for e in range(table.node_start[n], table.node_start[n + 1]):
-            low, high = min(low, table.entry_item[e]), max(high, table.entry_item[e])
-        lowest[n], highest[n] = low, high
-        if low < high:
-            ends[low] += 1
-            ends[high] -= 1
-    since, width, start, across = np.zeros(n_items, dtype=np.int64), 0, 0, 0
-    for i in range(n_items):
-        since[i] = start
-        width = max(width, i + 1 - start)
-        across += ends[i]
-        if across == 0:
-            start = i + 1
-    return since, width
+    return half.reshape(n_items, n_items)
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -21,9 +21,13 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor import TensorLike, TensorVariable
 from scipy.sparse import csr_array
 
-from bayesrank.likelihoods.ops.arrays import rows_times, segment_sum
+from bayesrank.likelihoods.ops.arrays import MOST_DENSE, rows_times, segment_sum
 from bayesrank.likelihoods.ops.compiled import CompiledOp
 from bayesrank.likelihoods.ops.with_sum import with_sum
+from bayesrank.likelihoods.plackett_luce.curvature_kernel import (
+    stage_curvature_kernel,
+    stage_product_kernel,
+)
 from bayesrank.likelihoods.plackett_luce.graph import stage_terms
 from bayesrank.likelihoods.plackett_luce.hessian_kernel import stage_total_hessian_kernel
 from bayesrank.likelihoods.plackett_luce.per_item_kernel import (
@@ -39,6 +43,9 @@ KERNEL = ("entry_item", "node_start", "node_child", "block_item", "block_start",
 GRAPH = ("block_item", "block_below", "block_entry", "slot_item", "slot_rank", "node_slot")
 TABLE = (*KERNEL, *GRAPH[2:])
 # Axes of items, nodes and blocks, and others whose lengths are not compared
+# Numbers in a matrix of second derivatives that is always faster, and numbers for each entry of the
+# table. With more, products that pass through the table are as fast.
+SMALL, DENSER = 100_000, 64
 TABLE_AXES = "(entry),(n+1),(n),(member),(b+1),(b),(member),(row,slot),(row,slot),(n)"
 WEIGHT_AXES = "(i),(n),(b)"
 
@@ -56,14 +63,12 @@ class StageTotal(CompiledOp):
 
     def hessian(self, *inputs: NDArray[Any]) -> "StageHessian":
         """Compute all second derivatives at values of the inputs."""
-        half, start = stage_total_hessian_kernel(*inputs)
-        n, width = half.shape
-        if width < n:
-            ends, column = width * np.arange(n + 1), start[:, None] + np.arange(width)
-            # beyond the last item of a block there are only zeros
-            column = np.minimum(column, n - 1).ravel()
-            half = csr_array((half.ravel(), column, ends), shape=(n, n))
-        return StageHessian(half + half.T)
+        n, table = inputs[0].size, inputs[4 : 4 + len(KERNEL)]
+        if n <= MOST_DENSE and n * n <= max(SMALL, DENSER * table[0].size):
+            half = stage_total_hessian_kernel(*inputs)
+            return StageHessian(2 * np.diag(half), table, half + half.T)
+        *parts, diagonal = stage_curvature_kernel(*inputs)
+        return StageHessian(diagonal, table, None, parts)
 
     def graph(self, *inputs: Variable) -> TensorVariable:
         utility, item_weight, node_weight, block_weight, *table = inputs
@@ -76,19 +81,40 @@ class StageTotal(CompiledOp):
 
 
 class StageHessian(NamedTuple):
-    """Second derivatives by the utilities."""
+    """Second derivatives by the utilities: a matrix, or what products with them need."""
 
-    matrix: NDArray[np.float64] | csr_array
+    diagonal: NDArray[np.float64]  # (n_items,)
+    table: Sequence[NDArray[Any]]
+    matrix: NDArray[np.float64] | None
+    parts: Sequence[NDArray[Any]] = ()  # of `stage_product_kernel`, without a matrix
+
+    def product(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Multiply by directions in columns, (n_items, n_directions), without the matrix."""
+        return stage_product_kernel(np.ascontiguousarray(directions), *self.parts, *self.table)
 
     def dot(self, directions: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Multiply by directions of the utilities, (n_directions, n_items)."""
+        if self.matrix is None:
+            return [np.ascontiguousarray(self.product(directions[0].T).T)]
         return [rows_times(directions[0], self.matrix)]
 
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the matrix, (n_items, n_items)."""
+        return self.product(np.eye(self.diagonal.size)) if self.matrix is None else self.matrix
+
     def links(self, sizes: Sequence[int]) -> csr_array:
-        """Return a matrix with an entry where a stage links two utilities."""
-        out = csr_array(self.matrix)
-        out.eliminate_zeros()
-        return out
+        """Return a matrix whose entries connect the utilities that stages link.
+
+        It connects each item of a remainder with one item of the next smaller remainder, instead
+        of all items with each other.
+        """
+        entry, start, child = self.table[:3]
+        node = np.repeat(np.arange(child.size), np.diff(start))
+        inner = np.maximum(child, 0)
+        beside = np.where(child >= 0, entry[start[inner]], entry[start[:-1]])[node]
+        shape = (self.diagonal.size, self.diagonal.size)
+        return csr_array((np.ones(2 * entry.size), (np.r_[entry, beside], np.r_[beside, entry])),
+                         shape)  # fmt: skip
 
 
 class RankingLogp(CompiledOp):

@@ -8,9 +8,11 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
-from scipy.sparse import issparse
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from bayesrank.data.derive import Stages, stage_table
+from bayesrank.likelihoods.plackett_luce import per_item as room
 from bayesrank.likelihoods.plackett_luce.per_item import (
     TABLE,
     RankingLogp,
@@ -82,28 +84,63 @@ def test_the_whole_hessian_is_the_change_of_the_gradient(scale):
     stages = stage_table(RANKINGS.item, RANKINGS.ranks, RANKINGS.weight, RANKINGS.n_items)
     weights = (stages.item_weight, stages.node_weight, stages.block_weight)
     inputs = (*weights, *(getattr(stages, name) for name in TABLE))
-    found = StageTotal().hessian(scale * UTILITY, *inputs).matrix
+    found = StageTotal().hessian(scale * UTILITY, *inputs).toarray()
     slope = functools.partial(slope_of_total, inputs)
     np.testing.assert_allclose(found, gradient(slope, scale * UTILITY, step=1e-4), atol=1e-6)
     np.testing.assert_array_equal(found, found.T)
 
 
-def test_the_hessian_of_blocks_of_items_is_sparse():
+def second_derivatives(monkeypatch, utility, inputs):
+    """Compute the matrix, and what replaces it if there are many items."""
+    matrix = StageTotal().hessian(utility, *inputs)
+    monkeypatch.setattr(room, "MOST_DENSE", 0)
+    return matrix, StageTotal().hessian(utility, *inputs)
+
+
+def two_copies():
     """Two copies of the rankings, of other items: no second derivative links the copies."""
     n = RANKINGS.n_items
     item = np.concatenate([RANKINGS.item, RANKINGS.item + n])
     ranks, weight = np.tile(RANKINGS.ranks, (2, 1)), np.tile(RANKINGS.weight, 2)
-    stages = stage_table(item, ranks, weight, 2 * n)
+    return stage_table(item, ranks, weight, 2 * n), np.concatenate([UTILITY, -UTILITY])
+
+
+def large_blocks():
+    """Rankings in grades, so that blocks are large: 40 of 60 items in three blocks each."""
+    rng = np.random.default_rng(4)
+    item = np.argsort(rng.random((5, 60)), axis=1)[:, :40]
+    ranks = np.sort(rng.integers(1, 4, size=(5, 40)), axis=1)
+    return stage_table(item, ranks, rng.uniform(0.5, 2.0, 5), 60), rng.normal(size=60)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 400.0])
+@pytest.mark.parametrize("data", [two_copies, large_blocks], ids=["two copies", "large blocks"])
+def test_products_with_second_derivatives_are_those_of_the_matrix(data, scale, monkeypatch):
+    stages, utility = data()
     weights = (stages.item_weight, stages.node_weight, stages.block_weight)
     inputs = (*weights, *(getattr(stages, name) for name in TABLE))
-    utility = np.concatenate([UTILITY, -UTILITY])
-    hessian = StageTotal().hessian(utility, *inputs)
-    assert issparse(hessian.matrix)
-    found = hessian.matrix.toarray()
-    slope = functools.partial(slope_of_total, inputs)
-    np.testing.assert_allclose(found, gradient(slope, utility, step=1e-4), atol=1e-6)
-    assert not found[:n, n:].any()
-    np.testing.assert_array_equal(hessian.links([2 * n]).toarray() != 0, found != 0)
+    matrix, products = second_derivatives(monkeypatch, scale * utility, inputs)
+    assert products.matrix is None
+    exact = matrix.toarray()
+    close = {"rtol": 1e-10, "atol": 1e-10 * max(1.0, abs(exact).max())}
+    np.testing.assert_allclose(products.toarray(), exact, **close)
+    np.testing.assert_allclose(products.diagonal, np.diag(exact), **close)
+    directions = np.random.default_rng(2).normal(size=(3, utility.size))
+    np.testing.assert_allclose(*(x.dot([directions])[0] for x in (products, matrix)), **close)
+
+
+def test_links_connect_the_items_that_second_derivatives_link(monkeypatch):
+    stages, utility = two_copies()
+    weights = (stages.item_weight, stages.node_weight, stages.block_weight)
+    inputs = (*weights, *(getattr(stages, name) for name in TABLE))
+    labels = []
+    for hessian in second_derivatives(monkeypatch, utility, inputs):
+        assert hessian.links([utility.size]).nnz <= 2 * stages.entry_item.size
+        labels.append(connected_components(hessian.links([utility.size]), directed=False)[1])
+    exact = connected_components(csr_array(hessian.toarray().round(12)), directed=False)[1]
+    for found in labels:
+        np.testing.assert_array_equal(found, exact)
+    assert len(set(exact)) == 4  # two copies, and an item that nobody ranks in each
 
 
 def slope_of_total(inputs, utility):
