@@ -295,9 +295,31 @@ def test_second_derivatives_follow_an_input_that_depends_on_another():
     np.testing.assert_allclose(products(x)(np.eye(3)), change, atol=1e-6)
 
 
+@pytest.mark.parametrize(("name", "limit"), [("FEW", 3), ("LITTLE", 20)])
+def test_small_models_have_differences_as_second_derivatives(monkeypatch, name, limit):
+    """The exact ones compile for longer than the density; both agree."""
+    with pm.Model(coords={"item": list("ABC")}) as model:
+        scale = pm.HalfNormal("scale", 1.0)
+        rankings = br.Rankings.from_orderings([list("ABC"), list("BAC")], items=list("ABC"))
+        utility = pm.Normal("utility", 0, scale, dims="item")
+        br.PlackettLuce("y", utility, observed=rankings)
+    compiled = []
+    exact = lambda *given: compiled.append(1) or many_products(*given)  # noqa: E731
+    monkeypatch.setattr(nested, "many_products", exact)
+    small = nested._joint(model, *objective(model), ["scale"], [])
+    assert not compiled
+    monkeypatch.setattr(nested, name, limit)
+    large = nested._joint(model, *objective(model), ["scale"], [])
+    assert compiled
+    x = np.array([0.3, 0.5, -0.4, 0.1])
+    found, expected = (joint.products(x)(np.eye(4)) for joint in (small, large))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_variables_that_all_meet_are_not_one_block(monkeypatch):
     """A block of everything costs twice the products, and averages over draws, for nothing."""
     monkeypatch.setattr(nested, "SMALL", 1)
+    monkeypatch.setattr(nested, "FEW", 0)
     with pm.Model(coords={"item": list("ABC")}) as model:
         scale = pm.HalfNormal("scale", 1.0)
         utility = pm.Normal("utility", 0, scale, dims="item")
@@ -317,6 +339,7 @@ def test_the_search_computes_second_derivatives_only_where_it_stops(monkeypatch)
         z = pm.Normal("z", 0, 1, dims="item")
         rankings = br.Rankings.from_orderings(np.array(list("ABCD"))[orders].tolist())
         br.PlackettLuce("y", scale * z, observed=rankings)
+    monkeypatch.setattr(nested, "FEW", 0)
     joint = nested._joint(model, *objective(model), ["scale"], [])
     calls = []
     hessian = StageTotal.hessian

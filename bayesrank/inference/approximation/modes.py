@@ -96,7 +96,9 @@ def objective(
     start = DictToArrayBijection.map(point)
     noise = jitter * np.random.default_rng(random_seed).normal(size=start.data.size)
     outputs, at = join_inputs(point, density_with_slope(model), model.value_vars)
-    logp = compile_pytensor([at], outputs, trust_input=True)
+    # as `compile_density` does: numba then loads for one what it compiled for the other
+    with pytensor.config.change_flags(numba__fastmath=False):
+        logp = compile_pytensor([at], outputs, trust_input=True)
     return logp, start._replace(data=start.data + noise)
 
 

@@ -48,6 +48,7 @@ from bayesrank.inference.approximation.hessian_products import (
     Links,
     likelihoods_of,
     many_products,
+    products_by_differences,
 )
 from bayesrank.inference.approximation.hyper_marginal import hyper_nodes
 from bayesrank.inference.approximation.inner_gaussian import Blocks, BlocksMeetError, Joint
@@ -65,6 +66,8 @@ __all__ = ["fit_inla", "learned_scales"]
 Floats = NDArray[np.float64]
 
 MOST_HYPER = 12  # hyperparameters: the cost of differences at their mode is quadratic in the number
+# Variables, and numbers in the data, up to which second derivatives are differences of the gradient
+FEW, LITTLE = 30, 10_000
 SMALL = 300  # variables below which a dense precision is as fast
 FIRST_LOOK = 250  # draws per chain before the first call of `enough`
 
@@ -177,6 +180,10 @@ def _joint(
             f"({', '.join(names)}). Name the most important ones in `scales`, or sample with "
             "pm.sample."
         )
+    amount = sum(x.get_value(borrow=True).size for x in logp.get_shared())
+    if start.data.size <= FEW and amount <= LITTLE and not blocks:
+        # the exact ones would compile for longer than all differences take
+        return Joint(logp, products_by_differences(logp), start.data, hyper)
     products, links = many_products(model, logp)
     sums = [_places(model, start, [name]) for name in blocks if _sums_to_zero(model[name])]
     places = [] if links is None or not find else _apart(model, links, start, names, blocks)

@@ -34,16 +34,17 @@ KNOWN = "0.16."  # versions of nutpie that call C functions with these arguments
 VERSION = 2  # increase when the sources below change results
 
 # `tables` holds the addresses of two tables, with the addresses and shapes of the data of the
-# density and of the values. A positive return code tells nutpie that a point is invalid.
+# density and of the values. A positive return code tells nutpie that a point is invalid. Numbers
+# are copied one by one: an assignment to a slice would compile for longer than everything else.
 DENSITY = """
 def compiled(size, x, slope, density, tables):
     try:
         at = carray(x, (np.int64(size),))
         value, gradient = evaluate(at, carray(tables, (2,))[0])
         out = carray(slope, at.shape)
-        out[:] = gradient
         carray(density, (1,))[0] = value.item()
         for i in range(out.size):
+            out[i] = gradient[i]
             if not np.isfinite(out[i]):
                 return 3
         if not np.isfinite(value.item()):
@@ -57,7 +58,11 @@ def compiled(size, n_values, x, values, tables):
     try:
         at = carray(x, (np.int64(size),))
         found = evaluate(at, carray(tables, (2,))[1])[0]
-        carray(values, (np.int64(n_values),))[:] = found
+        out = carray(values, (np.int64(n_values),))
+        if found.size != out.size:
+            return -2
+        for i in range(out.size):
+            out[i] = found[i]
     except Exception:
         return -2
     return 0

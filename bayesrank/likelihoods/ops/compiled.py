@@ -102,8 +102,8 @@ class KernelOp(Op):
     wrt: tuple[int, ...] = ()
 
     @property
-    def constants(self) -> tuple[Any, ...]:
-        """The arguments of the kernel after the inputs."""
+    def constants(self) -> tuple[int, ...]:
+        """The arguments of the kernel after the inputs, integers or truth values."""
         return ()
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -353,13 +353,15 @@ def _by_row(bar: Any, slope: Any) -> Any:
 def _numba_kernel(op: KernelOp, node: Apply, **kwargs: Any) -> tuple[Any, str | None]:
     """Write a function that compares lengths and calls the kernel; return it with its cache key.
 
-    Constants are written as literals, so that LLVM can simplify the kernel. A kernel in plain
-    Python is called directly.
+    Constants are written into the source, so that LLVM can simplify the kernel. They have the types
+    that they have in calls from Python, so that numba compiles the kernel once for both. A kernel
+    in plain Python is called directly.
     """
     if not isinstance(op.kernel, Dispatcher):
         return _in_python(op, node)
     names = [f"x{i}" for i in range(len(node.inputs))]
-    given = [*(f"np.ascontiguousarray({x})" for x in names), *map(repr, op.constants)]
+    constants = [f"bool({x:d})" if isinstance(x, bool) else f"np.int64({x})" for x in op.constants]
+    given = [*(f"np.ascontiguousarray({x})" for x in names), *constants]
     for i, x in enumerate(node.inputs):
         if x.ndim == 0:  # NumPy would turn it into a vector
             given[i] = names[i]

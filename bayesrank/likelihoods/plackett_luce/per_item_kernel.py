@@ -94,8 +94,8 @@ def _stage_terms(utility, item_weight, node_weight, block_weight, table):  # typ
 def _blocks(gradient, node_bar, block_logp, utility, log_total, block_weight, table):  # type: ignore[no-untyped-def]
     """Weighted sum of blocks; adds its gradients by the items and by the log totals."""
     largest, value = 0, 0.0
-    for size in np.diff(table.block_start):
-        largest = max(largest, size)
+    for b in range(block_logp.size):  # `np.diff` would compile for longer than all else here
+        largest = max(largest, table.block_start[b + 1] - table.block_start[b])
     w, gamma, work = np.empty(largest), np.empty(largest), workspace(largest)
     for b in range(block_logp.size):
         first, below = table.block_start[b], table.block_below[b]
