@@ -3,7 +3,6 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.pairs.curvature import outcome_curvature
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
     SECOND,
@@ -37,7 +36,6 @@ __all__ = [
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
     "outcome_counts_logp",
-    "outcome_curvature",
     "outcome_logp",
     "rao_kupper_log_probabilities",
     "thurstone_log_probabilities",
