@@ -887,11 +887,10 @@ def _with_matches(
                 f"match; it is {label_repr(np.asarray(covariates[name]).tolist())}."
             )
     distinct, idx = np.unique(np.concatenate([p.time, times]), return_inverse=True)
-    grown = replace(
-        pairs,
+    grown = pairs.with_counts(
+        np.concatenate([pairs.counts, np.zeros((n, 3), dtype=np.int64)]),
         first=np.append(pairs.first, first).astype(np.int32),
         second=np.append(pairs.second, second).astype(np.int32),
-        counts=np.concatenate([pairs.counts, np.zeros((n, 3), dtype=np.int64)]),
         weight=np.append(pairs.weight, np.ones(n)),
         judge_idx=np.append(pairs.judge_idx, np.zeros(n, dtype=np.int32)),
         groups={p.group: type(pairs.groups[p.group])(pd.Index(distinct), idx.astype(np.int32))},
