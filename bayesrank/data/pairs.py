@@ -40,6 +40,7 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.pair_entries import (
+    BOUNDARY,
     OUTCOMES,
     MatchFeatures,
     check_exact,
@@ -56,10 +57,7 @@ from bayesrank.data.read.pair_entries import (
 )
 from bayesrank.data.read.streams import Source, table_of
 
-__all__ = ["BOUNDARY", "Pairs", "Seen", "UncomparedItemWarning"]
-
-BOUNDARY = "boundary"
-"""Name of the axis of boundaries between grades."""
+__all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
 
 MOST_NAMED = 100_000
 """The largest number of pairs that get names; more names would take more memory than the data."""

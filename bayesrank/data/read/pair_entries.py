@@ -36,6 +36,9 @@ _NOT_WHOLE = (
     "of from_frame. To count a tie as half a win, use Pairs.split_ties."
 )
 
+BOUNDARY = "boundary"
+"""Name of the axis of boundaries between grades."""
+
 EQUAL_WORDS = frozenset(
     ("tie", "ties", "tied", "draw", "drawn", "equal", "even", "same", "neither", "=", "a=b")
 )

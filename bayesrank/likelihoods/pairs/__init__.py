@@ -3,6 +3,7 @@
 This wing may import the wing ops.
 """
 
+from bayesrank.likelihoods.pairs.graded import GradedTotal
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
     SECOND,
@@ -10,6 +11,7 @@ from bayesrank.likelihoods.pairs.graph import (
     LogProbabilities,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
+    grade_log_probabilities,
     outcome_counts_logp,
     outcome_logp,
     rao_kupper_log_probabilities,
@@ -23,18 +25,22 @@ from bayesrank.likelihoods.pairs.total import (
     RaoKupperTotal,
     ThurstoneTotal,
 )
+from bayesrank.match_outcomes import FAMILIES
 
 __all__ = [
+    "FAMILIES",
     "FIRST",
     "SECOND",
     "TIE",
     "DavidsonTotal",
+    "GradedTotal",
     "LogProbabilities",
     "PairTotal",
     "RaoKupperTotal",
     "ThurstoneTotal",
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
+    "grade_log_probabilities",
     "outcome_counts_logp",
     "outcome_logp",
     "rao_kupper_log_probabilities",

@@ -35,6 +35,7 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST
+from bayesrank.match_outcomes import FAMILIES
 
 __all__ = [
     "adjacent_logit_log_probabilities",
@@ -42,6 +43,7 @@ __all__ = [
     "cumulative_logit_log_probabilities",
     "cumulative_probit_log_probabilities",
     "davidson_log_probabilities",
+    "grade_log_probabilities",
     "outcome_counts_logp",
     "outcome_logp",
     "rao_kupper_log_probabilities",
@@ -139,6 +141,28 @@ def adjacent_logit_log_probabilities(lead: TensorLike, cutpoints: TensorLike) ->
     return _adjacent(pt.as_tensor_variable(lead), levels, [pt.exp(b) for b in levels])
 
 
+def grade_log_probabilities(
+    lead: TensorLike, cutpoints: TensorLike, family: str
+) -> LogProbabilities:
+    """Log-probabilities of grades, from the best for the first item to the worst.
+
+    Parameters
+    ----------
+    lead : tensor, (...)
+    cutpoints : tensor, (..., G - 1)
+        Their number is known before evaluation.
+    family : str
+        One of `bayesrank.match_outcomes.FAMILIES`.
+
+    Examples
+    --------
+    >>> p = grade_log_probabilities(0.0, [0.0], "cumulative_logit")
+    >>> [round(float(x.exp().eval()), 3) for x in p]
+    [0.5, 0.5]
+    """
+    return _OF_FAMILY[family](lead, cutpoints)
+
+
 def _levels(below: Sequence[Any]) -> list[TensorVariable]:
     """Return the log odds of each grade and the best at a lead of zero."""
     steps, level = len(below), pt.zeros(())
@@ -155,15 +179,28 @@ def _adjacent(d: TensorVariable, levels: Sequence[Any], weights: Sequence[Any]) 
     m, ahead = len(levels) - 1, d >= 0
     a = pt.switch(ahead, d, -d) / 2
     y = pt.exp(-2 * a / m)
-    rest: Any = 0.0
-    for j in range(m, 0, -1):  # Horner's rule, from the worst grade for the leading item
-        one, other = weights[j], weights[m - j]
-        rest = y * ((one if one is other else pt.switch(ahead, one, other)) + rest)
-    one, other = weights[0], weights[m]
-    leading = one if one is other else pt.switch(ahead, one, other)
+    ordered = [
+        one if one is other else pt.switch(ahead, one, other)
+        for one, other in zip(weights, reversed(weights), strict=True)
+    ]  # from the best grade for the leading item
+    # a flat sum: PyTensor's rewrites of nested products take minutes
+    rest: Any = sum((w * y**j for j, w in enumerate(ordered[2:], 2)), start=ordered[1] * y)
     # halves, because PyTensor turns log(1 + x) into log1p, which takes three times as long
-    log_total = a + pt.log(0.5 * leading + 0.5 * rest) + math.log(2)
+    log_total = a + pt.log(0.5 * ordered[0] + 0.5 * rest) + math.log(2)
     return tuple((0.5 - j / m) * d + b - log_total for j, b in enumerate(levels))
+
+
+_OF_FAMILY = dict(
+    zip(
+        FAMILIES,
+        (
+            cumulative_logit_log_probabilities,
+            cumulative_probit_log_probabilities,
+            adjacent_logit_log_probabilities,
+        ),
+        strict=True,
+    )
+)
 
 
 def _boundaries(cutpoints: TensorLike) -> list[TensorVariable]:
