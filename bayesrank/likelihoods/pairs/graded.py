@@ -35,7 +35,7 @@ class GradedTotal(CompiledOp):
     kernel = staticmethod(graded_total_kernel)
     signature = "(u),(a),(o),(t,m),(e),(c),(c),(c),(k,c),(k,c),(m+1,c)->()"
     or_length = (("a", "group", 1), ("o", "group", 1), ("t", "group", 1))
-    version = 2
+    version = 3
     wrt = (0, 1, 2, 3, 4)
     __props__ = ("family", "n_grades", "within")
 

@@ -124,10 +124,10 @@ def graded_total_kernel(  # type: ignore[no-untyped-def]
             by_adherence[_place(at_group[k], adherence)] += slope[k] * gap[k]
             by_order[_place(at_group[k], order_effect)] += slope[k]
             # from here on, the slope by the gap
-            gap[k] = slope[k] * adherence[_place(at_group[k], adherence)]
-            by_utility[one[k]] += gap[k]
-            by_utility[other[k]] -= gap[k]
-        _add_slopes(by_effects, gap, at[:within], x[:within])
+            slope[k] *= adherence[_place(at_group[k], adherence)]
+            by_utility[one[k]] += slope[k]
+            by_utility[other[k]] -= slope[k]
+        _add_slopes(by_effects, slope, at[:within], x[:within])
         start = stop
     if family == CUMULATIVE_LOGIT:
         value += _widths_alone(by_boundary, boundary, inside)
