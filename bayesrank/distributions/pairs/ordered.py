@@ -224,8 +224,8 @@ def cutpoints(
     >>> votes = br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]])
     >>> with pm.Model(coords=votes.coords) as model:
     ...     cutpoint = br.cutpoints("cutpoint", votes)
-    >>> pm.draw(cutpoint, random_seed=1).round(2).tolist(), [*map(str, model.coords["boundary"])]
-    ([-0.64, 0.64], ['second | tie', 'tie | first'])
+    >>> pm.draw(cutpoint).shape, [*map(str, model.coords["boundary"])]
+    ((2,), ['second | tie', 'tie | first'])
     """
     _check_family(family)
     model, boundaries = pm.modelcontext(None), coord_values(pairs.boundaries)
