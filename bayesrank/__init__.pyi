@@ -31,9 +31,11 @@ from .distributions import (
     Mallows as Mallows,
     MaxDiff as MaxDiff,
     Mixture as Mixture,
+    OrderedPairs as OrderedPairs,
     PlackettLuce as PlackettLuce,
     RaoKupper as RaoKupper,
     Thurstone as Thurstone,
+    cutpoints as cutpoints,
     declare_outcomes as declare_outcomes,
     set_observed as set_observed,
 )

@@ -16,6 +16,8 @@ turn               row                   of rankings: number of earlier rankings
                                          all rankings of a ranker share one log-likelihood
 components         component             of a mixture: numbers of the components
 counts             row, result           of pairs: counts of the outcomes
+grade              result                of graded pairs: positions of the results, from the best
+                                         for the first item on
 first, second      row                   of pairs: the items
 effect,            row, pair_term        of pairs: further terms of leads, as positions
 effect_size                              among the effects, and their factors
@@ -43,7 +45,7 @@ This file may import numpy, pandas and xarray, and no room.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -65,6 +67,7 @@ __all__ = [
     "EFFECT_SIZE",
     "FEATURE",
     "FIRST",
+    "GRADE",
     "ITEM",
     "JUDGE",
     "MATCHES",
@@ -101,6 +104,7 @@ COUNT = "count"  # of rankings: how many each row stands for
 RANKS, ITEM, RANKER = "ranks", "item", "ranker"  # of rankings
 TURN, COMPONENTS = "turn", "components"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
+GRADE = "grade"  # of graded pairs
 EFFECT, EFFECT_SIZE, FEATURE = "effect", "effect_size", "feature"
 NET, AT_RANDOM = "net", "at_random"  # of counts
 TABLES = "tables"  # of counts that are observed as an array
@@ -410,9 +414,14 @@ class Kept:
         elif COUNTS in self and FIRST in self:
             ends = np.stack([self[FIRST].to_numpy(), self[SECOND].to_numpy()], axis=1)
             names = _names(items, ends)
+            counts = self[COUNTS].to_numpy()
+            text: Callable[..., str] = _match_text
+            if GRADE in self and counts.shape[1] == 3:  # first, tie, second
+                counts = counts[:, [0, 2, 1]]
+            elif GRADE in self and counts.shape[1] > 3:
+                text = _grades_text
             texts = [
-                _match_text(*names[pair], *counts)
-                for pair, counts in zip(ends, self[COUNTS].values.tolist(), strict=True)
+                text(*names[pair], *row) for pair, row in zip(ends, counts.tolist(), strict=True)
             ]
         elif NET in self:
             net = self[NET].to_numpy()
@@ -500,6 +509,10 @@ def _match_text(one: str, other: str, first: int, second: int, ties: int = 0) ->
     if first + second + ties == 1:
         return _order_text(np.array([one, other]), np.array([1 + second, 1 + first]))
     return f"{one} {first} : {second} {other}" + (f" ({ties} ties)" if ties else "")
+
+
+def _grades_text(one: str, other: str, *counts: int) -> str:
+    return f"{one} {' : '.join(map(str, counts))} {other}"
 
 
 def joined(contents: NDArray[Any], unit: NDArray[Any], n_units: int) -> NDArray[Any]:

@@ -532,6 +532,79 @@ PAIRS = [
 ]
 
 
+class GradedCase(PairCase):
+    """Ordered grades of a pair."""
+
+    def relabelled(self, order: np.ndarray) -> Self:
+        """The same pair the other way round, with the grades in the other order."""
+        changed = {
+            "order_effect": -self.parameters["order_effect"],
+            "cutpoints": -self.parameters["cutpoints"][::-1],
+        }
+        return replace(
+            self,
+            utility=self.utility[::-1],
+            support=self.support[:, ::-1],
+            parameters={**self.parameters, **changed},
+            bad_values={},
+            bad_parameters={},
+        )
+
+
+def _cumulative(log_cdf: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Log-probabilities of grades, from the best: differences of a symmetric distribution."""
+
+    def logs(lead: float, cutpoints: np.ndarray) -> np.ndarray:
+        z = np.array([-np.inf, *cutpoints, np.inf]) - lead
+        low, high = z[:-1], z[1:]
+        turned = low + high > 0  # to the side where the differences are exact
+        low, high = np.where(turned, -high, low), np.where(turned, -low, high)
+        top = log_cdf(high)
+        return np.asarray(top + np.log(-np.expm1(log_cdf(low) - top)))[::-1]
+
+    return logs
+
+
+def _adjacent(lead: float, cutpoints: np.ndarray) -> np.ndarray:
+    odds = (lead - cutpoints) / len(cutpoints)  # log odds of a grade and the next worse one
+    logs = np.array([0.0, *np.cumsum(odds)])[::-1]
+    return np.asarray(logs - np.logaddexp.reduce(logs))
+
+
+def _graded(family: str, log_probabilities: Callable[..., Any], must: str) -> GradedCase:
+    return GradedCase(
+        f"OrderedPairs: {family}",
+        partial(br.OrderedPairs.dist, family=family),
+        np.array([0.7, 0.2]),
+        _of_outcomes(log_probabilities),
+        _counts_of(2, 4),
+        {
+            "order_effect": np.array(0.3),
+            "cutpoints": np.array([-0.9, 0.2, 1.4]),
+            "total": np.array(2),
+        },
+        bad_values={
+            "a negative count": [3, -1, 0, 0],
+            "more matches": [1, 2, 0, 0],
+            "fewer matches": [1, 0, 0, 0],
+        },
+        bad_parameters={
+            "nan": (FINITE_PAIR, {"utility": [np.nan, 0.0]}),
+            "cutpoints": (f"cutpoints {must}", {"cutpoints": [0.0, np.inf, 0.0]}),
+        },
+        has_slots=False,
+    )
+
+
+GRADED = [
+    _graded("cumulative_logit", _cumulative(log_expit), "finite and increasing"),
+    replace(
+        _graded("cumulative_probit", _cumulative(log_ndtr), "finite and increasing"), quick=False
+    ),
+    replace(_graded("adjacent_logit", _adjacent, "finite"), quick=False),
+]
+
+
 # MPM: values are tables of counts
 
 
@@ -648,4 +721,4 @@ MIXTURE = [
 ]
 
 
-CASES = [*PLACKETT_LUCE, *MAX_DIFF, *PMOP, *PAIRS, *MPM, *MIXTURE]
+CASES = [*PLACKETT_LUCE, *MAX_DIFF, *PMOP, *PAIRS, *GRADED, *MPM, *MIXTURE]

@@ -208,6 +208,6 @@ def test_every_distribution_goes_through_the_battery():
     families = {case.family for case in CASES}
     composite = {"BPR"}  # has no outcome space to go through
     others = composite | {"Mallows", "GeneralizedMallows"}  # no utilities
-    verbs = {"declare_outcomes", "set_observed"}
+    verbs = {"cutpoints", "declare_outcomes", "set_observed"}
     assert families == {*distributions.__all__} - verbs - others
     assert {case.family for case in PAIRS} == {*FAMILIES}

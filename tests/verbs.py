@@ -32,6 +32,7 @@ import nutpie
 import pandas as pd
 import pymc as pm
 import pytensor
+import pytensor.tensor as pt
 import xarray as xr
 
 import bayesrank as br
@@ -100,6 +101,8 @@ def _of_pairs(distribution: Any, tie: str | None, value: Any) -> Family:
         if tie is None:
             return {}
         spread = pm.HalfNormal("spread", 1)
+        if tie == "cutpoints":
+            return {tie: pt.stack([-spread, spread])}
         return {tie: spread + 1.0}
 
     def observed(pairs: br.Pairs) -> pm.Model:
@@ -242,6 +245,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
     "Thurstone": partial(_of_pairs, br.Thurstone, None, [3, 2]),
     "Davidson": partial(_of_pairs, br.Davidson, "nu", [3, 1, 1]),
     "RaoKupper": partial(_of_pairs, br.RaoKupper, "theta", [3, 1, 1]),
+    "OrderedPairs": partial(_of_pairs, br.OrderedPairs, "cutpoints", [3, 1, 1]),
     "BPR": _of_interactions,
 }
 

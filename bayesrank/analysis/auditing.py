@@ -555,7 +555,7 @@ def _removed(board: _Board, leader: int, rows: Ints, outcome: Ints, limit: int) 
         left[rows, outcome] -= np.clip(n - before, 0, times)
         if not left.any():
             return True
-        fit = board.refit(replace(board.pooled, counts=left))
+        fit = board.refit(board.pooled.with_counts(left))
         others = np.where(board.matches > 0, fit.utility, -np.inf)
         return bool(others.max() > fit.utility[leader] + LEVEL)
 
@@ -572,12 +572,11 @@ def _pooled(pairs: Pairs) -> Pairs:
     """Sum the counts of two items, each order by itself, over judges and whatever else there is."""
     ones = np.ones(pairs.n_pairs)
     cells = pair_totals(pairs.first, pairs.second, pairs.counts, ones, ordered=True)
-    return replace(
-        pairs,
+    return pairs.with_counts(
+        np.rint(cells.counts.T).astype(np.int64),
         judges=pairs.judges[:1],
         first=cells.first,
         second=cells.second,
-        counts=np.rint(cells.counts.T).astype(np.int64),
         weight=np.ones(len(cells.first)),
         judge_idx=np.zeros(len(cells.first), dtype=np.int32),
         groups={},

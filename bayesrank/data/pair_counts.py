@@ -31,7 +31,7 @@ from bayesrank.data.read.columns import (
 from bayesrank.data.read.count_entries import (
     ONE_PROBLEM,
     ItemAxis,
-    OrderedPairs,
+    PreferredPairs,
     assign_one_problem,
     check_comparable,
     check_method,
@@ -221,7 +221,7 @@ class PairCounts(Frozen):
             who, rankers = np.zeros(len(frame), dtype=np.int32), pd.Index(["all"])
         else:
             who, rankers = factorize(frame[ranker], ranker)
-        pairs = OrderedPairs(who, one, other, amount)
+        pairs = PreferredPairs(who, one, other, amount)
         counts = cls.from_pairs(axis, axis_index(rankers, "rankers"), pairs)
         groups = {}
         for name in by:
@@ -328,13 +328,13 @@ class PairCounts(Frozen):
         table = table.reshape(-1, *table.shape[-2:])
         require_one_each(who, len(table), "`rankers`", "ranker", where=" in `counts`")
         ranker, one, other = (k.astype(np.int32) for k in np.nonzero(table))
-        pairs = OrderedPairs(ranker, one, other, table[ranker, one, other])
+        pairs = PreferredPairs(ranker, one, other, table[ranker, one, other])
         return cls.from_sorted_pairs(assign_one_problem(axis), who, pairs)
 
     # Internal constructors, also used by `Rankings`
 
     @classmethod
-    def from_sorted_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+    def from_sorted_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: PreferredPairs) -> Self:
         """Convert entries that are sorted, unique, whole and positive."""
         check_comparable(axis)
         return cls(
@@ -350,14 +350,14 @@ class PairCounts(Frozen):
         )
 
     @classmethod
-    def from_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: OrderedPairs) -> Self:
+    def from_pairs(cls, axis: ItemAxis, rankers: pd.Index, pairs: PreferredPairs) -> Self:
         """Sum the counts by ranker, better and worse item; leave out zeros."""
         ranker, better, worse, step = pairs
         size = [len(axis.items)] * 2
         cells = distinct_cells(ranker, (better, worse), size, len(rankers), step)
         who = np.repeat(np.arange(len(rankers), dtype=np.int32), np.diff(cells.start))
         one, other = (column.astype(np.int32, copy=False) for column in cells.columns)
-        return cls.from_sorted_pairs(axis, rankers, OrderedPairs(who, one, other, cells.amount))
+        return cls.from_sorted_pairs(axis, rankers, PreferredPairs(who, one, other, cells.amount))
 
     @classmethod
     def from_rating_arrays(
@@ -469,7 +469,7 @@ class PairCounts(Frozen):
                 )
         item, ranker = self.items.get_indexer(new.items), self.rankers.get_indexer(new.rankers)
         within = ItemAxis(new.items, new.problems, new.problem_idx[item])
-        pairs = OrderedPairs(new.ranker_idx, new.first, new.second, new.count)
+        pairs = PreferredPairs(new.ranker_idx, new.first, new.second, new.count)
         table = self.from_pairs(within, new.rankers, pairs)
         groups = {name: group.take(ranker) for name, group in new.groups.items()}
         return replace(table, weight=self.weight[ranker], groups=groups)
@@ -516,7 +516,7 @@ class PairCounts(Frozen):
         """
         axis = ItemAxis(self.items, self.problems, self.problem_idx)
         everyone = np.zeros_like(self.first)
-        pairs = OrderedPairs(everyone, self.first, self.second, self.count)
+        pairs = PreferredPairs(everyone, self.first, self.second, self.count)
         return self.from_pairs(axis, pd.Index([label], tupleize_cols=False), pairs)
 
     def subset(

@@ -16,6 +16,7 @@ array([[1, 1, 0],
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -39,9 +40,11 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.pair_entries import (
+    BOUNDARY,
     OUTCOMES,
     MatchFeatures,
     check_exact,
+    check_grades,
     distinct_rows,
     feature_columns,
     read_features,
@@ -49,6 +52,7 @@ from bayesrank.data.read.pair_entries import (
     square_axis,
     square_counts,
     two_items,
+    who_won,
     whole_counts,
 )
 from bayesrank.data.read.streams import Source, table_of
@@ -109,6 +113,12 @@ class Pairs(Frozen):
         use of markdown, or days of rest.
     feature_names : pandas.Index or None
         Names of the features.
+    grades : pandas.Index or None
+        Ordered grades of the outcomes, from the best for the first item to the best for the second.
+        None if only the winner is known.
+    grade_counts : array of int64, shape (n_pairs, n_grades), or None
+        Number of outcomes of each grade. ``counts`` are their sums: wins of the first are all
+        grades before the middle, and a middle grade is a tie.
     notes : tuple of str
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
@@ -138,6 +148,8 @@ class Pairs(Frozen):
     collapsed: bool
     features: NDArray[np.float64] | None = None
     feature_names: pd.Index | None = None
+    grades: pd.Index | None = None
+    grade_counts: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
@@ -153,6 +165,7 @@ class Pairs(Frozen):
         first: str | None = None,
         second: str | None = None,
         outcome: str | None = None,
+        grades: Iterable[Hashable] | None = None,
         count: str | None = None,
         judge: str | None = None,
         by: str | Sequence[str] = (),
@@ -173,7 +186,12 @@ class Pairs(Frozen):
             are read. Their order matters only for an order effect (playing at
             home, playing white, being shown on the left).
         outcome : str
-            Column with "first" (the first item won), "second" or "tie" (judged equal).
+            Column with "first" (the first item won), "second" or "tie" (judged equal). With
+            `grades`, a column with one of these grades.
+        grades : sequence of labels, optional
+            Ordered grades, from the best for the first item to the best for the second, such as
+            ``["A>>B", "A>B", "A=B", "B>A", "B>>A"]``. List all possible grades, including grades
+            that nobody gave. The middle one of an odd number is a tie. `OrderedPairs` models them.
         count : str, optional
             Column with the number of such matches, whole and >= 0; 1 by default.
         judge : str, optional
@@ -199,8 +217,9 @@ class Pairs(Frozen):
         ------
         ValueError
             If a column or label is missing, an item or outcome is unknown, or an item is compared
-            with itself. Also if a count is negative or not whole, a weight is negative, or a number
-            is not finite. Also if a column of `by` or a feature has a reserved name, or a file
+            with itself. Also if a grade is repeated, or a grade such as "tie" is not in the middle.
+            Also if a count is negative or not whole, a weight is negative, or a number is not
+            finite. Also if a column of `by` or a feature has a reserved name, or a file
             cannot be read.
         FileNotFoundError
             If a path does not exist.
@@ -217,6 +236,11 @@ class Pairs(Frozen):
         >>> matches = br.Pairs.from_frame(table, first="x", second="y", outcome="won")
         >>> br.Pairs.from_frame(matches.to_frame()) == matches
         True
+
+        >>> table["verdict"] = ["better", "much worse"]
+        >>> grades = ["much better", "better", "equal", "worse", "much worse"]
+        >>> br.Pairs.from_frame(table, first="x", second="y", outcome="verdict", grades=grades)
+        Pairs: 2 pairs of 3 items by 1 judge, 2 matches (1 better, 1 much worse)
         """
         given = {"first": first, "second": second, "outcome": outcome}
         given |= {"count": count, "judge": judge, "weight": weight}
@@ -224,7 +248,8 @@ class Pairs(Frozen):
         first, second, outcome = (names[x] for x in ("first", "second", "outcome"))
         count, judge, weight = (names[x] for x in ("count", "judge", "weight"))
         by = [by] if isinstance(by, str) else list(by)
-        check_names(by, PAIR_NAMES, "pairs")
+        order = None if grades is None else check_grades(grades)
+        check_names(by, PAIR_NAMES if order is None else (*PAIR_NAMES, BOUNDARY), "pairs")
         columns = feature_columns(features, (*PAIR_NAMES, *by))
         ahead_of = [name for sides in columns.values() for name in sides]
         frame = table_of(
@@ -237,7 +262,7 @@ class Pairs(Frozen):
         absent = [x for x in optional if x not in frame.columns]
         count, judge, weight = (None if x in absent else x for x in (count, judge, weight))
         one, other, axis = two_items(frame, first, second, items)
-        result = results(frame, outcome)
+        result = results(frame, outcome, OUTCOMES if order is None else order)
         times = None if count is None else whole_counts(frame, count)
         if times is not None:
             check_exact(times, f"column {count!r}")
@@ -260,14 +285,15 @@ class Pairs(Frozen):
             row, pair = distinct_rows(codes)
         else:
             row = pair = np.arange(n)
-        size = 3 * len(row)
-        counts = np.bincount(3 * pair + result, weights=times, minlength=size)
+        n_codes = 3 if order is None else len(order)
+        cells = np.bincount(n_codes * pair + result, weights=times, minlength=n_codes * len(row))
+        counts: NDArray[np.int64] = cells.reshape(-1, n_codes).astype(np.int64, copy=False)
         pairs = cls(
             items=axis,
             judges=judges,
             first=one[row].astype(np.int32),
             second=other[row].astype(np.int32),
-            counts=counts.reshape(-1, 3).astype(np.int64, copy=False),
+            counts=counts if order is None else who_won(counts),
             weight=np.ones(len(row)) if evidence is None else evidence[row],
             judge_idx=who[row].astype(np.int32),
             groups={
@@ -277,6 +303,8 @@ class Pairs(Frozen):
             collapsed=collapse,
             features=ahead[row] if columns else None,
             feature_names=pd.Index(list(columns)) if columns else None,
+            grades=order,
+            grade_counts=None if order is None else counts,
         )
         pairs._warn_of_uncompared()
         return pairs
@@ -408,14 +436,49 @@ class Pairs(Frozen):
 
     @property
     def coords(self) -> dict[str, NDArray[Any]]:
-        """Coordinates for ``pm.Model(coords=...)``: item, pair, judge, the groups, and features."""
-        return super().coords | {"pair": coord_values(self.labels)}
+        """Coordinates for ``pm.Model(coords=...)``: item, pair, judge, the groups, and features.
+
+        With grades, also the boundaries between them.
+        """
+        coords = super().coords | {"pair": coord_values(self.labels)}
+        if self.grades is not None:
+            coords[BOUNDARY] = coord_values(self.boundaries)
+        return coords
+
+    @property
+    def by_grade(self) -> tuple[pd.Index, NDArray[np.int64]]:
+        """Grades from the best for the first item to the worst, and their counts by pair.
+
+        Without grades, they are first, tie and second.
+
+        Examples
+        --------
+        >>> Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]]).by_grade[1]
+        array([[3, 2, 1]])
+        """
+        if self.grades is None or self.grade_counts is None:
+            first, second, tie = OUTCOMES
+            return pd.Index([first, tie, second]), self.counts[:, [0, 2, 1]]
+        return self.grades, self.grade_counts
+
+    @property
+    def boundaries(self) -> pd.Index:
+        """Names of the boundaries between grades, from the worst for the first item to the best.
+
+        Examples
+        --------
+        >>> [*Pairs.from_matrix([[0, 3], [1, 0]]).boundaries]
+        ['second | tie', 'tie | first']
+        """
+        grades = [str(grade) for grade in self.by_grade[0][::-1]]
+        return pd.Index([f"{worse} | {better}" for worse, better in pairwise(grades)])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a long table, which `from_frame` reads back.
 
-        For groups, features, and items in another order or without a match, write
-        ``by=[*p.groups]``, ``features=[*p.feature_names]`` and ``items=p.items``.
+        For groups, features, grades, and items in another order or without a match, write
+        ``by=[*p.groups]``, ``features=[*p.feature_names]``, ``grades=p.grades`` and
+        ``items=p.items``.
 
         It has one row per pair and observed outcome; a pair without matches has one row with count
         0. Columns are first, second, outcome, count, judge, the groups and the features, and
@@ -428,14 +491,15 @@ class Pairs(Frozen):
         0     a      b   first      3   all
         1     a      b  second      1   all
         """
-        seen = self.counts > 0
+        labels, counts = self._outcomes()
+        seen = counts > 0
         seen[:, 0] |= ~seen.any(axis=1)
         pair, outcome = np.nonzero(seen)
         columns: dict[str, Any] = {
             "first": self.items.take(self.first[pair]),
             "second": self.items.take(self.second[pair]),
-            "outcome": pd.Index(OUTCOMES).take(outcome),
-            "count": self.counts[pair, outcome],
+            "outcome": labels.take(outcome),
+            "count": counts[pair, outcome],
             "judge": self.judges.take(self.judge_idx[pair]),
         }
         columns |= {name: labels.take(idx[pair]) for name, (labels, idx) in self.groups.items()}
@@ -563,7 +627,7 @@ class Pairs(Frozen):
         Returns
         -------
         Pairs
-            The same object if there are no ties.
+            The same object if there are no ties; otherwise without grades.
 
         Examples
         --------
@@ -575,7 +639,24 @@ class Pairs(Frozen):
         if not tie.any():
             return self
         counts = np.stack([2 * first + tie, 2 * second + tie, np.zeros_like(tie)], axis=1)
-        return replace(self, counts=counts, weight=self.weight / 2)
+        return self.with_counts(counts, weight=self.weight / 2)
+
+    def with_counts(self, counts: NDArray[np.int64], **more: Any) -> Self:
+        """Return pairs with other counts of outcomes, and therefore without grades.
+
+        Parameters
+        ----------
+        counts : array of int64, shape (n_pairs, 3)
+            Wins of the first, wins of the second, and ties.
+        **more
+            New values of other attributes.
+
+        Examples
+        --------
+        >>> Pairs.from_matrix([[0, 3], [1, 0]]).with_counts(np.array([[1, 0, 0]]))
+        Pairs: 1 pair of 2 items by 1 judge, 1 match (1 first, 0 second, 0 tie)
+        """
+        return replace(self, counts=counts, grades=None, grade_counts=None, **more)
 
     def connectivity(self) -> Connectivity:
         """Find the components of the graph in which the winner of a match beats the loser.
@@ -607,19 +688,25 @@ class Pairs(Frozen):
 
     def __repr__(self) -> str:
         """Summarise the table in one line."""
-        total = self.counts.sum(axis=0)
-        share = ", ".join(f"{n} {name}" for n, name in zip(total, OUTCOMES, strict=True))
+        labels, counts = self._outcomes()
+        total = zip(counts.sum(axis=0), labels, strict=True)
+        share = ", ".join(f"{n} {name}" for n, name in total if n or self.grades is None)
         n, by = self.n_matches, f"{counted(len(self.judges), 'judge')}{self._groups_text()}"
         return (
             f"Pairs: {counted(self.n_pairs, 'pair')} of {counted(self.n_items, 'item')} by "
             f"{by}, {n} match{'' if n == 1 else 'es'} ({share})"
         )
 
+    def _outcomes(self) -> tuple[pd.Index, NDArray[np.int64]]:
+        """Return the outcomes as the table has them, and their counts."""
+        return self.by_grade if self.grades is not None else (pd.Index(OUTCOMES), self.counts)
+
     def _row(self, n: int) -> dict[str, Any]:
+        outcomes, counts = self._outcomes()
         row: dict[str, Any] = {
             "first": label_at(self.items, self.first[n]),
             "second": label_at(self.items, self.second[n]),
-            "count": dict(zip(OUTCOMES, self.counts[n].tolist(), strict=True)),
+            "count": dict(zip(outcomes.tolist(), counts[n].tolist(), strict=True)),
             "judge": label_at(self.judges, self.judge_idx[n]),
         }
         row |= {name: label_at(labels, idx[n]) for name, (labels, idx) in self.groups.items()}
@@ -642,6 +729,7 @@ class Pairs(Frozen):
             judge_idx=self.judge_idx[rows],
             groups={name: group.take(rows) for name, group in self.groups.items()},
             features=None if self.features is None else self.features[rows],
+            grade_counts=None if self.grade_counts is None else self.grade_counts[rows],
             unused=None,
         )
 

@@ -12,6 +12,7 @@ from bayesrank.distributions.mallows.mallows import Mallows
 from bayesrank.distributions.mixture.mixture import Mixture
 from bayesrank.distributions.pairs.bpr import BPR
 from bayesrank.distributions.pairs.matches import BradleyTerry, Davidson, RaoKupper, Thurstone
+from bayesrank.distributions.pairs.ordered import OrderedPairs, cutpoints
 from bayesrank.distributions.rankings.max_diff import MaxDiff
 from bayesrank.distributions.rankings.plackett_luce import PlackettLuce
 from bayesrank.distributions.rankings.pmop import PMOP
@@ -26,9 +27,11 @@ __all__ = [
     "Mallows",
     "MaxDiff",
     "Mixture",
+    "OrderedPairs",
     "PlackettLuce",
     "RaoKupper",
     "Thurstone",
+    "cutpoints",
     "declare_outcomes",
     "set_observed",
 ]

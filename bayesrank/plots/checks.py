@@ -373,7 +373,7 @@ def _rows(name: str, part: pd.DataFrame) -> pd.DataFrame:
         part = part.iloc[np.argsort(spread, kind="stable")]
     names = [str(label) for label, _ in part.index]
     if name == "outcome":
-        names = [OUTCOMES[label] for label in names]
+        names = [OUTCOMES.get(label, label) for label in names]  # or grades
     if name == "Kendall distance":
         names = [f"{label}, {_length_name(n)}" for label, n in part.index]
     return part.assign(name=[_short_names(text) for text in names])

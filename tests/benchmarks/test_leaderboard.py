@@ -10,12 +10,26 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesrank.likelihoods.pairs import DavidsonTotal, PairTotal, RaoKupperTotal, ThurstoneTotal
+from bayesrank.likelihoods.pairs import (
+    DavidsonTotal,
+    GradedTotal,
+    PairTotal,
+    RaoKupperTotal,
+    ThurstoneTotal,
+)
 from tests.benchmarks.book import Book
 
 N_CELLS, N_ITEMS, N_JUDGES = 20_000, 150, 300
 # at least so many times as fast as the graph
 DEMANDS = {DavidsonTotal: 2.0, RaoKupperTotal: 3.0, ThurstoneTotal: 2.5}
+
+# five grades take at most so many times as long as three outcomes
+MOST = 2.0
+OF_THREE = {
+    "cumulative_logit": RaoKupperTotal(),
+    "cumulative_probit": GradedTotal("cumulative_probit", 3),
+    "adjacent_logit": DavidsonTotal(),
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +50,7 @@ def given() -> list[np.ndarray]:
 
 def gradients(of, given):
     """Compile value and gradients by the parameters, of data that are kept."""
-    parameters = [pt.dvector() for _ in given[:5]]
+    parameters = [pt.tensor(dtype="float64", shape=(None,) * x.ndim) for x in given[:5]]
     data = [pytensor.shared(x) for x in given[5:]]
     value = of(*parameters, *data)
     by = pt.grad(value, parameters, disconnected_inputs="ignore")
@@ -60,4 +74,30 @@ def test_a_gradient_in_one_pass_beats_the_graph(
         f"gradient of {op.__name__}, {N_CELLS:,} cells of {N_JUDGES} judges: "
         f"{per_cell:.1f} ns a cell",
         cost["ours"], cost["graph"], "the graph", at_least=DEMANDS[op],
+    )  # fmt: skip
+
+
+def with_grades(given: list[np.ndarray], n: int) -> list[np.ndarray]:
+    """Votes of n grades on the same pairs, with boundaries for each judge."""
+    rng = np.random.default_rng(2)
+    boundary = -np.sort(-rng.normal(0, 1.5, (N_JUDGES, n - 1)), axis=1)
+    counts = np.zeros((n, N_CELLS))
+    counts[rng.integers(0, n, N_CELLS), np.arange(N_CELLS)] = 1
+    return [*given[:3], boundary, *given[4:-1], counts]
+
+
+@pytest.mark.parametrize("family", OF_THREE)
+def test_five_grades_cost_at_most_twice_three_outcomes(
+    book: Book, given: list[np.ndarray], family: str
+):
+    op, other = GradedTotal(family, 5), OF_THREE[family]
+    mine = with_grades(given, 5)
+    theirs = with_grades(given, 3) if isinstance(other, GradedTotal) else given
+    five, three = gradients(op, mine), gradients(other, theirs)
+    cost = book.race(lambda: five(*mine[:5]), 9, min, three=lambda: three(*theirs[:5]))
+    per_cell = cost["ours"].per(N_CELLS).cpu * 1e9
+    book.ratio(
+        f"gradient of five grades, {family}, {N_CELLS:,} cells of {N_JUDGES} judges: "
+        f"{per_cell:.1f} ns a cell",
+        cost["ours"], cost["three"], "three outcomes", at_least=1 / MOST,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from bayesrank.data import PairCounts, Rankings
 from bayesrank.data.read import count_entries
-from bayesrank.data.read.count_entries import ItemAxis, OrderedPairs, assign_problems
+from bayesrank.data.read.count_entries import ItemAxis, PreferredPairs, assign_problems
 
 
 def counted(frame, **more):
@@ -415,7 +415,7 @@ def test_a_table_with_problems_reads_back(two_problems):
 
 def test_items_that_are_not_named_after_their_problem_keep_their_labels():
     axis = ItemAxis(pd.Index(list("abcd")), pd.Index(["q1", "q2"]), np.array([0, 0, 1, 1]))
-    pairs = OrderedPairs(np.zeros(2, int), np.array([1, 2]), np.array([0, 3]), np.ones(2))
+    pairs = PreferredPairs(np.zeros(2, int), np.array([1, 2]), np.array([0, 3]), np.ones(2))
     frame = PairCounts.from_pairs(axis, pd.Index(["u"]), pairs).to_frame()
     assert frame["problem"].tolist() == ["q1", "q2"]
     assert frame["first"].tolist() == ["b", "c"]

@@ -1,5 +1,7 @@
 """Pairs: how tables and matrices become pairs, names, groups, ties, and what stays the same."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -581,3 +583,83 @@ def test_the_diagonal_of_a_matrix_may_be_empty(empty):
         Pairs.from_matrix(wins, items=list("abc"))
     with pytest.raises(ValueError, match=message):
         Pairs.from_matrix(pd.DataFrame(wins, index=list("abc"), columns=list("abc")))
+
+
+# Grades
+
+GRADES = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
+VERDICTS = pd.DataFrame(
+    {
+        "one": ["x", "x", "y", "z", "x"],
+        "two": ["y", "y", "z", "x", "y"],
+        "verdict": ["A>>B", "B>A", "A=B", "B>>A", "A>>B"],
+        "judge": ["u", "u", "u", "v", "v"],
+    }
+)
+
+
+def graded(table=VERDICTS, grades=GRADES, **options):
+    options = {"judge": "judge"} | options
+    return Pairs.from_frame(
+        table, first="one", second="two", outcome="verdict", grades=grades, **options
+    )
+
+
+def test_grades_are_counted_in_their_order_and_say_who_won():
+    pairs = graded()
+    assert pairs.grades.tolist() == GRADES
+    assert pairs.grade_counts.tolist() == [
+        [1, 0, 0, 1, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1]
+    ]  # fmt: skip
+    assert pairs.counts.tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    assert pairs.boundaries.tolist() == ["B>>A | B>A", "B>A | A=B", "A=B | A>B", "A>B | A>>B"]
+    assert pairs.coords["boundary"].tolist() == pairs.boundaries.tolist()
+    assert repr(pairs) == (
+        "Pairs: 4 pairs of 3 items by 2 judges, 5 matches (2 A>>B, 1 A=B, 1 B>A, 1 B>>A)"
+    )
+    even = graded(VERDICTS.drop(2), [*GRADES[:2], *GRADES[3:]])
+    assert even.counts[:, 2].tolist() == [0] * 3
+
+
+def test_pairs_without_grades_have_three_of_them():
+    pairs = graded().with_counts(np.array([[1, 2, 3]] * 4))
+    assert pairs.grades is None
+    grades, counts = pairs.by_grade
+    assert grades.tolist() == ["first", "tie", "second"]
+    assert counts[0].tolist() == [1, 3, 2]
+
+
+def test_grades_survive_tables_selections_and_pickles():
+    pairs = graded()
+    assert Pairs.from_frame(pairs.to_frame(), grades=pairs.grades) == pairs
+    assert pairs[1:].grade_counts.tolist() == pairs.grade_counts[1:].tolist()
+    assert pairs[0]["count"] == {"A>>B": 1, "A>B": 0, "A=B": 0, "B>A": 1, "B>>A": 0}
+    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    assert pairs != pairs.with_counts(pairs.counts)
+    assert pairs.split_ties().grades is None
+    numbers = VERDICTS.assign(verdict=[2, -1, 0, -2, 2])
+    assert graded(numbers, [2, 1, 0, -1, -2]).counts.tolist() == pairs.counts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("grades", "message"),
+    [
+        ("A>>B", r"`grades` is the text 'A>>B'; give a list, such as \['A>>B', .* comes first"),
+        (["A>B"], r"`grades` has 1 grades; list at least two"),
+        (["A>B", "B>A", "A>B"], r"`grades` contains 'A>B' twice\. List each grade once"),
+        (GRADES[:4], r"The grade 'A=B' says that the items are equal, but it is number 3 of 4"),
+        (["A>B", "B>A", "Tie"], r"The grade 'Tie' says .* number 3 of 3\. It must be in the mid"),
+        (GRADES[1:4], r"one of 'A>B', 'A=B', 'B>A'; column 'verdict' has 'A>>B' in row 0\. Add it"),
+        ([2, 1, 0, -1, -2], r"must be one of 2, 1, 0, -1, -2; column 'verdict' has 'A>>B'"),
+    ],
+)
+def test_grades_that_can_be_read_in_two_ways_raise(grades, message):
+    with pytest.raises(ValueError, match=message):
+        graded(grades=grades)
+
+
+def test_a_missing_grade_and_a_group_with_the_name_of_the_boundaries_raise():
+    with pytest.raises(ValueError, match=r"An outcome must be one of 'A>>B'.* has nan in row 1"):
+        graded(VERDICTS.assign(verdict=VERDICTS["verdict"].where(VERDICTS.index != 1)))
+    with pytest.raises(ValueError, match="`by` cannot name a column 'boundary': pairs already"):
+        graded(VERDICTS.assign(boundary=1), by="boundary")

@@ -23,6 +23,7 @@ CALLS = {  # the call that each message advises
     "Thurstone": ("utility", RANKINGS.pairs()),
     "Davidson": ("utility", RANKINGS.pairs()),
     "RaoKupper": ("utility", RANKINGS.pairs()),
+    "OrderedPairs": ("utility", RANKINGS.pairs()),
 }
 
 

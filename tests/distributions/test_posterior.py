@@ -68,6 +68,18 @@ def matches():
     return Family(prior, dist, {"total": 3}, wins_of_the_first)
 
 
+def grades(family):
+    def prior(rng, n):
+        return [rng.normal(size=(n, 3)), np.abs(rng.normal(size=(n, 2))) + 0.01]
+
+    def dist(utility, gap, **to_draw):
+        upper = np.cumsum(gap, axis=-1)[:, None]
+        cuts = np.concatenate([-upper[..., ::-1], upper], axis=-1)
+        return br.OrderedPairs.dist(utility[:, MEETING], cutpoints=cuts, family=family, **to_draw)
+
+    return Family(prior, dist, {"total": 3})
+
+
 FAMILIES = {
     "PlackettLuce": weak_orders(br.PlackettLuce)._replace(
         to_draw={"sizes": SIZES}, broken=without_ties, n_simulations=150
@@ -82,8 +94,18 @@ FAMILIES = {
     "MPM": counts()._replace(broken=lambda tables: 20 * tables),
     "MPM variances": counts(variance=VARIANCE),
     "Davidson": matches(),
+    "OrderedPairs": grades("cumulative_logit")._replace(
+        broken=lambda counts: counts[..., ::-1]  # grades from the worst to the best
+    ),
+    "OrderedPairs probit": grades("cumulative_probit"),
+    "OrderedPairs adjacent": grades("adjacent_logit"),
 }
-ALIKE = ("PMOP geometric", "MPM variances")  # to others of their family
+ALIKE = (
+    "PMOP geometric",
+    "MPM variances",
+    "OrderedPairs probit",
+    "OrderedPairs adjacent",
+)  # to others of their family
 
 
 def weighed(family, truth, data):

@@ -21,7 +21,12 @@ from bayesrank.likelihoods.mallows.op import (
 from bayesrank.likelihoods.mallows.stages import StagePairs
 from bayesrank.likelihoods.mpm.op import Agreement, CountsDraw, LogNormalisers, NetCountsDraw
 from bayesrank.likelihoods.ops import stop_gradient, with_sum
-from bayesrank.likelihoods.pairs import DavidsonTotal, RaoKupperTotal, ThurstoneTotal
+from bayesrank.likelihoods.pairs import (
+    DavidsonTotal,
+    GradedTotal,
+    RaoKupperTotal,
+    ThurstoneTotal,
+)
 from bayesrank.likelihoods.plackett_luce.per_item import TABLE, RankingLogp, StageTotal
 from bayesrank.likelihoods.plackett_luce.per_slot import WeakOrderLogp
 from bayesrank.likelihoods.plackett_luce.remainders import LogRemainder
@@ -70,6 +75,8 @@ EFFECTS = [
 ]
 LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2])]
 LEADS += [np.array([0.3, -0.2, 0.1]), *CELLS, *EFFECTS, OUTCOMES]
+GRADES = [*LEADS[:3], np.array([[0.9, 0.2, -1.0], [1.3, -0.1, -0.4]]), LEADS[4], *CELLS, *EFFECTS]
+GRADES += [np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 1.0, 2.0, 0.0], *OUTCOMES[1:]])]
 
 EXAMPLES = {
     "LogSumOfCompletions": Example(
@@ -132,6 +139,9 @@ EXAMPLES = {
             np.zeros((3, 5)),
         ],
     ),
+    "GradedTotal": Example(GradedTotal("cumulative_logit", 4, 1), GRADES, (0, 1, 2, 3, 4)),
+    "GradedTotal, probit": Example(GradedTotal("cumulative_probit", 4), GRADES, (0, 1, 2, 3, 4)),
+    "GradedTotal, adjacent": Example(GradedTotal("adjacent_logit", 4), GRADES, (0, 1, 2, 3, 4)),
     "DavidsonTotal": Example(DavidsonTotal(1), LEADS, (0, 1, 2, 3, 4)),
     "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3, 4)),
     "ThurstoneTotal": Example(ThurstoneTotal(2), LEADS, (0, 1, 2, 4)),

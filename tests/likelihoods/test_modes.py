@@ -11,9 +11,11 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # distributions. The totals of pairs share a kernel. What is as simple as the others is quick, but
 # adds up. A C compiler takes ten seconds before the first.
 SLOW = {"OrderedPartitionDraw", "RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp"}
-SLOW |= {"WeakOrderLogp", "LogSumOfCompletions", "LogSumOverOrders"}
+SLOW |= {"GradedTotal", "GradedTotal, probit", "GradedTotal, adjacent", "WeakOrderLogp"}
+SLOW |= {"LogSumOfCompletions", "LogSumOverOrders"}
 # in C: their kernels are those of other Ops
 NOT_IN_C = {"StageTotal", "CountsDraw", "RaoKupperTotal", "ThurstoneTotal"}
+NOT_IN_C |= {"GradedTotal, probit", "GradedTotal, adjacent"}
 NUMBA = [pytest.param("NUMBA", n, marks=[pytest.mark.slow] * (n in SLOW)) for n in EXAMPLES]
 IN_C = [pytest.param("CVM", n, marks=pytest.mark.slow) for n in EXAMPLES if n not in NOT_IN_C]
 

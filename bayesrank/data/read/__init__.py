@@ -40,7 +40,7 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.orders import read_preflib
-from bayesrank.data.read.pair_entries import OUTCOMES
+from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES
 from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import (
     TimeError,
@@ -52,6 +52,7 @@ from bayesrank.data.read.times import (
 )
 
 __all__ = [
+    "BOUNDARY",
     "BROKEN",
     "LINE",
     "OUTCOMES",

@@ -40,7 +40,7 @@ class ItemAxis(NamedTuple):
     problem_idx: NDArray[np.int32]  # (n_items,)
 
 
-class OrderedPairs(NamedTuple):
+class PreferredPairs(NamedTuple):
     """Pairs of items, ordered by their ranker."""
 
     ranker: NDArray[np.int32]
@@ -107,7 +107,7 @@ def ordered_pairs(
     item: NDArray[Any],
     value: NDArray[np.float64],
     problem: NDArray[np.int32],
-) -> OrderedPairs:
+) -> PreferredPairs:
     """List pairs of items of one problem that a ranker gave different values; high is good.
 
     `ranker`, `item` and `value` describe each rating, and `problem` each item. The pairs are sorted
@@ -135,7 +135,7 @@ def ordered_pairs(
     one = np.concatenate([first for first, _ in pairs])
     other = np.concatenate([second for _, second in pairs])
     item = item.astype(np.int32)
-    return OrderedPairs(
+    return PreferredPairs(
         ranker.astype(np.int32)[one], item[one], item[other], value[one] - value[other]
     )
 
@@ -161,7 +161,7 @@ def check_method(method: str) -> None:
         raise ValueError(f"`method` must be {METHODS[0]!r} or {METHODS[1]!r}; got {method!r}.")
 
 
-def whole_steps(pairs: OrderedPairs, items: pd.Index, rankers: pd.Index) -> NDArray[np.float64]:
+def whole_steps(pairs: PreferredPairs, items: pd.Index, rankers: pd.Index) -> NDArray[np.float64]:
     """Return differences of ratings as whole numbers, or raise an error."""
     whole = np.rint(pairs.step)
     broken = np.abs(whole - pairs.step) > 1e-9  # 3.3 - 2.3 is not quite 1

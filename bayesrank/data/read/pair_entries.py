@@ -36,6 +36,14 @@ _NOT_WHOLE = (
     "of from_frame. To count a tie as half a win, use Pairs.split_ties."
 )
 
+BOUNDARY = "boundary"
+"""Name of the axis of boundaries between grades."""
+
+EQUAL_WORDS = frozenset(
+    ("tie", "ties", "tied", "draw", "drawn", "equal", "even", "same", "neither", "=", "a=b")
+)
+"""Grades that say that two items are equal, in lower case and without blanks."""
+
 MatchFeatures = Sequence[str] | Mapping[str, str | tuple[str, str]]
 """Columns with a difference between the items, or names of features with one or two columns."""
 
@@ -74,7 +82,45 @@ def check_differ(
         )
 
 
-def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
+def check_grades(grades: Iterable[Hashable]) -> pd.Index:
+    """Return the grades as an axis, best for the first item first; raise if they are unclear."""
+    if isinstance(grades, str):
+        raise ValueError(
+            f"`grades` is the text {grades!r}; give a list, such as ['A>>B', 'A>B', 'A=B', 'B>A', "
+            "'B>>A']. The best grade for the first item comes first."
+        )
+    listed = list(grades)
+    if len(listed) < 2:
+        raise ValueError(f"`grades` has {len(listed)} grades; list at least two: {listed!r}.")
+    for n, grade in enumerate(listed):
+        if grade in listed[:n]:
+            raise ValueError(
+                f"`grades` contains {label_repr(grade)} twice. List each grade once, from the best "
+                "for the first item to the best for the second item."
+            )
+    middle = (len(listed) - 1) / 2
+    for n, grade in enumerate(listed):
+        if "".join(str(grade).casefold().split()) in EQUAL_WORDS and n != middle:
+            raise ValueError(
+                f"The grade {label_repr(grade)} says that the items are equal, but it is number "
+                f"{n + 1} of {len(listed)}. It must be in the middle, with as many grades before "
+                "as after it. List all possible grades, including grades that nobody gave. Or "
+                "rename it in the table."
+            )
+    return pd.Index(listed, tupleize_cols=False)
+
+
+def who_won(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum counts of grades to wins of the first item, wins of the second, and ties."""
+    n = counts.shape[1]
+    ties = counts[:, n // 2] if n % 2 else np.zeros(len(counts), dtype=np.int64)
+    first, second = counts[:, : n // 2].sum(axis=1), counts[:, (n + 1) // 2 :].sum(axis=1)
+    return np.stack([first, second, ties], axis=1)
+
+
+def results(
+    frame: pd.DataFrame, column: str, outcomes: Collection[Any] = OUTCOMES
+) -> NDArray[np.int8]:
     """Read a column of outcomes, and return their codes."""
     values = frame[column]
     categories: Any = values.array
@@ -83,14 +129,19 @@ def results(frame: pd.DataFrame, column: str) -> NDArray[np.int8]:
             code, distinct = categories.codes, categories.categories
         else:
             code, distinct = pd.factorize(values)
-        known = pd.Index(OUTCOMES).get_indexer(pd.Index(distinct))
+        known = pd.Index(outcomes, tupleize_cols=False).get_indexer(
+            pd.Index(distinct, tupleize_cols=False)
+        )
         # missing values have the code -1
         result = looked_up(np.append(known, -1).astype(np.int8), code)
     except TypeError:  # a value that cannot be hashed is not an outcome
-        fine = [isinstance(value, str) and value in OUTCOMES for value in frame[column]]
+        fine = [isinstance(value, str) and value in outcomes for value in frame[column]]
         result = np.array(fine).astype(np.int8) - 1
     way_out = f"Translate the column: frame[{column!r}].map({{...}})."
-    refuse_rows(result < 0, values, f"An outcome must be one of {quoted(OUTCOMES)}", way_out)
+    if outcomes is not OUTCOMES:
+        way_out = f"Add it to `grades` at its place. Or translate the column as a table. {way_out}"
+    must = f"An outcome must be one of {quoted(outcomes, 20)}"
+    refuse_rows(result < 0, values, must, way_out)
     return result
 
 

@@ -14,7 +14,8 @@ and tie parameter are by any of the groups, such as the judge.
 0.75
 """
 
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import pytensor.tensor as pt
@@ -39,7 +40,6 @@ from bayesrank.distributions.pairs.observed import observe_pairs
 from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
-    PairRV,
     RaoKupperRV,
     ThurstoneRV,
     check_tie_given,
@@ -49,17 +49,22 @@ from bayesrank.distributions.pairs.variables import (
 __all__ = ["BradleyTerry", "Davidson", "RaoKupper", "Thurstone"]
 
 
-class PairOptions(Options, total=False):
-    """Options of distributions of matches."""
+class LeadOptions(Options, total=False):
+    """Options of all distributions of matches."""
 
     adherence: TensorLike | None
     order_effect: TensorLike | None
     slope: TensorLike | None
     deviation: Any
+    total: TensorLike | None
+
+
+class PairOptions(LeadOptions, total=False):
+    """Options of distributions of wins and ties."""
+
     nu: TensorLike | None
     theta: TensorLike | None
     tie_effect: Any
-    total: TensorLike | None
 
 
 class PairDistOptions(DistOptions, total=False):
@@ -69,15 +74,21 @@ class PairDistOptions(DistOptions, total=False):
     theta: TensorLike | None
 
 
-class _PairOutcomes(Discrete, metaclass=NamedArguments):
-    """Counts of outcomes under the model `rv_type`."""
+class PairOutcomes(Discrete, metaclass=NamedArguments):
+    """Counts of outcomes under the model `rv_type`; `settings` are not numbers, but structure."""
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def __new__(
         cls, name: str, utility: TensorLike, *, observed: Any = None, **kwargs: Unpack[PairOptions]
     ) -> TensorVariable:
         refuse_single_precision()
         if isinstance(observed, Pairs):
-            return observe_pairs(cls.rv_type, cls.__name__, name, utility, observed, kwargs)
+            given: Any = {**kwargs}
+            structure = {x: given.pop(x) for x in cls.settings if x in given}
+            return observe_pairs(
+                cls.rv_type, cls.__name__, name, utility, observed, given, **structure
+            )
         options: dict[str, Any] = {x: value for x, value in kwargs.items() if value is not None}
         for option in ("slope", "deviation", "tie_effect"):
             if option in options:
@@ -87,11 +98,17 @@ class _PairOutcomes(Discrete, metaclass=NamedArguments):
                 )
         if observed is not None:
             refuse_other_data(cls.__name__, observed, Pairs, "Pairs.from_frame")
-            _check_outcomes(cls.rv_type, observed)
+            cls.check_observed(observed, options)
             known = observed if isinstance(observed, Variable) else np.asarray(observed)
             options.setdefault("total", known.sum(axis=-1))
         rv = super().__new__(cls, name, utility, observed=observed, **options)
         return rv if observed is None else labelled(name, rv)
+
+    @classmethod
+    def check_observed(cls, observed: Any, options: Mapping[str, Any]) -> None:
+        """Raise for numbers that are not counts of the outcomes; `logp` checks tensors."""
+        names = ("first wins", "second wins", "ties")[: cls.rv_type.n_outcomes]
+        refuse_other_counts(observed, names, "Davidson and RaoKupper have ties.")
 
     @classmethod
     def dist(
@@ -143,7 +160,7 @@ class _PairOutcomes(Discrete, metaclass=NamedArguments):
         return super().dist([lead, read, *known], **options)
 
 
-class BradleyTerry(_PairOutcomes):
+class BradleyTerry(PairOutcomes):
     r"""Bradley-Terry log-likelihood of matches between two items, without ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \phi_2} = \sigma(d), \qquad
@@ -222,7 +239,7 @@ class BradleyTerry(_PairOutcomes):
     rv_op = BradleyTerryRV.rv_op
 
 
-class Thurstone(_PairOutcomes):
+class Thurstone(PairOutcomes):
     r"""Thurstone's log-likelihood of matches between two items, without ties (probit).
 
     .. math:: P(\text{first wins}) = \Phi(d), \qquad d = a (w_1 - w_2) + \delta
@@ -269,7 +286,7 @@ class Thurstone(_PairOutcomes):
     rv_op = ThurstoneRV.rv_op
 
 
-class Davidson(_PairOutcomes):
+class Davidson(PairOutcomes):
     r"""Davidson's log-likelihood of matches between two items, with ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{Z}, \quad
@@ -337,7 +354,7 @@ class Davidson(_PairOutcomes):
     rv_op = DavidsonRV.rv_op
 
 
-class RaoKupper(_PairOutcomes):
+class RaoKupper(PairOutcomes):
     r"""Rao and Kupper's log-likelihood of matches between two items, with ties.
 
     .. math:: P(\text{first wins}) = \frac{\phi_1}{\phi_1 + \theta \phi_2}, \qquad
@@ -391,18 +408,17 @@ class RaoKupper(_PairOutcomes):
     rv_op = RaoKupperRV.rv_op
 
 
-def _check_outcomes(op_type: type[PairRV], observed: Any) -> None:
-    """Raise for numbers that are not counts of outcomes; `logp` checks tensors."""
+def refuse_other_counts(observed: Any, names: Sequence[str], otherwise: str = "") -> None:
+    """Raise for numbers that are not counts of these outcomes; `logp` checks tensors."""
     if isinstance(observed, Variable):
         return
     counts = observed_counts(observed, "Pairs.from_frame")
-    names = ("first wins", "second wins", "ties")[: op_type.n_outcomes]
     if counts.ndim < 1 or counts.shape[-1] != len(names):
         message = (
             f"The observed counts have shape {counts.shape}; their last axis must be the "
             f"{len(names)} outcomes: {', '.join(names)}."
         )
-        if counts.ndim and counts.shape[-1] == 3:
-            message += " Davidson and RaoKupper have ties."
+        if otherwise and counts.ndim and counts.shape[-1] == 3:
+            message += f" {otherwise}"
         raise ValueError(message)
     check_counts(counts, "counts must be numbers of outcomes")

@@ -27,8 +27,8 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import log_multinomial, pair_totals
+from bayesrank.data.read import BOUNDARY, coord_values, counted, label_repr, quoted
 from bayesrank.data.read import OUTCOMES as RESULTS
-from bayesrank.data.read import coord_values, counted, label_repr, quoted
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
 from bayesrank.distributions.core.observed import (
     DataPart,
@@ -47,6 +47,7 @@ from bayesrank.distributions.core.observed import (
 from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
+    OrderedPairRV,
     PairRV,
     RaoKupperRV,
     ThurstoneRV,
@@ -54,6 +55,7 @@ from bayesrank.distributions.pairs.variables import (
     check_tie_given,
     check_tie_parameter,
     counts_logp,
+    outcome_of_grades,
 )
 from bayesrank.likelihoods.ops import every_row, with_sum
 from bayesrank.likelihoods.pairs import outcome_counts_logp, times_odds
@@ -65,6 +67,7 @@ from bayesrank.schema import (
     EFFECT_SIZE,
     FEATURE,
     FIRST,
+    GRADE,
     ITEM,
     JUDGE,
     MATCHES,
@@ -79,6 +82,7 @@ __all__ = ["observe_pairs"]
 
 PAIR = "pair"
 TERM = "pair_term"
+CUT = BOUNDARY  # boundaries between grades
 SIDE = "side of the pair"  # the first or second item; no group can have this name
 
 # axes that a parameter may have without groups, and their meaning
@@ -86,6 +90,7 @@ READINGS: dict[str, dict[tuple[str, ...], str]] = {
     "utility": {(ITEM,): "one per item", (PAIR, SIDE): "two per pair"},
     "slope": {(FEATURE,): "one per feature"},
     "tie_effect": {(): "one for all", (ITEM,): "one per item"},
+    "cutpoints": {(CUT,): "one per boundary", (PAIR, CUT): "one per pair and boundary"},
 }
 OTHER_READINGS: dict[tuple[str, ...], str] = {(): "one for all", (PAIR,): "one per pair"}
 
@@ -101,8 +106,8 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column", "result", TERM,
-    *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, GRADE, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column", "result",
+    TERM, CUT, *DERIVED,
 )  # fmt: skip
 
 
@@ -163,13 +168,24 @@ class ObservedPairRV(ObservedRV, PairRV):
         return {**cls.parameters, **codes}
 
     @classmethod
-    def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
+    def results(cls, name: str, data: Pairs) -> tuple[Any, NDArray[Any]]:
+        """Return the labels of the outcomes in the model, and the counts of each pair."""
         _check_ties(cls.n_outcomes, name, data)
+        return RESULTS[: cls.n_outcomes], data.counts[:, : cls.n_outcomes]
+
+    @classmethod
+    def cell_counts(cls, counts: NDArray[Any]) -> NDArray[Any]:
+        """Return counts with the outcomes that the sum over cells takes: always also ties."""
+        return np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+
+    @classmethod
+    def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
+        labels, counts = cls.results(name, data)
         parts = {
             FIRST: DataPart(data.first, ("pair",)),
             SECOND: DataPart(data.second, ("pair",)),
             WEIGHT: DataPart(data.weight, ("pair",)),
-            COUNTS: DataPart(_counts_of(name, data, cls.n_outcomes), cls.axes),
+            COUNTS: DataPart(_counts_of(name, counts), cls.axes),
         }
         for group in _group_names(name, data):
             parts[group] = DataPart(data.group_idx(group), ("pair",))
@@ -178,11 +194,11 @@ class ObservedPairRV(ObservedRV, PairRV):
         terms = _terms(name, data, p.layout)
         parts[EFFECT] = DataPart(terms.which, (PAIR, TERM))
         parts[EFFECT_SIZE] = DataPart(terms.size, (PAIR, TERM))
-        known = data.first, data.second, data.counts[:, : cls.n_outcomes], data.weight
+        known = data.first, data.second, counts, data.weight
         codes = [data.group_idx(group) for group in p.layout.coded]
         derived = cls.derived(p, *known, terms.which, terms.size, *codes)
-        labels = data.coords | {"result": RESULTS[: cls.n_outcomes], TERM: terms.labels}
-        return Record(labels, parts, derived, label_outcome(cls, data.weight))
+        coords = data.coords | {"result": labels, TERM: terms.labels}
+        return Record(coords, parts, derived, label_outcome(cls, data.weight))
 
     @classmethod
     def on_axes(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> Pairs:
@@ -191,7 +207,7 @@ class ObservedPairRV(ObservedRV, PairRV):
 
     @classmethod
     def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
-        _check_ties(cls.n_outcomes, name, data)
+        cls.results(name, data)
         _check_groups(model, name, data)
         _check_axes(model, name, data, p.layout.groups)
         by_pair = {}
@@ -206,17 +222,13 @@ class ObservedPairRV(ObservedRV, PairRV):
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
         if not is_observed(value, p.counts) or not cls.is_current(p):
-            return p.weight * counts_logp(cls, value, p.lead, p.tie, p.total)
-        by_pair = outcome_counts_logp(value, cls.log_probabilities(p.lead, p.tie))
+            return p.weight * counts_logp(cls, value, p)
+        by_pair = outcome_counts_logp(value, cls.log_probabilities(p))
         by_pair = p.weight * (p.log_multinomial + by_pair)
-        by_pair = check_pair_parameters(cls, by_pair, [p.lead], p.tie)
-        within, tying = p.layout.n_terms
-        total = cls.total_op(within=within, tying=tying)(
-            p.utilities, p.adherences, p.order_effects, p.ties, p.effects,
-            p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
-        )  # fmt: skip
+        by_pair = check_pair_parameters(cls, by_pair, [p.lead], p.tie, p)
         finite = p.utilities, p.adherences, p.order_effects, p.effects
-        total = check_pair_parameters(cls, p.cell_log_multinomial + total, finite, p.ties)
+        total = p.cell_log_multinomial + cls.total_of(p)
+        total = check_pair_parameters(cls, total, finite, p.ties, p)
         return with_sum(by_pair, total)
 
     @classmethod
@@ -250,10 +262,9 @@ class ObservedPairRV(ObservedRV, PairRV):
         group = None
         if layout.group:
             group = rows if PAIR in layout.group else _place(layout.group, known, lengths)
-        three = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
         within, tying = layout.n_terms
         totals = pair_totals(
-            first, second, three, weight,
+            first, second, cls.cell_counts(counts), weight,
             ordered=layout.ordered, group=group, even=slice(within, within + tying),
             which=which if which.shape[1] else None, size=size if which.shape[1] else None,
         )  # fmt: skip
@@ -278,6 +289,43 @@ class ObservedDavidsonRV(ObservedPairRV, DavidsonRV):
 
 class ObservedRaoKupperRV(ObservedPairRV, RaoKupperRV):
     """Observed outcomes under Rao and Kupper's model."""
+
+
+class ObservedOrderedPairRV(ObservedPairRV, OrderedPairRV):
+    """Observed ordered grades."""
+
+    parameters: ClassVar[Mapping[str, str]] = {
+        **ObservedPairRV.parameters,
+        "tie": "cut",
+        "ties": "tie,cut",
+    }
+
+    @classmethod
+    def results(cls, name: str, data: Pairs) -> tuple[Any, NDArray[Any]]:
+        grades, counts = data.by_grade
+        return coord_values(grades), counts
+
+    @classmethod
+    def cell_counts(cls, counts: NDArray[Any]) -> NDArray[Any]:
+        return counts
+
+    @classmethod
+    def record(cls, name: str, data: Pairs, p: SimpleNamespace) -> Record:
+        found = super().record(name, data, p)
+        n_grades = len(found.labels["result"])
+        outcome = outcome_of_grades(n_grades) if (data.weight == 1).all() else found.outcome
+        parts = {**found.parts, GRADE: DataPart(np.arange(n_grades), ("result",))}
+        return found._replace(parts=parts, outcome=outcome)
+
+    @classmethod
+    def check_new(cls, model: pm.Model, name: str, data: Pairs, p: SimpleNamespace) -> None:
+        super().check_new(model, name, data, p)
+        (_, dim), (new, _) = model.named_vars_to_dims[name], cls.results(name, data)
+        if not np.array_equal(model.coords[dim], new):
+            raise ValueError(
+                f"{name!r} has the grades {quoted(model.coords[dim], 20)}, but the new pairs have "
+                f"{quoted(new, 20)}. Read them with the same grades=."
+            )
 
 
 # the observed class of every model
@@ -384,7 +432,9 @@ class Parameters(NamedTuple):
 
     def layout(self, pairs: Pairs) -> PairLayout:
         """Return the axes of all parameters."""
-        shared = [self.adherence, self.order_effect, self.tie]
+        cut = CUT in self.tie.axes
+        tie = self.tie._replace(axes=tuple(axis for axis in self.tie.axes if axis != CUT))
+        shared = [self.adherence, self.order_effect, tie]
         # if adherence, order effect and ties have different axes, every pair is a group
         apart = {x.axes for x in shared} - {()}
         slopes = [] if self.slope is None else [self.slope]
@@ -397,7 +447,8 @@ class Parameters(NamedTuple):
             slope=None if self.slope is None else self.slope.axes[:-1],
             deviations=tuple(group for _, group in self.deviations),
             ties=tuple(x.axes for x in self.ties),
-            ordered=not (isinstance(effect, Constant) and not effect.data.any()),
+            # cutpoints need not be symmetric
+            ordered=cut or not (isinstance(effect, Constant) and not effect.data.any()),
             groups=tuple(sorted(groups.intersection(_groups(pairs)))),
         )
 
@@ -451,19 +502,21 @@ def _gather(
     x: Named, data: SimpleNamespace, more: Mapping[str, Any] | None = None
 ) -> TensorVariable:
     """Gather the value of a parameter at every pair; a single value stays single."""
-    gathered = {*x.axes} - {PAIR, SIDE}
+    gathered = {*x.axes} - {PAIR, SIDE, CUT}
     if not gathered and not more:
         return x.value
     rows: Any = slice(None)
     if gathered and PAIR in x.axes:
         rows = every_row(x.value, data.first.shape[0], x.axes.index(PAIR))
-    index = vars(data) | {PAIR: rows} | dict(more or {})
+    index = vars(data) | {PAIR: rows, CUT: slice(None)} | dict(more or {})
     return x.value[tuple(index[axis] for axis in x.axes)]
 
 
 def _by_group(x: Named, data: SimpleNamespace, *, by_pair: bool) -> TensorVariable:
-    """Return a parameter as a vector: one value per group, or one for all."""
+    """Return a parameter as a vector, or cutpoints as rows: one per group, or one for all."""
     value = _gather(x, data) if by_pair else x.value
+    if CUT in x.axes:
+        return value.reshape((-1, value.type.shape[-1]))
     return pt.atleast_1d(value if value.ndim < 2 else value.flatten())
 
 
@@ -477,6 +530,7 @@ def _axes(pairs: Pairs, dims: Any) -> Axes:
     pair_dims, coords = (dims,) if isinstance(dims, str) else dims or (), pairs.coords
     labels: dict[str, Any] = {axis: coords[axis] for axis in (ITEM, PAIR, *_groups(pairs))}
     labels[SIDE] = RESULTS[:2]
+    labels[CUT] = coord_values(pairs.boundaries)
     if FEATURE in coords:
         labels[FEATURE] = coords[FEATURE]
     otherwise = "Read the pairs with all groups in by=."
@@ -542,18 +596,20 @@ def observe_pairs(
     utility: Any,
     pairs: Pairs,
     arguments: Mapping[str, Any],
+    **structure: Any,
 ) -> TensorVariable:
     """Add observed pairs to the model in context.
 
-    `arguments` are the options of the distribution `class_name`, whose model is `rv_type`.
+    `arguments` are the options of the distribution `class_name`, whose model is `rv_type`, and
+    `structure` is what else defines the model.
     """
-    parameter = rv_type.tie_parameter
+    parameter, graded = rv_type.tie_parameter, rv_type is OrderedPairRV
     takes = ["adherence", "order_effect", "slope", "deviation"]
     if parameter:
-        takes += [parameter, "tie_effect"]
+        takes += [parameter] if graded else [parameter, "tie_effect"]
     given, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
     check_tie_given(rv_type, given)
-    _check_ties(rv_type.n_outcomes, name, pairs)
+    OBSERVED[rv_type].results(name, pairs)
     if "slope" in given:
         _features(name, pairs)
 
@@ -570,6 +626,10 @@ def observe_pairs(
             _read_tie_effect(name, x, pairs, dims) for x in _as_list(given.get("tie_effect", ()))
         ],
     )
+    if graded:
+        axes = (None,) * (x.tie.value.ndim - 1)
+        cuts = pt.specify_shape(x.tie.value, (*axes, len(pairs.boundaries)))
+        x = x._replace(tie=x.tie._replace(value=cuts))
     check_tie_parameter(rv_type, given.get(parameter), x.tie.value)
     layout = x.layout(pairs)
     lengths = [*(len(pairs.group_labels(group)) for group in layout.coded), pairs.n_items]
@@ -582,21 +642,21 @@ def observe_pairs(
         pairs,
         {"lengths": pt.constant(np.array(lengths))},
         partial(x.at_pairs, rv_type, layout),
-        structure={"layout": layout},
+        structure={"layout": layout, **structure},
         items_known=True,
         without=without,
         **options,
     )
 
 
-def _counts_of(name: str, pairs: Pairs, n_outcomes: int) -> NDArray[np.int32]:
-    """Return the counts of the outcomes in the model."""
-    if pairs.counts.max(initial=0) > np.iinfo(np.int32).max:
+def _counts_of(name: str, counts: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the counts of the outcomes as models store them."""
+    if counts.max(initial=0) > np.iinfo(np.int32).max:
         raise ValueError(
-            f"A count of the pairs of {name!r} is {pairs.counts.max()}, but models store 32 bits. "
+            f"A count of the pairs of {name!r} is {counts.max()}, but models store 32 bits. "
             "Divide the counts, and give the pairs an evidence weight instead."
         )
-    return np.ascontiguousarray(pairs.counts[:, :n_outcomes], dtype=np.int32)
+    return np.ascontiguousarray(counts, dtype=np.int32)
 
 
 def _group_names(name: str, pairs: Pairs) -> list[str]:

@@ -2,6 +2,7 @@
 
 The parameters are the *lead* of the first item, a tie parameter (0 in models without ties) and the
 total number of matches, if known. Without a total, a draw has one match and any value is possible.
+Models of ordered grades have the cutpoints between the grades as tie parameter.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,16 +14,19 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pytensor.tensor import TensorVariable
 
-from bayesrank.distributions.core.drawn import DrawnRV
+from bayesrank.distributions.core.drawn import DrawnRV, name_parameters
 from bayesrank.distributions.core.observed import check_numbers
 from bayesrank.likelihoods.pairs import (
+    FAMILIES,
     DavidsonTotal,
+    GradedTotal,
     LogProbabilities,
     PairTotal,
     RaoKupperTotal,
     ThurstoneTotal,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
+    grade_log_probabilities,
     outcome_counts_logp,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
@@ -31,6 +35,7 @@ from bayesrank.likelihoods.pairs import (
 __all__ = [
     "BradleyTerryRV",
     "DavidsonRV",
+    "OrderedPairRV",
     "PairRV",
     "RaoKupperRV",
     "ThurstoneRV",
@@ -38,9 +43,11 @@ __all__ = [
     "check_tie_given",
     "check_tie_parameter",
     "counts_logp",
+    "outcome_of_grades",
 ]
 
 
+WITHOUT_TIES = "pair outcomes given the pairs"
 WITH_TIES = "pair outcomes with ties given the pairs"
 
 
@@ -49,7 +56,7 @@ class PairRV(DrawnRV):
 
     parameters: ClassVar[Mapping[str, str]] = {"lead": "", "tie": "", "total": ""}
     value_axes = "result"
-    outcomes = "pair outcomes given the pairs"
+    outcomes = WITHOUT_TIES
     n_outcomes: ClassVar[int] = 2
     tie_parameter: ClassVar[str] = ""  # name of the tie parameter
     tie_least: ClassVar[float] = 0.0  # lower bound of the tie parameter
@@ -57,13 +64,30 @@ class PairRV(DrawnRV):
     formula: ClassVar[Callable[..., LogProbabilities]]  # function of the lead and tie parameter
 
     @classmethod
-    def log_probabilities(cls, lead: Any, tie: Any) -> LogProbabilities:
+    def log_probabilities(cls, p: SimpleNamespace) -> LogProbabilities:
         """Return the log-probabilities of the outcomes of one match."""
-        return cls.formula(lead, tie) if cls.tie_parameter else cls.formula(lead)
+        return cls.formula(p.lead, p.tie) if cls.tie_parameter else cls.formula(p.lead)
+
+    @classmethod
+    def total_of(cls, p: SimpleNamespace) -> TensorVariable:
+        """Return the log-likelihood of all observed pairs, as a sum over cells."""
+        within, tying = p.layout.n_terms
+        return cls.total_op(within=within, tying=tying)(
+            p.utilities, p.adherences, p.order_effects, p.ties, p.effects,
+            p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
+        )  # fmt: skip
+
+    @classmethod
+    def tie_condition(cls, tie: Any, p: SimpleNamespace) -> tuple[list[Any], str]:
+        """Return the conditions that tie parameters must meet, and the message about them."""
+        if not cls.tie_parameter:
+            return [], ""
+        condition = pt.all(pt.isfinite(tie) & (tie >= cls.tie_least))
+        return [condition], f", {cls.tie_parameter} finite and >= {cls.tie_least:g}"
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        first, second, *tied = cls.log_probabilities(p.lead, p.tie)
+        first, second, *tied = cls.log_probabilities(p)
         next_rng, decided, ties = rng, 1 if p.total is None else p.total, []
         for logp in tied:
             # rounding may exceed 1
@@ -78,7 +102,7 @@ class PairRV(DrawnRV):
 
     @classmethod
     def logp(cls, value: TensorVariable, p: SimpleNamespace) -> TensorVariable:
-        return counts_logp(cls, value, p.lead, p.tie, p.total)
+        return counts_logp(cls, value, p)
 
     @classmethod
     def support_point(cls, rv: TensorVariable, p: SimpleNamespace) -> TensorVariable:
@@ -129,27 +153,83 @@ class RaoKupperRV(PairRV):
     tie_least = 1.0
 
 
-def counts_logp(op: Any, value: Any, lead: Any, tie: Any, total: Any = None) -> TensorVariable:
+class OrderedPairRV(PairRV):
+    """Ordered grades; the tie parameter is the cutpoints, and the structure has the family."""
+
+    name = "ordered_pairs"
+    _print_name = ("OrderedPairs", "\\operatorname{OrderedPairs}")
+    parameters: ClassVar[Mapping[str, str]] = {"lead": "", "tie": "cut", "total": ""}
+    tie_parameter = "cutpoints"
+
+    @classmethod
+    def rv_op(cls, *parameters: Any, family: str = FAMILIES[0], **options: Any) -> TensorVariable:
+        return cls.build({"family": family}, *parameters, **options)
+
+    @classmethod
+    def log_probabilities(cls, p: SimpleNamespace) -> LogProbabilities:
+        return grade_log_probabilities(p.lead, p.tie, p.family)
+
+    @classmethod
+    def total_of(cls, p: SimpleNamespace) -> TensorVariable:
+        within, _ = p.layout.n_terms
+        n_grades = 1 + p.tie.type.shape[-1]
+        return GradedTotal(p.family, n_grades, within)(
+            p.utilities, p.adherences, p.order_effects, p.ties[:, ::-1], p.effects,
+            p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
+        )  # fmt: skip
+
+    @classmethod
+    def tie_condition(cls, tie: Any, p: SimpleNamespace) -> tuple[list[Any], str]:
+        conditions, must = [pt.all(pt.isfinite(tie))], "finite"
+        if p.family != "adjacent_logit":
+            conditions.append(pt.all(tie[..., 1:] > tie[..., :-1]))
+            must = "finite and increasing"
+        return conditions, f", cutpoints {must}"
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        *logp, rest = cls.log_probabilities(p)
+        rests = [rest]  # log-probabilities of a grade and all worse ones
+        for one in reversed(logp):
+            rests.append(pt.logaddexp(one, rests[-1]))
+        left, grades = 1 if p.total is None else p.total, []
+        for one, all_left in zip(logp, rests[:0:-1], strict=True):
+            share = pt.minimum(pt.exp(one - all_left), 1.0)  # rounding may exceed 1
+            rng, drawn = pt.random.binomial(left, share, size=size, rng=rng, return_next_rng=True)
+            grades.append(drawn)
+            left = left - drawn
+        return rng, pt.stack([*grades, left], axis=-1)
+
+    @classmethod
+    def outcome(cls, *parameters: Any) -> str:
+        known = name_parameters(cls.parameters, parameters)
+        return "" if not parameters else outcome_of_grades(1 + known.tie.type.shape[-1])
+
+
+def outcome_of_grades(n_grades: int) -> str:
+    """Return the label of the outcome space of grades; two or three of them say who won."""
+    known = {2: WITHOUT_TIES, 3: WITH_TIES}
+    return known.get(n_grades, f"pair outcomes of {n_grades} grades given the pairs")
+
+
+def counts_logp(op: Any, value: Any, p: SimpleNamespace) -> TensorVariable:
     """Return one log-probability per pair, with the multinomial coefficient."""
     counts = pt.switch(value < 0, 0, value)
     ways = pt.gammaln(pt.sum(counts, axis=-1) + 1.0) - pt.sum(pt.gammaln(counts + 1.0), axis=-1)
-    logp = ways + outcome_counts_logp(counts, op.log_probabilities(lead, tie))
+    logp = ways + outcome_counts_logp(counts, op.log_probabilities(p))
     possible = pt.all(value >= 0, axis=-1)
-    if total is not None:
-        possible = possible & pt.eq(pt.sum(value, axis=-1), total)
-    return check_pair_parameters(op, pt.switch(possible, logp, -np.inf), [lead], tie)
+    if p.total is not None:
+        possible = possible & pt.eq(pt.sum(value, axis=-1), p.total)
+    return check_pair_parameters(op, pt.switch(possible, logp, -np.inf), [p.lead], p.tie, p)
 
 
 def check_pair_parameters(
-    op: Any, logp: TensorVariable, finite: Sequence[Any], tie: Any
+    op: Any, logp: TensorVariable, finite: Sequence[Any], tie: Any, p: SimpleNamespace
 ) -> TensorVariable:
     """Return the log-probability, -inf for parameters out of range."""
-    conditions = [pt.all(pt.isfinite(x)) for x in finite]
-    message = "utilities and effects must be finite"
-    if op.tie_parameter:
-        conditions.append(pt.all(pt.isfinite(tie) & (tie >= op.tie_least)))
-        message += f", {op.tie_parameter} finite and >= {op.tie_least:g}"
-    return check_parameters(logp, *conditions, msg=message)
+    conditions, message = op.tie_condition(tie, p)
+    conditions = [*(pt.all(pt.isfinite(x)) for x in finite), *conditions]
+    return check_parameters(logp, *conditions, msg=f"utilities and effects must be finite{message}")
 
 
 def check_tie_given(op_type: type[PairRV], arguments: Mapping[str, Any]) -> str:
@@ -164,6 +244,8 @@ def check_tie_given(op_type: type[PairRV], arguments: Mapping[str, Any]) -> str:
 def check_tie_parameter(op_type: type[PairRV], given: Any, read: TensorVariable) -> None:
     """Raise for invalid tie parameters; `logp` checks tensors."""
     name, least = op_type.tie_parameter, op_type.tie_least
-    if name:
+    if op_type is OrderedPairRV:
+        check_numbers(name, given, read, np.isfinite, "finite")
+    elif name:
         need = f"finite and at least {least:g}. At {least:g}, there are no ties (Bradley-Terry)"
         check_numbers(name, given, read, lambda x: x >= least, need)

@@ -27,8 +27,7 @@ from bayesrank.inference.approximation.krylov import Krylov
 from bayesrank.inference.approximation.modes import one_blas_thread
 from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.likelihoods.ops.arrays import MOST_DENSE
-from bayesrank.likelihoods.pairs import outcome_curvature
-from bayesrank.match_outcomes import davidson_probabilities
+from bayesrank.match_outcomes import outcome_curvature, outcome_probabilities
 
 __all__ = ["MatchFit", "fit_matches", "fit_pairs"]
 
@@ -187,7 +186,7 @@ class MatchFit:
         """
         d = lead + self.order_effect[0]
         nu = np.exp(self.mode[-1]) if self.ties else 0.0
-        return np.stack(davidson_probabilities(d, nu), axis=-1)
+        return outcome_probabilities(d, nu)
 
     def influence(self, pairs: Pairs, one: int, other: int) -> Floats:
         """Compute how one more match changes the lead of one item over another.

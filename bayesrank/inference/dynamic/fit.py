@@ -79,7 +79,7 @@ from bayesrank.inference.dynamic.observations import (
     Observations,
     observations_of,
 )
-from bayesrank.match_outcomes import davidson_probabilities, rao_kupper_probabilities
+from bayesrank.match_outcomes import outcome_probabilities
 from bayesrank.utility.dynamics import Dynamics
 
 __all__ = ["DynamicFit", "fit_dynamic"]
@@ -675,7 +675,7 @@ class DynamicFit:
         out = []
         for draw in x.T:
             lead, *tie = o.rows(draw).reshape(-1, rows).T
-            p = outcome_probabilities(lead, tie[0] if tie else -np.inf, self.likelihood)
+            p = outcome_probabilities(lead, np.exp(tie[0]) if tie else 0.0, self.likelihood)
             out.append(rng.multinomial(n, p))
         return np.stack(out)
 
@@ -887,11 +887,10 @@ def _with_matches(
                 f"match; it is {label_repr(np.asarray(covariates[name]).tolist())}."
             )
     distinct, idx = np.unique(np.concatenate([p.time, times]), return_inverse=True)
-    grown = replace(
-        pairs,
+    grown = pairs.with_counts(
+        np.concatenate([pairs.counts, np.zeros((n, 3), dtype=np.int64)]),
         first=np.append(pairs.first, first).astype(np.int32),
         second=np.append(pairs.second, second).astype(np.int32),
-        counts=np.concatenate([pairs.counts, np.zeros((n, 3), dtype=np.int64)]),
         weight=np.append(pairs.weight, np.ones(n)),
         judge_idx=np.append(pairs.judge_idx, np.zeros(n, dtype=np.int32)),
         groups={p.group: type(pairs.groups[p.group])(pd.Index(distinct), idx.astype(np.int32))},
@@ -940,20 +939,12 @@ def match_probabilities(mean: Floats, covariance: Sequence[Floats], likelihood: 
     weights = weights / weights.sum()
     root = covariance_root(np.stack(covariance))
     if likelihood == "bradley_terry":
-        p = outcome_probabilities(mean[:, None] + root[:, 0] * points, -np.inf, likelihood)
+        p = outcome_probabilities(mean[:, None] + root[:, 0] * points, model=likelihood)
         return p.transpose(0, 2, 1) @ weights
     z = np.stack(np.meshgrid(points, points), axis=-1).reshape(-1, 2)
     lead, tie = np.moveaxis(mean.reshape(n, 1, 2) + z @ root.transpose(0, 2, 1), -1, 0)
-    p = outcome_probabilities(lead, tie, likelihood)
+    p = outcome_probabilities(lead, np.exp(tie), likelihood)
     return p.transpose(0, 2, 1) @ np.outer(weights, weights).ravel()
-
-
-def outcome_probabilities(lead: Floats, tie: Any, likelihood: str) -> Floats:
-    """Compute the probabilities of outcomes of matches, (..., 2 or 3)."""
-    if likelihood == "bradley_terry":
-        return np.stack(davidson_probabilities(lead)[:2], axis=-1)
-    probabilities = davidson_probabilities if likelihood == "davidson" else rao_kupper_probabilities
-    return np.stack(probabilities(lead, np.exp(tie)), axis=-1)
 
 
 def _simulated_ranks(rankings: Rankings, rows: Floats, rng: np.random.Generator) -> NDArray[Any]:

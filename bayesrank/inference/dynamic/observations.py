@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesrank.data import Pairs, Rankings
-from bayesrank.likelihoods.pairs import outcome_curvature
 from bayesrank.likelihoods.plackett_luce.per_slot_kernel import per_slot_kernel
+from bayesrank.match_outcomes import outcome_curvature
 
 __all__ = ["Common", "Evaluated", "Nodes", "Observations", "observations_of"]
 

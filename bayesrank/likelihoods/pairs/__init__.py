@@ -3,7 +3,7 @@
 This wing may import the wing ops.
 """
 
-from bayesrank.likelihoods.pairs.curvature import outcome_curvature
+from bayesrank.likelihoods.pairs.graded import GradedTotal
 from bayesrank.likelihoods.pairs.graph import (
     FIRST,
     SECOND,
@@ -11,6 +11,7 @@ from bayesrank.likelihoods.pairs.graph import (
     LogProbabilities,
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
+    grade_log_probabilities,
     outcome_counts_logp,
     outcome_logp,
     rao_kupper_log_probabilities,
@@ -24,20 +25,23 @@ from bayesrank.likelihoods.pairs.total import (
     RaoKupperTotal,
     ThurstoneTotal,
 )
+from bayesrank.match_outcomes import FAMILIES
 
 __all__ = [
+    "FAMILIES",
     "FIRST",
     "SECOND",
     "TIE",
     "DavidsonTotal",
+    "GradedTotal",
     "LogProbabilities",
     "PairTotal",
     "RaoKupperTotal",
     "ThurstoneTotal",
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
+    "grade_log_probabilities",
     "outcome_counts_logp",
-    "outcome_curvature",
     "outcome_logp",
     "rao_kupper_log_probabilities",
     "thurstone_log_probabilities",

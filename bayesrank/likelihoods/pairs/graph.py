@@ -12,9 +12,10 @@ Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
 Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
 =============  ==============================  ===================
 
-P(second wins) is P(first wins) at :math:`-d`. ``*_log_probabilities(lead, ...)`` returns the
-log-probabilities of all outcomes. `outcome_logp` selects one outcome, and `outcome_counts_logp`
-sums over counts. Arguments broadcast.
+P(second wins) is P(first wins) at :math:`-d`. These models are two or three *grades* of the
+families of `bayesrank.match_outcomes`, from the best grade for the first item to the worst.
+``*_log_probabilities(lead, ...)`` returns the log-probabilities of all outcomes. `outcome_logp`
+selects one outcome, and `outcome_counts_logp` sums over counts. Arguments broadcast.
 
 Pairs that were observed as pairs, such as matches, have a proper likelihood. All pairs of a ranking
 do not, because they are not independent. `triple_logp` returns a term of BPR.
@@ -25,6 +26,8 @@ do not, because they are not independent. `triple_logp` returns a term of BPR.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -32,10 +35,15 @@ from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST
+from bayesrank.match_outcomes import FAMILIES
 
 __all__ = [
+    "adjacent_logit_log_probabilities",
     "bradley_terry_log_probabilities",
+    "cumulative_logit_log_probabilities",
+    "cumulative_probit_log_probabilities",
     "davidson_log_probabilities",
+    "grade_log_probabilities",
     "outcome_counts_logp",
     "outcome_logp",
     "rao_kupper_log_probabilities",
@@ -47,6 +55,158 @@ __all__ = [
 FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
 
 LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
+
+ONE = 1.0  # the weight of both extreme grades, if it is the same object
+
+
+def cumulative_logit_log_probabilities(lead: TensorLike, cutpoints: TensorLike) -> LogProbabilities:
+    r"""Log-probabilities of grades: the lead with logistic noise lies between two cutpoints.
+
+    .. math:: P(y) = \sigma(h - d) - \sigma(l - d)
+              = (e^{h - l} - 1) \, \sigma(d - h) \, \sigma(l - d)
+
+    where h and l are the cutpoints above and below the grade. The last axis of the cutpoints is
+    increasing. Grades are listed from the best for the first item to the worst.
+
+    Examples
+    --------
+    >>> p = cumulative_logit_log_probabilities(np.log(2.0), [-np.log(3.0), 0.0, np.log(3.0)])
+    >>> [round(float(x.exp().eval()), 3) for x in p]
+    [0.4, 0.267, 0.19, 0.143]
+    """
+    below = _boundaries(cutpoints)
+    widths = [high - low for high, low in pairwise(below)]
+    # log(e^w − 1), and nothing overflows
+    gaps = [w + safe_log(-pt.expm1(-w)) for w in widths]
+    return _cumulative_logit(pt.as_tensor_variable(lead), below, gaps)
+
+
+def _cumulative_logit(
+    d: TensorVariable, below: Sequence[Any], gaps: Sequence[Any]
+) -> LogProbabilities:
+    """Return log-probabilities, given the boundary below each grade but the worst.
+
+    `gaps` are the logarithms of :math:`e^{h - l} - 1`. Products do not cancel.
+    """
+    better = [log_sigmoid(d - c) for c in below]
+    worse = [log_sigmoid(c - d) for c in below]
+    between = [gap + better[j] + worse[j + 1] for j, gap in enumerate(gaps)]
+    return better[0], *between, worse[-1]
+
+
+def cumulative_probit_log_probabilities(
+    lead: TensorLike, cutpoints: TensorLike
+) -> LogProbabilities:
+    r"""Log-probabilities of grades: the lead with normal noise lies between two cutpoints.
+
+    .. math:: P(y) = \Phi(h - d) - \Phi(l - d)
+
+    with the cutpoints h and l, and the order of grades, of `cumulative_logit_log_probabilities`.
+
+    Examples
+    --------
+    >>> p = cumulative_probit_log_probabilities(0.0, [-1.96, 1.96])
+    >>> [round(float(x.exp().eval()), 3) for x in p]
+    [0.025, 0.95, 0.025]
+    """
+    d, below = pt.as_tensor_variable(lead), _boundaries(cutpoints)
+    between = []
+    for high, low in pairwise(below):
+        # on the side where the distribution function is small, so that nothing cancels
+        turned = high + low > 2 * d
+        a, b = (
+            log_ndtr(pt.switch(turned, d - high, low - d)),
+            log_ndtr(pt.switch(turned, d - low, high - d)),
+        )
+        between.append(b + safe_log(-pt.expm1(a - b)))
+    return log_ndtr(d - below[0]), *between, log_ndtr(below[-1] - d)
+
+
+def adjacent_logit_log_probabilities(lead: TensorLike, cutpoints: TensorLike) -> LogProbabilities:
+    r"""Log-probabilities of grades whose neighbours have log odds that are linear in the lead.
+
+    .. math:: \log\frac{P(\text{better})}{P(\text{worse})} = \frac{d - c}{G - 1}
+
+    for two neighbours with the cutpoint c between them. They are equally likely if the lead is c.
+    The best and the worst grade have log odds d if the cutpoints sum to zero. Grades are listed
+    from the best for the first item to the worst.
+
+    Examples
+    --------
+    >>> p = adjacent_logit_log_probabilities(np.log(9.0), [0.0, 0.0])
+    >>> [round(float(x.exp().eval()), 3) for x in p]  # 9 : 3 : 1
+    [0.692, 0.231, 0.077]
+    """
+    levels = _levels(_boundaries(cutpoints))
+    return _adjacent(pt.as_tensor_variable(lead), levels, [pt.exp(b) for b in levels])
+
+
+def grade_log_probabilities(
+    lead: TensorLike, cutpoints: TensorLike, family: str
+) -> LogProbabilities:
+    """Log-probabilities of grades, from the best for the first item to the worst.
+
+    Parameters
+    ----------
+    lead : tensor, (...)
+    cutpoints : tensor, (..., G - 1)
+        Their number is known before evaluation.
+    family : str
+        One of `bayesrank.match_outcomes.FAMILIES`.
+
+    Examples
+    --------
+    >>> p = grade_log_probabilities(0.0, [0.0], "cumulative_logit")
+    >>> [round(float(x.exp().eval()), 3) for x in p]
+    [0.5, 0.5]
+    """
+    return _OF_FAMILY[family](lead, cutpoints)
+
+
+def _levels(below: Sequence[Any]) -> list[TensorVariable]:
+    """Return the log odds of each grade and the best at a lead of zero."""
+    steps, level = len(below), pt.zeros(())
+    return [level, *(level := level + c / steps for c in below)]
+
+
+def _adjacent(d: TensorVariable, levels: Sequence[Any], weights: Sequence[Any]) -> LogProbabilities:
+    r"""Return log-probabilities :math:`b_j + d s_j`, less the logarithm of the sum.
+
+    The points s go from 1/2 to -1/2 in equal steps, and :math:`w_j = e^{b_j}`.
+    """
+    # Both sides of the switch are log Σ w e^{d s}, so all derivatives at zero are right; the
+    # derivatives of |d| would not be
+    m, ahead = len(levels) - 1, d >= 0
+    a = pt.switch(ahead, d, -d) / 2
+    y = pt.exp(-2 * a / m)
+    ordered = [
+        one if one is other else pt.switch(ahead, one, other)
+        for one, other in zip(weights, reversed(weights), strict=True)
+    ]  # from the best grade for the leading item
+    # a flat sum: PyTensor's rewrites of nested products take minutes
+    rest: Any = sum((w * y**j for j, w in enumerate(ordered[2:], 2)), start=ordered[1] * y)
+    # halves, because PyTensor turns log(1 + x) into log1p, which takes three times as long
+    log_total = a + pt.log(0.5 * ordered[0] + 0.5 * rest) + math.log(2)
+    return tuple((0.5 - j / m) * d + b - log_total for j, b in enumerate(levels))
+
+
+_OF_FAMILY = dict(
+    zip(
+        FAMILIES,
+        (
+            cumulative_logit_log_probabilities,
+            cumulative_probit_log_probabilities,
+            adjacent_logit_log_probabilities,
+        ),
+        strict=True,
+    )
+)
+
+
+def _boundaries(cutpoints: TensorLike) -> list[TensorVariable]:
+    """Return the cutpoint below each grade but the worst, from the best grade on."""
+    cutpoints = pt.as_tensor_variable(cutpoints)
+    return [cutpoints[..., j] for j in reversed(range(cutpoints.type.shape[-1]))]
 
 
 def bradley_terry_log_probabilities(lead: TensorLike) -> LogProbabilities:
@@ -74,8 +234,7 @@ def thurstone_log_probabilities(lead: TensorLike) -> LogProbabilities:
     >>> [round(float(x.exp().eval()), 3) for x in thurstone_log_probabilities(1.96)]
     [0.975, 0.025]
     """
-    lead = pt.as_tensor_variable(lead)
-    return log_ndtr(lead), log_ndtr(-lead)
+    return cumulative_probit_log_probabilities(lead, [0.0])
 
 
 def davidson_log_probabilities(lead: TensorLike, nu: TensorLike) -> LogProbabilities:
@@ -90,14 +249,8 @@ def davidson_log_probabilities(lead: TensorLike, nu: TensorLike) -> LogProbabili
     [0.25, 0.25, 0.5]
     """
     lead, nu = pt.as_tensor_variable(lead), pt.as_tensor_variable(nu)
-
-    # Both sides of the switch are log(e^{d/2} + e^{−d/2} + ν), so all derivatives at zero are
-    # right; the derivatives of |d| would not be
-    a = pt.switch(lead < 0, -lead, lead) / 2
-    y = pt.exp(-a)
-    # halves, because PyTensor turns log(1 + x) into log1p, which takes three times as long
-    log_total = a + pt.log(0.5 + 0.5 * y * (y + nu)) + math.log(2)
-    return lead / 2 - log_total, -lead / 2 - log_total, safe_log(nu) - log_total
+    first, tie, second = _adjacent(lead, [0.0, safe_log(nu), 0.0], [ONE, nu, ONE])
+    return first, second, tie
 
 
 def rao_kupper_log_probabilities(lead: TensorLike, theta: TensorLike) -> LogProbabilities:
@@ -115,9 +268,10 @@ def rao_kupper_log_probabilities(lead: TensorLike, theta: TensorLike) -> LogProb
     """
     lead, theta = pt.as_tensor_variable(lead), pt.as_tensor_variable(theta)
     threshold = pt.log(theta)
-    first, second = log_sigmoid(lead - threshold), log_sigmoid(-lead - threshold)
-    # P(tie) = (θ − 1)(θ + 1) P(first) P(second): products only, nothing cancels
-    return first, second, safe_log(theta - 1) + pt.log1p(theta) + first + second
+    # log(θ² − 1), also next to θ = 1
+    gap = safe_log(theta - 1) + pt.log1p(theta)
+    first, tie, second = _cumulative_logit(lead, [threshold, -threshold], [gap])
+    return first, second, tie
 
 
 def times_odds(tie: TensorLike, log_times: TensorLike, least: float = 0.0) -> TensorVariable:

@@ -18,7 +18,7 @@ from bayesrank.results.draws import (
     check_probability,
     refuse_other_labels,
 )
-from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
+from bayesrank.schema import COUNTS, FIRST, GRADE, SECOND, Kept
 
 __all__ = ["match_checks", "predicted_counts"]
 
@@ -43,10 +43,12 @@ def match_checks(
     predicted in draw t of the posterior. The statistics are
 
     =============  =============================================================================
-    points         Share of its matches that an item won. A tie counts one half.
+    points         Share of its matches that an item won. A tie counts one half. Of graded pairs,
+                   an item wins with any grade on its side of the middle.
     pair           Share of the matches of two items that i won ("i > j"), over all orders,
                    judges and categories. A tie counts one half.
-    outcome        Shares of all matches won by the first item, won by the second, and tied.
+    outcome        Shares of all matches won by the first item, won by the second, and tied; of
+                   graded pairs, the share of each grade.
     group outcome  Shares of outcomes for each label of a group ("tie, judge ann").
     group points   Points of each item for each label of a group ("a, judge ann").
     =============  =============================================================================
@@ -151,7 +153,13 @@ def _statistics(
     items = [str(x) for x in item_names(kept, 1 + int(max(first.max(), second.max())))]
     n_items, n_outcomes = len(items), counts.shape[1]
     for_first, for_second = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])[:, :n_outcomes]
-    outcomes = list(zip(OUTCOMES, np.eye(n_outcomes), strict=False))
+    names_of_outcomes: Sequence[str] = OUTCOMES
+    if GRADE in kept:
+        place = kept[GRADE].to_numpy()
+        for_second = 0.5 + 0.5 * np.sign(place - (n_outcomes - 1) / 2)
+        for_first = 1.0 - for_second
+        names_of_outcomes = [str(grade) for grade in kept[COUNTS][kept[COUNTS].dims[1]].to_numpy()]
+    outcomes = list(zip(names_of_outcomes, np.eye(n_outcomes), strict=False))
 
     low, high = np.minimum(first, second), np.maximum(first, second)
     codes, pair = np.unique(low * n_items + high, return_inverse=True)

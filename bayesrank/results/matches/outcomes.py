@@ -126,6 +126,12 @@ def matches_of(data: Any, var_name: str, nu: str, dim: str) -> tuple[Matches, ND
     n_outcomes: set[int] = set()
     if isinstance(data, xr.DataTree):
         n_outcomes = _numbers_of_outcomes(data)
+        if n_outcomes and max(n_outcomes) > 3:
+            raise ValueError(
+                f"The matches have {max(n_outcomes)} grades, but these probabilities are those of "
+                "Bradley-Terry and Davidson. For the probability that one item is better, use "
+                "win_probability. For predictions of grades, use pm.sample_posterior_predictive."
+            )
         data = (data["posterior"] if "posterior" in data.children else data).to_dataset()
     if not isinstance(data, xr.Dataset) or n_outcomes == {2}:  # another variable may be called nu
         return Matches(utility, None, effects), labels
