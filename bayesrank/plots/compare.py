@@ -82,11 +82,17 @@ def plot_compare(
     ValueError
         If it lacks these columns or has no rows, or a number is not finite.
 
+    See Also
+    --------
+    compare
+
     Examples
     --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> table = pd.DataFrame({"elpd_diff": [0.0, -2.5], "dse": [0.0, 1.1]}, ["ties", "no ties"])
-    >>> pc = plot_compare(table)
+    >>> pc = br.plot_compare(table)
     >>> [name.get_text() for name in pc.get_target("elpd_diff", {}).get_yticklabels()]
     ['ties', 'no ties']
     >>> plt.close()

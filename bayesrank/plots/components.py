@@ -67,16 +67,22 @@ def plot_components(
         If `dim` is missing, or there is not exactly one other dim. If there are more than 8
         components, or the probabilities of a ranker do not sum to one.
 
+    See Also
+    --------
+    component_probabilities
+
     References
     ----------
     Rosenberg et al., Genetic structure of human populations, Science 2002.
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> p = xr.DataArray([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dims=("ranker", "component"),
     ...                  coords={"ranker": ["ann", "bob", "cy"], "component": ["sweet", "sour"]})
-    >>> pc = plot_components(p)
+    >>> pc = br.plot_components(p)
     >>> [name.get_text() for name in pc.get_target("probability", {}).get_xticklabels()]
     ['bob', 'cy', 'ann']
     >>> plt.close()

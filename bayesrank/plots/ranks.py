@@ -131,15 +131,22 @@ def plot_ranks(
     ValueError
         As `rank_summary`; if items, panels or visuals do not match the data.
 
+    See Also
+    --------
+    rank_summary, tied_with_leader, plot_places
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_ranks(u, visuals={"trunk": False})
+    >>> pc = br.plot_ranks(u, visuals={"trunk": False})
     >>> [name.get_text() for name in pc.get_target("utility", {}).get_yticklabels()]
     ['a', 'b', 'c']
-    >>> pc = plot_ranks({"wide": 3 * u, "narrow": u}, var_name="utility")
+    >>> pc = br.plot_ranks({"wide": 3 * u, "narrow": u}, var_name="utility")
     >>> plt.close("all")
     """
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)

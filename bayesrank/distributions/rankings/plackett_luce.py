@@ -190,6 +190,10 @@ class PlackettLuce(WeakOrders):
         If the dims, labels or shape of `utility` do not fit the `Rankings`, or are ambiguous. Also
         if `stage_scale` is not defined for a ranking.
 
+    See Also
+    --------
+    PMOP, MaxDiff, Mallows, Mixture, Rankings, fit_rankings
+
     References
     ----------
     Plackett, The analysis of permutations, Applied Statistics 1975; Ma et al.,

@@ -114,6 +114,10 @@ def fit_inla(
         downwards around a mode. The last happens with improper priors, and with scales that the
         data do not determine.
 
+    See Also
+    --------
+    fit_pairs, fit_rankings, fit_dynamic, fit
+
     Notes
     -----
     Means of utilities are off by up to 0.2 posterior standard deviations. Their standard deviations
@@ -136,6 +140,7 @@ def fit_inla(
 
     Examples
     --------
+    >>> import pymc as pm
     >>> import bayesrank as br
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
     >>> with pm.Model(coords=rankings.coords) as model:

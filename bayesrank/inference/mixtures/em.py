@@ -164,6 +164,10 @@ def fit_mixture(
         If only one of several starts reached the best mode, or the search for it did not converge.
         If a component is empty at the best mode, or all units are equal.
 
+    See Also
+    --------
+    Mixture, component_probabilities, relabel_components, compare_components
+
     Notes
     -----
     With Mallows components, start NUTS and `LeapAndShift` from the mode, and relabel the components
@@ -271,8 +275,13 @@ def component_probabilities(
     ValueError
         If the model has no such mixture, or the posterior lacks a variable of the model.
 
+    See Also
+    --------
+    plot_components, fit_mixture, relabel_components
+
     Examples
     --------
+    >>> import xarray as xr
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
     >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:

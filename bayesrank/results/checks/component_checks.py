@@ -90,6 +90,10 @@ def component_checks(
         If predictions are missing, `probabilities` has other draws, or `order` is not a variable
         by component and item.
 
+    See Also
+    --------
+    ranking_checks, component_probabilities, relabel_components
+
     References
     ----------
     Gelman, Meng and Stern, Posterior predictive assessment of model fitness via realized
@@ -97,6 +101,7 @@ def component_checks(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
     >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:

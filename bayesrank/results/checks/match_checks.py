@@ -82,8 +82,14 @@ def match_checks(
         If predictions are missing, the variable was not observed as pairs, or a group does not
         exist. Also if `ci_prob`, `max_pairs` or `draws` are out of range.
 
+    See Also
+    --------
+    plot_match_checks, worst_checks, ranking_checks, audit
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> tree = xr.DataTree.from_dict({
     ...     "posterior_predictive": xr.Dataset(
     ...         {"y": (("chain", "draw", "pair", "result"), [[[[2, 0]], [[1, 1]], [[0, 2]]]])}),
@@ -92,7 +98,7 @@ def match_checks(
     ...         "y_counts": (("pair", "result"), [[2, 0]]),
     ...         "y_item_matches": ("item", [2, 2])}, coords={"item": ["a", "b"]}),
     ... })
-    >>> match_checks(tree).loc["pair", ["observed", "mean", "p"]].round(2)
+    >>> br.match_checks(tree).loc["pair", ["observed", "mean", "p"]].round(2)
                    observed  mean     p
     label n_items
     a > b all           1.0   0.5  0.33

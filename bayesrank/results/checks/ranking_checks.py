@@ -161,6 +161,10 @@ def ranking_checks(
     TypeError
         If `data` is not a DataTree.
 
+    See Also
+    --------
+    plot_ranking_checks, worst_checks, match_checks, predicted_ranks, column_checks
+
     Notes
     -----
     Distances to the order of a draw are compared within that draw (a realised discrepancy). Then
@@ -385,6 +389,10 @@ def worst_checks(table: pd.DataFrame) -> Fits:
         The named tuple ``(n, failed, by_chance, worst, families, ok, seen, unseen)``. Its field
         ``ok`` is false if a family fails. ``families`` has one row per family, and ``worst`` lists
         the checks that fail. ``seen`` are the families that could have failed.
+
+    See Also
+    --------
+    ranking_checks, match_checks, column_checks
 
     Examples
     --------
