@@ -15,7 +15,7 @@ from bayesrank.results.checks.predicted import item_names
 from bayesrank.results.checks.ranking_checks import PREDICT, check_table, evenly, with_omnibus
 from bayesrank.results.draws import (
     SAMPLE,
-    check_probability,
+    interval_probability,
     refuse_other_labels,
 )
 from bayesrank.schema import COUNTS, FIRST, SECOND, Kept
@@ -32,7 +32,7 @@ def match_checks(
     data: xr.DataTree,
     var_name: str = "y",
     *,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     max_pairs: int = 300,
     draws: int | None = 1000,
     by: Sequence[str] = (),
@@ -61,8 +61,9 @@ def match_checks(
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
     var_name : str
         The observed variable.
-    ci_prob : float
-        Probability of the intervals, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1): equal tails. By default,
+        ``arviz.rcParams["stats.ci_prob"]``.
     max_pairs : int
         Number of pairs of items to check: those that met most often. It also limits the rows of
         each group.
@@ -103,7 +104,7 @@ def match_checks(
     label n_items
     a > b all           1.0   0.5  0.33
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     kept, predicted = predicted_counts(data, var_name, draws)
     observed = kept[COUNTS].values.astype(np.float64)

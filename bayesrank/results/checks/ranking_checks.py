@@ -31,7 +31,7 @@ from bayesrank.results.checks.statistics import (
 )
 from bayesrank.results.draws import (
     SAMPLE,
-    check_probability,
+    interval_probability,
     refuse_other_labels,
 )
 from bayesrank.results.ranks.rank_table import rank_draws
@@ -64,7 +64,7 @@ def ranking_checks(
     var_name: str = "y",
     *,
     consensus: str | Sequence[Any] | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     max_pairs: int = 300,
     draws: int | None = 1000,
 ) -> pd.DataFrame:
@@ -115,8 +115,9 @@ def ranking_checks(
         Distances are computed to this order. Name a posterior variable by item, to use its order
         in each draw, or list all items, best first. By default "utility" if it exists, else the
         mean place of items in the predicted lists.
-    ci_prob : float
-        Probability of the intervals, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1): equal tails. By default,
+        ``arviz.rcParams["stats.ci_prob"]``.
     max_pairs : int
         Number of pairs to check: those most often presented together.
     draws : int, optional
@@ -198,7 +199,7 @@ def ranking_checks(
     >>> table[table["surprising"]].empty
     True
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     found = found_rankings(data, var_name, draws)
     place, source, by_draw = _consensus(data, var_name, found, consensus)
