@@ -69,8 +69,7 @@ class MixtureFit:
     initvals : dict
         Values of the free variables, for ``pm.sample(initvals=...)``.
     point : dict
-        The same values in the space of the sampler, for
-        `bayesrank.inference.approximation.laplace_draws`.
+        The same values in the space of the sampler.
     log_posterior : array, (n_starts,)
         Log posterior at the end of each start, best first, up to a constant.
     n_reached : int
