@@ -102,7 +102,7 @@ def plot_components(
     facets = [] if [*models] == [None] else ["model"]
     panels = Panels(
         values, facets, plot_collection, pc_kwargs, data=values.to_dataset(), backend=backend,
-        aes={"color": [dim]}, cycles={"color": COLOURS}, width=width, height=1.55 + below,
+        aes={"color": [dim]}, cycles={"color": COLOURS}, width=width, height=1.75 + below,
         col_wrap=1,
     )  # fmt: skip
     if (look := get_visual_kwargs(visuals, "probability")) is not False:
@@ -123,6 +123,7 @@ def plot_components(
             style: dict[str, Any] = {"parse_math": False} if panels.is_matplotlib else {}
             style |= {"size": 9, "rotation": 90, **ticks}
             panels.backend.xticks([*range(len(one))], one, target, **style)
+            panels.backend.xlabel(units, target)
     if (look := get_visual_kwargs(visuals, "title")) is not False:
         panels.title(**look)
     if visuals.get("legend", True) is False:

@@ -56,7 +56,7 @@ def plot_ranks(
     ci_prob: float | None = None,
     tied_prob: float = 0.95,
     simultaneous: bool = False,
-    max_items: int | None = None,
+    max_items: int | None = 20,
     prior_sd: float | None = None,
     compared: PairWins | None = None,
     seen: pd.Series | None = None,
@@ -94,7 +94,8 @@ def plot_ranks(
     simultaneous : bool
         Whether intervals hold jointly for all items, as in `rank_summary`.
     max_items : int, optional
-        Show at most this number of items, best first.
+        Show at most this number of items, best first; None shows all. The legend says how many
+        there are.
     prior_sd, compared
         As in `rank_summary`. They distinguish items with too little data from other tied items.
     seen : Series, optional
