@@ -75,11 +75,13 @@ SLOW_EXAMPLES = {
     "bayesrank.inference.sampling.nutpie_model.compile_density",
     "bayesrank.inference.sampling.nuts.nuts_seconds",
     "bayesrank.inference.sampling.nuts.sample",
+    "bayesrank.jax.log_density.LogDensity",
     "bayesrank.jax.log_density.compile",
     "bayesrank.jax.modes.find_map",
     "bayesrank.inference.validation.kfold.kfold",
     "bayesrank.inference.mixtures.sampled_consensus.consensus_log_likelihood",
     "bayesrank.inference.mixtures.sampled_consensus.sample_consensus",
+    "bayesrank.results.evaluation.component_labels.compare_components",
 }
 
 
@@ -103,14 +105,29 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if other else None
 
 
+def _is_public(item: pytest.DoctestItem) -> bool:
+    """Tell whether an example belongs to a public name, a method of one, or a public room."""
+    public = {*sys.modules["bayesrank"].__all__}
+    module = item.dtest.globs["__name__"]
+    package, _, room = ".".join(module.split(".")[:2]).partition(".")
+    if item.name in (package, f"{package}.{room}"):
+        return item.name == package or room in public
+    if room in public:
+        public |= {*sys.modules[f"{package}.{room}"].__all__}
+    return item.name.removeprefix(f"{module}.").partition(".")[0] in public
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the examples that are slow, and shuffle all tests if a variable says so.
+    """Run public examples in an empty namespace, mark the slow ones, and shuffle all if asked.
 
     ``BAYESRANK_TEST_ORDER=TEXT`` shuffles the files, and the tests in each.
     """
     for item in items:
-        if isinstance(item, pytest.DoctestItem) and item.name in SLOW_EXAMPLES:
-            item.add_marker(pytest.mark.slow)
+        if isinstance(item, pytest.DoctestItem):
+            if _is_public(item):  # as readers paste it, without the names of the module
+                item.dtest.globs = {"__name__": "__main__"}
+            if item.name in SLOW_EXAMPLES:
+                item.add_marker(pytest.mark.slow)
 
     if seed := os.environ.get("BAYESRANK_TEST_ORDER"):
         items.sort(key=lambda x: (_draw(seed + x.nodeid.split("::")[0]), _draw(seed + x.nodeid)))

@@ -1,7 +1,7 @@
 # The public names, listed once: what `bayesrank/__init__.py` loads on first use, and what type
 # checkers and editors read. In a stub "as" makes a name public.
 
-from . import jax as jax
+from . import jax as jax, utility as utility
 from .analysis.auditing import audit as audit
 from .analysis.fit import fit as fit
 from .analysis.leaderboard import leaderboard_model as leaderboard_model
@@ -82,6 +82,7 @@ from .results import (
     compare as compare,
     compare_components as compare_components,
     consensus_ordering as consensus_ordering,
+    convergence as convergence,
     effective_judges as effective_judges,
     elo_scale as elo_scale,
     expected_reciprocal_rank as expected_reciprocal_rank,

@@ -6,6 +6,7 @@ import nbformat
 import pytest
 from nbclient.exceptions import CellExecutionError
 
+import bayesrank as br
 from notebooks.execute import FOLDER, execute, notebooks, tidy, write
 from tests.flags import flags_of_users
 
@@ -33,6 +34,15 @@ def test_it_runs_as_a_user_runs_it(path, monkeypatch, request):
 def test_it_is_stored_executed_from_top_to_bottom(path):
     counts = [cell.execution_count for cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1))
+
+
+@every_notebook
+def test_it_uses_public_names_only(path):
+    code = "\n".join(cell.source for cell in code_cells(path))
+    assert re.findall(r"(?m)^(?:from bayesrank|import bayesrank\.).*", code) == []
+    used = set(re.findall(r"\bbr\.(\w+)", code))
+    assert used
+    assert used <= set(br.__all__)
 
 
 @every_notebook

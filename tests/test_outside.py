@@ -3,9 +3,22 @@
 import re
 from math import log
 
+import numpy as np
+import pymc as pm
 import pytest
 
-from tests.outside.page import CASES, PAGE, TIE_FITS, mode, recorded, score_rows, tables, translate
+import bayesrank as br
+from tests.outside.page import (
+    CASES,
+    PAGE,
+    TIE_FITS,
+    mode,
+    read,
+    recorded,
+    score_rows,
+    tables,
+    translate,
+)
 
 TEXT = PAGE.read_text(encoding="utf-8")
 QUICK = {"BradleyTerry, flat", "Davidson, flat", "RaoKupper, flat", "PlackettLuce, flat"}
@@ -23,7 +36,7 @@ def rows_of_page():
 
 
 def in_order_of_page():
-    names = ("matches", "ties", "unbeaten", ("rankings", "opposite"), "blocks")
+    names = ("matches", "ties", "unbeaten", ("rankings", "opposite"), "blocks", "twos")
     return [case for name in names for case in CASES if case.data in name]
 
 
@@ -81,6 +94,40 @@ def test_the_same_matches_give_three_leads_in_three_models_of_ties():
     """Of 40 wins, 20 losses and 40 ties: odds of 60 to 40, the root of 8/3, and 40 to 20."""
     leads = [mode(fit, "ties")["pear"] - mode(fit, "ties")["fig"] for fit in TIE_FITS]
     assert leads == pytest.approx([log(60 / 40), log(8 / 3) / 2, log(40 / 20)], abs=1e-6)
+
+
+def test_cox_regression_differs_with_ties_as_the_page_on_ties_says():
+    """Rows of the page are recorded leads of apple over plum, next to the mode and its Hessian."""
+    data = read("twos")
+    with pm.Model(coords=data.coords) as model:
+        br.PlackettLuce("y", pm.Flat("utility", dims="item"), observed=data)
+    found = mode("PlackettLuce, flat", "twos")
+    point = {"utility": np.array([found[item] for item in data.items])}
+    hessian = model.compile_d2logp(negate_output=False, mode="FAST_COMPILE")(point)
+    lead = found["apple"] - found["plum"]
+    between = np.array([1.0, 0, 0, 0, 0, -1.0])
+    error = np.sqrt(between @ np.linalg.pinv(-hessian, rcond=1e-6) @ between)
+    rows = [("`PlackettLuce`, flat", lead, error, None)]
+    for last in ("", " with censored last block"):
+        for ties in ("exact", "efron", "breslow"):
+            call = f"coxph(ties = '{ties}'){last}"
+            theirs = -case_of("survival", call, "twos")["plum"]
+            se = case_of("survival", f"{call} standard errors", "twos")["plum"]
+            rows.append((f"`{call}`", theirs, se, (theirs - lead) / error))
+    text = (PAGE.parent / "explanation/ties.md").read_text(encoding="utf-8")
+    shown = re.findall(r"(?m)^\| (`.*) \| ([\d.]+) \| ([\d.]+) \| ([-\d.]*) +\|$", text)
+    shown = {name: cells for name, *cells in shown}
+    assert len(shown) == len(rows) - 1  # "exact" takes the last block as given: it is there once
+    for name, value, se, off in rows:
+        if name == "`coxph(ties = 'exact') with censored last block`":
+            assert value == pytest.approx(rows[1][1], abs=1e-9)
+            continue
+        cells = [float(x) if x else None for x in shown[name]]
+        assert cells[:2] == pytest.approx([value, se], abs=6e-4)
+        assert cells[2] == (off if off is None else pytest.approx(off, abs=0.06))
+    # the simulated lead is 2: ours is within its error, and every option of ties is not
+    assert abs(lead - 2) < 5.3 * error
+    assert all(abs(off) > 4 for *_, off in rows[1:])
 
 
 def case_of(package, call, data):

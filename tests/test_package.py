@@ -1,5 +1,8 @@
 """What a user gets by installing the package, and what the lock files pin."""
 
+import ast
+import doctest
+import inspect
 import os
 import re
 import subprocess
@@ -10,6 +13,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
+import pymc as pm
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
@@ -62,6 +66,61 @@ def test_public_names_are_listed_once():
 @pytest.mark.parametrize("name", br.__all__)
 def test_a_public_name_exists_and_has_a_docstring(name):
     assert getattr(br, name).__doc__
+
+
+def public_objects():
+    """Yield the public functions and classes, and the methods that readers call, by name."""
+    config = ast.parse((ROOT / "docs/conf.py").read_text(encoding="utf-8"))
+    (hidden,) = [  # members that the reference leaves out
+        ast.literal_eval(node.value)
+        for node in config.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "INTERNAL"
+    ]
+    objects = {name: getattr(br, name) for name in br.__all__}
+    rooms = [name for name, x in objects.items() if inspect.ismodule(x)]
+    for room in rooms:
+        module = objects.pop(room)
+        objects |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
+    for name, x in objects.items():
+        yield name, x
+        if inspect.isclass(x) and not issubclass(x, pm.Distribution):
+            for member in vars(x).keys() - hidden:
+                if callable(getattr(x, member)) and not member.startswith("_"):
+                    yield f"{name}.{member}", getattr(x, member)
+
+
+OBJECTS = dict(public_objects())
+
+
+def examples(name):
+    return doctest.DocTestParser().get_examples(inspect.getdoc(OBJECTS[name]))
+
+
+def test_every_public_name_is_shown_by_an_example_of_its_own_or_of_its_class_or_maker():
+    def is_shown(name):
+        owner, _, method = name.rpartition(".")
+        maker = re.search(r"which `(\w+)` returns", inspect.getdoc(OBJECTS[name]))
+        room = f"{owner}." if owner in br.__all__ else ""
+        return (
+            examples(name)
+            or (maker and examples(room + maker[1]))
+            or (owner in OBJECTS and any(f".{method}" in x.source for x in examples(owner)))
+        )
+
+    assert [name for name in OBJECTS if not is_shown(name)] == []
+
+
+def test_the_names_under_see_also_exist_and_every_function_names_its_neighbours():
+    named = {}
+    for name, x in OBJECTS.items():
+        section = re.search(r"(?m)^See Also\n-+\n((?:\S.*\n?)+)", inspect.getdoc(x))
+        named[name] = re.findall(r"[\w.]+", section[1]) if section else []
+    members = {f"{name}.{k}" for name, x in OBJECTS.items() if inspect.isclass(x) for k in dir(x)}
+    unknown = {x for names in named.values() for x in names} - OBJECTS.keys() - members
+    assert unknown == set()
+    owners = {name for name in named if name.rpartition(".")[0] not in OBJECTS}
+    assert {name for name in owners if not named[name]} == set()
+    assert [name for name, names in named.items() if name in names] == []
 
 
 def test_the_source_archive_has_what_its_tests_read():

@@ -113,13 +113,19 @@ def audit(
     ValueError
         If a group or probe does not exist, labels are not times, or no match was played.
 
+    See Also
+    --------
+    match_checks, column_checks, leaderboard_model
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(0)
     >>> wins = rng.binomial(40, [[0, 0.6, 0.7], [0, 0, 0.6], [0, 0, 0]])
     >>> wins += np.triu(40 - wins, 1).T
-    >>> found = audit(
-    ...     Pairs.from_matrix(wins, items=["a", "b", "c"]), order_effect=False, random_seed=0
+    >>> found = br.audit(
+    ...     br.Pairs.from_matrix(wins, items=["a", "b", "c"]), order_effect=False, random_seed=0
     ... )
     >>> found["fires"].any()
     np.False_

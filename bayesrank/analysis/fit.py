@@ -64,6 +64,10 @@ def fit(
         If no function of bayesrank built the model, or an argument is invalid. Also if the data say
         nothing about ranks, or the memory does not suffice.
 
+    See Also
+    --------
+    report, ranking_model, leaderboard_model, choice_model, dynamic_model
+
     Examples
     --------
     >>> import bayesrank as br

@@ -156,10 +156,15 @@ def leaderboard_model(
     ValueError
         If an option is invalid, a group does not exist, or a feature is always 0.
 
+    See Also
+    --------
+    ranking_model, dynamic_model, fit, fit_pairs, Davidson
+
     Examples
     --------
-    >>> pairs = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]], items=["a", "b"])
-    >>> [rv.name for rv in leaderboard_model(pairs, order_effect=False).free_RVs]
+    >>> import bayesrank as br
+    >>> pairs = br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]], items=["a", "b"])
+    >>> [rv.name for rv in br.leaderboard_model(pairs, order_effect=False).free_RVs]
     ['utility_scale', 'utility_z', 'nu']
     """
     category = find_group(pairs, "category", category)

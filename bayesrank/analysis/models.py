@@ -88,12 +88,17 @@ def ranking_model(
     ValueError
         If a group does not exist, or arguments exclude each other.
 
+    See Also
+    --------
+    choice_model, leaderboard_model, dynamic_model, fit, PlackettLuce
+
     Examples
     --------
-    >>> rankings = Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "c"]])
-    >>> [rv.name for rv in ranking_model(rankings).free_RVs]
+    >>> import bayesrank as br
+    >>> rankings = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "c"]])
+    >>> [rv.name for rv in br.ranking_model(rankings).free_RVs]
     ['utility_scale', 'utility_z']
-    >>> [rv.name for rv in ranking_model(rankings, components=2, utility_scale=1.0).free_RVs]
+    >>> [rv.name for rv in br.ranking_model(rankings, components=2, utility_scale=1.0).free_RVs]
     ['share', 'component_utility']
     """
     return _build(rankings, False, False, category, cluster, opinions, components, prior,
@@ -135,10 +140,15 @@ def choice_model(
     ValueError
         As `ranking_model`.
 
+    See Also
+    --------
+    ranking_model, fit, read_choices, MaxDiff
+
     Examples
     --------
-    >>> tasks = Rankings.from_orderings([["tea", {"milk", "cola"}], ["milk", "cola"]], rest=())
-    >>> [rv.name for rv in choice_model(tasks, utility_scale=1.0).free_RVs]
+    >>> import bayesrank as br
+    >>> tasks = br.Rankings.from_orderings([["tea", {"milk", "cola"}], ["milk", "cola"]], rest=())
+    >>> [rv.name for rv in br.choice_model(tasks, utility_scale=1.0).free_RVs]
     ['utility']
     """
     threshold = "threshold" in tasks.roles if threshold is None else threshold
@@ -187,11 +197,16 @@ def dynamic_model(
     ValueError
         If the group does not exist.
 
+    See Also
+    --------
+    fit, fit_dynamic, ranking_model, leaderboard_model
+
     Examples
     --------
-    >>> pairs = Pairs.from_frame([{"first": "a", "second": "b", "outcome": "first", "day": 1}],
+    >>> import bayesrank as br
+    >>> pairs = br.Pairs.from_frame([{"first": "a", "second": "b", "outcome": "first", "day": 1}],
     ...                          first="first", second="second", outcome="outcome", by=["day"])
-    >>> dynamic_model(pairs, time="day").accuracy[:41]
+    >>> br.dynamic_model(pairs, time="day").accuracy[:41]
     'The posterior of the strengths is approxi'
     """
     if time not in data.groups:

@@ -26,6 +26,10 @@ def load_nascar() -> Rankings:
     Gary Bradberry, Jason Hedlesky and Randy Renfrow. Their utilities have no finite
     maximum-likelihood estimate.
 
+    See Also
+    --------
+    load_sushi, load_movielens, load_baseball, Rankings
+
     References
     ----------
     Hunter, D. R. (2004). MM algorithms for generalized Bradley-Terry models. Annals of
@@ -33,7 +37,8 @@ def load_nascar() -> Rankings:
 
     Examples
     --------
-    >>> load_nascar()
+    >>> import bayesrank as br
+    >>> br.load_nascar()
     Rankings: 36 rankings of 87 items by 36 rankers, 43 items in each, no ties
     """
     return Rankings.from_long_ranks(
@@ -46,13 +51,18 @@ def load_baseball() -> Pairs:
 
     The first item is the home team.
 
+    See Also
+    --------
+    load_pudding, load_nascar, Pairs
+
     References
     ----------
     Agresti, A. (2002). Categorical Data Analysis, 2nd edition, section 10.6. Wiley.
 
     Examples
     --------
-    >>> load_baseball()
+    >>> import bayesrank as br
+    >>> br.load_baseball()
     Pairs: 42 pairs of 7 items by 1 judge, 273 matches (154 first, 119 second, 0 tie)
     """
     table = _bundled("baseball1987.csv")
@@ -64,6 +74,10 @@ def load_pudding() -> Pairs:
 
     The brands are numbered 1 to 6. The data do not record which brand of a pair was tasted first.
 
+    See Also
+    --------
+    load_baseball, load_nascar, Pairs
+
     References
     ----------
     Davidson, R. R. (1970). On extending the Bradley-Terry model to accommodate ties in paired
@@ -71,7 +85,8 @@ def load_pudding() -> Pairs:
 
     Examples
     --------
-    >>> load_pudding()
+    >>> import bayesrank as br
+    >>> br.load_pudding()
     Pairs: 15 pairs of 6 items by 1 judge, 745 matches (254 first, 289 second, 202 tie)
     """
     table = _bundled("pudding1970.csv")
@@ -100,10 +115,20 @@ def load_movielens(path: str | Path | None = None) -> Rankings:
     FileNotFoundError
         If the folder or a file does not exist.
 
+    See Also
+    --------
+    load_nascar, load_sushi, Rankings.from_ratings, Interactions
+
     References
     ----------
     Harper, F. M., & Konstan, J. A. (2015). The MovieLens datasets. ACM Transactions on
     Interactive Intelligent Systems 5, 19:1-19:19.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> br.load_movielens("ml-100k")  # doctest: +SKIP
+    Rankings: 943 rankings of 1682 items by 943 rankers
     """
     folder = _folder(path, "ml-100k", ["u.data", "u.item"])
     ratings = pd.read_csv(
@@ -166,10 +191,20 @@ def load_sushi(which: Literal["a", "b"], path: str | Path | None = None) -> Rank
     ValueError
         If `which` is neither "a" nor "b".
 
+    See Also
+    --------
+    load_nascar, load_movielens, Rankings.from_preflib
+
     References
     ----------
     Kamishima, T. (2003). Nantonac collaborative filtering: recommendation based on order
     responses. KDD 2003, 583-588.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> br.load_sushi("a", "sushi3")  # doctest: +SKIP
+    Rankings: 5000 rankings of 10 items by 5000 rankers, 10 items in each, no ties
     """
     if which not in ("a", "b"):
         raise ValueError(f"`which` must be 'a' or 'b'; got {which!r}.")

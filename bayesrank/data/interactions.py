@@ -65,6 +65,18 @@ class Interactions(Frozen):
         Where the items of each user begin in `item`, and the end of the last.
     item : array of int32, shape (n_interactions,)
         Position on `items`, ascending within a user.
+
+    See Also
+    --------
+    BPR, Rankings, recommendation_metrics
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
+    >>> clicks = pd.DataFrame({"user": ["Ann", "Bo", "Ann"], "page": ["c", "b", "a"]})
+    >>> br.Interactions.from_frame(clicks, user="user", item="page")
+    Interactions: 3 of 2 users with 3 items, 1 to 2 items each
     """
 
     AXES: ClassVar = {"user": ("users", ("user_idx",)), "item": ("items", ("item",))}
@@ -112,6 +124,15 @@ class Interactions(Frozen):
             If several rows have the same user and item. They count once.
         UninformativeUserWarning
             If a user has all items. Such users are kept and contribute nothing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> clicks = pd.DataFrame({"user": ["Ann", "Bo", "Ann"], "page": ["c", "b", "a"]})
+        >>> have = br.Interactions.from_frame(clicks, user="user", item="page", items=[*"abcd"])
+        >>> have.items_of("Ann").tolist(), have.items.tolist()
+        (['a', 'c'], ['a', 'b', 'c', 'd'])
         """
         names, _ = layout({"user": user, "item": item}, ("user", "item"))
         user, item = names["user"], names["item"]
@@ -162,6 +183,7 @@ class Interactions(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> stars = pd.DataFrame({"user": [7, 7, 9], "movie": ["b", "a", "a"], "stars": [5, 2, 4]})
         >>> have = br.Interactions.from_ratings(
@@ -335,6 +357,14 @@ class Interactions(Frozen):
         ------
         ValueError
             If the user is unknown.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> clicks = pd.DataFrame({"user": ["Ann", "Bo", "Ann"], "item": ["c", "b", "a"]})
+        >>> br.Interactions.from_frame(clicks).items_of("Ann").tolist()
+        ['a', 'c']
         """
         wanted = pd.Index([user], tupleize_cols=False)
         u = int(locate(wanted, self.users, "user")[0])
@@ -348,7 +378,9 @@ class Interactions(Frozen):
 
         Examples
         --------
-        >>> have = Interactions.from_rankings(Rankings.from_orderings([["b", "a"], ["a", "b"]]))
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([["b", "a"], ["a", "b"]])
+        >>> have = br.Interactions.from_rankings(r)
         >>> have.to_frame()
            user item
         0     0    b
@@ -364,6 +396,15 @@ class Interactions(Frozen):
         ------
         ValueError
             If it has more than 20 million cells.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> clicks = pd.DataFrame({"user": ["Ann", "Bo", "Ann"], "item": ["c", "b", "a"]})
+        >>> br.Interactions.from_frame(clicks).to_matrix()
+        array([[ True, False,  True],
+               [False,  True, False]])
         """
         self._check_small(self.n_users * self.n_items, "cells of users times items")
         cells = np.zeros((self.n_users, self.n_items), dtype=bool)
@@ -387,8 +428,9 @@ class Interactions(Frozen):
 
         Examples
         --------
-        >>> r = Rankings.from_orderings([[{"a", "b"}, "c"]])
-        >>> Interactions.from_rankings(r).all_triples().tolist()
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([[{"a", "b"}, "c"]])
+        >>> br.Interactions.from_rankings(r).all_triples().tolist()
         [[0, 0, 2], [0, 1, 2]]
         """
         self._check_small(self.n_triples, "triples")
@@ -414,8 +456,9 @@ class Interactions(Frozen):
 
         Examples
         --------
-        >>> r = Rankings.from_orderings([[{"a", "b"}, "c"]])
-        >>> Interactions.from_rankings(r).sample_triples(3, random_seed=2).tolist()
+        >>> import bayesrank as br
+        >>> r = br.Rankings.from_orderings([[{"a", "b"}, "c"]])
+        >>> br.Interactions.from_rankings(r).sample_triples(3, random_seed=2).tolist()
         [[0, 1, 2], [0, 0, 2], [0, 0, 2]]
         """
         self.check_triples()

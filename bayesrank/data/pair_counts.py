@@ -123,6 +123,18 @@ class PairCounts(Frozen):
     groups : mapping of str to Group
         Groups of the rankers (region, age). Each has ``labels``, a pandas Index, and ``idx``,
         array of int32, shape (n_rankers,).
+
+    See Also
+    --------
+    MPM, Pairs, Rankings.counts
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
+    >>> table = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], "games": [3, 1]})
+    >>> br.PairCounts.from_frame(table, first="winner", second="loser", count="games")
+    PairCounts: 2 ordered pairs of 2 items by 1 ranker, 4 in all
     """
 
     AXES: ClassVar = {
@@ -268,6 +280,7 @@ class PairCounts(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame({"user": [7, 7, 7], "film": list("abc"), "stars": [3, 5, 3]})
         >>> c = br.PairCounts.from_ratings(table, ranker="user", item="film", rating="stars")
@@ -407,6 +420,14 @@ class PairCounts(Frozen):
         ------
         ValueError
             If the ranker is unknown.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> counts = br.Rankings.from_orderings([["b", "a"]], rankers=["Ann"]).counts()
+        >>> counts.dense("Ann")
+        array([[0., 0.],
+               [1., 0.]])
         """
         n = locate(pd.Index([ranker], tupleize_cols=False), self.rankers, "ranker")[0]
         mine = slice(*np.searchsorted(self.ranker_idx, [n, n + 1]))
@@ -419,6 +440,14 @@ class PairCounts(Frozen):
 
         Columns are ranker, the groups, first, second and count. Named problems add a column
         problem. If item labels are tuples (problem, item), first and second contain the item only.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]], items=["a", "b"]).to_frame()
+          ranker first second  count
+        0    all     a      b    3.0
+        1    all     b      a    1.0
         """
         columns: dict[str, Any] = {"ranker": self.rankers.take(self.ranker_idx)}
         columns |= {
@@ -443,7 +472,8 @@ class PairCounts(Frozen):
 
         Examples
         --------
-        >>> c = PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
         >>> c.grouped({"region": {"u": "west", "v": "east"}}).coords["region"].tolist()
         ['east', 'west']
         """
@@ -489,7 +519,8 @@ class PairCounts(Frozen):
 
         Examples
         --------
-        >>> PairCounts.from_matrix([[0, 3], [1, 0]]).weighted(0.1).weight
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]]).weighted(0.1).weight
         array([0.1])
         """
         values = float_array(entries.per_row(weight, {"ranker": self.rankers}, "weight"), "weight")
@@ -543,6 +574,13 @@ class PairCounts(Frozen):
         ------
         ValueError
             If a label is unknown or nothing is kept.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> c = br.PairCounts.from_matrix([[[0, 3], [1, 0]], [[0, 0], [2, 0]]], rankers=["u", "v"])
+        >>> c.subset(rankers=["v"])
+        PairCounts: 1 ordered pair of 2 items by 1 ranker, 2 in all
         """
         ranker = _mark_selected(rankers, self.rankers, "ranker")
         problem = _mark_selected(problems, self.problems, "problem")
@@ -569,7 +607,14 @@ class PairCounts(Frozen):
     # Sums of the unweighted counts
 
     def net(self) -> NDArray[np.float64]:
-        """Return net counts, the sums over j of C_n(i, j) - C_n(j, i), (n_rankers, n_items)."""
+        """Return net counts, the sums over j of C_n(i, j) - C_n(j, i), (n_rankers, n_items).
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]]).net()
+        array([[ 2., -2.]])
+        """
         net = np.zeros((len(self.rankers), len(self.items)))
         ranker, item, value = self.net_entries()
         net[ranker, item] = value
@@ -588,11 +633,25 @@ class PairCounts(Frozen):
         return NetEntries(ranker, item, entries.data)
 
     def total(self) -> NDArray[np.float64]:
-        """Sum the counts of each ranker, T_n, shape (n_rankers,)."""
+        """Sum the counts of each ranker, T_n, shape (n_rankers,).
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]]).total()
+        array([4.])
+        """
         return np.bincount(self.ranker_idx, self.count, len(self.rankers))
 
     def totals(self) -> NDArray[np.float64]:
-        """Sum the counts of each problem and ranker, T_pn, shape (n_problems, n_rankers)."""
+        """Sum the counts of each problem and ranker, T_pn, shape (n_problems, n_rankers).
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.PairCounts.from_matrix([[0, 3], [1, 0]]).totals()
+        array([[4.]])
+        """
         shape = (len(self.problems), len(self.rankers))
         cell = self.problem_idx[self.first].astype(np.int64) * shape[1] + self.ranker_idx
         return np.bincount(cell, self.count, shape[0] * shape[1]).reshape(shape)
@@ -607,6 +666,7 @@ class PairCounts(Frozen):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayesrank as br
         >>> c = br.PairCounts.from_matrix([[0, 2], [1, 0]])  # 3 orders of two wins and a loss
         >>> c.log_multinomial().round(4), float(np.log(3).round(4))
@@ -625,6 +685,7 @@ class PairCounts(Frozen):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import bayesrank as br
         >>> c = br.PairCounts.from_matrix([[0, 2], [1, 0]])  # 3 orders, each with probability 1/8
         >>> float(np.exp(c.log_at_random())[0].round(6))

@@ -131,6 +131,19 @@ class Pairs(Frozen):
     unused : Unused or None
         The matches grouped also by columns of the table that no argument named, for
         `bayesrank.column_checks`. Selections do not keep them, and ``==`` ignores them.
+
+    See Also
+    --------
+    Rankings, PairCounts, read_matches, BradleyTerry, Davidson
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
+    >>> table = pd.DataFrame({"home": ["a", "b", "a"], "away": ["b", "c", "b"]})
+    >>> table["result"] = ["first", "tie", "second"]
+    >>> br.Pairs.from_frame(table, first="home", second="away", outcome="result")
+    Pairs: 2 pairs of 3 items by 1 judge, 3 matches (1 first, 1 second, 1 tie)
     """
 
     AXES: ClassVar = {"item": ("items", ("first", "second")), "judge": ("judges", ("judge_idx",))}
@@ -231,6 +244,7 @@ class Pairs(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "c"], "won": ["first", "tie"]})
         >>> matches = br.Pairs.from_frame(table, first="x", second="y", outcome="won")
@@ -486,7 +500,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"]).to_frame()
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]], items=["a", "b"]).to_frame()
           first second outcome  count judge
         0     a      b   first      3   all
         1     a      b  second      1   all
@@ -518,6 +533,15 @@ class Pairs(Frozen):
         ------
         ValueError
             If the group does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "a"], "won": "first", "day": [3, 5]})
+        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+        >>> pairs.group_labels("day").tolist(), pairs.group_labels("judge").tolist()
+        ([3, 5], ['all'])
         """
         return self._group(name).labels
 
@@ -528,6 +552,15 @@ class Pairs(Frozen):
         ------
         ValueError
             If the group does not exist.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": ["a", "b"], "y": ["b", "a"], "won": "first", "day": [5, 3]})
+        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+        >>> pairs.labels.tolist(), pairs.group_idx("day").tolist()
+        (['a - b, day 5', 'b - a, day 3'], [1, 0])
         """
         return self._group(name).idx
 
@@ -558,6 +591,7 @@ class Pairs(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame({"x": ["a", "b", "a"], "y": ["b", "a", "c"], "who": ["first"] * 3})
         >>> table["prompt"] = ["p", "p", "q"]
@@ -583,7 +617,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> matches = Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 0, 0]], items=["a", "b", "c"])
+        >>> import bayesrank as br
+        >>> matches = br.Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 0, 0]], items=["a", "b", "c"])
         >>> matches.matches_by_item.to_dict()
         {'a': 4, 'b': 6, 'c': 2}
         """
@@ -604,7 +639,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> matches = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]])
+        >>> import bayesrank as br
+        >>> matches = br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]])
         >>> matches.sum_by_item(matches.weight * matches.counts[:, 2]).tolist()
         [2.0, 2.0]
         """
@@ -631,7 +667,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> half = Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]]).split_ties()
+        >>> import bayesrank as br
+        >>> half = br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 1], [1, 0]]).split_ties()
         >>> half.counts, half.weight
         (array([[7, 3, 0]]), array([0.5]))
         """
@@ -669,7 +706,9 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 0, 0]]).connectivity().never_wins.tolist()
+        >>> import bayesrank as br
+        >>> pairs = br.Pairs.from_matrix([[0, 3, 0], [1, 0, 2], [0, 0, 0]])
+        >>> pairs.connectivity().never_wins.tolist()
         [2]
         """
         first, second, tie = (self.counts > 0).T

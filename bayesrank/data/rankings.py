@@ -137,6 +137,10 @@ class Rankings(Frozen):
         If rankings contain one item or one block. They are kept and contribute zero, unless the
         model includes block sizes.
 
+    See Also
+    --------
+    Pairs, PairCounts, Interactions, read_rankings, read_choices
+
     Examples
     --------
     >>> import bayesrank as br
@@ -321,6 +325,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame(
         ...     {"user": [7, 7, 7, 8, 8], "film": list("abcab"), "stars": [3, 5, 3, 1, 2]}
@@ -366,6 +371,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame({"race": [1, 1, 1], "car": list("abc"), "place": [7, 1, 7]})
         >>> br.Rankings.from_long_ranks(table, ranker="race", item="car", rank="place").ranks
@@ -442,6 +448,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> long = pd.DataFrame({"id": 7, "set": [1, 1, 1], "drink": ["tea", "water", "milk"]})
         >>> tasks = br.Rankings.from_best_worst(
@@ -509,6 +516,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> wide = pd.DataFrame({"id": [7, 7], "set": [1, 2], "best": ["tea", "milk"]})
         >>> wide["worst"] = ["milk", "water"]
@@ -591,6 +599,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> long = pd.DataFrame({"trip": [1, 1, 2, 2], "mode": ["bus", "car", "bus", "car"]})
         >>> choices = br.Rankings.from_choices(
@@ -669,6 +678,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> wide = pd.DataFrame({"car_cost": [5.0, 7.0], "bus_cost": [2.0, 3.0], "age": [20, 50]})
         >>> choices = br.Rankings.from_choices_wide(
@@ -783,6 +793,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> wide = pd.DataFrame({"a": [1, 2], "b": [2, 1], "c": [2, float("nan")]})
         >>> br.Rankings.from_ranks(wide, rest=()).ranks
@@ -796,7 +807,7 @@ class Rankings(Frozen):
     def from_preflib(
         cls, path: str | Path, *, rest: Literal["items"] | Iterable[Any] | None = None
     ) -> Self:
-        """Read a PrefLib file of orders: soc, soi, toc or toi.
+        r"""Read a PrefLib file of orders: soc, soi, toc or toi.
 
         Each distinct order is one row, and its count is the number of voters.
 
@@ -816,6 +827,21 @@ class Rankings(Frozen):
         ValueError
             If the file is empty, truncated, in another format, or cannot be parsed. Also if orders
             differ in length and `rest` is not given.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import bayesrank as br
+        >>> path = Path(tempfile.mkdtemp(), "votes.soi")
+        >>> names = ["# ALTERNATIVE NAME 1: Ann", "# ALTERNATIVE NAME 2: Bo"]
+        >>> _ = path.write_text("\n".join([*names, "5: 1,2", "3: 2"]))
+        >>> br.Rankings.from_preflib(path, rest="items").to_frame()
+           ranking  ranker item  rank  count  weight
+        0        0       0  Ann     1      5     1.0
+        1        0       0   Bo     2      5     1.0
+        2        1       1   Bo     1      3     1.0
+        3        1       1  Ann     2      3     1.0
         """
         orders = read_preflib(path)
         return cls.from_orderings(
@@ -1174,6 +1200,13 @@ class Rankings(Frozen):
             linked by comparisons, and those of one strong component by wins in both directions.
             ``never_wins``, ``never_loses`` and ``uncompared`` list items, and printing the object
             explains the result. The order inside a block is unknown, so ties do not connect items.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> found = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["b", "c"]]).connectivity()
+        >>> found.weak.tolist(), found.strong.tolist(), found.never_wins.tolist()
+        ([0, 0, 0], [0, 0, 1], ['c'])
         """
         return connectivity(self.items, self.item, self.ranks)
 
@@ -1188,7 +1221,8 @@ class Rankings(Frozen):
 
         Examples
         --------
-        >>> found = Rankings.from_orderings([["a", "b"], ["b", "c"], ["c", "b"]]).design()
+        >>> import bayesrank as br
+        >>> found = br.Rankings.from_orderings([["a", "b"], ["b", "c"], ["c", "b"]]).design()
         >>> found.pairs.loc["a"].tolist(), found.items["shown"].tolist()
         ([0, 1, 0], [1, 3, 2])
         """
@@ -1221,7 +1255,8 @@ class Rankings(Frozen):
 
         Examples
         --------
-        >>> Rankings.from_orderings([["b", "a"]]).pairs().to_frame()
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["b", "a"]]).pairs().to_frame()
           first second outcome  count  judge
         0     b      a   first      1      0
         """
@@ -1270,7 +1305,8 @@ class Rankings(Frozen):
 
         Examples
         --------
-        >>> Rankings.from_orderings([["b", "a", "c"]]).counts().dense(0)
+        >>> import bayesrank as br
+        >>> br.Rankings.from_orderings([["b", "a", "c"]]).counts().dense(0)
         array([[0., 0., 1.],
                [1., 0., 2.],
                [0., 0., 0.]])

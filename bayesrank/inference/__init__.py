@@ -1,11 +1,11 @@
 """Inference: modes, Laplace's approximation, training by batches and cross-validation.
 
 `sample` runs NUTS, compiled once for all processes; `compile_density` compiles its log density, and
-`nuts_seconds` estimates its run time. `objective`, `climb` and `adam` find modes. `laplace`,
-`fit_inla`, `fit_pairs` and `fit_rankings` approximate posteriors. `fit_dynamic` and
-`forward_validation` treat utilities that change with time. `find_MAP_many` fits many problems and
-`kfold` fits all folds; `on_workers` runs them on several processes. `fit_minibatch` finds modes by
-minibatches. `fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
+`nuts_seconds` estimates its run time. `objective`, `climb` and `adam` find modes. `fit_inla`,
+`fit_pairs` and `fit_rankings` approximate posteriors. `fit_dynamic` and `forward_validation` treat
+utilities that change with time. `find_MAP_many` fits many problems and `kfold` fits all folds;
+`on_workers` runs them on several processes. `fit_minibatch` finds modes by minibatches.
+`fit_mixture` and `component_probabilities` treat mixtures; `sample_consensus`,
 `consensus_log_likelihood` and `LeapAndShift` treat consensus orders.
 
 This room may import arviz, cloudpickle, joblib, numba, numpy, nutpie, pandas, pymc, pytensor, rich,
@@ -15,7 +15,6 @@ match_outcomes, priors and schema.
 
 from bayesrank.inference.approximation.fit_pairs import MatchFit, fit_matches, fit_pairs
 from bayesrank.inference.approximation.fit_rankings import fit_rankings
-from bayesrank.inference.approximation.laplace_draws import hessian, laplace
 from bayesrank.inference.approximation.modes import (
     Point,
     adam,
@@ -69,9 +68,7 @@ __all__ = [
     "fit_pairs",
     "fit_rankings",
     "forward_validation",
-    "hessian",
     "kfold",
-    "laplace",
     "learned_scales",
     "nuts_seconds",
     "objective",

@@ -85,7 +85,7 @@ def compile(
 
     See Also
     --------
-    find_map : Find the posterior mode.
+    jax.find_map, jax.LogDensity
 
     Notes
     -----
@@ -118,6 +118,34 @@ class LogDensity:
 
     `compile` returns it. Values are in the unbounded space of the sampler, under the names of
     PyMC's value variables, such as ``scale_log__``.
+
+    See Also
+    --------
+    jax.compile, jax.find_map
+
+    Examples
+    --------
+    >>> import bayesrank as br, pymc as pm
+    >>> rankings = br.Rankings.from_orderings([["a", "b"], ["a", "b"], ["b", "a"]])
+    >>> with pm.Model(coords=rankings.coords) as model:
+    ...     _ = br.PlackettLuce("y", pm.Normal("utility", dims="item"), observed=rankings)
+    >>> density = br.jax.compile(model)
+    >>> data, values = density.put(), density.start()
+    >>> round(float(density.logp(values, data)), 3)  # three coin tosses, and the prior at 0
+    -3.917
+    >>> density.posterior_values(values)["utility"]
+    array([0., 0.])
+
+    The Hessian of the prior is minus the identity, and each ranking adds a quarter:
+
+    >>> density.hessian_vector(values, {"utility": [1.0, 0.0]}, data)["utility"].tolist()
+    [-1.75, 0.75]
+
+    NumPyro samples from the density, with flat priors in the space of the sampler:
+
+    >>> from numpyro.handlers import seed, trace
+    >>> [*trace(seed(density.numpyro_model, 1)).get_trace(data)]
+    ['utility', 'log_density']
     """
 
     def __init__(self, model: pm.Model, rows: str, chunk: int, mesh: Mesh | None) -> None:

@@ -36,6 +36,10 @@ class JaxMode(NamedTuple):
         How much higher the mode may be: half of the gain that the last Newton step predicts.
     n_iterations : int
         Number of iterations of L-BFGS.
+
+    See Also
+    --------
+    jax.find_map
     """
 
     values: dict[str, Any]
@@ -98,6 +102,10 @@ def find_map(
     -----
     UserWarning
         If the search ends further from the mode than `tolerance`.
+
+    See Also
+    --------
+    jax.compile, jax.LogDensity, find_MAP_many
 
     Examples
     --------

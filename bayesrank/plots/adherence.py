@@ -103,13 +103,19 @@ def plot_adherence(
     ValueError
         As `adherence_summary`; if rankers or panels do not match the data.
 
+    See Also
+    --------
+    adherence_summary, effective_judges
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> import xarray as xr
     >>> a = xr.DataArray(np.random.default_rng(0).gamma([1, 100, 90], 0.01, (2, 50, 3)),
     ...                  dims=("chain", "draw", "ranker"), coords={"ranker": ["ann", "bob", "cy"]})
-    >>> pc = plot_adherence(a)
+    >>> pc = br.plot_adherence(a)
     >>> [name.get_text() for name in pc.get_target("adherence", {}).get_yticklabels()]
     ['bob', 'cy', 'ann']
     >>> plt.close()

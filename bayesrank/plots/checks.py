@@ -121,6 +121,10 @@ def plot_ranking_checks(
     ValueError, TypeError
         As `ranking_checks`.
 
+    See Also
+    --------
+    ranking_checks, plot_match_checks, worst_checks
+
     Examples
     --------
     >>> import bayesrank as br, pymc as pm
@@ -165,6 +169,10 @@ def plot_match_checks(
     -------
     PlotCollection
         One panel per statistic.
+
+    See Also
+    --------
+    match_checks, plot_ranking_checks, worst_checks
 
     Examples
     --------

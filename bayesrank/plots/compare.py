@@ -26,6 +26,7 @@ from bayesrank.plots.rows import (
     row_height,
     set_up_rows,
 )
+from bayesrank.results import RANDOM
 
 __all__ = ["plot_compare"]
 
@@ -35,6 +36,7 @@ Bools = NDArray[np.bool_]
 LOOKS = {
     "near": Style(LEADING, LEADING),
     "worse": Style(OTHER, OTHER),
+    "baseline": Style(OTHER, OTHER, "s"),
     "near, unreliable": Style(LEADING, WARNING, "^"),
     "worse, unreliable": Style(OTHER, WARNING, "^"),
 }
@@ -56,7 +58,8 @@ def plot_compare(
     The marker is the difference in expected log predictive density (elpd) from the best model. A
     thick line is one standard error of the difference on either side, a thin line two. Models
     within two standard errors of the best have its colour. A triangle marks models for which
-    leave-one-out is not reliable (Pareto k).
+    leave-one-out is not reliable (Pareto k). The row "random ranking" is a grey square: it is a
+    baseline, and not a candidate.
 
     A model five times as far from the best as all better models, often random ranking, would
     compress the scale. It is drawn at the edge, with an arrow and its number.
@@ -82,11 +85,17 @@ def plot_compare(
     ValueError
         If it lacks these columns or has no rows, or a number is not finite.
 
+    See Also
+    --------
+    compare
+
     Examples
     --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> table = pd.DataFrame({"elpd_diff": [0.0, -2.5], "dse": [0.0, 1.1]}, ["ties", "no ties"])
-    >>> pc = plot_compare(table)
+    >>> pc = br.plot_compare(table)
     >>> [name.get_text() for name in pc.get_target("elpd_diff", {}).get_yticklabels()]
     ['ties', 'no ties']
     >>> plt.close()
@@ -100,6 +109,8 @@ def plot_compare(
         doubtful = table["diag_elpd"].fillna("").astype(str).to_numpy() != ""
 
     statuses = [(NEAR if x else WORSE)[k] for x, k in zip(near, doubtful.astype(int), strict=True)]
+    is_model = table.index != RANDOM
+    statuses = [x if model else "baseline" for x, model in zip(statuses, is_model, strict=True)]
     everyone = xr.DataArray(diff, dims="model", name="elpd_diff")
     status = xr.DataArray(statuses, dims="model")
     on_scale = everyone.where(~far)
@@ -130,7 +141,7 @@ def plot_compare(
         target,
         size=9,
     )
-    panels.legend(_handles(near, doubtful))
+    panels.legend(_handles(near, doubtful, is_model))
     return panels.pc
 
 
@@ -188,11 +199,13 @@ def _write(
         panels.backend.text(left + 1.2 * air, row, text, target, **look)
 
 
-def _handles(near: Bools, doubtful: Bools) -> list[Line2D]:
+def _handles(near: Bools, doubtful: Bools, is_model: Bools) -> list[Line2D]:
     """Return the legend of the colours and markers in use."""
     handles = [handle("within 2 standard errors of the best", LEADING)]
-    if not near.all():
+    if not near[is_model].all():
         handles.append(handle("more than 2 standard errors worse", OTHER))
+    if not is_model.all():
+        handles.append(handle("baseline", OTHER, marker="s"))
     handles += [
         handle("difference", marker="o"),
         handle("± 1 standard error", linewidth=4.5),

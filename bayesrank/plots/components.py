@@ -67,16 +67,22 @@ def plot_components(
         If `dim` is missing, or there is not exactly one other dim. If there are more than 8
         components, or the probabilities of a ranker do not sum to one.
 
+    See Also
+    --------
+    component_probabilities
+
     References
     ----------
     Rosenberg et al., Genetic structure of human populations, Science 2002.
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> p = xr.DataArray([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], dims=("ranker", "component"),
     ...                  coords={"ranker": ["ann", "bob", "cy"], "component": ["sweet", "sour"]})
-    >>> pc = plot_components(p)
+    >>> pc = br.plot_components(p)
     >>> [name.get_text() for name in pc.get_target("probability", {}).get_xticklabels()]
     ['bob', 'cy', 'ann']
     >>> plt.close()
@@ -96,7 +102,7 @@ def plot_components(
     facets = [] if [*models] == [None] else ["model"]
     panels = Panels(
         values, facets, plot_collection, pc_kwargs, data=values.to_dataset(), backend=backend,
-        aes={"color": [dim]}, cycles={"color": COLOURS}, width=width, height=1.55 + below,
+        aes={"color": [dim]}, cycles={"color": COLOURS}, width=width, height=1.75 + below,
         col_wrap=1,
     )  # fmt: skip
     if (look := get_visual_kwargs(visuals, "probability")) is not False:
@@ -117,6 +123,7 @@ def plot_components(
             style: dict[str, Any] = {"parse_math": False} if panels.is_matplotlib else {}
             style |= {"size": 9, "rotation": 90, **ticks}
             panels.backend.xticks([*range(len(one))], one, target, **style)
+            panels.backend.xlabel(units, target)
     if (look := get_visual_kwargs(visuals, "title")) is not False:
         panels.title(**look)
     if visuals.get("legend", True) is False:

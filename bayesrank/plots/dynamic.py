@@ -109,13 +109,20 @@ def plot_dynamic(
         If there is not exactly one dim of times, or it has fewer than two labels. If `show` or
         `ci_prob` is not as above, or `coords` contains unknown or repeated labels or none.
 
+    See Also
+    --------
+    fit_dynamic, DynamicFit.draws
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal(size=(2, 50, 4, 3)),
     ...                  dims=("chain", "draw", "season", "item"),
     ...                  coords={"item": ["a", "b", "c"], "season": [2001, 2002, 2003, 2004]})
-    >>> pc = plot_dynamic(u, show="best")
+    >>> pc = br.plot_dynamic(u, show="best")
     >>> pc.get_target("utility", {}).get_ylabel()
     'Probability of being best'
     >>> plt.close()

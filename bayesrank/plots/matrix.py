@@ -70,12 +70,19 @@ def plot_places(
     ValueError
         For the reasons of `place_probability`, or if items or panels do not match the data.
 
+    See Also
+    --------
+    place_probability, plot_ranks, plot_wins
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_places(u)
+    >>> pc = br.plot_places(u)
     >>> [name.get_text() for name in pc.get_target("utility", {}).get_yticklabels()]
     ['a', 'b', 'c']
     >>> plt.close()
@@ -142,12 +149,19 @@ def plot_wins(
     ValueError
         As `win_probability`; if items or panels do not match the data.
 
+    See Also
+    --------
+    win_probability, plot_places
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_wins(u)
+    >>> pc = br.plot_wins(u)
     >>> [name.get_text() for name in pc.get_target("utility", {}).get_xticklabels()]
     ['a', 'b', 'c']
     >>> plt.close()

@@ -56,7 +56,7 @@ def plot_ranks(
     ci_prob: float | None = None,
     tied_prob: float = 0.95,
     simultaneous: bool = False,
-    max_items: int | None = None,
+    max_items: int | None = 20,
     prior_sd: float | None = None,
     compared: PairWins | None = None,
     seen: pd.Series | None = None,
@@ -94,7 +94,8 @@ def plot_ranks(
     simultaneous : bool
         Whether intervals hold jointly for all items, as in `rank_summary`.
     max_items : int, optional
-        Show at most this number of items, best first.
+        Show at most this number of items, best first; None shows all. The legend says how many
+        there are.
     prior_sd, compared
         As in `rank_summary`. They distinguish items with too little data from other tied items.
     seen : Series, optional
@@ -131,15 +132,22 @@ def plot_ranks(
     ValueError
         As `rank_summary`; if items, panels or visuals do not match the data.
 
+    See Also
+    --------
+    rank_summary, tied_with_leader, plot_places
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_ranks(u, visuals={"trunk": False})
+    >>> pc = br.plot_ranks(u, visuals={"trunk": False})
     >>> [name.get_text() for name in pc.get_target("utility", {}).get_yticklabels()]
     ['a', 'b', 'c']
-    >>> pc = plot_ranks({"wide": 3 * u, "narrow": u}, var_name="utility")
+    >>> pc = br.plot_ranks({"wide": 3 * u, "narrow": u}, var_name="utility")
     >>> plt.close("all")
     """
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)

@@ -95,6 +95,10 @@ def report(
     FileExistsError
         If the folder contains files and `force` is False.
 
+    See Also
+    --------
+    fit, rank_summary, ranking_checks, match_checks
+
     Examples
     --------
     >>> import bayesrank as br

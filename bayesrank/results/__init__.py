@@ -17,7 +17,7 @@ from bayesrank.results.choices.attributes import (
 from bayesrank.results.choices.shares import share_of_preference
 from bayesrank.results.diagnostics import Convergence, convergence, precise
 from bayesrank.results.evaluation.baseline import baseline_elpd
-from bayesrank.results.evaluation.comparison import FewUnitsWarning, compare
+from bayesrank.results.evaluation.comparison import RANDOM, FewUnitsWarning, compare
 from bayesrank.results.evaluation.component_labels import (
     LabelWarning,
     compare_components,
@@ -52,6 +52,7 @@ from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, tied_wi
 from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
+    "RANDOM",
     "Convergence",
     "FewUnitsWarning",
     "Fits",

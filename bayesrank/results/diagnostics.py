@@ -67,11 +67,17 @@ def convergence(data: Any, var_name: str = "utility", *, dim: str = "item") -> C
     ValueError
         If the variable or a dim is missing, there are no draws, or some are not finite.
 
+    See Also
+    --------
+    rank_summary, ranking_checks, match_checks
+
     Examples
     --------
+    >>> import numpy as np
     >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = np.random.default_rng(0).normal(size=(4, 500, 2))
-    >>> print(convergence(xr.DataArray(u, dims=("chain", "draw", "item"))))
+    >>> print(br.convergence(xr.DataArray(u, dims=("chain", "draw", "item"))))
     The chains agree (largest R-hat 1.00...), with at least ... effective draws of every ...
     """
     utility = posterior_utilities(data, var_name, dim)

@@ -338,6 +338,10 @@ def look(
     Look
         ``print(look)`` shows the text, and ``look.forms`` lists the readings.
 
+    See Also
+    --------
+    read_rankings, read_matches, read_choices
+
     Examples
     --------
     >>> import bayesrank as br

@@ -120,6 +120,10 @@ def read_rankings(
     FileNotFoundError
         If there is no such file.
 
+    See Also
+    --------
+    look, read_matches, read_choices, Rankings
+
     Examples
     --------
     >>> import bayesrank as br
@@ -237,6 +241,10 @@ def read_matches(
     FileNotFoundError
         If there is no such file.
 
+    See Also
+    --------
+    look, read_rankings, read_choices, Pairs
+
     Examples
     --------
     >>> import bayesrank as br
@@ -332,6 +340,10 @@ def read_choices(
         help.
     FileNotFoundError
         If there is no such file.
+
+    See Also
+    --------
+    look, read_rankings, read_matches, Rankings.from_best_worst, Rankings.from_choices
 
     Examples
     --------

@@ -146,9 +146,15 @@ class Dynamics:
     readout : array of 0 and 1, (size,)
         Weights of the state; the weighted sum is the utility.
 
+    See Also
+    --------
+    fit_dynamic, utility.random_walk
+
     Examples
     --------
-    >>> walk = Dynamics("constant + matern32")
+    >>> import numpy as np
+    >>> import bayesrank as br
+    >>> walk = br.utility.Dynamics("constant + matern32")
     >>> walk.names
     ('constant_scale', 'matern32_scale', 'matern32_length')
     >>> F, Q, P = walk.transitions([0.5, 1.0, 2.0], np.array([0.1]))
@@ -190,7 +196,8 @@ class Dynamics:
         `span`, the positive time from the first to the last observation, makes the prior
         independent of the unit.
 
-        >>> Dynamics("matern32").medians(10.0)
+        >>> import bayesrank as br
+        >>> br.utility.Dynamics("matern32").medians(10.0)
         array([1., 3.])
         """
         return self._medians * span**self._powers
@@ -201,6 +208,15 @@ class Dynamics:
         Standard deviations (scale, drift, slope, slope_drift) are half-Cauchy, and lengths are
         log-normal. Let x be the logarithm of a standard deviation over its median. Its log density
         is :math:`x - \log(1 + e^{2x})`, which falls by one per unit in both tails.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayesrank as br
+        >>> walk = br.utility.Dynamics("random_walk")
+        >>> at_medians = np.log(walk.medians(10.0))
+        >>> walk.log_prior(at_medians, 10.0) > walk.log_prior(at_medians + 1, 10.0)
+        True
         """
         x = np.asarray(log_values) - np.log(self.medians(span))
         half_cauchy = x - np.logaddexp(0, 2 * x)

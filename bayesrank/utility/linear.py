@@ -63,6 +63,10 @@ def part_worths(
         If the rankings have no features, or `correlated` is given without `by_ranker` or with one
         feature. Also if the coords of the model have other labels than the rankings.
 
+    See Also
+    --------
+    MaxDiff, attribute_importance, willingness_to_pay, utility.random_walk
+
     Examples
     --------
     >>> import bayesrank as br, pandas as pd, pymc as pm

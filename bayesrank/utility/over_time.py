@@ -2,17 +2,6 @@
 
 These are non-centred versions of `bayesrank.utility.dynamics`, on the grid of all times and items.
 `bayesrank.fit_dynamic` approximates the same posterior for larger data.
-
->>> import bayesrank as br, pandas as pd
->>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
->>> table["day"] = ["2024-01-01", "2024-01-08", "2024-03-01"]
->>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
->>> with pm.Model(coords=pairs.coords) as model:
-...     drift = pm.HalfNormal("drift", 1)
-...     utility = random_walk("utility", scale=1.0, drift=drift, dims=("day", "item"), data=pairs)
-...     y = br.BradleyTerry("y", utility, observed=pairs)
->>> [rv.name for rv in model.free_RVs], model.named_vars_to_dims["utility"]
-(['drift', 'utility_steps'], ('day', 'item'))
 """
 
 from collections.abc import Sequence
@@ -64,6 +53,23 @@ def random_walk(
     Returns
     -------
     TensorVariable, (n_times, n_items)
+
+    See Also
+    --------
+    utility.trend, utility.matern, fit_dynamic
+
+    Examples
+    --------
+    >>> import bayesrank as br, pandas as pd, pymc as pm
+    >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": ["first"] * 3})
+    >>> table["day"] = ["2024-01-01", "2024-01-08", "2024-03-01"]
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    >>> with pm.Model(coords=pairs.coords) as model:
+    ...     drift, dims = pm.HalfNormal("drift", 1), ("day", "item")
+    ...     utility = br.utility.random_walk("utility", 1.0, drift, dims=dims, data=pairs)
+    ...     y = br.BradleyTerry("y", utility, observed=pairs)
+    >>> [rv.name for rv in model.free_RVs], model.named_vars_to_dims["utility"]
+    (['drift', 'utility_steps'], ('day', 'item'))
     """
     grid = _Grid.read(name, dims, data, unit)
     return grid.named(name, grid.walk(grid.noise(f"{name}_steps"), scale, drift))
@@ -92,6 +98,21 @@ def trend(
     Returns
     -------
     TensorVariable, (n_times, n_items)
+
+    See Also
+    --------
+    utility.random_walk, utility.matern, fit_dynamic
+
+    Examples
+    --------
+    >>> import bayesrank as br, pandas as pd, pymc as pm
+    >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": "first", "year": [1, 2, 4]})
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    >>> with pm.Model(coords=pairs.coords) as model:
+    ...     utility = br.utility.trend("utility", 1.0, 0.1, 0.1, 0.1, dims=("year", "item"))
+    ...     y = br.BradleyTerry("y", utility, observed=pairs)
+    >>> [rv.name for rv in model.free_RVs]
+    ['utility_steps', 'utility_turns', 'utility_bends']
     """
     grid = _Grid.read(name, dims, data, unit)
     level = grid.walk(grid.noise(f"{name}_steps"), scale, drift)
@@ -128,6 +149,22 @@ def matern(
     Returns
     -------
     TensorVariable, (n_times, n_items)
+
+    See Also
+    --------
+    utility.random_walk, utility.trend, fit_dynamic
+
+    Examples
+    --------
+    >>> import bayesrank as br, pandas as pd, pymc as pm
+    >>> table = pd.DataFrame({"x": [*"abc"], "y": [*"bca"], "won": "first", "year": [1, 2, 4]})
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    >>> with pm.Model(coords=pairs.coords) as model:
+    ...     length = pm.InverseGamma("length", 3, 6)
+    ...     utility = br.utility.matern("utility", 1.0, length, dims=("year", "item"))
+    ...     y = br.BradleyTerry("y", utility, observed=pairs)
+    >>> [rv.name for rv in model.free_RVs]
+    ['length', 'utility_steps']
     """
     if smoothness not in ROOTS:
         raise ValueError(f"`smoothness` is {smoothness}; it must be 0.5, 1.5 or 2.5.")

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import bayesrank as br
-from bayesrank.inference import laplace
 from bayesrank.likelihoods.plackett_luce import weak_order_logp
 from models.context.conditional import given
 from models.context.set_utilities import fate_utility, fate_weights
@@ -103,7 +102,8 @@ def fit_last_layer(
     """
     last = given(model, mode, free=[LAST])
     if method == "laplace":
-        return laplace(last, draws=draws, random_seed=seed)  # it has one mode
+        # without learned scales: the normal around the mode, of which there is one
+        return br.fit_inla(scales=(), draws=draws, chains=1, random_seed=seed, model=last)
     with last:
         return pm.sample(
             draws // 2, tune=500, chains=2, random_seed=seed, progressbar=False, quiet=True

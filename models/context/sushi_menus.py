@@ -17,7 +17,6 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference import laplace
 from bayesrank.likelihoods.plackett_luce import log_remainder
 from models.context.model import build, dense_network, features_of
 from models.shared.item_features import aligned, check_scales
@@ -161,7 +160,7 @@ def crowding(
         feature_names=["others of the group"],
     )
     model = build(counted, dense_network(1), item_scale=1.0)
-    drawn = laplace(model, draws=draws, random_seed=seed)
+    drawn = br.fit_inla(scales=(), draws=draws, chains=1, random_seed=seed, model=model)
     return np.asarray(drawn["posterior"]["score_out_W"]).ravel()
 
 

@@ -72,7 +72,7 @@ def checked_ballots(ballots: Ballots, rng: Rng) -> Any:
             "constant_data": xr.Dataset(constant, outcome),
         }
     )
-    return br.worst_checks(br.ranking_checks(data, draws=None))
+    return br.worst_checks(br.ranking_checks(data, ci_prob=0.94, draws=None))
 
 
 def ballots_of(
@@ -177,7 +177,7 @@ def checked_matches(first: Any, second: Any, outcome: Any, judge: Any, rng: Rng)
         }
     )
     by = ["judge"] if len(judges) > 1 else []
-    return br.worst_checks(br.match_checks(data, draws=None, by=by))
+    return br.worst_checks(br.match_checks(data, ci_prob=0.94, draws=None, by=by))
 
 
 class World(NamedTuple):

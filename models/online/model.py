@@ -58,7 +58,7 @@ Glickman, Parameter estimation in large dynamic paired comparison experiments, A
 Opper, A Bayesian approach to on-line learning, 1998: assumed density filtering.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +69,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 import bayesrank as br
-from bayesrank.inference import climb, hessian, objective
+from bayesrank.inference import climb, objective
 from models.online.state import OTHERS, State, by_category, drifted, from_draws, start, with_items
 from models.shared.item_features import check_scales
 
@@ -87,6 +87,8 @@ __all__ = [
     "start",
     "with_items",
 ]
+
+Floats = NDArray[np.float64]
 
 
 def on_axis(pairs: br.Pairs, items: pd.Index) -> br.Pairs:
@@ -192,11 +194,18 @@ def follow(
             set_day(model, state, pairs)
         # Whitened, the prior is standard normal, and z = 0 is yesterday's mean.
         z = climb(logp, np.zeros_like(at.data))
-        precision = -hessian(lambda z, logp=logp: logp(z)[1], z)
+        precision = -_hessian(logp, z)
         factor = state.factor
         half = np.linalg.solve(np.linalg.cholesky(precision), factor.T)
         state = state._replace(mean=state.mean + factor @ z, covariance=half.T @ half)
         yield state
+
+
+def _hessian(logp: Callable[[Floats], tuple[float, Floats]], z: Floats) -> Floats:
+    """Compute second derivatives by central differences of gradients, where the scale is one."""
+    steps = 1e-4 * np.eye(z.size)
+    rows = np.array([(logp(z + step)[1] - logp(z - step)[1]) / 2e-4 for step in steps])
+    return (rows + rows.T) / 2
 
 
 def forecast(state: State, pairs: br.Pairs) -> float:

@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc.model_graph import ModelGraph, NodeType
+from pymc.pytensorf import rewrite_pregrad
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorType
@@ -366,6 +367,19 @@ def test_ranks_of_other_rankings_cannot_be_observed_in_the_slots_of_the_old_ones
     changed = br.Rankings.from_orderings([[*"bacd"]], items=[*"abcdef"], rest=())
     exact = exact_total(UTILITY) + (exact_logp(UTILITY, changed) - exact_logp(UTILITY)[0]).item()
     assert float(logp) == pytest.approx(exact, abs=1e-12)
+
+
+def test_a_frozen_model_keeps_its_density_when_its_graph_is_rewritten():
+    rankings = br.Rankings.from_orderings([[*"abc"], [*"bac"]])
+    with pm.Model(coords=rankings.coords) as model:
+        rows = ("ranking", "slot")
+        x = pm.Data("x", np.arange(6.0).reshape(2, 3), dims=rows)
+        br.PlackettLuce("y", x * pm.Normal("slope"), utility_dims=rows, observed=rankings)
+    frozen = freeze_dims_and_data(model)
+    rewrite_pregrad(frozen.logp())  # folds the observed ranks, in the graph of the model itself
+    at = {"slope": 0.3}
+    exact = model.compile_logp(mode="FAST_COMPILE")(at)
+    assert frozen.compile_logp(mode="FAST_COMPILE")(at) == pytest.approx(exact, abs=1e-12)
 
 
 # Other packages compile the same functions, and pymc-bart knows no other integers

@@ -66,8 +66,10 @@ def test_a_learned_scale_is_integrated_over():
         assert float(found.std()) == pytest.approx(spread, rel=0.1 + 5.5 / np.sqrt(2 * N))
 
 
-def test_weights_count_and_the_seed_decides():
-    rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]], weight=[3, 1])
+@pytest.mark.parametrize("column", ["weight", "count"])
+def test_weights_and_counts_count_and_the_seed_decides(column):
+    orders = [["a", "b", "c"], ["b", "a", "c"]]
+    rankings = br.Rankings.from_orderings(orders, **{column: [3, 1]})
     repeated = br.Rankings.from_orderings([["a", "b", "c"]] * 3 + [["b", "a", "c"]])
     one, other, more = (
         br.fit_rankings(data, utility_scale=1, draws=5, chains=2, random_seed=seed)["posterior"]

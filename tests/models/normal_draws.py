@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from pymc.backends.arviz import coords_and_dims_for_inferencedata, find_constants, find_observations
+from scipy.linalg import cholesky, solve_triangular
 
 import bayesrank as br
-from bayesrank.inference import laplace
+from bayesrank.inference import climb, objective
+from bayesrank.inference.approximation.modes import converter, gradient_change, tree_of
 
 
 def normal_draws(
@@ -24,17 +24,13 @@ def normal_draws(
 ) -> xr.DataTree:
     """Stand in for `pm.sample`: independent draws of the model in context."""
     model = pm.modelcontext(None)
-    drawn = laplace(model, draws=chains * draws, random_seed=random_seed)["posterior"].to_dataset()
-    parts = [
-        drawn.isel(chain=0, draw=part, drop=True).assign_coords(draw=np.arange(draws))
-        for part in np.array_split(np.arange(chains * draws), chains)
-    ]
-    coords, dims = coords_and_dims_for_inferencedata(model)
-    data = {"constant_data": find_constants(model), "observed_data": find_observations(model)}
-    tree = az.from_dict(data, coords=coords, dims=dims, sample_dims=[])
-    chain = xr.DataArray(np.arange(chains), dims="chain", name="chain")
-    tree["posterior"] = xr.DataTree(xr.concat(parts, chain))
-    return tree
+    logp, start = objective(model)
+    x = climb(logp, start.data)
+    rows = np.array([gradient_change(lambda x: logp(x)[1], x, axis) for axis in np.eye(x.size)])
+    root = cholesky(-(rows + rows.T) / 2, lower=True)
+    z = np.random.default_rng(random_seed).normal(size=(x.size, chains * draws))
+    found = x + solve_triangular(root, z, lower=True, trans="T").T
+    return tree_of(model, converter(model, start, chains, draws)(found))
 
 
 @contextmanager

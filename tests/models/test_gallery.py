@@ -76,7 +76,7 @@ def test_an_import_below_a_room_is_caught():
     assert is_door("bayesrank.likelihoods.pairs")
     assert not is_door("bayesrank.data.read.labels")
     assert not is_door("bayesrank.inference.approximation.modes")
-    assert is_exported("bayesrank.inference", "laplace")
+    assert is_exported("bayesrank.inference", "climb")
     assert is_exported("bayesrank.analysis.leaderboard", "nuts_settings")
     assert not is_exported("bayesrank.inference", "constrained")
 

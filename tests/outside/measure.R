@@ -79,12 +79,16 @@ if (requireNamespace("psychotools", quietly = TRUE)) {
 
 if (requireNamespace("survival", quietly = TRUE)) {
   library(survival)
-  for (name in c("rankings", "blocks")) {
+  for (name in c("rankings", "blocks", "twos")) {
     d <- read(name)
+    if ("count" %in% names(d)) { # a row per ranking: "exact" takes no weights
+      d <- d[rep(seq_len(nrow(d)), d$count), ]
+      d$ranking <- paste(d$ranking, ave(d$rank, d$ranking, d$item, FUN = seq_along))
+    }
     d$item <- factor(d$item)
     # the last block of a ranking is no choice: it may be events, or censored
     last <- d$rank == ave(d$rank, d$ranking, FUN = max)
-    for (censored in if (name == "blocks") c(FALSE, TRUE) else FALSE) {
+    for (censored in if (name == "rankings") FALSE else c(FALSE, TRUE)) {
       d$event <- if (censored) as.integer(!last) else 1L
       for (method in c("exact", "efron", "breslow")) {
         fit <- coxph(Surv(rank, event) ~ item + strata(ranking), data = d, ties = method)
@@ -92,6 +96,11 @@ if (requireNamespace("survival", quietly = TRUE)) {
         names(values) <- levels(d$item)
         call <- paste0("coxph(ties = '", method, "')", if (censored) " with censored last block")
         show("survival", call, name, values)
+        if (name == "twos") {
+          errors <- c(0, sqrt(diag(vcov(fit))))
+          names(errors) <- levels(d$item)
+          show("survival", paste(call, "standard errors"), name, errors)
+        }
       }
     }
   }

@@ -126,12 +126,11 @@ CASES = [
     Case("choix", "ilsr_rankings of reversed", "rankings", "x"),
     Case("choix", "ilsr_rankings", "opposite", "x", RANKINGS, True),
     # rankings with ties
-    Case("survival", "coxph(ties = 'exact')", "blocks", "x", RANKINGS),
-    Case("survival", "coxph(ties = 'efron')", "blocks", "x", RANKINGS),
-    Case("survival", "coxph(ties = 'breslow')", "blocks", "x", RANKINGS),
     *(
-        Case("survival", f"coxph(ties = '{t}') with censored last block", "blocks", "x", RANKINGS)
-        for t in ("exact", "efron", "breslow")
+        Case("survival", f"coxph(ties = '{ties}'){last}", data, "x", RANKINGS)
+        for data in ("blocks", "twos")
+        for last in ("", " with censored last block")
+        for ties in ("exact", "efron", "breslow")
     ),
 ]  # fmt: skip
 
@@ -173,7 +172,10 @@ def read(name: str) -> br.Pairs | br.Rankings:
         return br.Rankings.from_orderings([["a", "b", "c"], ["c", "b", "a"]])
     table = pd.read_csv(HERE / "data" / f"{name}.csv")
     if "rank" in table:
-        return br.Rankings.from_long_ranks(table, ranker="ranking", item="item", rank="rank")
+        count = "count" if "count" in table else None
+        return br.Rankings.from_long_ranks(
+            table, ranker="ranking", item="item", rank="rank", count=count
+        )
     return br.Pairs.from_frame(table, first="first", second="second", outcome="outcome")
 
 
@@ -290,6 +292,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "unbeaten": ("unbeaten",),
     "rankings": ("rankings", "opposite"),
     "blocks": ("blocks",),
+    "twos": ("twos",),
 }
 
 

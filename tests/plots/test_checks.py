@@ -116,7 +116,7 @@ def test_surprising_checks_are_triangles_in_another_colour_and_come_first_among_
     assert legend == [
         "observed",
         "outside its interval",
-        "predicted, 94% interval",
+        "predicted, 89% interval",
         "predicted, mean",
     ]
 
@@ -179,7 +179,7 @@ def test_matches_have_the_panels_of_matches():
     points = table.loc["points", "observed"].sort_values(ascending=False, kind="stable")
     assert names_of(axes_of(pc, "points")) == [label for label, _ in points.index]
     title = pc.viz["legend"].item().get_title().get_text().replace("\n", " ")
-    assert title == worst_checks(table).message(0.94)
+    assert title == worst_checks(table).message(0.89)
     constant = data["constant_data"].to_dataset()
     constant["y_judge"] = ("pair", [0, 1, 0, 1, 0, 1])
     constant["y_judge_matches"] = ("judge", [60, 60])

@@ -1,6 +1,7 @@
 """What every picture must do: names can be read, panels given are used, nothing else is changed."""
 
 import inspect
+from functools import partial
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -58,7 +59,7 @@ def models(n, names=None):
 
 # plot -> what draws it, and data of so many items with these names
 PLOTS = {
-    "ranks": (plot_ranks, posterior),
+    "ranks": (partial(plot_ranks, max_items=None), posterior),
     "places": (plot_places, posterior),
     "wins": (plot_wins, posterior),
     "adherence": (plot_adherence, adherences),

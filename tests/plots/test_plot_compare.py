@@ -34,6 +34,16 @@ def test_differences_and_one_and_two_errors_are_drawn_best_on_top():
     assert ax.get_ylim() == (2.6, -0.6)
 
 
+def test_random_ranking_is_a_grey_square_however_near_it_is():
+    rows = {"best": (0.0, 0.0), "random ranking": (-3.0, 2.0)}
+    pc = plot_compare(compared(**rows))
+    assert markers(axes_of(pc)) == [(0, 0, BLUE), (1, -3, GREY)]
+    legend = legend_of(pc)
+    assert "baseline" in legend
+    assert "more than 2 standard errors worse" not in legend
+    assert "baseline" not in legend_of(plot_compare(THREE))
+
+
 def test_the_axis_says_what_is_better():
     ax = axes_of(plot_compare(THREE))
     assert ax.get_xlabel() == (

@@ -94,6 +94,16 @@ def test_chosen_items_keep_their_order_and_their_ranks_among_all():
     assert title_of(plot_ranks(posterior(3), max_items=100)) == ""
 
 
+def test_of_many_items_the_first_twenty_are_shown_unless_all_are_wanted():
+    u = posterior(25, sd=0.01)
+    some, everyone = plot_ranks(u), plot_ranks(u, max_items=None)
+    assert "20 of 25 items" in title_of(some)
+    assert names_of(axes_of(some)) == names_of(axes_of(everyone))[:20]
+    assert len(names_of(axes_of(everyone))) == 25
+    height = [pc.viz["figure"].item().get_figheight() for pc in (some, everyone)]
+    assert height[0] < height[1]
+
+
 def test_a_given_panel_is_explained_in_its_label():
     _, left = plt.subplots(figsize=(5, 3), layout="constrained")
     plot_ranks(posterior(8), plot_collection=panel_of(left), max_items=6)

@@ -291,7 +291,7 @@ def beyond(table):
 def test_a_right_model_passes_every_check(fitted):
     table = fitted("right")
     assert beyond(table).max() < 1.5
-    assert table["surprising"].sum() <= 0.06 * len(table)
+    assert table["surprising"].sum() <= 0.11 * len(table)
     assert worst_checks(table).ok
     assert set(table.loc["Kendall distance"].loc["mean"].index) == {"all", 3, 4, 6}
 

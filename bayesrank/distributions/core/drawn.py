@@ -129,7 +129,7 @@ class DrawnRV(SymbolicRandomVariable):
         raise NotImplementedError
 
     @classmethod
-    def check_value(cls, value: TensorVariable) -> None:
+    def check_value(cls, value: TensorVariable, p: SimpleNamespace) -> None:
         """Raise if a given value can be misunderstood."""
 
     @classmethod
@@ -147,8 +147,9 @@ class DrawnRV(SymbolicRandomVariable):
 def _logp(
     op: DrawnRV, values: Any, rng: Any, size: Any, *parameters: Any, **kwargs: Any
 ) -> TensorVariable:
-    op.check_value(values[0])
-    return maybe_resize(op.logp(values[0], op.named(parameters)), size)
+    p = op.named(parameters)
+    op.check_value(values[0], p)
+    return maybe_resize(op.logp(values[0], p), size)
 
 
 @_support_point.register(DrawnRV)

@@ -374,6 +374,10 @@ def set_observed(name: str, data: Any, *, model: pm.Model | None = None) -> None
         If the model observes no such variable, or the data do not fit the rest of the model. Also
         if a copy of the model, as from `pm.do`, would change with it. The model is then unchanged.
 
+    See Also
+    --------
+    find_MAP_many, kfold, DynamicFit.with_data
+
     Examples
     --------
     >>> import bayesrank as br, pymc as pm

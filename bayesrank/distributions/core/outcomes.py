@@ -69,6 +69,10 @@ def declare_outcomes(name: str, *, model: pm.Model | None = None) -> str:
         If the variable is not observed, or is not a mixture of bayesrank distributions with the
         same outcomes.
 
+    See Also
+    --------
+    compare, loo, Mixture
+
     Examples
     --------
     >>> import bayesrank as br, pymc as pm

@@ -192,6 +192,10 @@ class MPM(Discrete, metaclass=NamedArguments):
     UninformativeRankingWarning
         If rankers have no counts. The posterior of their adherence is the prior.
 
+    See Also
+    --------
+    PairCounts, adherence_summary, plot_adherence
+
     Notes
     -----
     An evaluation costs :math:`O((n + \text{rankers}) \sqrt r)`, where n is the number of items, or

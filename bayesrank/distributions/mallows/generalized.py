@@ -95,6 +95,10 @@ class GeneralizedMallows(Discrete, metaclass=NamedArguments):
         If there are too many stages or items, or if a ranking omits items or has ties before its
         last block. `Mallows` accepts such rankings.
 
+    See Also
+    --------
+    Mallows, LeapAndShift
+
     References
     ----------
     Fligner & Verducci, Distance based ranking models, JRSS B 1986; Multistage ranking models, JASA

@@ -117,6 +117,10 @@ class Mallows(Discrete, metaclass=NamedArguments):
         If there are too many items for the distance, or a consensus does not hold the ranks 1 to n.
         Also if the tables allow no sum for the ties or missing items of a ranking.
 
+    See Also
+    --------
+    GeneralizedMallows, PlackettLuce, LeapAndShift, sample_consensus
+
     References
     ----------
     Mallows, Non-null ranking models, Biometrika 1957.

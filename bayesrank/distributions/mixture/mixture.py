@@ -126,6 +126,10 @@ class Mixture(metaclass=NamedArguments):
     TypeError
         If a component is not made by ``.dist`` of one of these families.
 
+    See Also
+    --------
+    fit_mixture, component_probabilities, relabel_components, compare_components
+
     Notes
     -----
     All permutations of the components are equally probable. `bayesrank.fit_mixture` finds the best

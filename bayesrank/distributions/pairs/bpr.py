@@ -128,6 +128,10 @@ class BPR(Discrete, metaclass=NamedArguments):
         If the shape of `utility` does not fit, or an array holds other numbers than 0 and 1. Also
         if there are no triples, or more than 20 million.
 
+    See Also
+    --------
+    Interactions, recommendation_metrics, PlackettLuce
+
     References
     ----------
     Rendle et al., BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.

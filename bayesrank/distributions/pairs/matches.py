@@ -220,6 +220,10 @@ class BradleyTerry(PairOutcomes):
     ValueError
         If there are ties, shapes do not fit, or counts are negative or not whole.
 
+    See Also
+    --------
+    Davidson, RaoKupper, Thurstone, Pairs, fit_pairs
+
     References
     ----------
     Bradley & Terry, Rank analysis of incomplete block designs I, Biometrika 39, 1952.
@@ -271,14 +275,19 @@ class Thurstone(PairOutcomes):
     ValueError
         For the reasons of `BradleyTerry`.
 
+    See Also
+    --------
+    BradleyTerry, Pairs
+
     References
     ----------
     Thurstone, A law of comparative judgment, Psychological Review 34, 1927.
 
     Examples
     --------
+    >>> import bayesrank as br
     >>> import pymc as pm
-    >>> round(float(pm.logp(Thurstone.dist([1.96, 0.0]), [1, 0]).exp().eval()), 3)
+    >>> round(float(pm.logp(br.Thurstone.dist([1.96, 0.0]), [1, 0]).exp().eval()), 3)
     0.975
     """
 
@@ -331,6 +340,10 @@ class Davidson(PairOutcomes):
     ------
     ValueError
         If `nu` is negative or not finite, and for the reasons of `BradleyTerry`.
+
+    See Also
+    --------
+    RaoKupper, BradleyTerry, Pairs, fit_pairs
 
     References
     ----------
@@ -391,6 +404,10 @@ class RaoKupper(PairOutcomes):
     ValueError
         If `theta` is below 1 or not finite, and for the reasons of `BradleyTerry`.
 
+    See Also
+    --------
+    Davidson, BradleyTerry, Pairs
+
     References
     ----------
     Rao & Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
@@ -398,8 +415,9 @@ class RaoKupper(PairOutcomes):
 
     Examples
     --------
+    >>> import bayesrank as br
     >>> import pymc as pm
-    >>> outcomes = RaoKupper.dist([0.0, 0.0], theta=3.0)
+    >>> outcomes = br.RaoKupper.dist([0.0, 0.0], theta=3.0)
     >>> pm.logp(outcomes, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).exp().eval().round(6).tolist()
     [0.25, 0.25, 0.5]
     """

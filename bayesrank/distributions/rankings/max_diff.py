@@ -117,6 +117,10 @@ class MaxDiff(WeakOrders):
     ValueError
         If the method is unknown, or a ranking is not a best-worst choice.
 
+    See Also
+    --------
+    PlackettLuce, part_worths, Rankings.from_best_worst, Rankings.from_choices
+
     References
     ----------
     Marley & Louviere, Some probabilistic models of best, worst, and best-worst choices, Journal of

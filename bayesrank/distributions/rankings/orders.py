@@ -10,6 +10,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.data import MinibatchOp
 from pymc.distributions.distribution import Discrete
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor import TensorConstant, TensorVariable
@@ -351,9 +352,11 @@ class ObservedRankingsRV(ObservedRV):
         return data
 
     @classmethod
-    def check_value(cls, value: TensorVariable) -> None:
+    def check_value(cls, value: TensorVariable, p: SimpleNamespace) -> None:
         given = uncast(value)
-        if isinstance(given, TensorConstant) and _are_sorted(given.data):
+        # in a frozen model the observed ranks are constants as well
+        is_frozen = not any(isinstance(x, SharedVariable) for x in ancestors([p.ranks]))
+        if isinstance(given, TensorConstant) and not is_frozen and _are_sorted(given.data):
             raise ValueError(
                 "The given ranks ascend from slot to slot in every ranking, as `ranks` of any "
                 "Rankings do. Here they would rank the items that the model observed before. "
@@ -398,7 +401,7 @@ class ObservedRankingsRV(ObservedRV):
 
 def _are_sorted(ranks: NDArray[Any]) -> bool:
     """Tell whether the slots of all rankings stand in the order of their ranks, empty ones last."""
-    order = np.where(ranks > 0, ranks, np.iinfo(np.int64).max)
+    order = np.where(ranks > 0, ranks, np.iinfo(ranks.dtype).max)
     return bool((order[..., :-1] <= order[..., 1:]).all())
 
 

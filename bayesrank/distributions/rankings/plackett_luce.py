@@ -139,7 +139,7 @@ class PlackettLuce(WeakOrders):
 
     where :math:`w_i` is the utility of item i. The blocks :math:`S_1, S_2, \dots` are ordered, best
     first, and the order inside each block is unknown. The probability is the sum of the
-    Plackett-Luce probabilities of all orderings consistent with the blocks, exact to 1e-11. With
+    Plackett-Luce probabilities of all orderings consistent with the blocks, exact to 1e-10. With
     blocks of one item, it is the usual product of choices
     :math:`e^{w_i} / \sum_{j \in R} e^{w_j}` from the remaining items R.
 
@@ -189,6 +189,10 @@ class PlackettLuce(WeakOrders):
     ValueError
         If the dims, labels or shape of `utility` do not fit the `Rankings`, or are ambiguous. Also
         if `stage_scale` is not defined for a ranking.
+
+    See Also
+    --------
+    PMOP, MaxDiff, Mallows, Mixture, Rankings, fit_rankings
 
     References
     ----------

@@ -163,6 +163,10 @@ class PMOP(WeakOrders):
         If the aggregate is unknown. Also if `tie_prevalence` comes with given sizes, is not
         positive, or has too few entries.
 
+    See Also
+    --------
+    PlackettLuce, Rankings
+
     References
     ----------
     Truyen, Phung, Venkatesh, Probabilistic models over ordered partitions with applications in

@@ -73,10 +73,15 @@ def fit_pairs(
     ValueError
         If there are several judges, or the scale is not positive.
 
+    See Also
+    --------
+    fit_rankings, fit_inla, leaderboard_model
+
     Examples
     --------
-    >>> pairs = Pairs.from_matrix([[0, 30], [10, 0]], items=["a", "b"])
-    >>> fit = fit_pairs(pairs, utility_scale=9, order_effect=False, random_seed=1)
+    >>> import bayesrank as br
+    >>> pairs = br.Pairs.from_matrix([[0, 30], [10, 0]], items=["a", "b"])
+    >>> fit = br.fit_pairs(pairs, utility_scale=9, order_effect=False, random_seed=1)
     >>> posterior = fit["posterior"]
     >>> lead = posterior["utility"].sel(item="a") - posterior["utility"].sel(item="b")
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)

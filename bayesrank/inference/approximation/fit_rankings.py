@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from bayesrank.data import Rankings
-from bayesrank.data.derive import stage_table
 from bayesrank.data.read import check_whole
 from bayesrank.inference.approximation.block_precision import Dense
 from bayesrank.inference.approximation.krylov import Krylov
@@ -94,10 +93,15 @@ def fit_rankings(
     TypeError
         If the data are not rankings.
 
+    See Also
+    --------
+    fit_pairs, fit_inla, ranking_model
+
     Examples
     --------
-    >>> rankings = Rankings.from_orderings([["a", "b"]] * 30 + [["b", "a"]] * 10)
-    >>> posterior = fit_rankings(rankings, utility_scale=9, random_seed=1)["posterior"]
+    >>> import bayesrank as br
+    >>> rankings = br.Rankings.from_orderings([["a", "b"]] * 30 + [["b", "a"]] * 10)
+    >>> posterior = br.fit_rankings(rankings, utility_scale=9, random_seed=1)["posterior"]
     >>> lead = posterior["utility"].sel(item="a") - posterior["utility"].sel(item="b")
     >>> round(float(lead.mean()), 1), round(float(lead.std()), 1)  # log 3, and about √(1/30 + 1/10)
     (1.1, 0.4)
@@ -150,7 +154,7 @@ class _Utilities:
 
     def __init__(self, rankings: Rankings) -> None:
         self.n_items = rankings.n_items
-        table = stage_table(rankings.item, rankings.ranks, rankings.weight, self.n_items)
+        table = rankings.stages
         fields = ("item_weight", "node_weight", "block_weight", *TABLE)
         # numba would compile again for read-only arrays
         self.table = [np.array(getattr(table, field)) for field in fields]

@@ -119,6 +119,10 @@ def fit_inla(
         downwards around a mode. The last happens with improper priors, and with scales that the
         data do not determine.
 
+    See Also
+    --------
+    fit_pairs, fit_rankings, fit_dynamic, fit
+
     Notes
     -----
     Importance sampling makes the draws exact, up to Monte Carlo error, in models of up to 400
@@ -142,6 +146,7 @@ def fit_inla(
 
     Examples
     --------
+    >>> import pymc as pm
     >>> import bayesrank as br
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
     >>> with pm.Model(coords=rankings.coords) as model:

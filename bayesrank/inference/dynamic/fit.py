@@ -162,6 +162,10 @@ def fit_dynamic(
         instant (a time with hours). If the data have ties but the likelihood has none, a
         hyperparameter is not positive, or a covariate has the wrong shape or name.
 
+    See Also
+    --------
+    DynamicFit, forward_validation, dynamic_model, plot_dynamic, utility.random_walk
+
     Notes
     -----
     The utility of an item starts when the item is first observed. It then has the initial
@@ -175,11 +179,12 @@ def fit_dynamic(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> import bayesrank as br
     >>> table = pd.DataFrame({"home": [*"abab"], "away": [*"baba"], "won": ["first"] * 4})
     >>> table["day"] = ["2024-01-01", "2024-02-01", "2024-06-01", "2024-09-01"]
     >>> pairs = br.Pairs.from_frame(table, first="home", second="away", outcome="won", by="day")
-    >>> fit = fit_dynamic(pairs, time="day", dynamics="random_walk", random_seed=1)
+    >>> fit = br.fit_dynamic(pairs, time="day", dynamics="random_walk", random_seed=1)
     >>> fit.predict(["a"], ["b"], at="2024-10-01")["p_first"].item() > 0.5
     True
     """
@@ -476,6 +481,22 @@ class DynamicFit:
     normal : NormalStates
         The normal approximation of the utilities at all times at which items are observed, given
         these hyperparameters. Use `draws` for utilities by item and time.
+
+    See Also
+    --------
+    fit_dynamic, forward_validation, plot_dynamic
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
+    >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "year": [1, 2, 3, 4]})
+    >>> table["won"] = "first"
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+    >>> given = {"scale": 1.0, "drift": 0.3}
+    >>> fit = br.fit_dynamic(pairs, time="year", hyperparameters=given, random_seed=1)
+    >>> fit
+    DynamicFit: 2 items at 8 times in all, bradley_terry, random_walk (scale 1, drift 0.3)
     """
 
     _problem: Problem
@@ -575,6 +596,26 @@ class DynamicFit:
         ------
         ValueError
             If no item has entered at this time.
+
+        See Also
+        --------
+        DynamicFit.predict, rank_summary, plot_dynamic
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "year": [1, 2, 3, 4]})
+        >>> table["won"] = "first"
+        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+        >>> given = {"scale": 1.0, "drift": 0.3}
+        >>> fit = br.fit_dynamic(pairs, time="year", hyperparameters=given, random_seed=1)
+        >>> posterior = fit.draws(at=[4, 10], random_seed=1)
+        >>> dict(posterior.posterior["utility"].sizes)
+        {'chain': 4, 'draw': 250, 'year': 2, 'item': 2}
+        >>> spread = posterior.posterior["utility"].sel(item="a").std(("chain", "draw"))
+        >>> bool(spread.sel(year=10) > spread.sel(year=4))
+        True
         """
         check_whole(draws=draws, chains=chains)
         p = self._problem
@@ -714,6 +755,29 @@ class DynamicFit:
             For the reasons of `fit_dynamic`, or if covariates have other names.
         TypeError
             If the data have another type.
+
+        See Also
+        --------
+        fit_dynamic, set_observed
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "year": [1, 2, 3, 4]})
+        >>> table["won"] = "first"
+        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+        >>> given = {"scale": 1.0, "drift": 0.3}
+        >>> fit = br.fit_dynamic(pairs, time="year", hyperparameters=given, random_seed=1)
+        >>> today = pd.DataFrame({"x": ["a"], "y": ["b"], "year": [5], "won": ["first"]})
+        >>> table = pd.concat([table, today])
+        >>> later = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+        >>> updated = fit.with_data(later)
+        >>> updated.hyperparameters == fit.hyperparameters
+        True
+        >>> before, after = (x.predict(["a"], ["b"], at=6)["p_first"] for x in [fit, updated])
+        >>> bool(before[0] < after[0])
+        True
         """
         p = self._problem
         if not isinstance(data, type(p.data)):
@@ -768,6 +832,25 @@ class DynamicFit:
         ValueError
             If an item is unknown, the lengths differ, or the data are rankings. For rankings, use
             `draws` at the time, and `place_probability`.
+
+        See Also
+        --------
+        DynamicFit.draws, match_probability
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"x": [*"abab"], "y": [*"baba"], "year": [1, 2, 3, 4]})
+        >>> table["won"] = "first"
+        >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="year")
+        >>> given = {"scale": 1.0, "drift": 0.3}
+        >>> fit = br.fit_dynamic(pairs, time="year", hyperparameters=given, random_seed=1)
+        >>> found = fit.predict(["a", "a"], ["b", "b"], at=[4, 10])
+        >>> found.columns.tolist()
+        ['first', 'second', 'year', 'p_first', 'p_second', 'lead', 'lead_sd']
+        >>> bool(found["lead_sd"][0] < found["lead_sd"][1])
+        True
         """
         p = self._problem
         if not isinstance(p.data, Pairs):

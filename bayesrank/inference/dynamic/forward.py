@@ -58,6 +58,26 @@ class ForwardValidation:
         equally likely.
     hyperparameters : dict
         Hyperparameters of the dynamics, learned from the first part.
+
+    See Also
+    --------
+    forward_validation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import bayesrank as br
+    >>> rng = np.random.default_rng(1)
+    >>> table = pd.DataFrame({"x": "a", "y": "b", "day": np.arange(60),
+    ...                       "won": np.where(rng.random(60) < 0.8, "first", "second")})
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    >>> given = {"scale": 1.0, "drift": 0.01}
+    >>> found = br.forward_validation(pairs, time="day", start=0.9, hyperparameters=given)
+    >>> found.predictions.columns.tolist()
+    ['first', 'second', 'time', 'p_first', 'p_second', 'outcome', 'count', 'log_p']
+    >>> found.calibration(bins=2)["n"].tolist()
+    [6, 6]
     """
 
     predictions: pd.DataFrame
@@ -170,14 +190,21 @@ def forward_validation(
     ValueError
         For the reasons of `fit_dynamic`, or if no data are before or after the start.
 
+    See Also
+    --------
+    fit_dynamic, kfold
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(1)
     >>> table = pd.DataFrame({"x": "a", "y": "b", "day": np.arange(60),
     ...                       "won": np.where(rng.random(60) < 0.8, "first", "second")})
-    >>> pairs = Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
+    >>> pairs = br.Pairs.from_frame(table, first="x", second="y", outcome="won", by="day")
     >>> given = {"scale": 1.0, "drift": 0.01}
-    >>> found = forward_validation(pairs, time="day", start=0.5, hyperparameters=given)
+    >>> found = br.forward_validation(pairs, time="day", start=0.5, hyperparameters=given)
     >>> bool(found.log_loss < np.log(2))
     True
     """

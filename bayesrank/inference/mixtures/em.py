@@ -69,8 +69,7 @@ class MixtureFit:
     initvals : dict
         Values of the free variables, for ``pm.sample(initvals=...)``.
     point : dict
-        The same values in the space of the sampler, for
-        `bayesrank.inference.approximation.laplace_draws`.
+        The same values in the space of the sampler.
     log_posterior : array, (n_starts,)
         Log posterior at the end of each start, best first, up to a constant.
     n_reached : int
@@ -163,6 +162,10 @@ def fit_mixture(
     MixtureWarning
         If only one of several starts reached the best mode, or the search for it did not converge.
         If a component is empty at the best mode, or all units are equal.
+
+    See Also
+    --------
+    Mixture, component_probabilities, relabel_components, compare_components
 
     Notes
     -----
@@ -271,8 +274,13 @@ def component_probabilities(
     ValueError
         If the model has no such mixture, or the posterior lacks a variable of the model.
 
+    See Also
+    --------
+    plot_components, fit_mixture, relabel_components
+
     Examples
     --------
+    >>> import xarray as xr
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
     >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:

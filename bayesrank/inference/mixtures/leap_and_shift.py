@@ -51,6 +51,10 @@ class LeapAndShift(ArrayStepShared):
         If there are several variables, the variable does not start as a full ranking, or `leap` is
         below 1.
 
+    See Also
+    --------
+    Mallows, GeneralizedMallows, sample_consensus
+
     Notes
     -----
     Steps are local, so check R-hat and the effective sample size of the ranks. Up to 22 items,
@@ -63,12 +67,14 @@ class LeapAndShift(ArrayStepShared):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pymc as pm
     >>> import bayesrank as br
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"]])
     >>> with pm.Model(coords=rankings.coords):
     ...     consensus = br.PlackettLuce("consensus", np.zeros(3), dims="item")
     ...     y = br.Mallows("y", consensus, 2.0, observed=rankings)
-    ...     step = LeapAndShift([consensus], rng=1)
+    ...     step = br.LeapAndShift([consensus], rng=1)
     >>> point, stats = step.step({"consensus": np.array([1, 2, 3])})
     >>> sorted(point["consensus"].tolist())
     [1, 2, 3]

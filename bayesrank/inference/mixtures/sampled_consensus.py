@@ -207,14 +207,20 @@ def sample_consensus(
         If the variable is not a `Mallows` that observes a `Rankings` and marginalises its
         consensus. Also if the posterior lacks a variable on which the concentration depends.
 
+    See Also
+    --------
+    consensus_log_likelihood, LeapAndShift, Mallows
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
     >>> with pm.Model(coords=rankings.coords) as model:
     ...     y = br.Mallows("y", alpha=pm.Exponential("alpha", 1.0), observed=rankings)
     >>> alpha = xr.Dataset({"alpha": (("chain", "draw"), [[0.0, 1.0, 2.0]])})
-    >>> found = sample_consensus(xr.DataTree.from_dict({"posterior": alpha}), model=model)
+    >>> found = br.sample_consensus(xr.DataTree.from_dict({"posterior": alpha}), model=model)
     >>> found["place_probability"].sel(item="a").round(3).values
     array([[[0.333, 0.333, 0.333],
             [0.639, 0.274, 0.087],
@@ -277,6 +283,10 @@ def consensus_log_likelihood(
     ValueError
         For the reasons of `sample_consensus`.
 
+    See Also
+    --------
+    sample_consensus, Mallows, loo
+
     Notes
     -----
     If all rankings share one concentration, this is a smooth function of it. The function is
@@ -290,6 +300,7 @@ def consensus_log_likelihood(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
     >>> with pm.Model(coords=rankings.coords) as model:

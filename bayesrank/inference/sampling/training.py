@@ -97,12 +97,19 @@ def fit_minibatch(
     FloatingPointError
         If the log posterior is no longer finite.
 
+    See Also
+    --------
+    find_MAP_many, jax.find_map
+
     References
     ----------
     Kingma & Ba, Adam: a method for stochastic optimization, ICLR 2015.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pymc as pm
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(500, 2))
     >>> with pm.Model(coords={"ranking": range(500)}) as model:
@@ -111,7 +118,7 @@ def fit_minibatch(
     ...     y = pm.Data("y_data", x @ [1.0, -2.0], dims="ranking")
     ...     _ = pm.Normal("y", features @ slope, 0.1, observed=y, dims="ranking")
     >>> with model:
-    ...     fit = fit_minibatch(epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
+    ...     fit = br.fit_minibatch(epochs=60, batch_size=50, learning_rate=0.1, progressbar=False)
     >>> fit["posterior"]["slope"].values.round(2)
     array([[[ 1., -2.]]])
     """

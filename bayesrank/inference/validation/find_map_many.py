@@ -89,6 +89,10 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
         not converge, or a variable has another shape than in the first problem. A worker process
         may also die, or the call may be interrupted. All other fits are returned.
 
+    See Also
+    --------
+    fit_minibatch, set_observed, jax.find_map
+
     Notes
     -----
     Results do not depend on the number of processes. A worker first imports and compiles, which
@@ -100,13 +104,14 @@ def find_MAP_many(  # noqa: N802  # as pymc.find_MAP
 
     Examples
     --------
+    >>> import pymc as pm
     >>> import bayesrank as br
     >>> one = br.Rankings.from_orderings([["a", "b"]] * 3)
     >>> other = br.Rankings.from_orderings([["b", "a"]] * 3)
     >>> with pm.Model(coords=one.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     _ = br.PlackettLuce("y", utility, observed=one)
-    >>> fits = find_MAP_many({"spring": one, "autumn": other}, progressbar=False, model=model)
+    >>> fits = br.find_MAP_many({"spring": one, "autumn": other}, progressbar=False, model=model)
     >>> fits["utility"].sel(problem="autumn").values.round(2)
     array([-0.65,  0.65])
     """

@@ -128,6 +128,10 @@ def kfold(
         If the chains of a fold disagree. Chains of a mixture are compared by their log-likelihoods,
         because components may be numbered differently in each chain.
 
+    See Also
+    --------
+    loo, compare, forward_validation
+
     Notes
     -----
     This takes `k` fits and one compilation. Compare K-fold results only with each other, because
@@ -143,12 +147,13 @@ def kfold(
 
     Examples
     --------
+    >>> import bayesrank as br
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
     >>> with pm.Model(coords=rankings.coords) as model:
     ...     utility = pm.Normal("utility", 0, 1, dims="item")
     ...     y = br.PlackettLuce("y", utility, observed=rankings)
-    >>> left_out = kfold(k=3, draws=100, chains=1, random_seed=1, model=model)
+    >>> left_out = br.kfold(k=3, draws=100, chains=1, random_seed=1, model=model)
     >>> left_out.n_folds, left_out.elpd_i.sizes
     (3, Frozen({'ranking': 3}))
     """

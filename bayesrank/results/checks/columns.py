@@ -100,6 +100,10 @@ def column_checks(
     ValueError
         If a group does not exist, or labels are not times.
 
+    See Also
+    --------
+    column_notes, ranking_checks, match_checks
+
     Notes
     -----
     Judges, rankers and clusters are the units if each has one label, or if there are 8 or more.
@@ -108,6 +112,9 @@ def column_checks(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(1)
     >>> table = pd.DataFrame({"first": rng.integers(4, size=300)})
     >>> table["second"] = (table["first"] + rng.integers(1, 4, size=300)) % 4
@@ -117,8 +124,8 @@ def column_checks(
     >>> lead = strength[rows, table["first"]] - strength[rows, table["second"]]
     >>> won = rng.random(300) < 1 / (1 + np.exp(-lead))
     >>> table["outcome"] = np.where(won, "first", "second")
-    >>> pairs = Pairs.from_frame(table, by="scene")
-    >>> found = column_checks(pairs, ["scene"], random_seed=1)
+    >>> pairs = br.Pairs.from_frame(table, by="scene")
+    >>> found = br.column_checks(pairs, ["scene"], random_seed=1)
     >>> bool(found.loc["scene", "fires"]), found.loc["scene", "leaders"]
     (True, {'day': 0, 'night': 3})
     """
@@ -159,12 +166,18 @@ def column_checks(
 def column_notes(table: pd.DataFrame) -> list[str]:
     """Say for each column that fires how the items differ, and which argument models it.
 
+    See Also
+    --------
+    column_checks
+
     Examples
     --------
+    >>> import pandas as pd
+    >>> import bayesrank as br
     >>> table = pd.DataFrame(
     ...     {"kind": "labels", "p": 0.0003, "fires": True, "leaders": [{"day": "a", "night": "b"}]},
     ...     index=["scene"])
-    >>> print(*column_notes(table))
+    >>> print(*br.column_notes(table))
     The strengths of the items differ by 'scene' (p = 0.0003). In 'day' a leads, in 'night' b leads.
     Add category='scene'.
     """

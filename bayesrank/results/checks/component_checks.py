@@ -21,7 +21,7 @@ from bayesrank.results.checks.ranking_checks import (
     with_omnibus,
 )
 from bayesrank.results.checks.statistics import EndItem, Found, KendallDistance, PairOrders
-from bayesrank.results.draws import SAMPLE, check_probability
+from bayesrank.results.draws import SAMPLE, interval_probability
 from bayesrank.schema import RANKER, Kept
 
 __all__ = ["component_checks"]
@@ -35,7 +35,7 @@ def component_checks(
     var_name: str = "y",
     *,
     order: str | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     max_pairs: int = 50,
 ) -> pd.DataFrame:
     r"""Compare observed rankings with predicted ones, component by component.
@@ -73,8 +73,9 @@ def component_checks(
         A variable of the posterior by component and item. Distances are computed to its orders.
         Integers are ranks; of other numbers, the highest is first. By default "utility" or
         "consensus"; if neither exists, there are no distances.
-    ci_prob : float
-        Probability of the intervals, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1): equal tails. By default,
+        ``arviz.rcParams["stats.ci_prob"]``.
     max_pairs : int
         Number of pairs to check: those most often presented together.
 
@@ -90,6 +91,10 @@ def component_checks(
         If predictions are missing, `probabilities` has other draws, or `order` is not a variable
         by component and item.
 
+    See Also
+    --------
+    ranking_checks, component_probabilities, relabel_components
+
     References
     ----------
     Gelman, Meng and Stern, Posterior predictive assessment of model fitness via realized
@@ -97,6 +102,7 @@ def component_checks(
 
     Examples
     --------
+    >>> import xarray as xr
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 7 + [["c", "b", "a"]] * 3)
     >>> with pm.Model(coords=rankings.coords | {"component": ["x", "y"]}) as model:
@@ -123,7 +129,7 @@ def component_checks(
            y            1.0
     Name: observed, dtype: float64
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_whole(max_pairs=max_pairs)
     found = found_rankings(data, var_name, None)
     weights, components = _weights(probabilities, data, var_name, found)

@@ -15,7 +15,7 @@ from bayesrank.results.checks.predicted import item_names
 from bayesrank.results.checks.ranking_checks import PREDICT, check_table, evenly, with_omnibus
 from bayesrank.results.draws import (
     SAMPLE,
-    check_probability,
+    interval_probability,
     refuse_other_labels,
 )
 from bayesrank.schema import COUNTS, FIRST, GRADE, SECOND, Kept
@@ -32,7 +32,7 @@ def match_checks(
     data: xr.DataTree,
     var_name: str = "y",
     *,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     max_pairs: int = 300,
     draws: int | None = 1000,
     by: Sequence[str] = (),
@@ -63,8 +63,9 @@ def match_checks(
         ``pm.sample_posterior_predictive(idata, extend_inferencedata=True)``.
     var_name : str
         The observed variable.
-    ci_prob : float
-        Probability of the intervals, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1): equal tails. By default,
+        ``arviz.rcParams["stats.ci_prob"]``.
     max_pairs : int
         Number of pairs of items to check: those that met most often. It also limits the rows of
         each group.
@@ -84,8 +85,14 @@ def match_checks(
         If predictions are missing, the variable was not observed as pairs, or a group does not
         exist. Also if `ci_prob`, `max_pairs` or `draws` are out of range.
 
+    See Also
+    --------
+    plot_match_checks, worst_checks, ranking_checks, audit
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> tree = xr.DataTree.from_dict({
     ...     "posterior_predictive": xr.Dataset(
     ...         {"y": (("chain", "draw", "pair", "result"), [[[[2, 0]], [[1, 1]], [[0, 2]]]])}),
@@ -94,12 +101,12 @@ def match_checks(
     ...         "y_counts": (("pair", "result"), [[2, 0]]),
     ...         "y_item_matches": ("item", [2, 2])}, coords={"item": ["a", "b"]}),
     ... })
-    >>> match_checks(tree).loc["pair", ["observed", "mean", "p"]].round(2)
+    >>> br.match_checks(tree).loc["pair", ["observed", "mean", "p"]].round(2)
                    observed  mean     p
     label n_items
     a > b all           1.0   0.5  0.33
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     kept, predicted = predicted_counts(data, var_name, draws)
     observed = kept[COUNTS].values.astype(np.float64)

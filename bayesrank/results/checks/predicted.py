@@ -63,12 +63,18 @@ def predicted_ranks(
     TypeError
         If `data` is not a DataTree.
 
+    See Also
+    --------
+    predicted_statistic, ranking_checks
+
     Notes
     -----
     `predicted_statistic` returns predicted and observed ranks in the form that ArviZ plots.
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> tree = xr.DataTree.from_dict({
     ...     "posterior_predictive": xr.Dataset(
     ...         {"y": (("chain", "draw", "ranking", "slot"), [[[[2, 1], [1, 0]]]])}),
@@ -78,7 +84,7 @@ def predicted_ranks(
     ...          "y_item_rankings": ("item", [1, 2])},
     ...         coords={"item": ["ale", "bock"]}),
     ... })
-    >>> predicted_ranks(tree).sel(chain=0, draw=0).to_pandas()
+    >>> br.predicted_ranks(tree).sel(chain=0, draw=0).to_pandas()
     item     ale  bock
     ranking
     0        1.0   2.0
@@ -161,10 +167,16 @@ def predicted_statistic(
         As `predicted_ranks`. Also if rows count several rankings, or the statistic does not return
         one number per ranking, or is observed in no ranking.
 
+    See Also
+    --------
+    predicted_ranks, ranking_checks
+
     Examples
     --------
     Where was ale placed?
 
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> tree = xr.DataTree.from_dict({
     ...     "posterior_predictive": xr.Dataset(
     ...         {"y": (("chain", "draw", "ranking", "slot"),
@@ -176,7 +188,7 @@ def predicted_statistic(
     ...          "y_item_rankings": ("item", [1, 2])},
     ...         coords={"item": ["ale", "bock"]}),
     ... })
-    >>> found = predicted_statistic(tree, lambda ranks: ranks.sel(item="ale"))
+    >>> found = br.predicted_statistic(tree, lambda ranks: ranks.sel(item="ale"))
     >>> found["posterior_predictive"]["y"].values.tolist()
     [[[1], [2]]]
     >>> found["observed_data"]["y"].values.tolist()

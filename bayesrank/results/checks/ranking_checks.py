@@ -31,7 +31,7 @@ from bayesrank.results.checks.statistics import (
 )
 from bayesrank.results.draws import (
     SAMPLE,
-    check_probability,
+    interval_probability,
     refuse_other_labels,
 )
 from bayesrank.results.ranks.rank_table import rank_draws
@@ -64,7 +64,7 @@ def ranking_checks(
     var_name: str = "y",
     *,
     consensus: str | Sequence[Any] | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     max_pairs: int = 300,
     draws: int | None = 1000,
 ) -> pd.DataFrame:
@@ -115,8 +115,9 @@ def ranking_checks(
         Distances are computed to this order. Name a posterior variable by item, to use its order
         in each draw, or list all items, best first. By default "utility" if it exists, else the
         mean place of items in the predicted lists.
-    ci_prob : float
-        Probability of the intervals, in (0, 1): equal tails.
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1): equal tails. By default,
+        ``arviz.rcParams["stats.ci_prob"]``.
     max_pairs : int
         Number of pairs to check: those most often presented together.
     draws : int, optional
@@ -161,6 +162,10 @@ def ranking_checks(
     TypeError
         If `data` is not a DataTree.
 
+    See Also
+    --------
+    plot_ranking_checks, worst_checks, match_checks, predicted_ranks, column_checks
+
     Notes
     -----
     Distances to the order of a draw are compared within that draw (a realised discrepancy). Then
@@ -194,7 +199,7 @@ def ranking_checks(
     >>> table[table["surprising"]].empty
     True
     """
-    check_probability("ci_prob", ci_prob, 0.0)
+    ci_prob = interval_probability(ci_prob)
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     found = found_rankings(data, var_name, draws)
     place, source, by_draw = _consensus(data, var_name, found, consensus)
@@ -385,6 +390,10 @@ def worst_checks(table: pd.DataFrame) -> Fits:
         The named tuple ``(n, failed, by_chance, worst, families, ok, seen, unseen)``. Its field
         ``ok`` is false if a family fails. ``families`` has one row per family, and ``worst`` lists
         the checks that fail. ``seen`` are the families that could have failed.
+
+    See Also
+    --------
+    ranking_checks, match_checks, column_checks
 
     Examples
     --------

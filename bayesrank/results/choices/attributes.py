@@ -60,12 +60,19 @@ def attribute_importance(
     ValueError
         If the profiles lack a feature, or are all alike.
 
+    See Also
+    --------
+    willingness_to_pay, share_of_preference, part_worths
+
     Examples
     --------
+    >>> import pandas as pd
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> part_worth = xr.DataArray([[[1.0, 3.0, -0.5]]], dims=("chain", "draw", "feature"),
     ...                           coords={"feature": ["brand[B]", "brand[C]", "price"]})
     >>> cars = pd.DataFrame({"brand[B]": [0, 1, 0], "brand[C]": [0, 0, 1], "price": [10, 12, 16]})
-    >>> found = attribute_importance(part_worth, profiles=cars)
+    >>> found = br.attribute_importance(part_worth, profiles=cars)
     >>> found["attribute"].values.tolist(), found.values.tolist()
     (['brand', 'price'], [[[0.5, 0.5]]])
     """
@@ -141,11 +148,17 @@ def willingness_to_pay(
     PriceWarning
         If the coefficient of the price is zero or positive in more than 1% of draws (and rankers).
 
+    See Also
+    --------
+    attribute_importance, share_of_preference, part_worths
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> part_worth = xr.DataArray([[[2.0, -1.0], [2.0, -2.0], [2.0, -4.0]]],
     ...     dims=("chain", "draw", "feature"), coords={"feature": ["sunroof", "price"]})
-    >>> willingness_to_pay(part_worth, "price", ci_prob=0.5)
+    >>> br.willingness_to_pay(part_worth, "price", ci_prob=0.5)
              median   low  high
     feature
     sunroof     1.0  0.75   1.5

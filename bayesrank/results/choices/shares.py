@@ -67,6 +67,10 @@ def share_of_preference(
     ValueError
         If a set is empty, repeats an item, or names unknown items or features.
 
+    See Also
+    --------
+    attribute_importance, willingness_to_pay, place_probability
+
     Notes
     -----
     If an item stands for "none of these", put it into the set as any other item. Among profiles, it
@@ -77,11 +81,14 @@ def share_of_preference(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray(np.log([[[4.0, 2.0, 2.0]]]), dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b", "c"]})
-    >>> share_of_preference(u).values
+    >>> br.share_of_preference(u).values
     array([[[0.5 , 0.25, 0.25]]])
-    >>> shares = share_of_preference(u, sets={"now": ["b", "c"], "new": ["a", "b", "c"]})
+    >>> shares = br.share_of_preference(u, sets={"now": ["b", "c"], "new": ["a", "b", "c"]})
     >>> (shares.sel(set="new") - shares.sel(set="now")).sel(item=["a", "b"]).values
     array([[[ 0.5 , -0.25]]])
     """

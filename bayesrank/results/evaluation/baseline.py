@@ -57,14 +57,20 @@ def baseline_elpd(data: xr.DataTree, var_name: str = "y") -> xr.DataArray:
         If the results do not declare their outcomes, or random ranking gives them no probability,
         as with a pseudo-likelihood.
 
+    See Also
+    --------
+    loo, compare
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayesrank as br
     >>> import bayesrank as br, pymc as pm
     >>> rankings = br.Rankings.from_orderings([["a", "b", "c"], ["b", {"a", "c"}]])
     >>> with pm.Model(coords=rankings.coords):
     ...     y = br.PlackettLuce("y", pm.Normal("utility", 0, 1, dims="item"), observed=rankings)
     ...     prior = pm.sample_prior_predictive(draws=1, random_seed=0)
-    >>> np.exp(baseline_elpd(prior)).round(4).values
+    >>> np.exp(br.baseline_elpd(prior)).round(4).values
     array([0.1667, 0.3333])
     """
     outcome = read_outcome(data, var_name)

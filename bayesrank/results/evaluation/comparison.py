@@ -99,6 +99,10 @@ def compare(
     FewUnitsWarning
         If there are fewer than two observations.
 
+    See Also
+    --------
+    loo, kfold, compare_components, plot_compare, baseline_elpd
+
     Notes
     -----
     A pair is one observation with all its matches (of one judge and group). One match cannot be

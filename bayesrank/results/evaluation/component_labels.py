@@ -79,6 +79,10 @@ def relabel_components(
         If a component is nearest to a different component of the reference in at least 5% of the
         draws. Their labels are then not identified.
 
+    See Also
+    --------
+    component_probabilities, fit_mixture, compare_components
+
     Notes
     -----
     Softmax coefficients relative to a fixed component cannot be permuted. Give every component its
@@ -93,11 +97,13 @@ def relabel_components(
     --------
     The labels are exchanged in the second draw:
 
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> utility = [[[[1.0, -1.0], [-1.0, 1.0]], [[-0.9, 0.9], [1.1, -1.1]]]]
     >>> posterior = xr.DataTree.from_dict({"posterior": xr.Dataset(
     ...     {"utility": (("chain", "draw", "component", "item"), utility)},
     ...     coords={"component": ["x", "y"], "item": ["a", "b"]})})
-    >>> found = relabel_components(posterior)
+    >>> found = br.relabel_components(posterior)
     >>> found.posterior["utility"].sel(item="a").values
     array([[[ 1. , -1. ],
             [ 1.1, -0.9]]])
@@ -229,17 +235,27 @@ def compare_components(
     ValueError
         If nothing is given, or as `bayesrank.compare`.
 
+    See Also
+    --------
+    compare, fit_mixture, kfold, loo
+
     Examples
     --------
-    Here ``build`` is a function that returns the mixture with this number of components:
+    BIC prefers two components. LOO would need the results of `pm.sample`:
 
-    >>> results, modes = {}, {}
-    >>> for n in (2, 3):  # doctest: +SKIP
-    ...     modes[str(n)] = br.fit_mixture(model=build(n))
-    ...     with build(n):
-    ...         results[str(n)] = pm.sample(initvals=modes[str(n)].initvals)
-    ...         pm.compute_log_likelihood(results[str(n)])
-    >>> br.compare_components(results, modes=modes)  # doctest: +SKIP
+    >>> import pymc as pm
+    >>> import bayesrank as br
+    >>> rankings = br.Rankings.from_orderings([["a", "b", "c"]] * 14 + [["c", "b", "a"]] * 6)
+    >>> modes = {}
+    >>> for n in (1, 2):
+    ...     with pm.Model(coords=rankings.coords | {"component": range(n)}) as model:
+    ...         share = pm.Dirichlet("share", [1.0] * n, dims="component")
+    ...         utility = pm.ZeroSumNormal("utility", 2, dims=("component", "item"))
+    ...         y = br.Mixture("y", share, br.PlackettLuce.dist(utility), observed=rankings)
+    ...     modes[str(n)] = br.fit_mixture(n_starts=2, random_seed=1, model=model)
+    >>> table = br.compare_components(modes=modes)
+    >>> table["n_parameters"].tolist(), table["bic"].idxmin()
+    ([2, 5], '2')
     """
     columns: dict[str, pd.DataFrame] = {}
     for suffix, results in (("", loo), ("_kfold", kfold)):

@@ -70,15 +70,22 @@ def loo(
     ParetoKWarning
         If some Pareto k are too large.
 
+    See Also
+    --------
+    loo_by_ranker, compare, kfold, baseline_elpd
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(0)
     >>> logp = np.zeros((2, 100, 3))  # the third ranking is one block
     >>> logp[..., :2] = -1 + 0.1 * rng.normal(size=(2, 100, 2))
     >>> tree = xr.DataTree.from_dict(
     ...     {"log_likelihood": xr.Dataset({"y": (("chain", "draw", "ranking"), logp)})}
     ... )
-    >>> loo(tree).elpd_i.values.round(1).tolist()
+    >>> br.loo(tree).elpd_i.values.round(1).tolist()
     [-1.0, -1.0, 0.0]
     """
     tree = data if group is None else group_log_likelihood(data, var_name, group=group)
@@ -133,6 +140,10 @@ def loo_by_ranker(data: xr.DataTree, var_name: str = "y", *, group: str = "ranke
     -----
     ParetoKWarning
         If some Pareto k are too large.
+
+    See Also
+    --------
+    loo, compare, adherence_summary
 
     Examples
     --------

@@ -63,15 +63,20 @@ def expected_reciprocal_rank(
         If there are no documents, or lengths or labels differ. If a grade is negative or above
         `max_grade`, a score is not finite, or `k` is not positive.
 
+    See Also
+    --------
+    ndcg, query_metrics
+
     References
     ----------
     Chapelle et al., Expected reciprocal rank for graded relevance, CIKM 2009.
 
     Examples
     --------
-    >>> expected_reciprocal_rank([2, 0], max_grade=2)
+    >>> import bayesrank as br
+    >>> br.expected_reciprocal_rank([2, 0], max_grade=2)
     0.75
-    >>> expected_reciprocal_rank([2, 0], [0.5, 0.5], max_grade=2)  # both orders are equally likely
+    >>> br.expected_reciprocal_rank([2, 0], [0.5, 0.5], max_grade=2)  # both orders equally likely
     0.5625
     """
     grades, starts = _ranked(relevance, score)
@@ -126,13 +131,18 @@ def ndcg(
     ValueError
         As `expected_reciprocal_rank`.
 
+    See Also
+    --------
+    expected_reciprocal_rank, query_metrics
+
     References
     ----------
     Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002.
 
     Examples
     --------
-    >>> round(ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2), 4)
+    >>> import bayesrank as br
+    >>> round(br.ndcg([0, 2, 1], [0.3, 0.9, 1.7], k=2), 4)
     0.7967
     """
     grades, starts = _ranked(relevance, score)
@@ -185,9 +195,14 @@ def query_metrics(
     ValueError
         If lengths or shapes differ, or a query is not valid; the message names the query.
 
+    See Also
+    --------
+    ndcg, expected_reciprocal_rank, recommendation_metrics
+
     Examples
     --------
-    >>> queries, means = query_metrics([[0, 1], [1, 0, 2]], [[0.2, 0.9], [0.1, 0.5, 0.3]])
+    >>> import bayesrank as br
+    >>> queries, means = br.query_metrics([[0, 1], [1, 0, 2]], [[0.2, 0.9], [0.1, 0.5, 0.3]])
     >>> queries.round(3)
              err  ndcg@1  ndcg@5
     query

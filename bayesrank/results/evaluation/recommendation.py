@@ -70,11 +70,16 @@ def recommendation_metrics(
         has a held-out item, `k` is not between 1 and n_items, or the score of a candidate is not
         finite.
 
+    See Also
+    --------
+    query_metrics, Interactions, BPR
+
     Examples
     --------
+    >>> import bayesrank as br
     >>> known, held_out = [[1, 0, 0, 0], [0, 1, 0, 0]], [[0, 0, 1, 1], [1, 0, 0, 0]]
     >>> scores = [[9.0, 0.3, 0.2, 0.7], [0.1, 9.0, 0.5, 0.4]]
-    >>> recommendation_metrics(scores, held_out, known, k=2).queries.round(3)
+    >>> br.recommendation_metrics(scores, held_out, known, k=2).queries.round(3)
           auc  ndcg@2  precision@2  recall@2    mrr  err@2
     user
     0     0.5   0.613          0.5       0.5  1.000    0.5

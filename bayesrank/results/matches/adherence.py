@@ -70,12 +70,18 @@ def adherence_summary(
         For the reasons of `rank_draws`, or if the variable has other dims, or an adherence is
         negative. If `ci_prob`, `factor` or `outlier_prob` are out of range.
 
+    See Also
+    --------
+    plot_adherence, effective_judges, MPM
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> a = xr.DataArray(
     ...     [[[0.1, 1.0, 1.2], [0.2, 2.0, 1.8], [0.3, 1.0, 1.1], [0.2, 1.0, 1.1]]],
     ...     dims=("chain", "draw", "ranker"), coords={"ranker": ["ann", "bob", "cy"]})
-    >>> adherence_summary(a)[["mean", "p_below_median", "p_far_below", "outlier"]]
+    >>> br.adherence_summary(a)[["mean", "p_below_median", "p_far_below", "outlier"]]
             mean  p_below_median  p_far_below  outlier
     ranker
     cy      1.30             0.0          0.0    False
@@ -173,11 +179,17 @@ def effective_judges(
     ValueError
         If there are no judges, or the posterior lacks one of the spreads.
 
+    See Also
+    --------
+    adherence_summary
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> spreads = {"judge_spread": 0.3, "family_spread": 0.6}
     >>> draws = xr.Dataset({name: (("chain", "draw"), [[x]]) for name, x in spreads.items()})
-    >>> found = effective_judges(draws, {"a1": "a", "a2": "a", "b1": "b", "b2": "b"})
+    >>> found = br.effective_judges(draws, {"a1": "a", "a2": "a", "b1": "b", "b2": "b"})
     >>> round(found.item(), 2)
     2.22
     """

@@ -127,6 +127,10 @@ def matches_needed(
         two items are the same. If `at_most`, `among`, `at`, `prob` or `power` are out of range, or
         do not apply.
 
+    See Also
+    --------
+    next_matches, match_probability
+
     Notes
     -----
     Matches of two items are simulated 2,048 times in draws that are evenly spaced in the difference
@@ -141,13 +145,15 @@ def matches_needed(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayesrank as br
     >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
-    >>> print(matches_needed(draws, random_seed=0))
+    >>> print(br.matches_needed(draws, random_seed=0))
     The leader is tied with one other item now. After about 1,100 more matches, it would be ...
-    >>> round(matches_needed(draws, between=("a", "b"), random_seed=0).matches, -2)
+    >>> round(br.matches_needed(draws, between=("a", "b"), random_seed=0).matches, -2)
     500.0
     """
     check_probability("prob", prob, 0.5)

@@ -79,11 +79,17 @@ def match_probability(
         chain and draw, or is negative. Also if the observed matches have ties, but the posterior
         has no `nu`.
 
+    See Also
+    --------
+    win_probability, next_matches, matches_needed
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> draws = xr.Dataset({"utility": (("chain", "draw", "item"), [[[0.0, 0.0], [1.0, 1.0]]]),
     ...                     "nu": (("chain", "draw"), [[1.0, 2.0]])})
-    >>> match_probability(draws).sel(result="tie").values.round(3)
+    >>> br.match_probability(draws).sel(result="tie").values.round(3)
     array([[  nan, 0.417],
            [0.417,   nan]])
     """

@@ -68,13 +68,19 @@ def next_matches(
     ValueError
         For the reasons of `match_probability`, or if `n` or `top` are out of range.
 
+    See Also
+    --------
+    matches_needed, match_probability
+
     Examples
     --------
+    >>> import numpy as np
+    >>> import bayesrank as br
     >>> import xarray as xr
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([2.0, 1.5, 1.4, -2.0], 0.3, (1, 2000, 4)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abcd")})
-    >>> next_matches(draws, 1, top=2, random_seed=0)[["item", "item_other"]].values.tolist()
+    >>> br.next_matches(draws, 1, top=2, random_seed=0)[["item", "item_other"]].values.tolist()
     [['b', 'c']]
     """
     check_whole(n=n, top=top)

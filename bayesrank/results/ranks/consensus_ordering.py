@@ -70,13 +70,19 @@ def consensus_ordering(
         For the reasons of `rank_draws`, or if `method` is unknown, or it is "kendall" and a cycle
         of majorities contains more than 18 items.
 
+    See Also
+    --------
+    expected_kendall, rank_summary, tiers
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[3.0, 2.0, 1.0], [1.0, 3.0, 2.0], [2.0, 0.0, 1.0]]],
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> consensus_ordering(u, method="kendall").values.tolist()
+    >>> br.consensus_ordering(u, method="kendall").values.tolist()
     [1, 2, 3]
-    >>> consensus_ordering(u.isel(item=[0, 0, 1]).drop_vars("item")).values.tolist()
+    >>> br.consensus_ordering(u.isel(item=[0, 0, 1]).drop_vars("item")).values.tolist()
     [1, 1, 3]
     """
     rules = {"mean_rank": None, "copeland": copeland_ordering, "kendall": kemeny_ordering}
@@ -147,16 +153,22 @@ def expected_kendall(
     ValueError
         For the reasons of `rank_draws`, or if `places` do not match the items or are not finite.
 
+    See Also
+    --------
+    consensus_ordering
+
     References
     ----------
     Fagin, Kumar, Mahdian, Sivakumar and Vee (2006). Comparing partial rankings.
 
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[3.0, 2.0, 1.0], [2.0, 3.0, 1.0]]], dims=("chain", "draw", "item"))
-    >>> expected_kendall(u, [1, 2, 3]).item()
+    >>> br.expected_kendall(u, [1, 2, 3]).item()
     0.5
-    >>> expected_kendall(u, [1, 1, 2]).item()
+    >>> br.expected_kendall(u, [1, 1, 2]).item()
     0.5
     """
     utility = posterior_utilities(data, var_name, dim)

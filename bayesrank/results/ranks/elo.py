@@ -52,11 +52,17 @@ def elo_scale(
     ValueError
         For the reasons of `rank_draws`, or if `anchor` is not an item, or `at` is not finite.
 
+    See Also
+    --------
+    rank_summary, resample_location
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> draws = xr.DataArray([[[1.0, 0.0], [2.0, 0.0]]], dims=("chain", "draw", "item"),
     ...                      coords={"item": ["a", "b"]})
-    >>> elo_scale(draws).mean(("chain", "draw")).round(1).values
+    >>> br.elo_scale(draws).mean(("chain", "draw")).round(1).values
     array([1130.3,  869.7])
     """
     if not np.isfinite(at):

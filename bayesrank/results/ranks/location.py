@@ -58,11 +58,17 @@ def resample_location(
     ValueError
         For the reasons of `rank_draws`, or if `sigma` is not positive.
 
+    See Also
+    --------
+    elo_scale, fit_inla
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> draws = xr.Dataset({"utility": (("chain", "draw", "item"), [[[3.0, 2.0], [1.0, 2.0]]])})
     >>> data = xr.DataTree.from_dict({"posterior": draws})
-    >>> found = resample_location(data, random_seed=1)["posterior"]["utility"]
+    >>> found = br.resample_location(data, random_seed=1)["posterior"]["utility"]
     >>> found.diff("item").values.ravel().round(6).tolist()
     [-1.0, 1.0]
     """

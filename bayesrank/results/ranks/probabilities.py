@@ -34,10 +34,16 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     ValueError
         For the reasons of `rank_draws`, or if there is a dim called place.
 
+    See Also
+    --------
+    plot_places, rank_summary, win_probability
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [2.0, 3.0, 0.0]]], dims=("chain", "draw", "item"))
-    >>> place_probability(u).values.tolist()
+    >>> br.place_probability(u).values.tolist()
     [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
     """
     utility = posterior_utilities(data, var_name, dim)
@@ -83,11 +89,17 @@ def win_probability(data: Any, var_name: str = "utility", *, dim: str = "item") 
     ValueError
         As `rank_draws`.
 
+    See Also
+    --------
+    plot_wins, match_probability, place_probability
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]],
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
-    >>> float(win_probability(u).sel(item="a", item_other="b"))
+    >>> float(br.win_probability(u).sel(item="a", item_other="b"))
     0.75
     """
     utility = posterior_utilities(data, var_name, dim)

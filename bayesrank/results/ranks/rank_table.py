@@ -86,10 +86,16 @@ def rank_draws(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr
     ValueError
         If the variable or a dim is missing, there are no draws, or some are not finite.
 
+    See Also
+    --------
+    rank_summary, place_probability, consensus_ordering
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[0.3, 1.2, -0.5]]], dims=("chain", "draw", "item"))
-    >>> rank_draws(u).values.tolist()
+    >>> br.rank_draws(u).values.tolist()
     [[[2, 1, 3]]]
     """
     utility = posterior_utilities(data, var_name, dim)
@@ -166,11 +172,17 @@ def rank_summary(
         For the reasons of `rank_draws`, or if `top`, `ci_prob`, `tied_prob` or `prior_sd` are out
         of range.
 
+    See Also
+    --------
+    plot_ranks, tied_with_leader, tiers, place_probability, rank_draws
+
     Examples
     --------
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> u = xr.DataArray([[[2.0, 1.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, -1.0], [2.0, 1.0, 0.0]]],
     ...     dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> rank_summary(u, top=2)[["mean_rank", "p_best", "p_top2", "status"]]
+    >>> br.rank_summary(u, top=2)[["mean_rank", "p_best", "p_top2", "status"]]
           mean_rank  p_best  p_top2  status
     item
     a          1.25    0.75     1.0   leads
@@ -292,14 +304,21 @@ def tied_with_leader(
     ValueError
         For the reasons of `rank_draws`, or if `prob` or `prior_sd` is out of range.
 
+    See Also
+    --------
+    tiers, rank_summary, matches_needed
+
     Examples
     --------
     Each of b and c is worse than a in 19 of 20 draws, but both are worse in only 18.
 
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> draws = np.array([[3.0, 2.0, 1.0]] * 18 + [[3.0, 4.0, 1.0], [3.0, 2.0, 4.0]])
     >>> u = xr.DataArray(draws[None], dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b", "c"]})
-    >>> tied_with_leader(u, prob=0.95)["status"].values.tolist()
+    >>> br.tied_with_leader(u, prob=0.95)["status"].values.tolist()
     ['leads', 'tied', 'behind']
     """
     check_probability("prob", prob, 0.5)

@@ -60,14 +60,17 @@ def tiers(
 
     See Also
     --------
-    tied_with_leader : The leader and the items that cannot be distinguished from it.
+    tied_with_leader, rank_summary, consensus_ordering
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(1)
     >>> u = xr.DataArray(rng.normal([4.0, 3.8, 0.0, -0.2], 0.5, (4, 500, 4)),
     ...                  dims=("chain", "draw", "item"), coords={"item": list("abcd")})
-    >>> found = tiers(u)
+    >>> found = br.tiers(u)
     >>> found["tier"].values, bool(found["p_tiers"] > 0.99)
     (array([1, 1, 2, 2]), True)
     """
