@@ -59,6 +59,7 @@ from .tables import (
     read_choices as read_choices,
     read_matches as read_matches,
     read_rankings as read_rankings,
+    read_scores as read_scores,
 )
 from .plots import (
     plot_adherence as plot_adherence,

@@ -36,7 +36,7 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
         # opinions predict a ranking from others of the same ranker
         sections.predictions(
             report.predicted,
-            "ranking" if analysis.differ else "ranker",
+            "ranking" if analysis.differ and not analysis.folds else "ranker",
             words,
             among=n_rankings,
             survey=survey,

@@ -55,7 +55,8 @@ class ScoreTable(NamedTuple):
     @property
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data; the columns of a wide table are cases."""
-        roles = {"item": self.item, "ranker": self.case or "case", "fold": self.fold}
+        case = self.case or "case"
+        roles = {"item": self.item, "ranker": case, "case": case, "fold": self.fold}
         return {role: column for role, column in roles.items() if column is not None}
 
 
