@@ -70,6 +70,7 @@ from .plots import (
     plot_match_checks as plot_match_checks,
     plot_ranking_checks as plot_ranking_checks,
     plot_ranks as plot_ranks,
+    plot_tied as plot_tied,
     plot_wins as plot_wins,
 )
 from .reporting.report import report as report
@@ -101,10 +102,12 @@ from .results import (
     rank_draws as rank_draws,
     rank_summary as rank_summary,
     ranking_checks as ranking_checks,
+    rankings_needed as rankings_needed,
     resample_location as resample_location,
     recommendation_metrics as recommendation_metrics,
     relabel_components as relabel_components,
     share_of_preference as share_of_preference,
+    tied_sets as tied_sets,
     tied_with_leader as tied_with_leader,
     tiers as tiers,
     willingness_to_pay as willingness_to_pay,

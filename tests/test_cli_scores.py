@@ -47,7 +47,10 @@ def test_the_page_says_who_leads_and_what_a_rope_changes(scores):
     call = "br.read_scores('s.csv', case='task', score='accuracy', item='model', fold='seed', rope="
     assert f"{call}0.02)" in page
     # checks compare independent rankings: one fold of each task
-    assert re.search(r"use 8 of the 16 rankings", page)
+    assert "use 8 of the 16 rankings" in page
+    assert "Models that are not separated" in page
+    assert re.search(r"About [\d,]+ more tasks like those so far would separate the two", page)
+    assert Path("s-ranks/tied.svg").exists()
 
 
 @pytest.mark.parametrize("rope", ["a=1", "x"])

@@ -422,9 +422,9 @@ def read_scores(
     --------
     >>> import bayesrank as br
     >>> table = [{"model": "a", "qa": 0.71, "error": 3}, {"model": "b", "qa": 0.72, "error": 2}]
-    >>> rankings = br.read_scores(table, item="model", rope="qa=0.02", lower_is_better="error")
-    >>> rankings.ranks.tolist()
-    [[1, 1], [1, 2]]
+    >>> rankings = br.read_scores(table, item="model", rope="qa=0.005", lower_is_better="error")
+    >>> list(rankings)
+    [['b', 'a'], ['b', 'a']]
     >>> print(rankings.notes[0])
     Low scores are good in 'error'. High scores are good in the others, 1 of 2 cases.
     """
