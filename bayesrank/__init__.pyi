@@ -99,6 +99,7 @@ from .results import (
     predicted_statistic as predicted_statistic,
     query_metrics as query_metrics,
     baseline_elpd as baseline_elpd,
+    rank_clusters as rank_clusters,
     rank_draws as rank_draws,
     rank_summary as rank_summary,
     ranking_checks as ranking_checks,

@@ -73,7 +73,12 @@ def _tied_sets(report: Draft, analysis: RankingAnalysis) -> Part:
     n = min(SHOWN, len(report.summary))
     alt = f"Mean ranks of the first {n} items, with bars over items that are not separated"
     return Part(
-        "Items that are not separated", text, picture=picture, alt=alt, files={FILE: picture}
+        "Items that are not separated",
+        text,
+        picture=picture,
+        alt=alt,
+        files={FILE: picture},
+        printed=False,
     )
 
 

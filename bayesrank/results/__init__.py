@@ -36,6 +36,7 @@ from bayesrank.results.matches.needed import MatchesNeeded, matches_needed, rank
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.ranks.borda import borda
+from bayesrank.results.ranks.clusters import rank_clusters
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.counted import (
     PairWins,
@@ -100,6 +101,7 @@ __all__ = [
     "predicted_ranks",
     "predicted_statistic",
     "query_metrics",
+    "rank_clusters",
     "rank_draws",
     "rank_summary",
     "ranking_checks",
