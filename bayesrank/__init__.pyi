@@ -61,6 +61,7 @@ from .tables import (
     read_choices as read_choices,
     read_matches as read_matches,
     read_rankings as read_rankings,
+    read_scores as read_scores,
 )
 from .plots import (
     plot_adherence as plot_adherence,
@@ -71,6 +72,7 @@ from .plots import (
     plot_match_checks as plot_match_checks,
     plot_ranking_checks as plot_ranking_checks,
     plot_ranks as plot_ranks,
+    plot_tied as plot_tied,
     plot_wins as plot_wins,
 )
 from .reporting.report import report as report
@@ -100,13 +102,16 @@ from .results import (
     predicted_statistic as predicted_statistic,
     query_metrics as query_metrics,
     baseline_elpd as baseline_elpd,
+    rank_clusters as rank_clusters,
     rank_draws as rank_draws,
     rank_summary as rank_summary,
     ranking_checks as ranking_checks,
+    rankings_needed as rankings_needed,
     resample_location as resample_location,
     recommendation_metrics as recommendation_metrics,
     relabel_components as relabel_components,
     share_of_preference as share_of_preference,
+    tied_sets as tied_sets,
     tied_with_leader as tied_with_leader,
     tiers as tiers,
     willingness_to_pay as willingness_to_pay,

@@ -183,7 +183,7 @@ class Analysis(ABC):
 
     @property
     def each(self) -> "Analysis | None":
-        """Return this analysis with a row for each ranking, if rows count several."""
+        """Return this analysis with a row for each independent ranking, if rows are others."""
         return None
 
     def described(self, settings: Settings, attrs: Mapping[str, Any]) -> str:

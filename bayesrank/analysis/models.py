@@ -69,7 +69,8 @@ def ranking_model(
         opinions instead of the rankers.
     opinions : bool, optional
         Whether each ranker has separate opinions of the items. By default, True if at least five
-        rankers have several rankings, and rankers times items are at most 5,000.
+        rankers have several rankings, and rankers times items are at most 5,000. Folds of
+        `Rankings.from_scores` are an exception: they share the weight of one ranking.
     components : int, optional
         Number of components of a mixture, each with separate utilities; instead of `category`,
         `cluster` and `opinions`.

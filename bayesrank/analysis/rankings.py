@@ -72,6 +72,8 @@ class RankingAnalysis(Analysis):
         self.prior, self.utility_scale = prior, utility_scale
         self.tasks, self.threshold = tasks, threshold
         self.entries = rankings.item.size
+        if "case" in rankings.roles:
+            self.remedy = "scores"
         self.simple = not rankings.groups
         family = "Plackett-Luce"
         if tasks:
@@ -153,11 +155,18 @@ class RankingAnalysis(Analysis):
         n = np.bincount(codes, times, minlength=len(rankings.coords[self.unit]))
         return n.astype(np.int64)
 
+    @property
+    def folds(self) -> bool:
+        """Whether the rankings of a ranker are folds, which share the weight of their case."""
+        return "fold" in self.columns
+
     def _differ(self) -> bool:
         """Whether rankers, or labels of the clusters, deviate from the common utilities."""
         several, asked = self.cluster_sizes > 1, self.opinions
         if asked is not None:
             return asked and bool(several.any())
+        if self.folds and self.cluster is None:  # the weights say already that folds are not apart
+            return False
         few = several.sum() < LEAST_CLUSTERS and self.cluster is None
         most = MOST_OPINIONS_OF_TASKS if self.tasks else MOST_OPINIONS
         many = len(several) * self.rankings.n_items > most
@@ -224,7 +233,7 @@ class RankingAnalysis(Analysis):
         several = self.cluster_sizes > 1
         if self.opinions and not self.differ:
             out.append(sentence("needless_opinions", words=self.words))
-        unasked = self.can_differ and self.opinions is None
+        unasked = self.can_differ and self.opinions is None and not self.folds
         if unasked and not self.differ and several.any() and len(several) > 1:
             counts: dict[str, Any] = {"labels": len(several), "rankings": self.cluster_sizes.sum()}
             few, words = several.sum() < LEAST_CLUSTERS, self.words
@@ -262,9 +271,15 @@ class RankingAnalysis(Analysis):
     def each(self) -> "RankingAnalysis | None":
         """Return the analysis with a row for each ranking, or for each ranking of some rankers.
 
-        A prediction of a row is one ranking, but a check needs as many as the row counts.
+        A prediction of a row is one ranking, but a check needs as many as the row counts. Folds are
+        not independent, so there is one fold of each case.
         """
         rankings = self.rankings
+        if self.folds:
+            import numpy as np
+
+            first = np.sort(np.unique(rankings.ranker_idx, return_index=True)[1])
+            return self._on(rankings[first]) if len(first) < len(rankings) else None
         if (rankings.count == 1).all():
             return None
         if self._entries_of_each > MOST_ENTRIES:

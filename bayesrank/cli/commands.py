@@ -24,6 +24,7 @@ from bayesrank.cli.options import (
     MatchColumns,
     Output,
     RankColumns,
+    ScoreColumns,
     Table,
     parameters,
     readable,
@@ -34,8 +35,13 @@ from bayesrank.cli.run import run
 
 QUICKSTART = "Drivers of the NASCAR 2002 season"
 OUTPUT = Output()
-COMMANDS = {RankColumns: "rank", MatchColumns: "matches", ChoiceColumns: "choices"}
-DATES = ("date", "since", "coming")  # options of tables that tasks lack
+COMMANDS = {
+    RankColumns: "rank",
+    MatchColumns: "matches",
+    ChoiceColumns: "choices",
+    ScoreColumns: "benchmark",
+}
+DATES = ("date", "since", "coming")  # options of tables that tasks and scores lack
 SEEDS = 2**31  # number of seeds to choose from, if the user gives none
 
 # PyMC takes seconds to import. Commands import what they need, so that --help and errors in options
@@ -78,6 +84,8 @@ def main() -> None:
     Best-worst tasks (MaxDiff) or choices, one row per item shown:
       bayesrank choices survey.csv --respondent id --task task --item item
       --best best --worst worst
+    Scores of models on tasks, which may have folds or seeds:
+      bayesrank benchmark scores.csv --item model --case task --score accuracy --rope 0.01
 
     If strengths change over time, name the column of dates: --date played.
 
@@ -174,7 +182,7 @@ def _rank(
         if sentence := find_cache():  # before analyses import PyTensor
             talk.stage(sentence)
         others = {}
-        if type(columns) is RankColumns:
+        if isinstance(columns, RankColumns) and not isinstance(columns, ChoiceColumns):
             from bayesrank.cli.readings import readings
 
             others = readings(source, columns, data)
@@ -313,6 +321,27 @@ def choices(file: Path, **options: Any) -> None:
     and prices (conjoint), use bayesrank.part_worths in Python.
     """
     _rank(file, ChoiceColumns, options)
+
+
+@main.command(
+    params=[
+        click.Argument(["file"], type=FILE),
+        *(
+            one
+            for one in parameters(ScoreColumns, Table, Output, Fit)
+            if one.name not in (*DATES, "day_first")
+        ),
+    ],
+    short_help="Rank items from scores in many cases, such as models on tasks.",
+)
+def benchmark(file: Path, **options: Any) -> None:
+    """Rank the items of FILE from their scores in many cases, such as models on tasks.
+
+    FILE is a table with one row per score, per item or per case; its formats are those of
+    `bayesrank rank`. Scores within --rope of the best one in their block are equivalent. A case
+    counts once, however many folds or seeds it has.
+    """
+    _rank(file, ScoreColumns, options)
 
 
 @main.command(

@@ -312,6 +312,72 @@ class ChoiceColumns(RankColumns):
 
 
 @dataclass(frozen=True)
+class ScoreColumns(RankColumns):
+    """Columns of a table of scores, with one row per score, per item or per case.
+
+    item: The item that was run, such as a model. Without --score and --case, each row is an item,
+        and each other column has the scores of a case.
+    ranker: The case, such as a task or data set. Without --score and --item, each row is a case,
+        and each other column has the scores of an item.
+    rating: The score. High is good, except in the cases of --lower-is-better.
+    column: Without --score, columns of scores: a name, a pattern such as 'task*' or numbers such as
+        2-40; may be repeated. [default: all others]
+    fold: Fold, seed or repetition of a case. They share the weight of their case.
+    rope: Largest difference of two scores without practical meaning, such as 0.01. Repeat the
+        option for cases with another one, such as mnli=0.02. [default: 0]
+    lower_is_better: Cases in which low scores are good, such as rmse,latency; may be repeated. A
+        pattern such as '*error' names several.
+    higher_is_better: Cases in which high scores are good, although their names suggest errors or
+        times.
+    weight: Sampling weight of the case.
+    group: Family of the case. Cases of one family are not independent, such as variants of one data
+        set.
+    """
+
+    function: ClassVar[str] = "read_scores"
+    READ: ClassVar[Mapping[str, str]] = {
+        "ranker": "case",
+        "rating": "score",
+        "group": "family",
+        **same_names("item column fold rope lower_is_better higher_is_better weight"),
+    }
+
+    item: str | None = option(metavar="COLUMN")
+    ranker: str | None = option("--case", metavar="COLUMN")
+    rating: str | None = option("--score", metavar="COLUMN")
+    column: tuple[str, ...] = repeated(metavar="COLUMN")
+    fold: str | None = option(metavar="COLUMN")
+    rope: tuple[str, ...] = repeated(metavar="[CASE=]NUMBER")
+    lower_is_better: tuple[str, ...] = repeated(metavar="CASES")
+    higher_is_better: tuple[str, ...] = repeated(metavar="CASES")
+    weight: str | None = option(metavar="COLUMN")
+    group: str | None = option("--family", metavar="COLUMN")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the function that reads the table."""
+        return {**super().arguments, "rope": self.ropes(1)}
+
+    def ropes(self, times: float) -> Any:
+        """Return the ropes times a number: one number, or texts with those of cases."""
+        parts = [text.rpartition("=") for text in self.rope]
+        try:
+            found = [(name + sign, times * float(number)) for name, sign, number in parts]
+        except ValueError:
+            return self.rope  # the reader says what is wrong
+        texts = [f"{case}{width:.12g}" for case, width in found]
+        return found[-1][1] if {case for case, _ in found} == {""} else texts or 0.0
+
+    @property
+    def form(self) -> bool:
+        """Whether the options say what the columns are."""
+        return any((self.item, self.ranker, self.rating))
+
+    def check(self) -> None:
+        """Refuse nothing: the reader checks which columns exclude each other."""
+
+
+@dataclass(frozen=True)
 class MatchColumns(Table):
     """Columns of a table of matches, and its codes for outcomes.
 
@@ -508,7 +574,7 @@ class Fit(Output):
 # Arguments of the readers, which messages name as options
 ARGUMENTS = frozenset(
     name
-    for group in (RankColumns, MatchColumns, ChoiceColumns)
+    for group in (RankColumns, MatchColumns, ChoiceColumns, ScoreColumns)
     for name in (*group.READ.values(), *Table.OPENING, *Table.SELECTING)
 )
 

@@ -17,6 +17,7 @@ from bayesrank.tables import (
     read_coming,
     read_matches,
     read_rankings,
+    read_scores,
 )
 from bayesrank.tables import Table as Opened
 from bayesrank.tables.look import Look
@@ -25,6 +26,7 @@ from bayesrank.tables.words import call_of, on_shell, options_of
 
 READERS: dict[str, Callable[..., Any]] = {
     "read_rankings": read_rankings, "read_matches": read_matches, "read_choices": read_choices,
+    "read_scores": read_scores,
 }  # fmt: skip
 
 

@@ -1,22 +1,45 @@
-"""The same table with another meaning of omitted items and of codes."""
+"""The same table with another meaning of omitted items and of codes, or with another rope."""
 
 import warnings
 from typing import Any
 
 import numpy as np
 
-from bayesrank.cli.options import RankColumns
+from bayesrank.cli.options import RankColumns, ScoreColumns
+from bayesrank.cli.reading import READERS
 from bayesrank.data import Rankings
-from bayesrank.tables import read_rankings
 
 MOST_ENTRIES = 20_000  # beyond, another fit is not cheap
 
 
 def readings(source: Any, columns: RankColumns, rankings: Rankings) -> dict[str, Rankings]:
-    """Read the rankings again with another meaning of omitted items and of codes."""
+    """Read the rankings again with another meaning of omitted items and of codes, or rope."""
     if rankings.item.size > MOST_ENTRIES or columns.date or columns.components:
         return {}
     given = columns.arguments
+    other = _ropes(columns) if isinstance(columns, ScoreColumns) else _meanings(columns, rankings)
+    out = {}
+    for label, choice in other.items():
+        try:
+            with warnings.catch_warnings():  # the notes are about the reading that was asked for
+                warnings.simplefilter("ignore")
+                found = READERS[columns.function](source, **{**given, **choice})
+        except ValueError:  # the table has no meaning with this choice
+            continue
+        if repr(found) != repr(rankings) or not np.array_equal(found.ranks, rankings.ranks):
+            out[label] = found
+    return out
+
+
+def _ropes(columns: ScoreColumns) -> dict[str, dict[str, Any]]:
+    """Choose no rope, and twice the rope."""
+    if not columns.rope:
+        return {}
+    return {"no rope": {"rope": 0.0}, "rope doubled": {"rope": columns.ropes(2)}}
+
+
+def _meanings(columns: RankColumns, rankings: Rankings) -> dict[str, dict[str, Any]]:
+    """Choose another meaning of omitted items and of codes."""
     codes = ", ".join(columns.last_block or columns.empty)
     other: dict[str, dict[str, Any]] = {}
     if columns.last_block:
@@ -33,14 +56,4 @@ def readings(source: Any, columns: RankColumns, rankings: Rankings) -> dict[str,
         columns.missing is None and rankings.item.shape[1] < rankings.n_items and listing
     ):
         other["omitted items last"] = {"missing": "last"}
-    out = {}
-    for label, choice in other.items():
-        try:
-            with warnings.catch_warnings():  # the notes are about the reading that was asked for
-                warnings.simplefilter("ignore")
-                found = read_rankings(source, **{**given, **choice})
-        except ValueError:  # the table has no meaning with this choice
-            continue
-        if repr(found) != repr(rankings) or not np.array_equal(found.ranks, rankings.ranks):
-            out[label] = found
-    return out
+    return other

@@ -37,7 +37,7 @@ from bayesrank.data.derive.stages import Stages, stage_table
 from bayesrank.data.frozen import Frozen
 from bayesrank.data.pair_counts import PairCounts
 from bayesrank.data.pairs import Pairs
-from bayesrank.data.read import choice_entries, entries
+from bayesrank.data.read import choice_entries, entries, score_entries
 from bayesrank.data.read.attributes import Attributes
 from bayesrank.data.read.count_entries import (
     assign_one_problem,
@@ -58,6 +58,7 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.orders import read_preflib
+from bayesrank.data.read.score_entries import Rope, ScoreTable
 from bayesrank.data.read.streams import Source
 
 __all__ = ["Rankings"]
@@ -67,9 +68,9 @@ class Rankings(Frozen):
     """Rankings of items by rankers: weak orders, which may have ties and different lengths.
 
     The object is immutable, and its data are checked. Most data are read by `from_ratings`,
-    `from_long_ranks`, `from_orderings`, `from_ranks`, `from_best_worst`, `from_choices` or
-    `from_preflib`. The constructor itself accepts padded arrays, with slots in any order, and sorts
-    the slots best first.
+    `from_long_ranks`, `from_orderings`, `from_ranks`, `from_scores`, `from_best_worst`,
+    `from_choices` or `from_preflib`. The constructor itself accepts padded arrays, with slots in
+    any order, and sorts the slots best first.
 
     ``rankings[3]`` is an ordering: a list of items, best first, with blocks as sets.
     ``rankings[:3]`` and ``rankings[mask]`` are rankings. Positions count from 0; `subset` selects
@@ -118,8 +119,8 @@ class Rankings(Frozen):
         array of int32, shape (n_rankings,).
     notes : tuple of str
         What was read from the source of the data, and every change made while reading. Empty if the
-        data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
-        them.
+        data came from a constructor of this class other than `from_scores`. Selections keep the
+        notes, and ``==`` ignores them.
     roles : mapping of str to str
         Columns of the table that a reader read, by role, such as ``{"item": "film"}``.
     unused : Unused or None
@@ -380,6 +381,86 @@ class Rankings(Frozen):
         columns = entries.Columns(ranker, item, ranking, count, weight, by)
         table = entries.from_table(frame, rank, "rank", columns, items, features)
         return cls._from_entries(table)
+
+    @classmethod
+    def from_scores(
+        cls,
+        frame: Table,
+        *,
+        item: str | None = None,
+        case: str | None = None,
+        score: str | None = None,
+        column: Sequence[Any] | None = None,
+        fold: str | None = None,
+        rope: Rope = 0.0,
+        lower_is_better: Labels = (),
+        weight: str | None = None,
+        by: str | Sequence[str] = (),
+        items: Labels | None = None,
+    ) -> Self:
+        """Rank items by their scores in each case, such as models on tasks.
+
+        A case is a ranker, and each of its folds is a ranking. High scores are good, except in the
+        cases of `lower_is_better`. Scores of a case are *practically equivalent* if they differ by
+        at most its rope. This relation is not transitive. So blocks are made from the top: the best
+        score opens a block, which takes all scores within the rope of it. The best of the rest
+        opens the next block.
+
+        Folds or seeds of a case share data, so they are not independent. Together they count as one
+        case: each ranking has the weight of the case divided by its number of folds.
+
+        Parameters
+        ----------
+        frame : table
+            DataFrame of pandas or polars, table of pyarrow, or list of dicts. It has one row per
+            score, or one row per item or per case.
+        item, case, score : str, optional
+            Columns. Without `score`, the table is wide. With only `item`, each row is an item and
+            each other column a case. With only `case`, it is the reverse.
+        column : sequence of labels, optional
+            Columns of the scores of a wide table; by default all that no argument names.
+        fold : str, optional
+            Column of the folds, seeds or repetitions of a case.
+        rope : float, mapping by case, or function
+            Largest difference of two scores without practical meaning, 0 or more. A function gets
+            the array of all scores of a case, and returns its rope.
+        lower_is_better : sequence of labels
+            Cases in which low scores are good, such as errors.
+        weight : str, optional
+            Column with the sampling weight of the case.
+        by : str or sequence of str, optional
+            Columns that group the cases, such as families of data sets.
+        items : sequence of labels, optional
+            As in `from_ratings`.
+
+        Returns
+        -------
+        Rankings
+            ``notes`` counts the equivalent pairs, those that other rules would judge otherwise, and
+            the missing scores. An item without a score (an empty cell or no row) is not in the
+            ranking.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, a score is not a number, or an item has two scores in a case and
+            fold. Also if there is only one case or one item, a rope is negative or missing, or all
+            scores of each case are equivalent.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> table = pd.DataFrame({"model": ["a", "b", "c"], "mnli": [0.91, 0.905, 0.80],
+        ...                       "rmse": [2.0, 1.0, None]})
+        >>> r = br.Rankings.from_scores(table, item="model", rope=0.01, lower_is_better=["rmse"])
+        >>> r.to_frame()[["ranker", "item", "rank"]].to_numpy().tolist()
+        [['mnli', 'a', 1], ['mnli', 'b', 1], ['mnli', 'c', 2], ['rmse', 'b', 1], ['rmse', 'a', 2]]
+        >>> print(r.notes[2])
+        Missing scores: 1 of 6. An item without a score was not run, so it is not in the ranking.
+        """
+        columns = ScoreTable(item, case, score, column, fold, weight, by)
+        given, notes = score_entries.from_scores(frame, columns, rope, lower_is_better, items)
+        return cls._from_entries(given)._with(notes=notes, roles=columns.roles)
 
     @classmethod
     def from_best_worst(

@@ -16,6 +16,7 @@ from bayesrank.plots.dynamic import plot_dynamic
 from bayesrank.plots.fonts import use_fonts_for
 from bayesrank.plots.matrix import plot_places, plot_wins
 from bayesrank.plots.ranks import plot_ranks
+from bayesrank.plots.tied import plot_tied
 
 __all__ = [
     "plot_adherence",
@@ -26,6 +27,7 @@ __all__ = [
     "plot_places",
     "plot_ranking_checks",
     "plot_ranks",
+    "plot_tied",
     "plot_wins",
     "use_fonts_for",
 ]

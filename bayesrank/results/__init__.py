@@ -32,10 +32,11 @@ from bayesrank.results.evaluation.metrics import (
 )
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
-from bayesrank.results.matches.needed import MatchesNeeded, matches_needed
+from bayesrank.results.matches.needed import MatchesNeeded, matches_needed, rankings_needed
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
 from bayesrank.results.ranks.borda import borda
+from bayesrank.results.ranks.clusters import rank_clusters
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
 from bayesrank.results.ranks.counted import (
     PairWins,
@@ -48,7 +49,12 @@ from bayesrank.results.ranks.counted import (
 from bayesrank.results.ranks.elo import elo_scale
 from bayesrank.results.ranks.location import resample_location
 from bayesrank.results.ranks.probabilities import place_probability, win_probability
-from bayesrank.results.ranks.rank_table import rank_draws, rank_summary, tied_with_leader
+from bayesrank.results.ranks.rank_table import (
+    rank_draws,
+    rank_summary,
+    tied_sets,
+    tied_with_leader,
+)
 from bayesrank.results.ranks.tiers import tiers
 
 __all__ = [
@@ -96,13 +102,16 @@ __all__ = [
     "predicted_ranks",
     "predicted_statistic",
     "query_metrics",
+    "rank_clusters",
     "rank_draws",
     "rank_summary",
     "ranking_checks",
+    "rankings_needed",
     "recommendation_metrics",
     "relabel_components",
     "resample_location",
     "share_of_preference",
+    "tied_sets",
     "tied_with_leader",
     "tiers",
     "willingness_to_pay",

@@ -25,6 +25,7 @@ __all__ = [
     "by_group",
     "centred",
     "check_probability",
+    "check_rope",
     "check_tops",
     "described",
     "each_group",
@@ -166,6 +167,15 @@ def check_probability(name: str, value: float, lowest: float) -> None:
     """Raise unless `value` lies strictly between `lowest` and 1."""
     if not lowest < value < 1:
         raise ValueError(f"`{name}` is {value}; it must lie between {lowest} and 1.")
+
+
+def check_rope(rope: float) -> None:
+    """Raise unless a difference of utilities without practical meaning is finite, 0 or more."""
+    if not 0 <= rope < np.inf:
+        raise ValueError(
+            f"`rope` is {rope}; it must be a finite number, 0 or more: the largest difference of "
+            "two utilities without practical meaning."
+        )
 
 
 def interval_probability(ci_prob: float | None) -> float:

@@ -8,6 +8,7 @@ from bayesrank.tables.choices import ChoiceColumns, ChoiceReader
 from bayesrank.tables.matches import MatchColumns, MatchReader
 from bayesrank.tables.opening import Orders, Table
 from bayesrank.tables.rankings import RankingColumns, RankingReader, read_orders
+from bayesrank.tables.scores import ScoreColumns, ScoreReader
 from bayesrank.tables.select import Settings, texts_of
 from bayesrank.tables.words import TableError
 
@@ -15,9 +16,14 @@ READERS: dict[str, tuple[type[Any], type[Any]]] = {
     "read_rankings": (RankingReader, RankingColumns),
     "read_matches": (MatchReader, MatchColumns),
     "read_choices": (ChoiceReader, ChoiceColumns),
+    "read_scores": (ScoreReader, ScoreColumns),
 }
 _JUDGED = re.compile(r"[-+.\d]+\s+qid:\d")  # first line of a LETOR file
-ADDED = ("empty", "last_block", "where", "first_wins", "second_wins", "tie")  # lists that add up
+# Lists that add up
+ADDED = (
+    "empty", "last_block", "where", "first_wins", "second_wins", "tie", "lower_is_better",
+    "higher_is_better",
+)  # fmt: skip
 SETTINGS = tuple(field.name for field in fields(Settings))
 
 

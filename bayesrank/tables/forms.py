@@ -48,6 +48,8 @@ BALLOTS = frozenset(
     )
 )  # names of columns with whole rankings
 PLACES = WORDS["rank"] | {"choice", "preference", "pick"}  # names of columns with the items
+FOLDS = frozenset(("fold", "folds", "seed", "seeds", "repeat", "replicate", "rep"))
+CASES = frozenset(("task", "tasks", "dataset", "benchmark", "case", "problem", "corpus"))
 MISTAKES = 0.01  # share of entries that may repeat others
 MOST_UNNAMED = 8  # columns that are tried if no name suggests a ranker or an item
 MOST_ROLES = 3  # choices of columns that are suggested for one column of numbers
@@ -338,6 +340,23 @@ def _are_wide_ranks(values: NDArray[np.float64]) -> bool:
     if not several.any() or np.nanmin(values) < 1:
         return False
     return bool(are_weak_orders(values[several]).mean() > FIT)
+
+
+# Scores of items in cases
+
+
+def _scores(table: Profile) -> Iterator[Reading]:
+    """Suggest scores of items in cases with folds or seeds, which no ranker tells apart."""
+    fold = only(c for c in table.once if {*c.words} & FOLDS and c.is_label)
+    case = only(c for c in table.once if {*c.words} & CASES and c.is_label)
+    item = only(c for c in table.once if c.called("item") and c.is_label and c is not case)
+    numbers = [c for c in table.once if c.is_number and c not in (fold, case, item)]
+    score = only(numbers) or only(c for c in numbers if c.called("rating", "result", "score"))
+    if fold is None or case is None or item is None or score is None:
+        return
+    given = {"item": item.name, "case": case.name, "score": score.name, "fold": fold.name}
+    why = f"a score per {item.name}, {case.name} and {fold.name}; {score.name!r}: high is good"
+    yield Reading("read_scores", given, why, score.is_plain("rating"))
 
 
 # One row per ranker and item
@@ -721,6 +740,7 @@ FORMS = (
     Form("matrix of wins", _matrix),
     Form("pairs in columns", _pair_columns),
     Form("places", _places),
+    Form("scores with folds", _scores),
     Form("one row per ranker and item", _entries),
     Form("one row per item", _rows_of_items),
     Form("counts of choices", _counts),

@@ -72,7 +72,7 @@ class FoundForm:
     form : str
         Name of the form.
     function : str
-        "read_rankings", "read_matches" or "read_choices".
+        "read_rankings", "read_matches", "read_choices" or "read_scores".
     arguments : dict
         Arguments of the function, complete with what must be decided.
     why : str

@@ -1,4 +1,4 @@
-"""The readers of tables: one function each for rankings, matches and choices."""
+"""The readers of tables: one function each for rankings, matches, choices and scores."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -8,10 +8,11 @@ from bayesrank.tables.ballots import Listed
 from bayesrank.tables.dispatch import columns_of, read
 from bayesrank.tables.look import look
 from bayesrank.tables.opening import is_orders, open_orders, open_table
+from bayesrank.tables.scores import Ropes
 from bayesrank.tables.select import Rename, Texts, Where
 from bayesrank.tables.words import spelled
 
-__all__ = ["read_choices", "read_matches", "read_rankings"]
+__all__ = ["read_choices", "read_matches", "read_rankings", "read_scores"]
 
 LOOKING = ("missing", "empty", "decimal", "where", "rename", "merge")  # arguments of `look`
 
@@ -354,6 +355,92 @@ def read_choices(
     [['milk', 'tea', 'cola'], ['tea', 'milk', 'cola']]
     """
     return _read("read_choices", source, locals())
+
+
+def read_scores(
+    source: Any,
+    *,
+    item: str | None = None,
+    case: str | None = None,
+    score: str | None = None,
+    column: Texts = (),
+    fold: str | None = None,
+    rope: Ropes = 0.0,
+    lower_is_better: Texts = (),
+    higher_is_better: Texts = (),
+    weight: str | None = None,
+    family: str | None = None,
+    missing: Literal["drop", "last", "refuse"] | None = None,
+    empty: Texts = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: Literal[".", ","] | None = None,
+    header: int | None = None,
+    where: Where = (),
+    rename: Rename = None,
+    merge: bool = False,
+) -> Rankings:
+    """Read scores of items in several cases, such as models on tasks, from any table.
+
+    Each case and fold becomes a ranking. `Rankings.from_scores` states how the rope makes blocks,
+    and how folds share the weight of their case. High scores are good, except in the cases of
+    `lower_is_better`. The direction is never guessed from numbers. A name such as *error*
+    or *time* suggests that low scores are good, so such a case must be in one of the two lists.
+
+    Parameters
+    ----------
+    source : path, address, "-", DataFrame, or list of dicts
+        As in `read_rankings`.
+    item, case, score : str, optional
+        Columns. Without `score`, the table is wide. With only `item`, each row is an item and each
+        other column a case. With only `case`, it is the reverse.
+    column : str or list of str
+        Columns of the scores of a wide table: names, patterns such as ``"task*"``, or numbers such
+        as ``"2-40"``. By default all others.
+    fold : str, optional
+        Column of the folds, seeds or repetitions of a case.
+    rope : float, str, list of str, mapping, or function
+        Largest difference of two scores without practical meaning, 0 or more. A text such as
+        ``"mnli=0.02"`` is the rope of one case. A mapping has one for each case. A function gets
+        the array of all scores of a case.
+    lower_is_better, higher_is_better : str or list of str
+        Cases by their direction: names, or patterns such as ``"*error"``.
+    weight : str, optional
+        Column with the sampling weight of the case.
+    family : str, optional
+        Column of the families of cases, which are not independent, such as variants of one data
+        set. It becomes the group "cluster" of the rankings.
+    missing : "drop" or "refuse", optional
+        What to do about an empty cell. By default the item was not run, so it is not in the
+        ranking. With "drop", rows without a label are also left out.
+    empty, encoding, separator, decimal, header, where, rename, merge : optional
+        As in `read_rankings`.
+
+    Returns
+    -------
+    Rankings
+        One ranking per case and fold; the cases are the rankers. ``notes`` says what was read. It
+        counts the equivalent pairs and the missing scores.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read as asked, or in two ways. ``remedies`` lists arguments that
+        help.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import bayesrank as br
+    >>> table = [{"model": "a", "qa": 0.71, "error": 3}, {"model": "b", "qa": 0.72, "error": 2}]
+    >>> rankings = br.read_scores(table, item="model", rope="qa=0.005", lower_is_better="error")
+    >>> list(rankings)
+    [['b', 'a'], ['b', 'a']]
+    >>> print(rankings.notes[0])
+    Low scores are good in 'error'. High scores are good in the others, 1 of 2 cases.
+    """
+    return _read("read_scores", source, locals())
 
 
 def _read(function: str, source: Any, given: dict[str, Any]) -> Any:

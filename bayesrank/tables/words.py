@@ -10,6 +10,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+COMMANDS = {  # by the function that reads the table
+    "read_rankings": "rank",
+    "read_matches": "matches",
+    "read_choices": "choices",
+    "read_scores": "benchmark",
+}
 FALSE = {"day_first": "--month-first"}  # options whose negation has a separate name
 
 _LITERAL = re.compile(
@@ -138,7 +144,7 @@ def _quoted(word: str) -> str:
 
 def command_of(function: str, source: str, arguments: Mapping[str, Any]) -> str:
     """Write a reading as a command, such as ``bayesrank rank votes.csv --ballot vote``."""
-    name = {"read_rankings": "rank", "read_matches": "matches", "read_choices": "choices"}[function]
+    name = COMMANDS[function]
     source = f"./{source}" if source.startswith("-") and source != "-" else source
     return shlex.join(["bayesrank", name, source, *options_of(arguments)])
 

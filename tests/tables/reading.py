@@ -18,7 +18,12 @@ from bayesrank.cli import commands
 from bayesrank.data import Rankings
 from bayesrank.data.derive.layout import UninformativeRankingWarning
 
-FUNCTIONS = {"rank": "read_rankings", "matches": "read_matches", "choices": "read_choices"}
+FUNCTIONS = {
+    "rank": "read_rankings",
+    "matches": "read_matches",
+    "choices": "read_choices",
+    "benchmark": "read_scores",
+}
 NEGATED = {"day_first": "--month-first"}
 DEPTH = 4  # remedies that are followed one after another
 

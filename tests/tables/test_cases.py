@@ -309,6 +309,14 @@ CASES = {
         {"counts": True},
         COUNTED_CHOICES,
     ),
+    # scores of models on tasks
+    "scores with seeds": Case(
+        "seeds.csv",
+        "benchmark",
+        {"item": "model", "case": "task", "score": "accuracy", "fold": "seed", "rope": 0.02},
+        "qa (0.5): ash = elm > fir; qa (0.5): elm > ash; nli: fir > elm > ash",
+        notes=("in one block, so practically equivalent: 1 of 7.", "Missing scores: 1 of 9."),
+    ),
     # dates
     "dates that a later row makes clear": Case(
         "dotdate.csv",
@@ -416,6 +424,11 @@ ALONE = [
     ("square.csv", "rank", {"--matrix": SQUARE}),
     ("square2.csv", "matches", {"--matrix": SQUARE}),
     ("choicecounts.csv", "choices", {"--counts": COUNTED_CHOICES}),
+    (
+        "seeds.csv",
+        "benchmark",
+        {"--fold seed": "qa (0.5): ash > elm > fir; qa (0.5): elm > ash; nli: fir > elm > ash"},
+    ),
     ("spaces.txt", "rank", {"--rank place": "2003: ash > elm; 2004: elm > ash"}),
     ("rtable.txt", "rank", {"--wide ranks": JUDGED}),
 ]  # fmt: skip

@@ -4,7 +4,8 @@ Pure functions convert user input to arrays and axes. `labels` builds axes, and 
 labelled values into their order. `frames` converts tables of other libraries. `columns` reads
 numbers, and `times` reads dates. `text` decodes files, `formats` knows their suffixes, and `orders`
 reads files of rankings. `streams` reads large files in batches. `entries` reads the input of
-`Rankings`, `pair_entries` of `Pairs`, and `count_entries` of `PairCounts`.
+`Rankings`, `pair_entries` of `Pairs`, and `count_entries` of `PairCounts`. `score_entries` makes
+rankings of scores.
 
 The functions do not import the data classes. Other rooms use the names below.
 

@@ -1,7 +1,7 @@
-r"""Estimate how many more matches would show which item is better, or which item leads.
+r"""Estimate how many more matches or rankings would show which item is better.
 
-Both use quasi-random numbers (scrambled Sobol points), the same for every number of matches. So the
-probabilities are smooth in it, and nearly the same for every seed.
+Those for matches use quasi-random numbers (scrambled Sobol points), the same for every number of
+matches. So the probabilities are smooth in it, and nearly the same for every seed.
 
 **Two items.** Suppose draw t of the posterior is the truth, and simulate n more matches. Each draw
 s then gets as weight the probability of the simulated counts in s. The weighted share of draws in
@@ -13,6 +13,10 @@ probability that n matches separate them. The only approximation is the finite n
 add their expected information J, a weighted Laplacian of the graph of matches. The covariance
 shrinks to :math:`C' = (C^{-1} + J)^{-1}`, and the mean moves by a normal vector with covariance
 :math:`C - C'`. `tied_with_leader` is applied to each simulated future.
+
+**More rankings.** If future rankings are like those so far, each adds the same information about
+the difference of two items on average. So the precision of the normal posterior grows in
+proportion, and the probability that it separates them has a closed form.
 """
 
 from collections.abc import Hashable, Sequence
@@ -26,11 +30,11 @@ from scipy.stats import binom, norm
 from scipy.stats.qmc import Sobol
 
 from bayesrank.data.read import check_whole
-from bayesrank.results.draws import check_probability, places_of
+from bayesrank.results.draws import check_probability, places_of, single_group
 from bayesrank.results.matches.outcomes import Matches, matches_of
 from bayesrank.results.ranks.rank_table import find_behind, find_status
 
-__all__ = ["MatchesNeeded", "matches_needed"]
+__all__ = ["MatchesNeeded", "matches_needed", "rankings_needed"]
 
 PAIR_AT = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 LEAD_AT = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
@@ -46,6 +50,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class MatchesNeeded:
     """The number of further matches that would answer a question; `str()` puts it into words.
+
+    From `rankings_needed`, they are further rankings.
 
     Attributes
     ----------
@@ -167,9 +173,7 @@ def matches_needed(
             "the other."
         )
     at = at if at is not None else LEAD_AT if between is None else PAIR_AT
-    numbers = [int(n) for n in at]
-    if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
-        raise ValueError(f"`at` is {tuple(at)}; it must be ascending whole numbers, 1 or more.")
+    numbers = _numbers_at(at)
     posterior, labels = matches_of(data, var_name, nu, dim)
     rng = np.random.default_rng(random_seed)
     index = pd.Index(numbers, name="matches")
@@ -210,6 +214,112 @@ def matches_needed(
     return MatchesNeeded(matches, table, prob, power, sentence, now=now)
 
 
+def rankings_needed(
+    data: Any,
+    so_far: float,
+    var_name: str = "utility",
+    *,
+    between: tuple[Hashable, Hashable] | None = None,
+    prior_sd: float | None = None,
+    at: Sequence[int] = PAIR_AT,
+    prob: float = 0.95,
+    power: float = 0.8,
+    dim: str = "item",
+) -> MatchesNeeded:
+    r"""Estimate how many more rankings would separate two items, such as two models.
+
+    Let m and v be the posterior mean and variance of the difference of the two utilities, and
+    :math:`v_0` its variance under the prior. The rankings so far, :math:`n_0` of them, added the
+    information :math:`1/v - 1/v_0`. If n more are like them, then
+
+    .. math::
+
+        rac{1}{v'} = rac{1}{v} + rac{n}{n_0} \Bigl(rac{1}{v} - rac{1}{v_0}\Bigr), \quad
+        m' \sim \operatorname{Normal}(m, v - v').
+
+    The items are separated if :math:`|m'| \ge z \sqrt{v'}` with
+    :math:`\Phi(z)` = `prob`.
+
+    Parameters
+    ----------
+    data, var_name, dim
+        Posterior, variable and dim of the items, as in `rank_draws`, without other dims.
+    so_far : float
+        Number of independent rankings that compared the two, such as data sets that both were run
+        on. Folds of a data set are not independent.
+    between : tuple of two labels, optional
+        The two items, by default those with the lowest mean ranks.
+    prior_sd : float, optional
+        Prior standard deviation of the utilities. By default the prior has no information.
+    at : sequence of int
+        Numbers of further rankings to try, ascending, 1 or more.
+    prob, power : float
+        As in `matches_needed`.
+
+    Returns
+    -------
+    MatchesNeeded
+        ``matches`` is the number of further rankings; the table is indexed by it and has the column
+        ``p_separated``.
+
+    Raises
+    ------
+    ValueError
+        For the reasons of `rank_draws`, or if an argument is out of range or names no item.
+
+    Notes
+    -----
+    This is a projection by a normal distribution, if further rankings have the same items, ties and
+    missing items as those so far.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> rng = np.random.default_rng(0)
+    >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
+    ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
+    >>> print(rankings_needed(draws, so_far=30))
+    a is better than b with probability 0.82. About 560 more rankings like those so far would ...
+    """
+    check_probability("prob", prob, 0.5)
+    check_probability("power", power, 0.0)
+    if not 0 < so_far < np.inf:
+        raise ValueError(f"`so_far` is {so_far}; it must be a positive number of rankings.")
+    if prior_sd is not None and not 0 < prior_sd < np.inf:
+        raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
+    numbers = _numbers_at(at)
+    draws, labels = single_group(data, var_name, dim)
+    if between is None:
+        best = np.argsort(places_of(draws).mean_rank, kind="stable")[:2]
+        between = tuple(labels[best].tolist())
+    if len(between) != 2:
+        raise ValueError(f"`between` is {between!r}; name two different {dim}s.")
+    i, j = _numbers_of(between, list(labels), dim)
+    lead = draws[:, i] - draws[:, j]
+    p_better = float(((lead > 0) + 0.5 * (lead == 0)).mean())
+    mean, variance = lead.mean(), lead.var(ddof=1)
+    prior = 0.0 if prior_sd is None else 1 / (2 * prior_sd**2)
+    each = max(1 / variance - prior, 0.0) / so_far
+    later = 1 / (1 / variance + np.array(numbers) * each)
+    moved = np.sqrt(np.maximum(variance - later, TINY))
+    bound = norm.ppf(prob) * np.sqrt(later)
+    p_separated = norm.cdf((mean - bound) / moved) + norm.cdf((-mean - bound) / moved)
+    table = pd.DataFrame({"p_separated": p_separated}, index=pd.Index(numbers, name="rankings"))
+    separated = max(p_better, 1 - p_better) >= prob
+    needed = 0.0 if separated else _least_enough(table["p_separated"], power)
+    more = "rankings like those so far"
+    sentence = _about_two(between, p_better, needed, table, prob, power, more)
+    return MatchesNeeded(needed, table, prob, power, sentence, p_better=p_better)
+
+
+def _numbers_at(at: Sequence[int]) -> list[int]:
+    """Return the numbers of matches to try, checked."""
+    numbers = [int(n) for n in at]
+    if not numbers or numbers[0] < 1 or np.any(np.diff(numbers) <= 0) or numbers != list(at):
+        raise ValueError(f"`at` is {tuple(at)}; it must be ascending whole numbers, 1 or more.")
+    return numbers
+
+
 def _numbers_of(named: Sequence[Hashable], labels: list[Any], dim: str) -> list[int]:
     """Return the numbers of the named items, two or more different ones."""
     for label in named:
@@ -242,6 +352,7 @@ def _about_two(
     table: pd.DataFrame,
     prob: float,
     power: float,
+    more: str = "matches between them",
 ) -> str:
     """Say how many matches separate two items."""
     one, other = items if p_better >= 0.5 else items[::-1]
@@ -252,17 +363,19 @@ def _about_two(
     text = f"{one} is better than {other} with probability {p:.2f}. "
     if np.isinf(matches):
         text += (
-            f"Even {table.index[-1]:,} more matches between them would separate them {goal} only "
+            f"Even {table.index[-1]:,} more {more} would separate them {goal} only "
             f"with probability {separated.iloc[-1]:.2f}."
         )
     else:
         reached = separated[matches] if matches in separated.index else power
         text += (
-            f"About {int(matches):,} more matches between them would separate them {goal} with "
+            f"About {int(matches):,} more {more} would separate them {goal} with "
             f"probability {reached:.2f}"
         )
         fewer = separated[separated.index < matches]
         text += f", {fewer.index[-1]:,} with {fewer.iloc[-1]:.2f}." if len(fewer) else "."
+    if "effective_draws" not in table:
+        return text
     quoted = table.index[-1] if np.isinf(matches) else matches
     effective = table["effective_draws"].loc[quoted:].iloc[0]  # of the last row that was used
     if effective < FEW:

@@ -6,7 +6,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesrank.results.draws import by_group, places_of, posterior_utilities, ranks_of
+from bayesrank.results.draws import (
+    by_group,
+    check_rope,
+    places_of,
+    posterior_utilities,
+    ranks_of,
+)
 
 __all__ = ["place_probability", "times_above", "win_probability"]
 
@@ -68,26 +74,32 @@ def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item"
     return by_group(shares, utility, dim, results, place=range(1, n_items + 1))[0]
 
 
-def win_probability(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr.DataArray:
+def win_probability(
+    data: Any, var_name: str = "utility", *, dim: str = "item", rope: float = 0.0
+) -> xr.DataArray:
     r"""Compute the posterior probability that one item is better than another, for every pair.
 
-    This is the probability that :math:`w_i > w_j`. It tends to 0 or 1 as data accumulate.
-    `match_probability` predicts the next comparison instead.
+    This is the probability that :math:`w_i > w_j + r` with the rope r. Without a rope it tends to 0
+    or 1 as data accumulate. `match_probability` predicts the next comparison instead.
 
     Parameters
     ----------
     data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
+    rope : float
+        Largest difference of two utilities without practical meaning, 0 or more.
 
     Returns
     -------
     DataArray, (..., dim, dim + "_other")
         The probability that the row's item is better than the column's; one half on the diagonal.
+        With a rope, two items are practically equivalent with the probability
+        :math:`1 - p_{ij} - p_{ji}`, and the diagonal is zero.
 
     Raises
     ------
     ValueError
-        As `rank_draws`.
+        As `rank_draws`, or if the rope is negative.
 
     See Also
     --------
@@ -101,11 +113,19 @@ def win_probability(data: Any, var_name: str = "utility", *, dim: str = "item") 
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
     >>> float(br.win_probability(u).sel(item="a", item_other="b"))
     0.75
+    >>> p = win_probability(u, rope=0.5)
+    >>> (1 - p.values - p.values.T).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
+    check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
     other = f"{dim}_other"
     labels = {other: utility[dim].values if dim in utility.coords else None}
-    return by_group(_above, utility, dim, {"win_probability": (dim, other)}, **labels)[0]
+
+    def shares(draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _above(draws) if rope == 0 else _far_above(draws, rope)
+
+    return by_group(shares, utility, dim, {"win_probability": (dim, other)}, **labels)[0]
 
 
 def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -119,6 +139,12 @@ def times_above(utility: NDArray[np.float64]) -> NDArray[np.int64]:
         above[i, i + 1 :] = (by_item[i] < by_item[i + 1 :]).sum(1)
         above[i + 1 :, i] = (by_item[i] > by_item[i + 1 :]).sum(1)
     return above
+
+
+def _far_above(utility: NDArray[np.float64], rope: float) -> NDArray[np.float64]:
+    """Compute the shares of draws in which row is above column by more than the rope."""
+    by_item = np.ascontiguousarray(utility.T)
+    return np.stack([(item > by_item + rope).mean(axis=1) for item in by_item])
 
 
 def _above(utility: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from bayesrank.results.draws import (
     by_group,
     check_probability,
+    check_rope,
     check_tops,
     each_group,
     group_dims,
@@ -54,6 +55,7 @@ __all__ = [
     "rank_draws",
     "rank_summary",
     "simultaneous_bounds",
+    "tied_sets",
     "tied_with_leader",
 ]
 
@@ -115,6 +117,7 @@ def rank_summary(
     tied_prob: float = 0.95,
     prior_sd: float | None = None,
     compared: PairWins | None = None,
+    rope: float = 0.0,
 ) -> pd.DataFrame:
     """Summarise the posterior of ranks, best mean rank first.
 
@@ -139,6 +142,11 @@ def rank_summary(
         Comparisons of each two items, from ``bayesrank.results.comparisons(data)``. The status of
         items that only a few comparisons link with the leader is then unclear. The exception is
         items for which the data alone show who is better.
+    rope : float
+        Largest difference of two utilities without practical meaning, 0 or more. The leader is then
+        better than another item only if its utility is higher by more than this. The columns status
+        and p_leader_better depend on it. Two items whose utilities differ by 0.2 win 55% and 45% of
+        their matches.
 
     Returns
     -------
@@ -169,8 +177,8 @@ def rank_summary(
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if `top`, `ci_prob`, `tied_prob` or `prior_sd` are out
-        of range.
+        For the reasons of `rank_draws`, or if `top`, `ci_prob`, `tied_prob`, `prior_sd` or `rope`
+        are out of range.
 
     See Also
     --------
@@ -193,6 +201,7 @@ def rank_summary(
     ci_prob = interval_probability(ci_prob)
     check_probability("tied_prob", tied_prob, 0.5)
     _check_prior_sd(prior_sd)
+    check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
     interval = simultaneous_bounds if simultaneous else equal_tails
 
@@ -206,6 +215,7 @@ def rank_summary(
             prior_sd=prior_sd,
             compared=compared,
             labels=utility[dim].values,
+            rope=rope,
         )
         relative = draws - draws.mean(axis=1, keepdims=True)
         table = pd.DataFrame(
@@ -267,6 +277,7 @@ def tied_with_leader(
     prob: float = 0.95,
     prior_sd: float | None = None,
     compared: PairWins | None = None,
+    rope: float = 0.0,
 ) -> xr.Dataset:
     r"""Find the items that cannot be separated from the leader.
 
@@ -288,6 +299,9 @@ def tied_with_leader(
         The probability p, in (0.5, 1).
     prior_sd, compared
         As in `rank_summary`. They find the items with too little data.
+    rope : float
+        As in `rank_summary`. With the rope r, the probabilities are those that
+        :math:`w_l > w_j + r`. So items that are practically equivalent to the leader are tied.
 
     Returns
     -------
@@ -302,7 +316,7 @@ def tied_with_leader(
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if `prob` or `prior_sd` is out of range.
+        For the reasons of `rank_draws`, or if `prob`, `prior_sd` or `rope` is out of range.
 
     See Also
     --------
@@ -323,6 +337,7 @@ def tied_with_leader(
     """
     check_probability("prob", prob, 0.5)
     _check_prior_sd(prior_sd)
+    check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
     labels = utility[dim].values
 
@@ -334,12 +349,72 @@ def tied_with_leader(
             prior_sd=prior_sd,
             compared=compared,
             labels=labels,
+            rope=rope,
         )
         return found.status, found.tied, found.leader, found.p_others_worse
 
     results = {"status": (dim,), "tied": (dim,), "leader": (), "p_others_worse": ()}
     found = xr.Dataset({x.name: x for x in by_group(leading, utility, dim, results)})
     return found.assign(leader=found["leader"].copy(data=labels[found["leader"].values]))
+
+
+def tied_sets(
+    data: Any,
+    var_name: str = "utility",
+    *,
+    dim: str = "item",
+    prob: float = 0.95,
+    rope: float = 0.0,
+) -> xr.DataArray:
+    """Find, for every item, the lower items that cannot be separated from it.
+
+    Items are sorted by mean rank. The rule of `tied_with_leader` is applied to the items from each
+    place on, as if all better items were absent. So each item is better than all lower items
+    outside of its set, jointly, with probability `prob` or more. `plot_tied` draws the sets.
+
+    Parameters
+    ----------
+    data, var_name, dim
+        Posterior, variable and dim of the items, as in `rank_draws`.
+    prob, rope : float
+        As in `tied_with_leader`.
+
+    Returns
+    -------
+    DataArray of bool, (..., dim, dim + "_other")
+        Whether the column's item is in the set of the row's item. An item is in its own set.
+
+    Raises
+    ------
+    ValueError
+        As `tied_with_leader`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> u = xr.DataArray(rng.normal([3.0, 2.8, 2.6, 0.0], 0.1, (4, 500, 4)),
+    ...                  dims=("chain", "draw", "item"), coords={"item": list("abcd")})
+    >>> tied_sets(u).astype(int).values.tolist()
+    [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    """
+    check_probability("prob", prob, 0.5)
+    check_rope(rope)
+    utility = posterior_utilities(data, var_name, dim)
+
+    def sets(draws: NDArray[np.float64]) -> NDArray[np.bool_]:
+        mean_rank = places_of(draws).mean_rank
+        order = mean_rank.argsort(kind="stable")
+        by_item = np.ascontiguousarray(draws.T)
+        tied = np.zeros((len(order), len(order)), dtype=bool)
+        for k, item in enumerate(order):
+            rest = order[k:]
+            worse = by_item[rest] + rope < by_item[item]
+            tied[item, rest] = ~find_behind(worse, mean_rank[rest], 0, prob)
+        return tied
+
+    other = f"{dim}_other"
+    labels = {other: utility[dim].values if dim in utility.coords else None}
+    return by_group(sets, utility, dim, {"tied": (dim, other)}, **labels)[0]
 
 
 class Statuses(NamedTuple):
@@ -365,6 +440,7 @@ def find_status(
     prior_sd: float | None = None,
     compared: PairWins | None = None,
     labels: NDArray[Any] | None = None,
+    rope: float = 0.0,
 ) -> Statuses:
     """Decide the status of every item, from the draws (n_draws, n_items) of one group.
 
@@ -372,7 +448,7 @@ def find_status(
     Items that the leader beats with equal probability are sorted by mean rank, the worst first.
     """
     leader = int(np.argmin(mean_rank))
-    worse = np.ascontiguousarray((utility < utility[:, [leader]]).T)  # (n_items, n_draws)
+    worse = np.ascontiguousarray((utility + rope < utility[:, [leader]]).T)  # (n_items, n_draws)
     known = None if prior_sd is None else _known(utility, prior_sd)
     thin = np.zeros(len(mean_rank), dtype=bool)
     if compared is not None:
