@@ -64,6 +64,21 @@ def test_there_is_one_panel_per_statistic_with_a_row_per_check():
         assert ax.get_xlabel().startswith(axis)
 
 
+def test_families_that_fail_are_drawn_first_and_agree_with_the_verdict():
+    table = ranking_checks(tree(odd=30))
+    verdict = worst_checks(table)
+    failed = {*verdict.families.index[verdict.families["fails"]]}
+    pc = plot_ranking_checks(table)
+    assert pc.viz["plot"]["statistic"].values[0] == "omnibus"
+    ax = axes_of(pc, "omnibus")
+    assert {name.partition(": ")[0] for name in names_of(ax)} == failed != set()
+    title = pc.viz["legend"].item().get_title().get_text().replace("\n", " ")
+    assert title == verdict.message(table.attrs["ci_prob"])
+    # a model that fits has no such panel
+    assert worst_checks(ranking_checks(tree())).ok
+    assert "omnibus" not in plot_ranking_checks(tree()).viz["plot"]["statistic"].values
+
+
 def test_best_worst_tasks_have_a_panel_of_last_items_and_words_of_their_own(monkeypatch):
     data = tree()
     for group in ("posterior_predictive", "observed_data"):
