@@ -261,10 +261,18 @@ def _draw(
     if given is None and is_matplotlib and looks["legend"] is not False:
         (first, *others), message = given_tables.values(), ""
         if not others:
-            message = worst_checks(first).message(first.attrs["ci_prob"])
+            message = _message(first)
         legend = legend_above(pc.viz["figure"].item(), _handles(tables, colours), message, 4)
         pc.viz["legend"] = xr.DataArray(np.array(legend, dtype=object))
     return pc
+
+
+def _message(table: pd.DataFrame) -> str:
+    """Say which families fail, and how many checks."""
+    verdict = worst_checks(table)
+    failed = verdict.families.index[verdict.families["fails"].astype(bool)]
+    names = "" if verdict.ok else f"Families that fail: {', '.join(failed)}. "
+    return names + verdict.message(table.attrs["ci_prob"])
 
 
 def _with_failed_families(table: pd.DataFrame) -> pd.DataFrame:
