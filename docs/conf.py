@@ -84,7 +84,8 @@ nitpicky = False  # types of libraries without an inventory have no page to link
 default_role = "py:obj"  # single backticks in docstrings: code, and a link if the name has a page
 suppress_warnings = ["myst.header", "config.cache"]  # pages that begin at the second level
 
-nb_execution_mode = "off"
+nb_execution_mode = "off"  # docs/outputs.py runs the pages, and stores what they give
+copybutton_selector = "div:not(.highlight-output) > div.highlight > pre"
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -103,10 +104,42 @@ class PythonParser(RSTParser):
         title, _, story = docstring.partition("\n\n")
         title = " ".join(title.split()).rstrip(".")
         code = re.sub(r'^r?""".*?"""\n+', "", text, count=1, flags=re.DOTALL)
-        lines = ["   " + line if line else "" for line in code.splitlines()]
-        page = [title, "=" * 2 * len(title), "", *_with_literal_blocks(story), ""]
-        page += ["Code", "----", "", f"``{name}.py``", "", ".. code-block:: python", "", *lines]
-        super().parse("\n".join(page) + "\n", document)
+        page = [title, "=" * 2 * len(title), ""]
+        if name.startswith("models/howto/"):
+            page += _guide(name, story, text)
+            heading = "The whole program"
+        else:
+            page += _with_literal_blocks(story)
+            heading = "Code"
+        page += ["", heading, "-" * len(heading), "", f":download:`{name}.py </{name}.py>`", ""]
+        super().parse("\n".join([*page, *_block("python", code)]) + "\n", document)
+
+
+def _block(language: str, text: str) -> list[str]:
+    """Show a text as it is."""
+    return [f".. code-block:: {language}", "", *("   " + line for line in text.splitlines()), ""]
+
+
+def _guide(name: str, story: str, text: str) -> list[str]:
+    """Write a guide: its story, the model, what the program prints, and how to read that."""
+    before, run, after = re.split(
+        r"(?s)^(Run ``python .*?)(?=\n\n|\Z)", story, maxsplit=1, flags=re.M
+    )
+    lines = _with_literal_blocks(before)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "build":
+            lines += ["The model", "---------", ""]
+            lines += _block("python", ast.get_source_segment(text, node) or "")
+    lines += [
+        "The output",
+        "----------",
+        "",
+        run.replace("Run", "Save the program below, and run", 1),
+    ]
+    output = (ROOT / name).with_suffix(".txt")
+    if output.exists():
+        lines += ["", *_block("output", output.read_text(encoding="utf-8"))]
+    return [*lines, "", *_with_literal_blocks(after)]
 
 
 def _with_literal_blocks(story: str) -> list[str]:
@@ -437,6 +470,15 @@ def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
         )
 
 
+UNSEARCHED = re.compile(r"models/(?!howto/|README).*|CHANGELOG|posteriordb/.*")
+
+
+def _leave_out_of_search(app: Sphinx, doctree: nodes.document) -> None:
+    """Let the search lead to pages for users, not to studies and lists of changes."""
+    if UNSEARCHED.fullmatch(app.env.docname):
+        app.env.metadata[app.env.docname]["nosearch"] = "true"
+
+
 def _has_docstrings(app: Sphinx, exception: Exception | None) -> None:
     """Fail where a page of the reference shows how it is made instead of what it is of."""
     pages = [*(Path(app.outdir) / "docs" / "api" / "names").glob("*.html")]
@@ -454,6 +496,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _folders)
     app.connect("doctree-read", _alternative_text)
     app.connect("doctree-read", _wide_figures)
+    app.connect("doctree-read", _leave_out_of_search)
     app.connect("missing-reference", _short_names)
     app.connect("doctree-resolved", _breaks)
     app.connect("doctree-resolved", _wide_tables)

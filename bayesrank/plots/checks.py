@@ -26,6 +26,7 @@ from bayesrank.plots.rows import (
     frame_rows,
     handle,
 )
+from bayesrank.results.checks.families import OMNIBUS
 from bayesrank.results.checks.match_checks import match_checks
 from bayesrank.results.checks.ranking_checks import GIVEN, ranking_checks, worst_checks
 
@@ -33,6 +34,8 @@ __all__ = ["plot_match_checks", "plot_ranking_checks"]
 
 # statistic -> title and label of the axis; in the order of the panels
 PANELS = {
+    OMNIBUS: ("Which families of checks fail", "Distance from the mean of the predictions, in "
+              "their standard deviations"),
     "Kendall distance": ("How far rankings are from the common order", "Share of pairs in the "
                          "reverse order (0 = same order, ½ = random)"),
     "outcome": ("How often the first item wins", "Share of all matches"),
@@ -55,7 +58,7 @@ FIRST = {
     "group outcome": "farthest off",
     "group points": "farthest off",
 }
-WIDE = {"Kendall distance", "outcome", "block size"}  # panels that span the figure
+WIDE = {OMNIBUS, "Kendall distance", "outcome", "block size"}  # panels that span the figure
 BY_ITEM = {"top item", "last item", "points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
 VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
@@ -85,7 +88,8 @@ def plot_ranking_checks(
     """Plot `ranking_checks`: Kendall distances, top and last items, pair orders and block sizes.
 
     A line is the interval of the predicted statistic, with a bar at its mean. The marker is the
-    observed statistic, a coloured triangle if it lies outside the interval.
+    observed statistic, a coloured triangle if it lies outside the interval. If families of checks
+    fail in `worst_checks`, their checks come first, in the panel "omnibus".
 
     At most 20 items are shown, those most often on top, and up to five other surprising items. Of
     pairs, the 20 farthest off are shown. Block sizes have a panel if the model predicts them and
@@ -219,6 +223,7 @@ def _draw(
     """Draw tables of checks, one per model: wide panels, and the others two in a row."""
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
     looks = {name: get_visual_kwargs(visuals, name) for name in VISUALS}
+    given_tables, tables = tables, {k: _with_failed_families(x) for k, x in tables.items()}
     table = next(iter(tables.values()))
     known = {*table.index.get_level_values("statistic")}
     parts = {name: pd.DataFrame(table.loc[name]) for name in PANELS if name in known}
@@ -262,10 +267,38 @@ def _draw(
         target.annotate(note, (0, 1), (0, 3), fontsize=SMALL, color=DARK, **look)
         target.tick_params(labelsize=SMALL)
     if given is None and is_matplotlib and looks["legend"] is not False:
-        message = worst_checks(table).message(table.attrs["ci_prob"]) if len(tables) == 1 else ""
+        (first, *others), message = given_tables.values(), ""
+        if not others:
+            message = _message(first)
         legend = legend_above(pc.viz["figure"].item(), _handles(tables, colours), message, 4)
         pc.viz["legend"] = xr.DataArray(np.array(legend, dtype=object))
     return pc
+
+
+def _message(table: pd.DataFrame) -> str:
+    """Say which families fail, and how many checks."""
+    verdict = worst_checks(table)
+    failed = verdict.families.index[verdict.families["fails"].astype(bool)]
+    names = "" if verdict.ok else f"Families that fail: {', '.join(failed)}. "
+    return names + verdict.message(table.attrs["ci_prob"])
+
+
+def _with_failed_families(table: pd.DataFrame) -> pd.DataFrame:
+    """Put the omnibus checks that fail on top, in standard deviations of their predictions.
+
+    The statistics of families have different units, and a panel has one scale.
+    """
+    failed = table[(table["note"] == OMNIBUS) & table["surprising"].astype(bool)]
+    if failed.empty:
+        return table
+    failed = failed.sort_values("p", kind="stable")
+    values = failed[["observed", "low", "high", "mean"]].sub(failed["mean"], axis=0)
+    failed = failed.assign(**values.div(failed["sd"].where(failed["sd"] > 0, 1.0), axis=0))
+    labels = [(OMNIBUS, f"{family}: {label}", n) for family, label, n in failed.index]
+    failed.index = pd.MultiIndex.from_tuples(labels, names=table.index.names)
+    out = pd.concat([failed, table])
+    out.attrs = table.attrs
+    return out
 
 
 class _Texts(NamedTuple):

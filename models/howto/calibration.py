@@ -17,9 +17,12 @@ compiles it once and replaces the ranks by `with_data`; with ``n_jobs``, once pe
 process. `calibrate` keeps every fifth draw, because the distribution is uniform only for nearly
 independent draws. simuk does not thin.
 
-Run ``python -m models.howto.calibration`` for 200 simulations. The table counts the ranks by tenths
-and gives p-values of a test of uniformity. Add ``simuk`` and a number of simulations to use simuk
-(``pip install simuk``, which is not a dependency of bayesrank).
+Run ``python calibration.py`` for 200 simulations. Add ``simuk`` and a number of simulations to use
+simuk (``pip install simuk``, which is not a dependency of bayesrank). The output counts the ranks
+by tenths and gives p-values of a test of uniformity.
+
+Each row is a parameter, and each column a tenth of the ranks. All tenths should have about the
+same count. A small ``p`` means that the posterior is biased, too narrow or too wide.
 
 References
 ----------

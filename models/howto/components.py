@@ -14,8 +14,11 @@ searches for the best mode from many starts, and sampling starts there. `br.rela
 gives the components the order of that mode in all draws. To choose the number of components,
 compare models with `br.compare`.
 
-Run ``python -m models.howto.components`` for forty simulated rankers. Twelve of them belong
-to the smaller component.
+Run ``python components.py`` for forty simulated rankers. Twelve of them belong to the smaller
+component.
+
+The first table has one block of rows for each component, with separate ranks. The second one shows
+the first ten rankers: the probability of each component, and the component that was simulated.
 """
 
 import numpy as np

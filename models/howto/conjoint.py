@@ -23,8 +23,11 @@ the truth. It checks the intervals of
 If the functions and the sampler are right, intervals of probability 0.9 contain the truth in 90% of
 all surveys.
 
-Run ``python -m models.howto.conjoint`` for 30 surveys. The table gives the number of values, and
-the shares of true values inside, below and above their intervals.
+Run ``python conjoint.py`` for 30 surveys. The table gives the number of values, and the shares of
+true values inside, below and above their intervals.
+
+Intervals have probability 0.9. ``inside`` should be close to it, and ``below`` and ``above`` close
+to 0.05 each. The standard error with 40 values is 0.05.
 """
 
 import sys

@@ -18,7 +18,10 @@ Choose enough waves for the shortest plausible length. ``approx_hsgp_hyperparams
 `pm.gp.hsgp_approx` computes their number and the factor `c` by which they must extend beyond the
 data.
 
-Run ``python -m models.howto.days`` for three simulated years of four items.
+Run ``python days.py`` for three simulated years of four items.
+
+Each row is a day of item ``a``: the true utility, and mean and standard deviation by both methods.
+They agree where there are many matches.
 """
 
 import numpy as np

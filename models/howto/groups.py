@@ -18,7 +18,11 @@ A covariate of the rankers, such as their age, enters as ``pm.Data("age", rankin
 "ranker"), dims="ranker")``. Rankers are in order of first appearance, whereas ``groupby`` sorts
 them. Without ``align``, rankers would get the ages of other rankers.
 
-Run ``python -m models.howto.groups`` for two simulated regions of ten rankers each.
+Run ``python groups.py`` for two simulated regions of ten rankers each.
+
+Each row of the first table is a region and an item: a region has its own leader and its own
+intervals. The second table has quantiles of the two spreads. Both were simulated as 1.0 and 0.5.
+Here regions differ more than the rankers of one region.
 """
 
 import numpy as np

@@ -15,7 +15,11 @@ Standardise the features, so that widths have the same meaning for all of them. 
 correlated features you need many items per feature, not only many rankings. Add an effect per item
 (see ``models/plackett_luce``) if features leave much unexplained.
 
-Run ``python -m models.howto.horseshoe`` to see an example: of 20 simulated features, three matter.
+Run ``python horseshoe.py`` to see an example: of 20 simulated features, three matter.
+
+Each row is a feature, with quantiles of its coefficient and the simulated truth. The three
+features that matter have intervals away from zero. All others are close to zero, although nobody
+named them.
 
 References
 ----------

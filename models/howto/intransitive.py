@@ -17,7 +17,11 @@ the probabilities of single matches.
 
 Rotating all styles by the same angle does not change `cycle`. So read `cycle`, not the styles.
 
-Run ``python -m models.howto.intransitive`` for 900 simulated matches of six items.
+Run ``python intransitive.py`` for 900 simulated matches of six items.
+
+The first table ranks the items as usual. The second is the mean of the cyclic effect for each
+pair: how far the row does better against the column than their strengths say. The third is the
+simulated truth, and has the same pattern of signs.
 """
 
 import numpy as np

@@ -13,7 +13,11 @@ model is a mixture of two components, and `br.component_probabilities` returns t
 each ranking is careless. Use ``unit="ranker"`` if a ranker is careless in all of the ranker's
 rankings or in none.
 
-Run ``python -m models.howto.lapse`` for 150 simulated rankings, one in five of them careless.
+Run ``python lapse.py`` for 150 simulated rankings, one in five of them careless.
+
+``lapse`` is the estimated share of careless rankings, with an interval. The last table shows that
+rankings that were simulated as careless get a higher probability of it. A single ranking of six
+items seldom proves anything, so the two means are not 0 and 1.
 """
 
 import numpy as np

@@ -18,7 +18,10 @@ moving with the batches. Lower the learning rate or enlarge the batches until th
 compared with the standard deviations. For the mode only, with early stopping, use
 `br.fit_minibatch`.
 
-Run ``python -m models.howto.minibatches`` for 5,000 simulated rankings, 100 at a time.
+Run ``python minibatches.py`` for 5,000 simulated rankings, 100 at a time.
+
+``mean`` and ``sd`` are those of a normal approximation. It ignores correlations, so ``sd`` tends
+to be too small. The means are close to ``truth``.
 """
 
 import numpy as np

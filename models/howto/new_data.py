@@ -19,7 +19,10 @@ For items that the first model does not include, build a second model on the new
 names of variables. ``sample_vars=`` draws the variables by item or ranker again, and takes the
 others from the posterior. The function `strangers` does this.
 
-Run ``python -m models.howto.new_data`` to predict the winner among two known items and a new one.
+Run ``python new_data.py`` to predict the winner among two known items and a new one.
+
+Each row is a new set of items, and each number is the probability that the item is ranked first.
+``new`` and ``newer`` were never ranked: their numbers follow from their features alone.
 """
 
 import numpy as np

@@ -24,11 +24,14 @@ Parameters of rankers or judges are stored on every device; a million of them ne
 with the dim of the rows is refused: give it a separate dim, and select each row's value with a
 `pm.Data` of codes.
 
-Run ``python -m models.howto.shards`` for 20,000 simulated rankings on the devices of one process.
-On a cluster, run it in every process, for example ``srun -N 4 --ntasks-per-node 1 python -m
-models.howto.shards slurm``; JAX detects Slurm, Open MPI and Cloud TPU. Without them, run ``python
--m models.howto.shards HOST:PORT N K`` in the K-th of N processes. To try it on one machine, set
+Run ``python shards.py`` for 20,000 simulated rankings on the devices of one process. On a cluster,
+run it in every process, for example ``srun -N 4 --ntasks-per-node 1 python shards.py slurm``; JAX
+detects Slurm, Open MPI and Cloud TPU. Without them, run ``python shards.py HOST:PORT N K`` in the
+K-th of N processes. To try it on one machine, set
 ``XLA_FLAGS=--xla_force_host_platform_device_count=2``.
+
+Each row is an item with the mean and the standard deviation of its utility. On several processes,
+only the first one prints the table.
 """
 
 import sys

@@ -14,7 +14,10 @@ mean instead of the sum if larger teams are not stronger.
 If players always play together, the data determine only the sum of their skills. The prior then
 divides this sum equally.
 
-Run ``python -m models.howto.teams`` for 400 simulated matches of two against two.
+Run ``python teams.py`` for 400 simulated matches of two against two.
+
+Compare the order of the players with the column ``truth``. No player ever played alone, and yet
+the model orders them, because the line-ups change.
 """
 
 import numpy as np
