@@ -254,7 +254,7 @@ def test_its_matches_run_and_show_what_it_claims(few_draws, capsys):
 
 def test_the_page_on_pairs_fits_grades(monkeypatch):
     monkeypatch.setattr(pm, "sample", lambda *_, **__: fake_draws())
-    _, block = blocks("python", PAGES["families/pairs.md"])
+    block = blocks("python", PAGES["families/pairs.md"])[-1]
     names = run(block, {"br": br, "pd": pd, "pm": pm})
     assert names["posterior"]["posterior"]["cutpoint"].sizes["boundary"] == 4
 

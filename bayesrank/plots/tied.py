@@ -70,6 +70,10 @@ def plot_tied(
     ValueError
         As `tied_sets`; if items or panels do not match the data.
 
+    See Also
+    --------
+    tied_sets, plot_ranks, rank_clusters
+
     Examples
     --------
     >>> import matplotlib.pyplot as plt

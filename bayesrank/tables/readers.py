@@ -430,6 +430,10 @@ def read_scores(
     FileNotFoundError
         If there is no such file.
 
+    See Also
+    --------
+    look, read_rankings, Rankings.from_scores
+
     Examples
     --------
     >>> import bayesrank as br

@@ -92,6 +92,10 @@ class OrderedPairs(PairOutcomes):
         If the family is unknown, or the number of cutpoints is not one less than the number of
         grades. Also for the reasons of `BradleyTerry`.
 
+    See Also
+    --------
+    cutpoints, Pairs, RaoKupper, Davidson
+
     References
     ----------
     Agresti, Analysis of ordinal paired comparison data, Applied Statistics 41, 1992.
@@ -217,6 +221,10 @@ def cutpoints(
     ------
     ValueError
         If the family or the group does not exist.
+
+    See Also
+    --------
+    OrderedPairs, Pairs
 
     Examples
     --------

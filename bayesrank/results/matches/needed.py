@@ -267,6 +267,10 @@ def rankings_needed(
     ValueError
         For the reasons of `rank_draws`, or if an argument is out of range or names no item.
 
+    See Also
+    --------
+    matches_needed, win_probability
+
     Notes
     -----
     This is a projection by a normal distribution, if further rankings have the same items, ties and

@@ -97,6 +97,10 @@ def rank_clusters(
         For the reasons of `rank_draws`, or if there are other dims, too few draws or more than 200
         items. Also if the scale of the utilities was learned.
 
+    See Also
+    --------
+    tiers, tied_sets, tied_with_leader
+
     Examples
     --------
     >>> rng = np.random.default_rng(1)

@@ -389,6 +389,10 @@ def tied_sets(
     ValueError
         As `tied_with_leader`.
 
+    See Also
+    --------
+    tied_with_leader, plot_tied, rank_clusters
+
     Examples
     --------
     >>> rng = np.random.default_rng(1)

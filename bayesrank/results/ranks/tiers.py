@@ -60,9 +60,7 @@ def tiers(
 
     See Also
     --------
-    tied_with_leader : The leader and the items that cannot be distinguished from it.
-    rank_clusters : Groups of items that are equal, from a prior with a spike on equality.
-    rank_summary, consensus_ordering
+    tied_with_leader, rank_clusters, rank_summary, consensus_ordering
 
     Examples
     --------
