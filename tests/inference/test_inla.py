@@ -628,3 +628,11 @@ def test_few_rankings_have_the_utilities_of_nuts(seed, spread):
     assert float(shift.max()) < 0.1
     ratio = found.std(("chain", "draw")) / sd
     assert 0.9 < float(ratio.min()) <= float(ratio.max()) < 1.1
+
+
+def test_few_draws_are_chosen_among_enough_proposals():
+    with pm.Model() as model:
+        pm.Normal("x", 0, 1)
+    drawn = fit_inla(draws=1, chains=1, random_seed=1, model=model)["posterior"]
+    assert drawn["x"].shape == (1, 1)
+    assert "approximation" not in drawn.attrs

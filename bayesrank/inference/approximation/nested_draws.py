@@ -38,6 +38,7 @@ AT_ONCE = 64  # draws made together, which bounds memory
 MOST_WEIGHED = 400  # variables: each proposal of hyperparameters needs a dense inner Gaussian
 N_HYPER, N_SEVERAL = 512, 1024  # proposals of one hyperparameter, and of several
 FEW, N_OF_MANY = 60, 128  # with more variables, one hyperparameter is known better: fewer proposals
+LEAST_PROPOSALS = 1000  # of latent variables, however few draws: the Pareto k needs a tail
 MOST_ROUNDS = 4  # proposals of latent variables, relative to the draws
 HEAVY = 30  # variables up to which latent variables have heavy tails as well
 TAIL = 4  # degrees of freedom of heavy tails: they must be heavier than the posterior's
@@ -113,7 +114,7 @@ def resampled_draws(
     apart = ((hyper[:, None] - nodes.hyper) ** 2).sum(axis=2)
     node = apart.argmin(axis=1)
     inner = [_inner_at(joint, x, nodes.inner[k]) for x, k in zip(hyper, node, strict=True)]
-    each = -(-n_draws // len(inner))
+    each = -(-max(n_draws, LEAST_PROPOSALS) // len(inner))
     found, log_weight = np.empty((0, joint.start.size)), np.empty(0)
     of_hyper = np.empty(0, np.int64)
     for _ in range(MOST_ROUNDS):
