@@ -48,6 +48,7 @@ SIDES = 0.5, 2.0  # least and largest ratio of one side's standard deviation to 
 PILOT = 100  # draws at the heaviest node that predict the effective share
 LEAST_SHARE = 0.05  # predicted effective share below which weights are useless
 NORMAL = 0.98  # predicted effective share from which tails need not be heavy
+EVEN = 0.999  # effective share from which weights have no tail
 GOOD_K = 0.7  # Pareto k from which weights are unreliable
 # a certified answer has this many effective draws by the weights, and of every variable
 CERTAIN, LEAST_ESS = 1000, 400
@@ -129,10 +130,7 @@ def resampled_draws(
         n_effective = 1 / float(weight @ weight)
         if n_effective >= n_draws / 2:
             break
-    floor = np.log(np.finfo(float).tiny)
-    # psislw takes minus the logarithms of the weights
-    tail = xr.DataArray(-np.maximum(relative, floor), dims="draw")
-    pareto_k = float(tail.azstats.psislw(dim="draw")[1])
+    pareto_k = _pareto_k(relative) if n_effective < EVEN * len(weight) else -np.inf
     if not pareto_k < GOOD_K:
         return None
     is_stratified = joint.hyper.size == 1
@@ -141,6 +139,12 @@ def resampled_draws(
     chosen = node_of_draws(relative, n_draws, rng)
     found, node = found[chosen], node[of_hyper[chosen]]
     return Resampled(found, node, n_effective, ess, pareto_k, float(weight.max()))
+
+
+def _pareto_k(log_weight: Floats) -> float:
+    # psislw takes minus the logarithms of the weights
+    given = xr.DataArray(-np.maximum(log_weight, np.log(np.finfo(float).tiny)), dims="draw")
+    return float(given.azstats.psislw(dim="draw")[1])
 
 
 def _inner_at(joint: Joint, hyper: Floats, near: InnerGaussian) -> InnerGaussian:
