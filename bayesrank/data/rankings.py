@@ -449,6 +449,7 @@ class Rankings(Frozen):
 
         Examples
         --------
+        >>> import pandas as pd
         >>> import bayesrank as br
         >>> table = pd.DataFrame({"model": ["a", "b", "c"], "mnli": [0.91, 0.905, 0.80],
         ...                       "rmse": [2.0, 1.0, None]})
