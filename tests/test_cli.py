@@ -1335,7 +1335,23 @@ def test_a_terminal_shows_a_bar_with_rate_and_time_left_that_goes_away(monkeypat
         # nothing within a fifth of a second
         "[ 10.1 s] 3,000 of at most 6,000 steps, 297 a second, at most 0:00:11 left",
         "[ 15.1 s] Predicting ...",
+        "0:00:00",  # of the stage that begins
     ]
+    talk.end_bar()
+
+
+def test_a_terminal_counts_the_seconds_of_a_stage_without_steps(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", commands.Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    talk = Talk()
+    talk.stage("Approximating ...")
+    talk.stage("Done.")
+    assert talk.bar is None
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", sys.stderr.getvalue())
+    lines = [line.strip() for line in re.split("[\r\n]+", plain) if line.strip()]
+    assert re.fullmatch(r"\[ *[\d.]+ s\] Approximating \.\.\.", lines[0])
+    assert re.fullmatch(r"\d:\d\d:\d\d", lines[1])
+    assert re.fullmatch(r"\[ *[\d.]+ s\] Done\.", lines[-1])
 
 
 def test_a_log_has_a_plain_line_now_and_then(monkeypatch):

@@ -207,6 +207,7 @@ def _approximate(
             chains=settings.chains,
             random_seed=settings.random_seed,
             enough=enough,
+            watch=listener.progress,
             model=model,
         )
     except ValueError as error:

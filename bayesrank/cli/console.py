@@ -98,8 +98,11 @@ class Talk(Listener):
         self.heed()
         self.end_bar()
         if not self.quiet:
-            text = f"[{time.perf_counter() - self.start:5.1f} s] {text}"
-            click.echo(wrapped(text, sys.stderr), err=True)
+            line = f"[{time.perf_counter() - self.start:5.1f} s] {text}"
+            click.echo(wrapped(line, sys.stderr), err=True)
+            if text.endswith("...") and sys.stderr.isatty():
+                self.bar = Bar(self.start)
+                self.bar.wait()
 
     def compiling(self) -> None:
         """Print once that this run compiles code for later runs."""
@@ -155,29 +158,23 @@ class Bar:
     """Progress of a stage, its speed and the time left: a bar of rich, or lines in a log."""
 
     def __init__(self, start: float) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        self.start, self.began, self.shown = start, math.inf, -math.inf
+        self.rich: Any = None
 
-        self.start, self.began, self.shown = start, time.perf_counter(), -math.inf
-        console = Console(stderr=True)
-        self.rich: Progress | None = None
-        if console.is_terminal and not console.is_dumb_terminal:
-            self.rich = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=20),
-                TextColumn("{task.fields[text]}", markup=False),
-                console=console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self.rich.start()
-            self.task = self.rich.add_task("", text="")
+    def wait(self) -> None:
+        """Count the seconds of a stage, on a terminal, until its steps are known."""
+        from rich.progress import TextColumn, TimeElapsedColumn
+
+        if self._draws(
+            TextColumn(" " * len("[  0.0 s]")), TimeElapsedColumn(), refresh_per_second=2
+        ):
+            self.rich.add_task("")
 
     def show(self, done: int, most: int) -> None:
         """Update the bar, or print a line, unless the last update is too recent."""
         now = time.perf_counter()
+        if self.began == math.inf:
+            self._count(now)
         if now - self.shown < (GLANCE if self.rich else LINE):
             return
         first, self.shown = self.shown == -math.inf, now
@@ -199,6 +196,33 @@ class Bar:
         """Remove the bar from the terminal."""
         if self.rich:
             self.rich.stop()
+
+    def _count(self, now: float) -> None:
+        """Begin to count steps."""
+        from rich.progress import BarColumn, TextColumn
+
+        self.began = now
+        columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=20)
+        if self._draws(
+            *columns, TextColumn("{task.fields[text]}", markup=False), auto_refresh=False
+        ):
+            self.task = self.rich.add_task("", text="")
+
+    def _draws(self, *columns: Any, **options: Any) -> bool:
+        """Draw columns in the place of earlier ones; return whether there is a terminal."""
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self.clear()
+        console = Console(stderr=True)
+        if not console.is_terminal or console.is_dumb_terminal:
+            return False
+        self.rich = Progress(
+            *columns, console=console, transient=True, redirect_stdout=False,
+            redirect_stderr=False, **options,
+        )  # fmt: skip
+        self.rich.start()
+        return True
 
 
 def count_columns(stream: Any) -> int | None:

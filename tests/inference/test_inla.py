@@ -23,7 +23,7 @@ from bayesrank.inference.approximation import nested
 from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.inner_gaussian import Joint
-from bayesrank.inference.approximation.modes import objective
+from bayesrank.inference.approximation.modes import gradient_change, objective
 from bayesrank.inference.approximation.nested_draws import Resampled
 from bayesrank.inference.approximation.nodes import WIDER, Laid
 from bayesrank.likelihoods.plackett_luce.per_item import StageTotal
@@ -636,3 +636,21 @@ def test_few_draws_are_chosen_among_enough_proposals():
     drawn = fit_inla(draws=1, chains=1, random_seed=1, model=model)["posterior"]
     assert drawn["x"].shape == (1, 1)
     assert "approximation" not in drawn.attrs
+
+
+def test_progress_counts_precisions():
+    with pm.Model() as model:
+        scale = pm.HalfNormal("scale", 1.0)
+        pm.Normal("y", pm.Normal("x", 0, scale, shape=3), 1, observed=[1.0, -1.0, 2.0])
+    heard = []
+    fit_inla(draws=100, random_seed=1, watch=lambda *x: heard.append(x), model=model)
+    done, most = np.array(heard).T
+    assert done.tolist() == list(range(len(heard)))
+    assert len(heard) > 512  # each proposal of the scale
+    assert (done < most).all()
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(0.0, 0.0), (np.inf, np.nan)])
+def test_products_far_from_all_mass_are_zero_or_not_finite(slope, expected):
+    found = gradient_change(lambda x: np.full_like(x, slope), np.ones(2), np.array([1.0, 0.0]))
+    np.testing.assert_equal(found, np.full(2, expected))

@@ -103,6 +103,7 @@ class Joint:
     ) -> None:
         self.logp, self.products, self.start = logp, products, start
         self.hyper, self.blocks = hyper, blocks
+        self.watch: Callable[[], None] | None = None  # called before each precision
         self.latent = np.setdiff1d(np.arange(start.size), hyper)
         # the data determine parameters of judges well, but not the deviations at a prompt
         self.is_averaged = blocks is not None and not blocks.sums
@@ -274,6 +275,8 @@ class Joint:
         With several points, return the mean. With `curved_at`, (n,), the likelihood has the second
         derivatives of another point.
         """
+        if self.watch is not None:
+            self.watch()
         if self.blocks is None and self.latent.size > MOST_DENSE:
             return self._by_products([self.products(x, curved_at) for x in points])
         directions = self.directions

@@ -298,15 +298,18 @@ def gradient_change(
     along: Floats,
     guess: float = 1.0,
 ) -> Floats:
-    """Multiply the Hessian and a direction; `guess` is its approximate curvature."""
+    """Multiply the Hessian and a direction; `guess` is its approximate curvature.
+
+    Far from all mass, slopes may overflow or not differ, and the product is not finite or zero.
+    """
     step = STEP / math.sqrt(guess)
     for _ in range(5):  # until the step is about STEP standard deviations in this direction
-        change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
-        curvature = float(abs(along @ change))
-        if not 0.01 * guess < curvature < 100 * guess and curvature > 0:
-            step, guess = STEP / math.sqrt(curvature), curvature
-        else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = (slope(x + step * along) - slope(x - step * along)) / (2 * step)
+            curvature = float(abs(along @ change))
+        if 0.01 * guess < curvature < 100 * guess or not 0 < curvature < math.inf:
             break
+        step, guess = STEP / math.sqrt(curvature), curvature
     return change
 
 

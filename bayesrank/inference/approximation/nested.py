@@ -23,6 +23,7 @@ parameters, time and memory are linear in their number (`block_precision`).
 (1.5, 0.7)
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -58,7 +59,11 @@ from bayesrank.inference.approximation.modes import (
     one_blas_thread,
     tree_of,
 )
-from bayesrank.inference.approximation.nested_draws import mixture_draws, resampled_draws
+from bayesrank.inference.approximation.nested_draws import (
+    mixture_draws,
+    n_proposals,
+    resampled_draws,
+)
 from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 
 __all__ = ["fit_inla", "learned_scales"]
@@ -69,6 +74,7 @@ MOST_HYPER = 12  # hyperparameters: the cost of differences at their mode is qua
 # Variables, and numbers in the data, up to which second derivatives are differences of the gradient
 FEW, LITTLE = 30, 10_000
 SMALL = 300  # variables below which a dense precision is as fast
+EXPECTED, EXPECTED_WITH_BLOCKS = 60, 400  # precisions of the search and the nodes
 FIRST_LOOK = 250  # draws per chain before the first call of `enough`
 
 
@@ -79,6 +85,7 @@ def fit_inla(
     chains: int = 4,
     random_seed: int | None = None,
     enough: Callable[[xr.Dataset], bool] | None = None,
+    watch: Callable[[int, int], None] | None = None,
     model: pm.Model | None = None,
 ) -> xr.DataTree:
     """Approximate the posterior by nested Laplace, in seconds where NUTS takes minutes.
@@ -101,6 +108,9 @@ def fit_inla(
     enough : callable, optional
         Takes the posterior so far, a Dataset, and returns whether it suffices. It is called when
         every chain has 250 draws, 500, 1,000 and so on.
+    watch : callable, optional
+        A function that reports progress. It is called with two numbers of precisions: those
+        computed so far, and those expected.
     model : pm.Model, optional
         A model whose free variables are all continuous. By default, the model of the context.
 
@@ -164,13 +174,27 @@ def fit_inla(
     else:
         names = list(dict.fromkeys([scales] if isinstance(scales, str) else scales))
     settings: dict[str, Any] = {
-        "draws": draws, "chains": chains, "random_seed": random_seed, "enough": enough,
+        "draws": draws, "chains": chains, "random_seed": random_seed,
+        "enough": enough, "watch": watch,
     }  # fmt: skip
     with one_blas_thread():
         try:
             return _approximate(*_by_blocks(model, names), names, **settings)
         except BlocksMeetError:  # the graph did not reveal the link
             return _approximate(model, [], names, find=False, **settings)
+
+
+def _counting(watch: Callable[[int, int], None], joint: Joint) -> Callable[[], None]:
+    """Count the precisions, which take the time, and expect as many as most models need."""
+    done = itertools.count()
+    most = EXPECTED if joint.blocks is None else EXPECTED_WITH_BLOCKS
+    most += n_proposals(joint)
+
+    def count() -> None:
+        n = next(done)
+        watch(n, max(most, n + 1))
+
+    return count
 
 
 def _joint(
@@ -248,11 +272,14 @@ def _approximate(
     chains: int,
     random_seed: int | None,
     enough: Callable[[xr.Dataset], bool] | None,
+    watch: Callable[[int, int], None] | None,
     find: bool = True,
 ) -> xr.DataTree:
     """Approximate the posterior; no term links two labels of `blocks`, variables with one dim."""
     logp, start = objective(model)
     joint = _joint(model, logp, start, names, blocks, find=find)
+    if watch is not None:
+        joint.watch = _counting(watch, joint)
     nodes = hyper_nodes(joint, names)
     rng, convert = np.random.default_rng(random_seed), converter(model, start, chains, draws)
     how = f"Laplace, nested over {', '.join(names)}" if names else "Laplace"

@@ -29,7 +29,7 @@ from bayesrank.inference.approximation.hyper_marginal import HyperNodes
 from bayesrank.inference.approximation.inner_gaussian import InnerGaussian, Joint
 from bayesrank.inference.approximation.nodes import node_of_draws
 
-__all__ = ["Resampled", "mixture_draws", "resampled_draws"]
+__all__ = ["Resampled", "mixture_draws", "n_proposals", "resampled_draws"]
 
 Floats = NDArray[np.float64]
 Draws = tuple[Floats, NDArray[np.int64]]  # (n_draws, n), and the node of each
@@ -94,6 +94,19 @@ def mixture_draws(nodes: HyperNodes, joint: Joint, n_draws: int, rng: np.random.
     return found, node
 
 
+def n_proposals(joint: Joint) -> int:
+    """Count the proposals of hyperparameters; without any, draws have no weights.
+
+    Each needs a dense inner Gaussian, so that there are none with blocks or many variables.
+    """
+    n, n_hyper = joint.start.size, joint.hyper.size
+    if joint.blocks is not None or n > MOST_WEIGHED or joint.latent.size == 0:
+        return 0
+    if n_hyper < 2:
+        return 1 if not n_hyper else N_HYPER if n <= FEW else N_OF_MANY
+    return N_SEVERAL
+
+
 def resampled_draws(
     nodes: HyperNodes, joint: Joint, n_draws: int, rng: np.random.Generator
 ) -> Resampled | None:
@@ -101,7 +114,7 @@ def resampled_draws(
 
     Returns None if the model has blocks or too many variables, or if the weights are useless.
     """
-    if joint.blocks is not None or joint.start.size > MOST_WEIGHED or joint.latent.size == 0:
+    if not n_proposals(joint):
         return None
     heaviest = nodes.inner[int(nodes.log_weight.argmax())]
     is_small = joint.start.size <= HEAVY
@@ -111,7 +124,7 @@ def resampled_draws(
         share = _expected_share(heaviest, joint, rng, heavy=True)
     if share < LEAST_SHARE:
         return None
-    hyper, log_q = _propose_hyper(nodes, joint.start.size, rng)
+    hyper, log_q = _propose_hyper(nodes, joint, rng)
     apart = ((hyper[:, None] - nodes.hyper) ** 2).sum(axis=2)
     node = apart.argmin(axis=1)
     inner = [_inner_at(joint, x, nodes.inner[k]) for x, k in zip(hyper, node, strict=True)]
@@ -187,7 +200,7 @@ def _expected_share(
 
 
 def _propose_hyper(
-    nodes: HyperNodes, n_variables: int, rng: np.random.Generator
+    nodes: HyperNodes, joint: Joint, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Propose hyperparameters, (n, n_hyper), and return their log densities up to a constant.
 
@@ -212,11 +225,11 @@ def _propose_hyper(
                 if (mass := weight[beyond].sum()) > 0:
                     side[k] = np.sqrt(weight[beyond] @ (z[beyond] - centre[k]) ** 2 / mass)
         sides = np.clip(sides, *SIDES)
+    n = n_proposals(joint)
     if n_hyper == 1:
-        n = N_HYPER if n_variables <= FEW else N_OF_MANY
         uniform = ((np.arange(n) + rng.uniform()) / n)[:, None]
     else:
-        uniform = qmc.Sobol(n_hyper, rng=rng).random(N_SEVERAL)
+        uniform = qmc.Sobol(n_hyper, rng=rng).random(n)
     z = t.ppf(uniform, HYPER_TAIL)
     side = WIDE * np.where(z < 0, sides[0], sides[1])
     log_density = (t.logpdf(z, HYPER_TAIL) - np.log(side)).sum(axis=1)
