@@ -209,7 +209,7 @@ class Bar:
             self.task = self.rich.add_task("", text="")
 
     def _draws(self, *columns: Any, **options: Any) -> bool:
-        """Draw columns in the place of earlier ones; return whether there is a terminal."""
+        """Replace the columns that are drawn; return whether there is a terminal."""
         from rich.console import Console
         from rich.progress import Progress
 
