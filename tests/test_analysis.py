@@ -13,7 +13,7 @@ import xarray as xr
 
 import bayesrank as br
 from bayesrank import inference
-from bayesrank.analysis import size
+from bayesrank.analysis import fitting, size
 from bayesrank.analysis.fit import RECORD
 from bayesrank.analysis.fitting import TOO_LONG
 from bayesrank.analysis.matches import MatchAnalysis
@@ -24,6 +24,7 @@ from bayesrank.inference.approximation import nested, nested_draws
 from bayesrank.reporting.options import LAYOUT, Layout
 from bayesrank.reporting.python_calls import python_calls
 from tests.commands import few, few_predicted, ran
+from tests.fake_draws import fake_draws
 
 BALLOTS = [
     {"voter": f"v{k}", "scene": "xy"[k % 2], "ballot": ballot}
@@ -258,3 +259,15 @@ def test_the_python_calls_on_a_page_repeat_its_report(drawn, tmp_path, monkeypat
     table = pd.read_csv("games-ranks/ranks.csv", index_col="item")
     np.testing.assert_allclose(names["report"].table["mean_rank"], table["mean_rank"])
     assert (Path("report") / "report.html").exists()
+
+
+def test_few_predictive_draws_of_a_large_table_are_no_exchanged_dims(monkeypatch):
+    model = br.ranking_model(rankings())
+    analysis = analysis_of(model)
+    monkeypatch.setattr(fitting, "MOST_NUMBERS", 8 * analysis.entries)
+    monkeypatch.setattr(fitting, "FEWEST", 1)
+    with model:
+        posterior = fake_draws(chains=4, draws=100)
+    found = fitting.predict(analysis, posterior, 1)  # warnings are errors
+    assert found["posterior_predictive"].sizes["chain"] == 4
+    assert found["posterior_predictive"].sizes["draw"] == 2

@@ -1,6 +1,7 @@
 """Draws from the posterior of an analysis, sampled or approximate, and posterior predictions."""
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil, inf
@@ -284,12 +285,17 @@ def predict(analysis: Analysis, posterior: Any, random_seed: int) -> Any:
 
 @contextmanager
 def _quiet_pymc() -> Iterator[None]:
-    """Keep PyMC from logging the names of the variables that it simulates."""
+    """Keep PyMC from logging the names of the variables that it simulates.
+
+    With few draws per chain, ArviZ takes chains and draws for exchanged, which they are not.
+    """
     log = logging.getLogger("pymc")
     before = log.level
     log.setLevel(logging.WARNING)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Found chain dimension")
+            yield
     finally:
         log.setLevel(before)
 

@@ -28,7 +28,8 @@ LEAST_CHECKED = 100  # least number of draws for the checks
 LATELY = 0.25  # share of the time over which changes are reported (for dates at most a year)
 CERTAIN = 0.95
 TESTED = 0.2  # share of matches or rankings to predict from the earlier ones
-STEPS = 40  # number of steps of these predictions
+STEPS, FEWER_STEPS = 40, 10  # number of steps of these predictions, with many data fewer
+MOST_STEPPED = 4_000  # matches or rankings up to which there are all steps
 MOST_TESTED = 20_000  # most matches or rankings to predict, unless `method` is "nuts"
 
 
@@ -305,12 +306,14 @@ class _DynamicSections:
     def _forward(self, dynamics: str) -> pd.DataFrame:
         """Predict the last matches or rankings, a few dates at a time."""
         when = np.sort(self.analysis.times[self.data.groups[self.analysis.time].idx])
+        # each step fits all data before it
+        steps = STEPS if len(when) <= MOST_STEPPED else FEWER_STEPS
         return forward_validation(
             self.data,
             time=self.analysis.time,
             start=1 - TESTED,
             dynamics=dynamics,
-            step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / STEPS,
+            step=float(when[-1] - when[int((1 - TESTED) * len(when))]) / steps,
             watch=self.report.listener.progress,
             random_seed=self.settings.random_seed,
             **self.analysis.effects,

@@ -84,6 +84,7 @@ def fit_inla(
     draws: int = 1000,
     chains: int = 4,
     random_seed: int | None = None,
+    weighted: bool = True,
     enough: Callable[[xr.Dataset], bool] | None = None,
     watch: Callable[[int, int], None] | None = None,
     model: pm.Model | None = None,
@@ -105,6 +106,8 @@ def fit_inla(
         several.
     random_seed : int, optional
         Seed of the draws.
+    weighted : bool
+        Whether to correct the draws by importance weights, if the model is small enough.
     enough : callable, optional
         Takes the posterior so far, a Dataset, and returns whether it suffices. It is called when
         every chain has 250 draws, 500, 1,000 and so on.
@@ -175,7 +178,7 @@ def fit_inla(
         names = list(dict.fromkeys([scales] if isinstance(scales, str) else scales))
     settings: dict[str, Any] = {
         "draws": draws, "chains": chains, "random_seed": random_seed,
-        "enough": enough, "watch": watch,
+        "weighted": weighted, "enough": enough, "watch": watch,
     }  # fmt: skip
     with one_blas_thread():
         try:
@@ -184,11 +187,13 @@ def fit_inla(
             return _approximate(model, [], names, find=False, **settings)
 
 
-def _counting(watch: Callable[[int, int], None], joint: Joint) -> Callable[[], None]:
+def _counting(
+    watch: Callable[[int, int], None], joint: Joint, *, weighted: bool
+) -> Callable[[], None]:
     """Count the precisions, which take the time, and expect as many as most models need."""
     done = itertools.count()
     most = EXPECTED if joint.blocks is None else EXPECTED_WITH_BLOCKS
-    most += n_proposals(joint)
+    most += n_proposals(joint) if weighted else 0
 
     def count() -> None:
         n = next(done)
@@ -271,6 +276,7 @@ def _approximate(
     draws: int,
     chains: int,
     random_seed: int | None,
+    weighted: bool,
     enough: Callable[[xr.Dataset], bool] | None,
     watch: Callable[[int, int], None] | None,
     find: bool = True,
@@ -279,12 +285,14 @@ def _approximate(
     logp, start = objective(model)
     joint = _joint(model, logp, start, names, blocks, find=find)
     if watch is not None:
-        joint.watch = _counting(watch, joint)
+        joint.watch = _counting(watch, joint, weighted=weighted)
     nodes = hyper_nodes(joint, names)
     rng, convert = np.random.default_rng(random_seed), converter(model, start, chains, draws)
     how = f"Laplace, nested over {', '.join(names)}" if names else "Laplace"
     attrs: dict[str, Any] = {"inference_library": "bayesrank"}
-    resampled = resampled_draws(nodes, joint, chains * draws, rng.spawn(1)[0])
+    resampled = None
+    if weighted:
+        resampled = resampled_draws(nodes, joint, chains * draws, rng.spawn(1)[0])
     n, node = 0, np.empty((chains, draws), dtype=np.int64)
     if resampled is not None:
         n, values, node = draws, convert(resampled.found), resampled.node.reshape(chains, draws)
