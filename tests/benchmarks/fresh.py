@@ -231,6 +231,57 @@ def command_stages(*arguments: str) -> dict[str, float]:
     }
 
 
+def compiled_functions(*arguments: str) -> dict[str, float]:
+    """Run a command of the package; CPU seconds of numba for each function, and of PyTensor's C.
+
+    Functions that the compilation of another one needs count for themselves.
+    """
+    from numba.core import event
+    from pytensor.link.c.cmodule import GCC_compiler
+
+    import bayesrank.cli.commands
+
+    spent: dict[str, float] = {}
+    running: list[tuple[str, float]] = []
+
+    def begin(name: str) -> None:
+        running.append((name, time.process_time()))
+
+    def end() -> None:
+        name, start = running.pop()
+        taken = time.process_time() - start
+        spent[name] = spent.get(name, 0.0) + taken
+        for outer, _ in running[-1:]:  # what is inside is not its own
+            spent[outer] = spent.get(outer, 0.0) - taken
+
+    class Compiling(event.Listener):
+        def on_start(self, begun: event.Event) -> None:
+            function = begun.data["dispatcher"].py_func
+            begin(f"{function.__module__}.{function.__qualname__}")
+
+        def on_end(self, _: event.Event) -> None:
+            end()
+
+    def by_compiler(*args: Any, **kwargs: Any) -> Any:
+        before = os.times()
+        try:
+            return compile_str(*args, **kwargs)
+        finally:
+            after = os.times()
+            taken = after.children_user + after.children_system
+            taken -= before.children_user + before.children_system
+            spent["C compiler"] = spent.get("C compiler", 0.0) + taken
+
+    compile_str = GCC_compiler.compile_str
+    GCC_compiler.compile_str = staticmethod(by_compiler)
+    with (
+        event.install_listener("numba:compile", Compiling()),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        bayesrank.cli.commands.main([*arguments], standalone_mode=False)
+    return spent
+
+
 def dated_matches(n: int, n_items: int, n_days: int, *, ties: bool = True) -> Any:
     """Make up matches of items that walk at random: a table of text, and utilities on the last day.
 

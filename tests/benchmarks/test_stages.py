@@ -48,6 +48,8 @@ def ratings(file: Path, n_rankers: int, n_items: int, n_ratings: int) -> list[st
 JUDGED = (200_000, 150, 2_000)
 COMMANDS = {  # at most so many seconds, warm and cold
     "quickstart": (None, [], 10, 30),
+    "4 matches, 2 judges": ((4, 3, 2), [], 10, 40),
+    "the same four, quick": ((4, 3, 2), ["--quick"], 10, 40),
     "765 matches, 25 judges": ((765, 8, 25), [], 15, 40),
     "20,000 matches, 300 judges": ((20_000, 150, 300), [], 60, 90),
     "1,000,000 matches, no judges": ((1_000_000, 150, 1), [], 25, 50),
@@ -76,3 +78,21 @@ def test_a_command_stage_by_stage(book: Book, tmp_path: Path, name: str):
     clock = "total" if os.getloadavg()[0] > BUSY * (os.cpu_count() or 1) + 2 else "total wall"
     for run, found, at_most in (("warm", warm, warm_limit), ("cold", cold, cold_limit)):
         book.budget(f"{name}, {run}", found[clock], time_text, at_most=at_most)
+
+
+LISTED = 12  # functions that take longest
+
+
+@pytest.mark.parametrize("options", [[], ["--quick"]], ids=["full", "quick"])
+def test_what_a_cold_command_compiles(book: Book, tmp_path: Path, options: list[str]):
+    command = matches(tmp_path / "table.csv", 4, 3, 2)
+    command += [*options, "--seed", "1", "--output-dir", str(tmp_path / "out"), "--force"]
+    flags = f"{os.environ['PYTENSOR_FLAGS']},base_compiledir={tmp_path / 'compiled'}"
+    fresh = {"PYTENSOR_FLAGS": flags, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    found: dict[str, float] = {}
+    book.once(lambda: found.update(run_fresh(fresh, "compiled_functions", *command)))
+    found.pop("wall")
+    what = f"4 matches, 2 judges {' '.join(options)}: compiles".replace(" :", ":")
+    for name in sorted(found, key=found.__getitem__, reverse=True)[:LISTED]:
+        book.note(f"{what} {name}", time_text(found[name]), "")
+    book.note(f"{what} {len(found)} functions in all", time_text(sum(found.values())), "")
