@@ -235,7 +235,7 @@ def test_the_posterior_that_was_saved_reads_back_with_its_names(first):
         assert utility["item"].values.tolist() == ["ale", "bock", "cider"]
         assert {"sample_stats", "observed_data"} <= set(tree.children)
         scale = float(tree["posterior"]["utility_scale"].mean())
-        summary = bayesrank.rank_summary(tree, prior_sd=scale, ci_prob=0.94)
+        summary = bayesrank.rank_summary(tree, prior_sd=scale)
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     assert table.pop("rankings").tolist() == [3, 3, 3]
     assert table["status"].iloc[0] == "leads"

@@ -133,7 +133,7 @@ def test_the_two_tutorials_give_the_drivers_the_same_status():
 @pytest.mark.slow
 def test_the_table_in_the_documentation_is_what_the_command_prints():
     posterior = br.fit(br.ranking_model(br.load_nascar()), method="nuts", random_seed=2)
-    summary = br.rank_summary(posterior, ci_prob=0.94)
+    summary = br.rank_summary(posterior)
     ranks = br.rank_draws(posterior)
     for name, row in table_of("docs/start/table.md").items():
         # both means are estimates from at least 1,000 effective draws
