@@ -479,6 +479,51 @@ def _leave_out_of_search(app: Sphinx, doctree: nodes.document) -> None:
         app.env.metadata[app.env.docname]["nosearch"] = "true"
 
 
+ABOUT = """# bayesrank
+
+> Ranking models as PyMC distributions: which item is best, and how sure we are, from ratings,
+> rankings, matches or clicks. A command line for tables and a Python API for models.
+"""
+
+
+def _first_sentence(doctree: nodes.document) -> str:
+    """Return the first sentence of a page."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = re.split(r"(?<=[.?:])\s", " ".join(paragraph.astext().split()))[0]
+        if len(text.split()) > 2:  # not "Story:" or the name of a file
+            return text
+    return ""
+
+
+def _lines_for_models(app: Sphinx, exception: Exception | None) -> None:
+    """Write llms.txt, which tells language models of every page: its title and first sentence."""
+    if exception is not None or app.builder.format != "html":
+        return
+    env, names = app.env, public_names()
+    lines, seen = [ABOUT], {root_doc}
+
+    def add(docname: str, depth: int) -> None:
+        if docname in seen or "/api/names/" in docname:
+            return
+        seen.add(docname)
+        title = env.titles[docname].astext()
+        doctree = env.get_doctree(docname)
+        if depth == 0:
+            lines.append(f"\n## {title}\n")
+        about = _first_sentence(doctree)
+        room = docname.partition("docs/api/")[2]
+        public = [x for key, x in names.items() if key.rpartition(".")[2] == room]
+        if public:
+            about = "; ".join(x.removeprefix("bayesrank.") for x in public[0])
+        lines.append(f"- [{title}]({docname}.html): {about}")
+        for child in env.toctree_includes.get(docname, []):
+            add(child, depth + 1)
+
+    for docname in env.toctree_includes[root_doc]:
+        add(docname, 0)
+    _write(Path(app.outdir) / "llms.txt", "\n".join(lines) + "\n")
+
+
 def _has_docstrings(app: Sphinx, exception: Exception | None) -> None:
     """Fail where a page of the reference shows how it is made instead of what it is of."""
     pages = [*(Path(app.outdir) / "docs" / "api" / "names").glob("*.html")]
@@ -502,3 +547,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", _wide_tables)
     app.connect("html-page-context", _preview)
     app.connect("build-finished", _has_docstrings)
+    app.connect("build-finished", _lines_for_models)

@@ -63,14 +63,14 @@ WORDS = Words()
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
-    """Show the probability of each place."""
+    """Show the probability of each rank."""
     picture = marked_svg(plot_places(posterior, max_items=SHOWN), posterior)
     return Part(
-        "Places",
+        "Probability of each rank",
         paragraphs("places"),
         picture=picture,
-        alt=f"Probability of each place for the first {min(SHOWN, len(summary))} items; "
-        f"first place: {_figures_of(summary['p_best'].iloc[:NAMED])}",
+        alt=f"Probability of each rank for the first {min(SHOWN, len(summary))} items; "
+        f"rank 1: {_figures_of(summary['p_best'].iloc[:NAMED])}",
         files={"places.svg": picture},
         printed=False,
     )
