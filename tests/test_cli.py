@@ -1187,7 +1187,7 @@ def test_the_next_ranking_is_predicted_from_a_saved_run(saved, folder):
     result = ran("predict", "strange.nc", "cider", "ale", "--json")
     found = {row["item"]: row for row in json.loads(result.stdout)["predictions"]}
     assert found["ale"]["p_first"] == pytest.approx(float(wanted.mean()), abs=1e-6)
-    low, high = wanted.quantile([0.03, 0.97]).values
+    low, high = wanted.quantile([0.055, 0.945]).values
     assert found["ale"]["p_first_low"] == pytest.approx(low, abs=1e-6)
     assert found["ale"]["p_first_high"] == pytest.approx(high, abs=1e-6)
     assert found["ale"]["mean_rank"] == pytest.approx(2 - found["ale"]["p_first"], abs=1e-5)

@@ -78,7 +78,7 @@ def analysis_of(data, coming=None, **options):
 
 
 def sections_of(analysis, settings=SETTINGS):
-    report = SimpleNamespace(settings=settings, layout=Layout(), listener=Listener())
+    report = SimpleNamespace(settings=settings, layout=Layout.of(None), listener=Listener())
     return _DynamicSections(report, analysis)
 
 
