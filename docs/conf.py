@@ -397,12 +397,12 @@ def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _wide_figures(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark figures with several panels, which scroll on a phone instead of shrinking."""
+    """Mark wide figures, which scroll on a phone instead of shrinking."""
     for image in doctree.findall(nodes.image):
         path = Path(app.srcdir) / image["uri"]
         if path.suffix == ".png":
-            height, width, *_ = imread(path).shape
-            if width > 900 and width > 2 * height:
+            _, width, *_ = imread(path).shape
+            if width > 900:
                 image["classes"].append("wide")
 
 
