@@ -470,6 +470,16 @@ def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
         )
 
 
+def _search_words(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Index a page under the words by which people search it: ``<!-- search: one, other -->``."""
+
+    def entries(found: re.Match[str]) -> str:
+        words = ", ".join(f"! {word}" for word in found[1].split(", "))  # "!": shown first
+        return f"```{{index}} {words}\n```"
+
+    source[0] = re.sub(r"(?m)^<!-- search: (.+) -->$", entries, source[0], count=1)
+
+
 UNSEARCHED = re.compile(r"models/(?!howto/|README).*|CHANGELOG|posteriordb/.*")
 
 
@@ -539,6 +549,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", _is_internal)
     app.connect("autodoc-process-signature", _signature)
     app.connect("source-read", _folders)
+    app.connect("source-read", _search_words)
     app.connect("doctree-read", _alternative_text)
     app.connect("doctree-read", _wide_figures)
     app.connect("doctree-read", _leave_out_of_search)

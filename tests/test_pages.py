@@ -61,6 +61,14 @@ def test_a_guide_has_a_short_model_its_output_and_a_way_to_read_it(guide):
     assert not any(name.startswith(("models", "tests")) for name in imported)
 
 
+@pytest.mark.parametrize(
+    "page", sorted((DOCS / "howto").glob("[!i]*.md")), ids=lambda page: page.stem
+)
+def test_a_question_is_found_by_other_words_than_its_title(page):
+    (words,) = re.findall(r"(?m)^# .+\n\n<!-- search: (.+) -->$", page.read_text("utf-8"))
+    assert len(words.split(", ")) >= 2
+
+
 def test_what_a_program_prints_and_its_last_value_become_its_output(tmp_path):
     page = tmp_path / "page.md"
     code = "import pandas as pd\nprint('one')\npd.Series([1.5], ['a'])\n"
