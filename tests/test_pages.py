@@ -86,7 +86,7 @@ def test_a_warning_is_part_of_the_output_and_a_long_sentence_is_broken():
     code = "import warnings\nwarnings.warn('be careful ' * 12)\n"
     text = OUTPUTS["run_python"](code, {}).text
     assert text.startswith("UserWarning: be careful")
-    assert max(map(len, text.splitlines())) <= 100 < len(text)
+    assert max(map(len, text.splitlines())) <= 80 < len(text)
 
 
 def test_a_plot_without_an_image_below_it_is_refused(tmp_path):
