@@ -397,12 +397,12 @@ def _alternative_text(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _wide_figures(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark figures with several panels, which scroll on a phone instead of shrinking."""
+    """Mark wide figures, which scroll on a phone instead of shrinking."""
     for image in doctree.findall(nodes.image):
         path = Path(app.srcdir) / image["uri"]
         if path.suffix == ".png":
-            height, width, *_ = imread(path).shape
-            if width > 900 and width > 2 * height:
+            _, width, *_ = imread(path).shape
+            if width > 900:
                 image["classes"].append("wide")
 
 
@@ -470,6 +470,16 @@ def _folders(app: Sphinx, docname: str, source: list[str]) -> None:
         )
 
 
+def _search_words(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Index a page under the words by which people search it: ``<!-- search: one, other -->``."""
+
+    def entries(found: re.Match[str]) -> str:
+        words = ", ".join(f"! {word}" for word in found[1].split(", "))  # "!": shown first
+        return f"```{{index}} {words}\n```"
+
+    source[0] = re.sub(r"(?m)^<!-- search: (.+) -->$", entries, source[0], count=1)
+
+
 UNSEARCHED = re.compile(r"models/(?!howto/|README).*|CHANGELOG|posteriordb/.*")
 
 
@@ -477,6 +487,51 @@ def _leave_out_of_search(app: Sphinx, doctree: nodes.document) -> None:
     """Let the search lead to pages for users, not to studies and lists of changes."""
     if UNSEARCHED.fullmatch(app.env.docname):
         app.env.metadata[app.env.docname]["nosearch"] = "true"
+
+
+ABOUT = """# bayesrank
+
+> Ranking models as PyMC distributions: which item is best, and how sure we are, from ratings,
+> rankings, matches or clicks. A command line for tables and a Python API for models.
+"""
+
+
+def _first_sentence(doctree: nodes.document) -> str:
+    """Return the first sentence of a page."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = re.split(r"(?<=[.?:])\s", " ".join(paragraph.astext().split()))[0]
+        if len(text.split()) > 2:  # not "Story:" or the name of a file
+            return text
+    return ""
+
+
+def _lines_for_models(app: Sphinx, exception: Exception | None) -> None:
+    """Write llms.txt, which tells language models of every page: its title and first sentence."""
+    if exception is not None or app.builder.format != "html":
+        return
+    env, names = app.env, public_names()
+    lines, seen = [ABOUT], {root_doc}
+
+    def add(docname: str, depth: int) -> None:
+        if docname in seen or "/api/names/" in docname:
+            return
+        seen.add(docname)
+        title = env.titles[docname].astext()
+        doctree = env.get_doctree(docname)
+        if depth == 0:
+            lines.append(f"\n## {title}\n")
+        about = _first_sentence(doctree)
+        room = docname.partition("docs/api/")[2]
+        public = [x for key, x in names.items() if key.rpartition(".")[2] == room]
+        if public:
+            about = "; ".join(x.removeprefix("bayesrank.") for x in public[0])
+        lines.append(f"- [{title}]({docname}.html): {about}")
+        for child in env.toctree_includes.get(docname, []):
+            add(child, depth + 1)
+
+    for docname in env.toctree_includes[root_doc]:
+        add(docname, 0)
+    _write(Path(app.outdir) / "llms.txt", "\n".join(lines) + "\n")
 
 
 def _has_docstrings(app: Sphinx, exception: Exception | None) -> None:
@@ -494,6 +549,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", _is_internal)
     app.connect("autodoc-process-signature", _signature)
     app.connect("source-read", _folders)
+    app.connect("source-read", _search_words)
     app.connect("doctree-read", _alternative_text)
     app.connect("doctree-read", _wide_figures)
     app.connect("doctree-read", _leave_out_of_search)
@@ -502,3 +558,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", _wide_tables)
     app.connect("html-page-context", _preview)
     app.connect("build-finished", _has_docstrings)
+    app.connect("build-finished", _lines_for_models)

@@ -10,7 +10,7 @@ begin without any. Do not edit a page while it runs.
 A Python file of ``models/howto`` is run as a script, and what it prints is written into a text file
 with its name. ``--matches FILE.csv`` is what a page calls ``england.csv`` (date, home, away,
 home_goals, away_goals). Without it, programs about these clubs are left out. Lines are broken at
-100 characters, as a terminal does. NUTS is compiled by JAX here, in seconds.
+80 characters, as a terminal does. NUTS is compiled by JAX here, in seconds.
 """
 
 import argparse
@@ -41,7 +41,8 @@ from bayesrank.reporting.page.files import figure_png
 
 HERE = Path(__file__).parent
 GUIDES = HERE.parent / "models" / "howto"
-WIDTH = 100  # characters of a line
+WIDTH = 80  # characters of a sentence: what the page of a laptop shows beside its sidebars
+TABLE = 100  # characters of a table, which scrolls
 CLUBS = re.compile(r"england\.csv|clubs")
 # a program, and below it what it printed, what it drew, or both
 BLOCK = re.compile(
@@ -102,7 +103,7 @@ def run_python(code: str, names: dict[str, Any]) -> Given:
             if final is not None:
                 value = eval(compile(final, "a page", "eval"), names)
             if value is not None and not isinstance(value, PlotCollection):
-                with pd.option_context("display.width", WIDTH, "display.max_columns", None):
+                with pd.option_context("display.width", TABLE, "display.max_columns", None):
                     print(value if isinstance(value, str) else repr(value))
     finally:
         logger.removeHandler(handler)

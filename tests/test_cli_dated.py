@@ -78,7 +78,7 @@ def analysis_of(data, coming=None, **options):
 
 
 def sections_of(analysis, settings=SETTINGS):
-    report = SimpleNamespace(settings=settings, layout=Layout(), listener=Listener())
+    report = SimpleNamespace(settings=settings, layout=Layout.of(None), listener=Listener())
     return _DynamicSections(report, analysis)
 
 
@@ -125,7 +125,8 @@ def test_the_page_and_the_files_of_a_run_have_it_all(whole):
     assert sections == [
         "How to read this", "The next matches", "What it misses", "Who is rising", "Over time",
         "Who was best when", "The leader and its closest rivals", "How well it predicts",
-        "What the result depends on", "Places", "Who beats whom", "How this was made",
+        "What the result depends on", "Probability of each rank", "Who beats whom",
+        "How this was made",
     ]  # fmt: skip
     assert "Quick answer" not in page
     assert "strengths that follow a random walk from date to date" in page

@@ -105,7 +105,7 @@ def test_the_files_read_back(whole):
         utility = tree["posterior"]["category_utility"]
         assert utility.sizes == {"chain": 2, "draw": 100, "category": 2, "item": 3}
         scale = float(tree["posterior"]["utility_scale"].mean())
-        summary = bayesrank.rank_summary(tree, prior_sd=scale, ci_prob=0.94)
+        summary = bayesrank.rank_summary(tree, prior_sd=scale)
     table = pd.read_csv(folder / "out" / "ranks.csv", index_col="item")
     assert table.pop("matches").to_dict() == {"ale": 6, "bock": 7, "cider": 5}
     assert table["status"].iloc[0] == "leads"
@@ -217,7 +217,7 @@ def test_a_long_list_of_judges_folds_to_outliers_and_ten(monkeypatch):
     posterior = xr.DataTree.from_dict({"posterior": xr.Dataset({"adherence": a})})
     votes = pd.DataFrame({"first": "x", "second": "y", "outcome": "first", "judge": range(30)})
     pairs = Pairs.from_frame(votes)
-    part = match_sections.judges(posterior, pairs, 100, Layout())
+    part = match_sections.judges(posterior, pairs, 100, Layout.of(None))
     assert {*part.table.index[:2]} == {"Judge 3", "Judge 15"}
     assert part.first == 12
     labels = drawn[0].get_target("adherence", {}).get_yticklabels()
@@ -227,7 +227,7 @@ def test_a_long_list_of_judges_folds_to_outliers_and_ten(monkeypatch):
     assert {*part.files["judges.csv"].index.astype(int)} == {*range(30)}
     short = posterior.isel(judge=slice(0, 20))
     pairs = Pairs.from_frame(votes[:20])
-    assert match_sections.judges(short, pairs, 100, Layout()).first == 0
+    assert match_sections.judges(short, pairs, 100, Layout.of(None)).first == 0
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import doctest
 import inspect
 import os
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -127,8 +128,8 @@ def test_the_source_archive_has_what_its_tests_read():
     shipped = {file.distribution_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
     assert {  # the license, the README and pyproject.toml are always there
         ".ci/run", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md",
-        "SECURITY.md", "conda/recipe.yaml", "conftest.py", "dev", "requirements-dev.lock",
-        "requirements-docs.lock", "requirements.lock",
+        "SECURITY.md", "conda/recipe.yaml", "conftest.py", "dev", "hatch_build.py",
+        "requirements-dev.lock", "requirements-docs.lock", "requirements.lock",
     } <= shipped  # fmt: skip
     folders = ("bayesrank", "models", "notebooks", "posteriordb", "tests")
     files = {
@@ -270,3 +271,52 @@ def test_every_distribution_goes_through_the_battery():
     verbs = {"cutpoints", "declare_outcomes", "set_observed"}
     assert families == {*distributions.__all__} - verbs - others
     assert {case.family for case in PAIRS} == {*FAMILIES}
+
+
+@pytest.fixture(scope="module")
+def hook():
+    return runpy.run_path(str(ROOT / "hatch_build.py"))
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_a_release_has_absolute_links_to_files_that_are_there(hook):
+    environment = {"GITHUB_REPOSITORY": "Owner/name", "GITHUB_REF_TYPE": "tag"}
+    page = hook["page_of"](environment | {"GITHUB_REF_NAME": "v9.9.9"})
+    text = page["readme"]["text"]
+    targets = re.findall(r"\]\(([^)]*)\)", text)
+    assert [target for target in targets if not target.startswith("https://")] == []
+    ours = re.findall(r"\((https://[\w./]*?Owner/name/(?:blob/)?v9\.9\.9/)([^)#]+)", text)
+    assert len(ours) > 10
+    assert [path for _, path in ours if not (ROOT / path).exists()] == []
+    pictures = re.findall(r"!\[[^\]]*\]\((\S+?)\)", text)
+    assert pictures == ["https://raw.githubusercontent.com/Owner/name/v9.9.9/docs/ranks.png"]
+    assert page["urls"]["Source"] == "https://github.com/Owner/name"
+    assert page["urls"]["Documentation"] == "https://owner.github.io/name/"
+
+
+def test_the_page_of_a_build_elsewhere_has_no_link_that_leads_nowhere(hook):
+    text = hook["page_of"]({})["readme"]["text"]
+    assert re.findall(r"\]\((?!https://)", text) == []
+    assert "urls" not in hook["page_of"]({})
+    assert "![" not in text
+    assert "sorted by mean rank" not in text  # the caption of the picture
+    assert "The tutorial explains both commands" in " ".join(text.split())
+
+
+def test_the_page_says_only_what_a_reader_outside_a_checkout_can_do(hook, wheel):
+    text = hook["page_of"]({})["readme"]["text"]
+    assert "```bash\npip install bayesrank\nbayesrank quickstart\n```" in text
+    assert "./dev" not in text
+    assert "<!--" not in text
+    assert "./dev quickstart" in README
+    assert metadata(wheel, "METADATA").replace("\r\n", "\n").endswith(text)
+
+
+def test_the_table_of_dependencies_says_what_each_is_for():
+    text = (ROOT / "docs/start/install.md").read_text(encoding="utf-8")
+    _, _, table = text.partition("| package | what it is for |\n|---|---|\n")
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \| (.{10,}) \|$", table.partition("\n\n")[0])
+    assert [name for name, _ in rows] == sorted(name for name, _ in rows)
+    assert {name for name, _ in rows} == {Requirement(x).name for x in PROJECT["dependencies"]}

@@ -312,9 +312,9 @@ def test_the_command_lines_it_quotes_have_these_options(command):
 
 def test_every_picture_is_made_by_ten_lines_at_most():
     programs = blocks("python", PAGES["gallery.md"])
-    drawn = [re.findall(r"(?m)^(\w+) = br\.plot_", program) for program in programs]
+    drawn = [name for x in programs for name in re.findall(r"(?m)^(\w+) = br\.plot_", x)]
     shown = re.findall(r"!\[[^]]{20,}\]\((\w+)\.png\)", PAGES["gallery.md"])
-    assert [name for (name,) in drawn] == shown
+    assert drawn == shown
     assert len(shown) == 10
     for program in programs:
         lines = [line for line in program.splitlines() if line and not line.startswith("import ")]

@@ -119,7 +119,7 @@ def read_record(posterior: Any, more: dict[str, Check]) -> FitRecord:
     posterior : DataTree
         From `bayesrank.fit`.
     more : dict
-        Names and checks of what else it may contain.
+        Names of further settings that the record may contain, each with its check.
 
     Raises
     ------

@@ -96,7 +96,7 @@ def main() -> None:
 
     \b
       mean rank   mean of the rank over the posterior; 1 is best
-      ranks       interval that contains the rank with probability 0.94
+      ranks       interval that contains the rank with the probability of --interval
       P(best)     probability of being the best item; P(top 3): one of the best three
       rankings    number of rankings that contain the item (or matches, or tasks)
       leads       lowest mean rank

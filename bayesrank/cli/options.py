@@ -496,7 +496,7 @@ class Output:
         files, which stay.
     title: Heading of the page.
     top: The k of P(top k).
-    interval: Probability of the rank intervals.
+    interval: Probability of the rank intervals. [default: ArviZ's stats.ci_prob, which is 0.89]
     scale: With elo, also show Elo ratings, where 400 points are odds of ten to one.
     anchor: Item with an Elo rating of 1000. [default: the mean of all items is 1000]
     sort: Order of the table: by mean rank, or by the lower end of the utility's interval, so that
@@ -512,7 +512,7 @@ class Output:
     force: bool = option(default=False, is_flag=True)
     title: str | None = option(metavar="TEXT")
     top: int = option(default=3, type=LEAST_1)
-    interval: float = option(default=0.94, type=SHARE)
+    interval: float | None = option(type=SHARE)
     scale: str = option(default="utility", type=click.Choice(["utility", "elo"]))
     anchor: str | None = option(metavar="ITEM")
     sort: str = option(default="mean", type=click.Choice(["mean", "lower"]))
@@ -568,7 +568,7 @@ class Fit(Output):
         """How to lay out the report."""
         names = ("top", "scale", "anchor", "sort", "tables", "command", "reader", "made", "version")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return Layout(title=self.title or "", ci_prob=self.interval, **given)
+        return Layout.of(self.interval, title=self.title or "", **given)
 
 
 # Arguments of the readers, which messages name as options

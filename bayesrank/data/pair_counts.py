@@ -180,8 +180,8 @@ class PairCounts(Frozen):
         frame : table, path, list of paths, or pyarrow.dataset.Dataset
             One row per ranker and ordered pair. Files are read as by `Rankings.from_ratings`.
         first, second, count : str
-            Columns with the preferred item, the other item, and the count: whole, >= 0. Without the
-            name of any column, those that `to_frame` writes are read.
+            Columns with the preferred item, the other item, and the count: whole, >= 0. If no
+            column is named, the columns that `to_frame` writes are read.
         ranker : str, optional
             Column of rankers; one ranker 'all' by default.
         problem : str, optional

@@ -45,16 +45,16 @@ def plot_places(
     visuals: Mapping[str, Mapping[str, Any] | bool] | None = None,
     **pc_kwargs: Any,
 ) -> PlotCollection:
-    """Plot the probability of every place for every item, best mean rank on top.
+    """Plot the probability of every rank for every item, best mean rank on top.
 
-    Darker cells are more probable; a cell is blank if the item has that place in no draw. With at
+    Darker cells are more probable; a cell is blank if the item has that rank in no draw. With at
     most 15 items, the cells contain numbers. With more than 50, some names are omitted, with a note
     in the plot. Other dims get panels as in `plot_ranks`.
 
     Parameters
     ----------
     data, var_name, dim, coords, max_items, plot_collection, backend, **pc_kwargs
-        As in `plot_ranks`. The columns end with the last place of any item shown. Results of
+        As in `plot_ranks`. The columns end with the last rank of any item shown. Results of
         several models get one panel per model. Only matplotlib has a colour bar.
     visuals : mapping, optional
         Options of the visuals places (the cells), numbers, ticklabels, title and colour_bar; False
@@ -106,14 +106,14 @@ def plot_places(
     size |= {"names": names, "head": 1.0, "col_wrap": 2, "backend": backend}
     panels = Panels(found, facets, plot_collection, pc_kwargs, **size)
     colours = ScalarMappable(Normalize(0, _top(found)), PLACES)
-    label = "Probability of the place (blank: in no draw)"
+    label = "Probability of the rank (blank: in no draw)"
     ticks = rank_ticks(n_places, 5 if facets else 9)
     columns: tuple[Any, Any, Any] = ticks, [*map(str, ticks)], {}
     n_items = given[0][0].sizes[dim]
     cells = found.where(found > 0)
     _draw(panels, "places", cells, names, columns, colours, label, n_items, visuals)
     for target, _ in panels:
-        panels.backend.xlabel("Place (1 = best)", target)
+        panels.backend.xlabel("Rank (1 = best)", target)
     return panels.pc
 
 

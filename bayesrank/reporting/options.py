@@ -17,12 +17,13 @@ ORDERS = ("mean", "lower")
 class Layout(NamedTuple):
     """Arguments of `bayesrank.report`, then what the page says of the run.
 
+    ``ci_prob`` is a number here, so that a saved run is reported again with the same intervals.
     ``reader`` is the call of the function that read the data.
     """
 
+    ci_prob: float
     title: str = ""
     top: int = 3
-    ci_prob: float = 0.94
     scale: Literal["utility", "elo"] = "utility"
     anchor: str | None = None
     sort: Literal["mean", "lower"] = "mean"
@@ -31,6 +32,15 @@ class Layout(NamedTuple):
     reader: str = ""
     made: str = ""
     version: str = __version__
+
+    @classmethod
+    def of(cls, ci_prob: float | None, **given: Any) -> "Layout":
+        """Lay out a report with the intervals of ArviZ's setting, if no probability is given."""
+        if ci_prob is None:  # ArviZ takes seconds to import, which --help does without
+            from bayesrank.results.draws import interval_probability
+
+            ci_prob = interval_probability(None)
+        return cls(ci_prob, **given)
 
 
 def _is_command(text: Any) -> bool:

@@ -12,6 +12,7 @@ from scipy.special import expit, softmax
 from bayesrank.data import Pairs, Rankings
 from bayesrank.reporting.parts import SAMPLE, Part, formatted, prior_sd_of
 from bayesrank.results import comparisons, countable, matches_of, outcome_probability, rank_summary
+from bayesrank.results.draws import interval_probability
 from bayesrank.texts import paragraphs
 
 NEUTRAL = "neither"  # the item that has the advantage of the first
@@ -52,8 +53,11 @@ def statuses(
     return paragraphs("statuses", statuses=[(item, words[item]) for item in items])
 
 
-def next_match(draws: Any, items: Sequence[str], prob: float, new: Sequence[str] = ()) -> Part:
+def next_match(
+    draws: Any, items: Sequence[str], prob: float | None, new: Sequence[str] = ()
+) -> Part:
     """Predict the outcome of a match of each two items."""
+    prob = interval_probability(prob)
     found, labels = matches_of(draws, "utility", "nu", "item")
     place = pd.Index(labels).get_indexer(pd.Index(items))
     order = (
@@ -86,8 +90,11 @@ def next_match(draws: Any, items: Sequence[str], prob: float, new: Sequence[str]
     return _part("The next match", text, csv, columns)
 
 
-def next_ranking(draws: Any, items: Sequence[str], prob: float, new: Sequence[str] = ()) -> Part:
+def next_ranking(
+    draws: Any, items: Sequence[str], prob: float | None, new: Sequence[str] = ()
+) -> Part:
     """Predict who is first if these items are ranked."""
+    prob = interval_probability(prob)
     mixed = "component_utility" in draws
     utility = draws["component_utility" if mixed else "utility"].sel(item=list(items))
     weight = draws["share"] if mixed else 1.0

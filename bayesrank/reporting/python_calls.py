@@ -33,7 +33,7 @@ def python_calls(analysis: Analysis, settings: Settings, layout: Layout) -> str:
     model = _arguments(given, _defaults(build))
     fitted = _arguments(settings._asdict(), _defaults(fit))
     shown = {name: getattr(layout, name) for name in SHOWN}
-    made = _arguments(shown, Layout()._asdict())
+    made = _arguments(shown, Layout.of(None)._asdict())
     return "\n".join(
         [
             "import bayesrank as br",

@@ -48,7 +48,7 @@ def report(
     *,
     title: str = "",
     top: int = 3,
-    ci_prob: float = 0.94,
+    ci_prob: float | None = None,
     scale: str = "utility",
     anchor: str | None = None,
     sort: str = "mean",
@@ -70,8 +70,8 @@ def report(
         Heading of the page.
     top : int
         The k of P(top k).
-    ci_prob : float
-        Probability of the intervals, in (0, 1).
+    ci_prob : float, optional
+        Probability of the intervals, in (0, 1), by default ``arviz.rcParams["stats.ci_prob"]``.
     scale : {"utility", "elo"}
         With "elo", also show Elo ratings.
     anchor : str, optional
@@ -113,7 +113,7 @@ def report(
     }  # fmt: skip
     known = {"scale": SCALES, "sort": ORDERS, "tables": FORMS}
     for name, value in given.items():
-        if not LAYOUT[name](value):
+        if not LAYOUT[name](value) and (name, value) != ("ci_prob", None):
             one_of = f" It must be one of {', '.join(known[name])}." if name in known else ""
             raise ValueError(f"`{name}` is {value!r}, which is not valid.{one_of}")
     record = read_record(posterior, LAYOUT)
@@ -122,7 +122,7 @@ def report(
     }
     listener = Listener(notes=list(record.notes))
     found = Report(
-        posterior, restore(posterior, record), record.settings, Layout(**given), listener
+        posterior, restore(posterior, record), record.settings, Layout.of(**given), listener
     )
     if folder is not None:
         found.write(Path(folder), force=force)

@@ -34,7 +34,6 @@ GOOD_K = 0.7  # Pareto k up to which LOO is reliable
 NAMED = 3  # items in alternative texts
 WORST = 10  # rows in the table of bad predictions, and respondents named
 SURPRISING = 15  # rows in the table of failed checks
-CHECKED = 0.94  # probability of the intervals of checks, as the studies of false alarms use it
 STATISTICS = {  # names of the checked statistics in the table
     "Kendall distance": "distance to the common order",
     "top item": "share of rankings in which it is first",
@@ -64,14 +63,14 @@ WORDS = Words()
 
 
 def places(posterior: Any, summary: pd.DataFrame) -> Part:
-    """Show the probability of each place."""
+    """Show the probability of each rank."""
     picture = marked_svg(plot_places(posterior, max_items=SHOWN), posterior)
     return Part(
-        "Places",
+        "Probability of each rank",
         paragraphs("places"),
         picture=picture,
-        alt=f"Probability of each place for the first {min(SHOWN, len(summary))} items; "
-        f"first place: {_figures_of(summary['p_best'].iloc[:NAMED])}",
+        alt=f"Probability of each rank for the first {min(SHOWN, len(summary))} items; "
+        f"rank 1: {_figures_of(summary['p_best'].iloc[:NAMED])}",
         files={"places.svg": picture},
         printed=False,
     )
@@ -203,7 +202,7 @@ def checks(posterior: Any, remedy: str, words: Words = WORDS, *, among: int = 0)
     `among` is the number of all rankings, if only some were predicted.
     """
     posterior = replicates(posterior)
-    table = ranking_checks(posterior, ci_prob=CHECKED, draws=None)
+    table = ranking_checks(posterior, draws=None)
     plot = plot_ranking_checks(table)
     for axes in plot.viz["figure"].item().axes:
         titles = [x for x in axes.get_children() if isinstance(x, Text)]
@@ -222,14 +221,14 @@ def replicates(posterior: Any) -> Any:
 
 def checks_of_components(posterior: Any, membership: xr.Dataset, words: Words = WORDS) -> Part:
     """Compare simulated with observed rankings of each component."""
-    table = component_checks(posterior, membership, order="component_utility", ci_prob=CHECKED)
+    table = component_checks(posterior, membership, order="component_utility")
     what, where = sentence("checks_of_components", words=words), " within the components"
     return _checked(table, what, "within components", where=where, words=words)
 
 
 def checks_of_matches(posterior: Any, by: Sequence[str] = (), *, remedy: str = "matches") -> Part:
     """Compare simulated with observed matches, the largest deviations first."""
-    table = match_checks(posterior, ci_prob=CHECKED, draws=None, by=by)
+    table = match_checks(posterior, draws=None, by=by)
     picture = marked_svg(plot_match_checks(table), posterior)
     return _checked(table, sentence("checks_of_matches", by=by), remedy, picture)
 

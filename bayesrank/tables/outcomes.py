@@ -76,7 +76,7 @@ class Outcomes:
     sides : (str, str)
         Names of these columns in the table that was given.
     said : mapping of str to str
-        Meaning of codes, as far as arguments tell it.
+        Meaning of those codes that arguments name.
     """
 
     def __init__(

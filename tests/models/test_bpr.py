@@ -362,5 +362,5 @@ def test_the_study_in_its_reduced_size(data_dir):
     assert rows["stars NDCG@5"].idxmin() in ("popularity", "BPR, factors, by NDCG")
     assert set(tables["compared"].figures) == {"recommendation.png"}
     for data in ("movies", "texts"):
-        assert list(tables[data].rows) == ["AUC", "NDCG@10", "recall@20"]
+        assert list(tables[data].rows) == ["AUC", "NDCG@10", "recall@20", study.GAIN]
     assert list(tables["defaults"].rows.index.str.split(",").str[0]) == [*study.FAMILIES]

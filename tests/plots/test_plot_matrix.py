@@ -115,8 +115,8 @@ def test_the_scale_is_linear_from_nothing_to_a_round_number_and_says_of_what():
     pc = plot_places(PLACED)
     image = image_of(axes_of(pc))
     assert (image.norm.vmin, image.norm.vmax) == (0, 0.8)
-    assert bar_of(pc).get_xlabel() == "Probability of the place (blank: in no draw)"
-    assert axes_of(pc).get_xlabel() == "Place (1 = best)"
+    assert bar_of(pc).get_xlabel() == "Probability of the rank (blank: in no draw)"
+    assert axes_of(pc).get_xlabel() == "Rank (1 = best)"
 
 
 def test_blank_is_white_and_the_more_probable_the_darker_and_numbers_can_be_read():

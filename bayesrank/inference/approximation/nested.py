@@ -328,7 +328,7 @@ def learned_scales(model: pm.Model) -> list[str]:
     -------
     list of str
         Bounded variables (positive, or in an interval) that are a parameter of another free
-        variable. Also bounded variables that multiply one, alone or with others.
+        variable, or that multiply a free variable, alone or with others.
 
     Examples
     --------

@@ -817,7 +817,7 @@ class DynamicFit:
         at : date or number, or a sequence of them, optional
             One time or several; by default, the last time of the data.
         covariates : mapping of str to array, (n,), optional
-            Values of the covariates that the data have.
+            Values of the covariates, for the same names as in the data.
 
         Returns
         -------

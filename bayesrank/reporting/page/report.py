@@ -297,7 +297,7 @@ def report_html(
         Failed checks of the model, then warnings. The first sentence of each is a line below the
         answer, and the others fold.
     fit : str
-        Such a line if the model fits.
+        The line below the answer if the model fits.
     notes, sections : sequences of str and of Section
         Notes on the data, and sections after the table; all of them fold.
     command, code, made, file : str

@@ -234,7 +234,7 @@ def rankings_needed(
 
     .. math::
 
-        rac{1}{v'} = rac{1}{v} + rac{n}{n_0} \Bigl(rac{1}{v} - rac{1}{v_0}\Bigr), \quad
+        \frac{1}{v'} = \frac{1}{v} + \frac{n}{n_0} \Bigl(\frac{1}{v} - \frac{1}{v_0}\Bigr), \quad
         m' \sim \operatorname{Normal}(m, v - v').
 
     The items are separated if :math:`|m'| \ge z \sqrt{v'}` with

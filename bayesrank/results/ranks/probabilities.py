@@ -20,7 +20,7 @@ ROUNDING = 1e-12  # smaller shares of draws are sums that should be zero
 
 
 def place_probability(data: Any, var_name: str = "utility", *, dim: str = "item") -> xr.DataArray:
-    """Compute the probability of every place for every item.
+    """Compute the probability of every rank for every item.
 
     Parameters
     ----------
