@@ -130,8 +130,7 @@ def _case(values: Floats, case: int) -> ScoreCells:
         mean = found[: len(item)]
         squares, dof = ((y - design @ found) ** 2).sum(), len(y) - int(rank)
     one = np.full(len(item), case)
-    squares = squares if dof else np.zeros_like(squares)
-    return ScoreCells(mean, item, one, n, np.array([squares]), np.array([dof]))
+    return ScoreCells(mean, item, one, n, np.array([squares if dof else 0.0]), np.array([dof]))
 
 
 def scores_model(

@@ -13,10 +13,10 @@ class Scores(NamedTuple):
     """The scores of a table, with the high ones good: low-is-better scores have the sign changed.
 
     >>> import bayesrank as br
-    >>> table = pd.DataFrame({"model": ["a", "b"], "mnli": [0.9, 0.8], "rmse": [2.0, None]})
+    >>> table = pd.DataFrame({"model": ["a", "b"], "mnli": [0.9, 0.8], "rmse": [2.0, 3.0]})
     >>> r = br.Rankings.from_scores(table, item="model", lower_is_better=["rmse"])
     >>> r.scores.values.tolist()
-    [[0.9, 0.8], [-2.0, nan]]
+    [[0.9, 0.8], [-2.0, -3.0]]
     """
 
     items: pd.Index  # labels of the columns of `values`
