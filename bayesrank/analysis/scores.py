@@ -2,9 +2,12 @@ r"""A model of the scores themselves, for cases whose scores have the same units
 
 Item i has the score :math:`z_{icf}` in fold f of case c, a case of the family g:
 
+.. math:: z_{icf} = a_c + w_i + d_{gi} + e_{ic} + \varepsilon_{icf} .
+
+The deviations have the scale of their case.
+
 .. math::
 
-    z_{icf} = a_c + w_i + d_{gi} + e_{ic} + \varepsilon_{icf}, \qquad
     e_{ic} \sim \operatorname{Normal}(0, \tau \sqrt{\lambda_c}), \qquad
     \lambda_c \sim \operatorname{InverseGamma}(\nu / 2, \nu / 2) .
 
@@ -22,15 +25,16 @@ statistics contain everything that the folds tell, and they are independent:
 
 .. math::
 
-    \bar z_{ic} \sim \operatorname{Normal}\Bigl(a_c + w_i + d_{gi},
-        \sqrt{\tau^2 \lambda_c + \omega_c (1/n + \rho_c / (1 - \rho_c))}\Bigr), \qquad
-    S_c / \omega_c \sim \chi^2 .
+    \bar z_{ic} \sim \operatorname{Normal}(a_c + w_i + d_{gi}, \sqrt{v_{ic}}), \qquad
+    v_{ic} = \tau^2 \lambda_c + \omega_c (1/n + \rho_c / (1 - \rho_c)) .
 
-:math:`S_c` is the sum of squares within the items of a case, after the effects of its folds were
-subtracted. With two items, one case, :math:`\tau = 0`, :math:`p(\omega) \propto 1 / \omega` and n
-folds, the posterior of :math:`w_1 - w_2` is the correlated t-test: Student's t with n - 1 degrees
-of freedom and the squared scale :math:`(1/n + \rho / (1 - \rho)) s^2`, where :math:`s^2` is the
-variance of the differences (Corani and Benavoli 2015).
+The second one, :math:`S_c`, is the sum of squares within the items of a case, after the effects of
+its folds were subtracted. Divided by :math:`\omega_c`, it has a chi-squared distribution.
+
+Take two items, one case, n folds, :math:`\tau = 0` and :math:`p(\omega) \propto 1 / \omega`. Then
+:math:`w_1 - w_2` has the posterior of the correlated t-test (Corani and Benavoli 2015). It is a
+Student's t with n - 1 degrees of freedom. Its squared scale is
+:math:`(1/n + \rho / (1 - \rho)) s^2`, with the variance :math:`s^2` of the differences.
 
 ==================  =============  ==============================  ==========================
 variable            dims           prior                           in models of
@@ -143,9 +147,9 @@ def scores_model(
 
     A difference of two scores must mean the same in all cases, as one of two accuracies may. If
     not, use `ranking_model`, which needs only the order in each case. The utility of an item is its
-    mean score over cases like those in the table, minus the mean of all items. So it has the units
-    of the scores, and ``win_probability(posterior, rope=0.01)`` is the probability that the item of
-    the row is better than the other by more than 0.01. The formulas are in
+    mean score over cases like those in the table, minus the mean of all items. It has the units
+    of the scores. So ``win_probability(posterior, rope=0.01)`` computes the probability that one
+    item is better than another by more than 0.01. The formulas are in
     `bayesrank.analysis.scores`.
 
     Parameters

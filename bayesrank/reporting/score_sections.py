@@ -1,7 +1,7 @@
 """Sections of scores in many cases: who is practically equivalent, which cases disagree, and more.
 
-The ranks use only the order of the items in each case. The model of the scores themselves
-(`scores_model`) stands beside them if the user says that all cases have the same units.
+The ranks use only the order of the items in each case. If the user says
+that all cases have the same units, a model of the scores themselves (`scores_model`) follows.
 """
 
 from typing import Any
@@ -57,24 +57,24 @@ def score_parts(report: Draft, rankings: Rankings) -> list[Part]:
 def pair_table(posterior: Any, order: pd.Index, rope: float) -> pd.DataFrame:
     """Compute the probabilities of better, equivalent and worse of all pairs of items.
 
-    The item is before the other in `order`.
+    The item, which is the index, comes before the other in `order`.
 
     >>> import xarray as xr
     >>> u = xr.DataArray([[[1.0, 0.9], [2.0, 0.0]]], dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b"]})
-    >>> pair_table(u, pd.Index(["a", "b"]), 0.5).iloc[0].tolist()
-    ['a', 'b', 0.5, 0.5, 0.0]
+    >>> pair_table(u, pd.Index(["a", "b"]), 0.5).loc["a"].tolist()
+    ['b', 0.5, 0.5, 0.0]
     """
     better = win_probability(posterior, rope=rope).sel(item=order, item_other=order).values
     first, second = np.triu_indices(len(order), 1)
     return pd.DataFrame(
         {
-            "item": order[first],
             "other": order[second],
             "p_better": better[first, second],
             "p_equivalent": (1 - better - better.T)[first, second].clip(0, 1),
             "p_worse": better[second, first],
-        }
+        },
+        index=pd.Index(order[first], name="item"),
     )
 
 
@@ -111,7 +111,7 @@ def _equivalent(report: Draft) -> Part:
     order = report.summary.index
     table, file = pair_table(report.posterior, order, EVEN), "pairs.csv"
     leader = order[0]
-    of_leader = table[table["item"] == leader].set_index("other")["p_equivalent"]
+    of_leader = table[table.index == leader].set_index("other")["p_equivalent"]
     same = [str(item) for item in of_leader.index[of_leader >= PROB]]
     text = paragraphs(
         "equivalent",
@@ -137,7 +137,7 @@ def _matrix(table: pd.DataFrame, order: pd.Index) -> pd.DataFrame:
     """Write the three probabilities of each pair: the row is better, equivalent, or worse."""
     out = pd.DataFrame("", index=order.rename("Item"), columns=[str(item) for item in order])
     place = {item: k for k, item in enumerate(order)}
-    for one, other, *p in table.itertuples(index=False):
+    for one, other, *p in table.itertuples():
         if one in place and other in place:
             texts = [f"{100 * x:.0f}" for x in p]
             out.iloc[place[one], place[other]] = " / ".join(texts)
@@ -221,7 +221,7 @@ def _missing(report: Draft, rankings: Rankings) -> Part | None:
 
 
 def _by_scores(report: Draft) -> Part:
-    """Set the model of the scores beside the ranks, and say where the two differ."""
+    """Compare the model of the scores with the ranks, and say where the two differ."""
     rankings = with_scores(report.analysis.data, report.posterior)
     assert rankings.scores is not None
     rope, seed = float(rankings.scores.rope[0]), report.settings.random_seed
@@ -245,7 +245,7 @@ def _by_scores(report: Draft) -> Part:
     order = report.summary.index
     pairs = pair_table(posterior, order, rope)
     leader = order[0]
-    with_leader = pairs[pairs["item"] == leader].set_index("other")
+    with_leader = pairs[pairs.index == leader].set_index("other")
     table = found.loc[order].join(with_leader[["p_better", "p_equivalent", "p_worse"]])
     table.insert(0, "rank_status", report.summary["status"])
     table.insert(0, "rank_mean", report.summary["mean_rank"])
@@ -280,7 +280,7 @@ def _by_scores(report: Draft) -> Part:
 def _reversed(report: Draft, pairs: pd.DataFrame) -> list[str]:
     """Name the pairs that both routes are sure about, in opposite directions."""
     by_rank = pair_table(report.posterior, report.summary.index, 0.0)
-    first = (by_rank["p_better"] >= PROB) & (pairs["p_worse"] >= PROB)
-    second = (by_rank["p_worse"] >= PROB) & (pairs["p_better"] >= PROB)
-    rows = pairs[first | second]
-    return [sentence("pair", one=x.item, other=x.other) for x in rows.itertuples()]
+    sure = [x >= PROB for x in (by_rank["p_better"], by_rank["p_worse"])]
+    by_scores = [x >= PROB for x in (pairs["p_better"], pairs["p_worse"])]
+    rows = pairs[(sure[0] & by_scores[1]) | (sure[1] & by_scores[0])]
+    return [sentence("pair", one=one, other=other) for one, other in rows["other"].items()]

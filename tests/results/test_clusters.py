@@ -171,7 +171,7 @@ def test_the_scale_is_the_learned_one_unless_it_is_given():
     posterior = xr.Dataset({"utility": utility, "utility_scale": scale})
     options = {"draws": 50, "tune": 10, "random_seed": 1}
     learned = rank_clusters(posterior, **options)
-    assert learned.equals(rank_clusters(utility, prior_sd=0.7, **options))
+    xr.testing.assert_allclose(learned, rank_clusters(utility, prior_sd=0.7, **options))
     with pytest.raises(ValueError, match=r"no learned scale 'utility_scale', so give prior_sd="):
         rank_clusters(utility)
 
