@@ -117,7 +117,7 @@ def bbtcomp(means: pd.DataFrame, random_seed: int) -> tuple[int, NDArray[np.bool
     pairs = br.Pairs.from_matrix(wins, items=list(means))
     fitted = br.fit_pairs(pairs, order_effect=False, draws=500, random_seed=random_seed)
     utility = fitted["posterior"]["utility"].sel(item=list(means.columns))
-    best = int(utility.mean(("chain", "draw")).argmax())
+    best = int(utility.mean(("chain", "draw")).to_numpy().argmax())
     better = br.win_probability(utility).values[best] >= PROB
     return best, better
 

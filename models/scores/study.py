@@ -4,6 +4,7 @@ Run ``python -m models.scores.study``. It simulates its data, and writes its tab
 ``RESULTS.md``.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,9 @@ def rules_of(scenario: Scenario, seed: int) -> dict[str, dict[str, Any]]:
     rankings, means, utility = simulate(rng, scenario)
     posterior = posterior_of(rankings, seed)
     equal = br.rank_clusters(posterior, draws=300, tune=50, random_seed=seed)["utility"]
-    rules = {}
-    for name, more in {"without equality": {}, "bayesrank": {"equal": equal}}.items():
-        status = br.tied_with_leader(posterior, **more)["status"].sel(item=list(means))
+    rules: dict[str, Any] = {}
+    for name, draws in {"without equality": None, "bayesrank": equal}.items():
+        status = br.tied_with_leader(posterior, equal=draws)["status"].sel(item=list(means))
         rules[name] = int((status == "leads").values.argmax()), (status == BEHIND).values
     rules["autorank"] = autorank(means)
     rules["bbtcomp"] = bbtcomp(means, seed)
@@ -62,13 +63,15 @@ def simulated(how: Run, name: str) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def text(values: pd.Series) -> str:
+def text(values: Any) -> str:
     """Write a mean in percent with its standard error."""
-    values = values.dropna().astype(float)
-    mean = values.mean()
+    values = pd.Series(values).dropna().astype(float)
+    mean = float(values.mean())
     # with few errors, the standard error of the rate that adds two successes and two failures
-    p = (values.sum() + 2) / (len(values) + 4)
-    spread = np.sqrt(p * (1 - p) / (len(values) + 4)) if values.isin([0, 1]).all() else values.sem()
+    p = (float(values.sum()) + 2) / (len(values) + 4)
+    spread = float(np.sqrt(p * (1 - p) / (len(values) + 4)))
+    if not values.isin([0, 1]).all():
+        spread = float(np.std(values, ddof=1) / np.sqrt(len(values)))
     return f"{100 * mean:.1f} ({100 * spread:.1f})"
 
 
@@ -76,7 +79,7 @@ def errors_table(how: Run) -> Table:
     """Count the tables in which an item that is not worse is called worse than the leader."""
     rows, power = {}, {}
     for name in SCENARIOS:
-        found = how.once(f"rules {name}", lambda name=name: simulated(how, name))
+        found = how.once(f"rules {name}", partial(simulated, how, name))
         by_rule = found.xs("wrong", axis=1, level=1)
         rows[name] = {rule: text(by_rule[rule]) for rule in by_rule}
         share = found.xs("found", axis=1, level=1)
