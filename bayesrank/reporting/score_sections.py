@@ -171,7 +171,7 @@ def _disagreeing(report: Draft, rankings: Rankings) -> Part:
     name, file = rankings.roles.get("case", "case"), "disagreement.csv"
     columns = {"Items": "{items}", "Kendall's tau": "{tau:.2f}", "First": "{first}"}
     return Part(
-        "Cases that disagree with the rest",
+        "Rankers that disagree with the rest",
         paragraphs(
             "disagreeing",
             names=some([*map(str, against)], WORST),

@@ -25,6 +25,7 @@ SCENARIOS = {
     "four of eight equal at the top": Scenario((1.0,) * 4 + (0.0,) * 4),
     "all differ": Scenario((1.75, 1.25, 0.75, 0.25, -0.25, -0.75, -1.25, -1.75)),
 }
+OTHERS = ("autorank", "bbtcomp", "baycomp")
 N_TABLES = 300
 QUICK = 4
 EVEN = float(np.log(0.55 / 0.45))  # the rope of the page
@@ -49,9 +50,7 @@ def rules_of(scenario: Scenario, seed: int) -> dict[str, dict[str, Any]]:
     for name, draws in {"without equality": None, "bayesrank": equal}.items():
         status = br.tied_with_leader(posterior, equal=draws)["status"].sel(item=list(means))
         rules[name] = int((status == "leads").values.argmax()), (status == BEHIND).values
-    rules["autorank"] = autorank(means)
-    rules["bbtcomp"] = bbtcomp(means, seed)
-    rules["baycomp"] = baycomp(means, rng)
+    rules |= zip(OTHERS, (autorank(means), bbtcomp(means, seed), baycomp(means, rng)), strict=True)
     return {name: describe(found, utility) for name, found in rules.items()}
 
 
