@@ -10,6 +10,7 @@ from .analysis.models import (
     dynamic_model as dynamic_model,
     ranking_model as ranking_model,
 )
+from .analysis.scores import scores_model as scores_model
 from .data import (
     Interactions as Interactions,
     PairCounts as PairCounts,

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
+import bayesrank as br
 from tests.commands import data_of, ran, refuses, run
 
 N_TASKS, N_SEEDS = 8, 2
@@ -51,6 +53,13 @@ def test_the_page_says_who_leads_and_what_a_rope_changes(scores):
     assert "Models that are not separated" in page
     assert re.search(r"About [\d,]+ more tasks like those so far would separate the two", page)
     assert Path("s-ranks/tied.svg").exists()
+    assert len(found["pairs"]) == 5 * 4 / 2
+    sums = [sum(row[f"p_{x}"] for x in ("better", "equivalent", "worse")) for row in found["pairs"]]
+    assert sums == pytest.approx([1.0] * 10, abs=1e-5)
+    assert {row["case"] for row in found["disagreement"]} == {f"t{k}" for k in range(N_TASKS)}
+    assert "Tasks that disagree with the rest" in page
+    assert "These statements allow that models are equal" in page
+    assert "missing" not in found
 
 
 @pytest.mark.parametrize("rope", ["a=1", "x"])
@@ -64,3 +73,32 @@ def test_direction_is_asked_for_as_an_option(scores):
     columns = ("error" if x == "accuracy" else x for x in COLUMNS)
     result = run("benchmark", "e.csv", *columns)
     assert refuses(result, "--lower-is-better '*' or --higher-is-better '*'")
+
+
+def test_cases_with_other_ropes_have_no_common_units(scores):
+    ropes = ("--rope", "0.02", "--rope", "t1=0.05")
+    result = run("benchmark", "s.csv", *COLUMNS, *ropes, "--same-units")
+    assert refuses(result, "With --same-units all cases have the same rope")
+
+
+def test_other_rankings_have_no_scores():
+    rankings = br.Rankings.from_orderings([["a", "b"], ["b", "a"], ["a", "c"]])
+    posterior = br.fit(br.ranking_model(rankings), method="inla", draws=50, random_seed=1)
+    with pytest.raises(ValueError, match="`same_units` is for rankings that were made from scores"):
+        br.report(posterior, same_units=True)
+
+
+@pytest.mark.slow
+def test_both_routes_are_on_the_page_and_can_be_repeated(scores):
+    scores[(scores["model"] != "m4") | (scores["task"] > "t2")].to_csv("m.csv", index=False)
+    options = ("--rope", "0.02", "--quick", "--seed", 1, "--draws", 200, "--same-units")
+    found = data_of(ran("benchmark", "m.csv", *COLUMNS, *options, "--json"))
+    assert {row["item"]: row["missing"] for row in found["missing"]}["m4"] == 3 * N_SEEDS
+    assert [row["item"] for row in found["scores"]] == [row["item"] for row in found["ranks"]]
+    status = {row["item"]: row["status"] for row in found["scores"]}
+    assert status["m4"] == status["m3"] == "behind"
+    page = unescape(Path("m-ranks/report.html").read_text("utf-8"))
+    assert "By the scores themselves" in page
+    assert "same_units=True" in page
+    again = br.report(xr.open_datatree("m-ranks/posterior.nc").load(), same_units=True)
+    assert again.document["score_pairs"] == found["score_pairs"]

@@ -11,6 +11,7 @@ from bayesrank.analysis.analysis import Analysis, Method, Settings
 from bayesrank.analysis.fitting import fit_analysis
 from bayesrank.analysis.listener import Listener
 from bayesrank.analysis.models import analysis_of
+from bayesrank.analysis.readings import keep_scores
 from bayesrank.analysis.unused_columns import check_columns, keep_columns
 
 __all__ = ["RECORD", "fit", "record_fit"]
@@ -97,6 +98,7 @@ def record_fit(
     """Store what a report needs in a posterior, and return the actual settings."""
     if analysis.has_categories:
         keep_columns(posterior, check_columns(analysis.data, settings.random_seed))
+    keep_scores(posterior, analysis.data)
     drawn = posterior["posterior"]
     made = settings._replace(
         draws=drawn.sizes["draw"], tune=drawn.attrs.get("tuning_steps", settings.tune)

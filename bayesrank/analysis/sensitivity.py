@@ -12,10 +12,11 @@ import pandas as pd
 from bayesrank.analysis.analysis import Analysis
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.data import Pairs, Rankings
-from bayesrank.results import comparisons, countable, rank_summary
+from bayesrank.results import comparisons, countable, rank_clusters, rank_summary
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 CHAINS, DRAWS = 4, 500  # for probabilities with two digits
+SWEEPS, TUNE = 200, 50  # of `rank_clusters`
 SCALES = {"prior scale halved": 0.5, "prior scale doubled": 2.0}
 AS_MADE = "as analysed"
 
@@ -40,7 +41,12 @@ def compare_choices(
     def ranks(data: Pairs | Rankings, scale: float) -> pd.DataFrame:
         utility = _utility(data, scale, random_seed, order_effect=order)
         compared = comparisons(data) if countable(data) else None
-        return rank_summary(utility, prior_sd=scale, compared=compared, **summary)
+        equal = None
+        if "case" in analysis.columns:  # as in the report
+            equal = rank_clusters(
+                utility, prior_sd=scale, draws=SWEEPS, tune=TUNE, random_seed=random_seed
+            )["utility"]
+        return rank_summary(utility, prior_sd=scale, compared=compared, equal=equal, **summary)
 
     out = {AS_MADE: ranks(data, scale)}
     for label, factor in SCALES.items():

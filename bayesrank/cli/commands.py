@@ -179,6 +179,11 @@ def _rank(
             talk.note(note)
         fit = _fit(options, _folder_of(file), columns.title(file), args)
         fit = replace(fit, reader=write_call(file, columns))
+        if isinstance(columns, ScoreColumns) and columns.same_units:
+            from bayesrank.analysis.readings import check_units
+
+            check_units(data)
+            fit = replace(fit, same_units=True)
         if sentence := find_cache():  # before analyses import PyTensor
             talk.stage(sentence)
         others = {}

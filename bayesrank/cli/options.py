@@ -332,6 +332,8 @@ class ScoreColumns(RankColumns):
     weight: Sampling weight of the case.
     group: Family of the case. Cases of one family are not independent, such as variants of one data
         set.
+    same_units: The scores of all cases have the same units, so that a difference means the same in
+        each, as in a table of accuracies. The page then also has a model of the scores themselves.
     """
 
     function: ClassVar[str] = "read_scores"
@@ -352,6 +354,7 @@ class ScoreColumns(RankColumns):
     higher_is_better: tuple[str, ...] = repeated(metavar="CASES")
     weight: str | None = option(metavar="COLUMN")
     group: str | None = option("--family", metavar="COLUMN")
+    same_units: bool = option(default=False, is_flag=True)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -550,6 +553,7 @@ class Fit(Output):
     reader: str = ""  # the call of Python that reads the table
     made: str = ""  # the date
     version: str = __version__
+    same_units: bool = False  # an option of scores
 
     @property
     def folder(self) -> Path:
@@ -566,7 +570,10 @@ class Fit(Output):
     @property
     def layout(self) -> Layout:
         """How to lay out the report."""
-        names = ("top", "scale", "anchor", "sort", "tables", "command", "reader", "made", "version")
+        names = (
+            "top", "scale", "anchor", "sort", "tables", "same_units", "command", "reader", "made",
+            "version",
+        )  # fmt: skip
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         return Layout.of(self.interval, title=self.title or "", **given)
 
@@ -593,6 +600,7 @@ OPTIONS = {
     "groups": "--group",
     "loser": "--loser",
     "random_seed": "--seed",
+    "same_units": "--same-units",
     "since": "--since",
     "ties_by": "--ties-by",
     "time": "--date",

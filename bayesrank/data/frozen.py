@@ -46,7 +46,7 @@ class Frozen:
         """Compare labels and arrays, not what was read; tables are therefore not hashable."""
         if not isinstance(other, type(self)):
             return NotImplemented
-        read: dict[str, Any] = {"notes": (), "roles": {}, "unused": None}
+        read: dict[str, Any] = {"notes": (), "roles": {}, "unused": None, "scores": None}
         states = (table.__getstate__() | read for table in (self, other))
         mine, yours = (list(contents(state)) for state in states)
         return len(mine) == len(yours) and all(map(_same, mine, yours))

@@ -59,6 +59,7 @@ from bayesrank.data.read.labels import (
 )
 from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.score_entries import Rope, ScoreTable
+from bayesrank.data.read.scores import Scores
 from bayesrank.data.read.streams import Source
 
 __all__ = ["Rankings"]
@@ -123,6 +124,9 @@ class Rankings(Frozen):
         notes, and ``==`` ignores them.
     roles : mapping of str to str
         Columns of the table that a reader read, by role, such as ``{"item": "film"}``.
+    scores : Scores or None
+        The scores that `from_scores` ranked, for `bayesrank.scores_model`. Selections of rankings
+        keep them, and ``==`` ignores them.
     unused : Unused or None
         The rankings grouped also by columns of the table that no argument named, for
         `bayesrank.column_checks`. Selections of rankings keep them, and ``==`` ignores them.
@@ -177,6 +181,7 @@ class Rankings(Frozen):
     notes: tuple[str, ...] = ()
     roles: Mapping[str, str] = MappingProxyType({})
     unused: Unused | None = None
+    scores: Scores | None = None
 
     def __init__(
         self,
@@ -460,8 +465,10 @@ class Rankings(Frozen):
         Missing scores: 1 of 6. An item without a score was not run, so it is not in the ranking.
         """
         columns = ScoreTable(item, case, score, column, fold, weight, by)
-        given, notes = score_entries.from_scores(frame, columns, rope, lower_is_better, items)
-        return cls._from_entries(given)._with(notes=notes, roles=columns.roles)
+        given, scores, notes = score_entries.from_scores(
+            frame, columns, rope, lower_is_better, items
+        )
+        return cls._from_entries(given)._with(notes=notes, roles=columns.roles, scores=scores)
 
     @classmethod
     def from_best_worst(
@@ -1127,7 +1134,11 @@ class Rankings(Frozen):
                 features=covariates,
                 groups={name: group.take(rankings) for name, group in self.groups.items()},
             )
-        )._with(notes=self.notes, roles=self.roles)
+        )._with(
+            notes=self.notes,
+            roles=self.roles,
+            scores=None if self.scores is None else self.scores.take(rankings),
+        )
 
     @overload
     def split(
@@ -1229,7 +1240,7 @@ class Rankings(Frozen):
         first = np.unique(same, return_index=True)[1]
         times = np.zeros(len(first), dtype=np.int64)
         np.add.at(times, same, self.count)
-        merged = self._take(first)._with(count=times, unused=None)
+        merged = self._take(first)._with(count=times, unused=None, scores=None)
         if within_ranker:
             return merged
         n = len(first)
@@ -1253,7 +1264,7 @@ class Rankings(Frozen):
         expanded = self._take(np.repeat(np.arange(self.n_rankings), self.count))
         n = len(expanded)
         once = expanded._with(
-            labels=pd.RangeIndex(n), count=np.ones(n, dtype=np.int64), unused=None
+            labels=pd.RangeIndex(n), count=np.ones(n, dtype=np.int64), unused=None, scores=None
         )
         if not self.are_anonymous:
             return once
@@ -1507,6 +1518,7 @@ class Rankings(Frozen):
             features=None if self.features is None else self.features[chosen, :used],
             groups={name: group.take(chosen) for name, group in self.groups.items()},
             unused=None if self.unused is None else self.unused.take(chosen),
+            scores=None if self.scores is None else self.scores.take(chosen),
         )
 
     def _parted(self, test: NDArray[np.int64], apart: bool) -> tuple[Self, Self]:

@@ -59,6 +59,7 @@ def plot_ranks(
     max_items: int | None = 20,
     prior_sd: float | None = None,
     compared: PairWins | None = None,
+    equal: xr.DataArray | None = None,
     seen: pd.Series | None = None,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
@@ -98,6 +99,8 @@ def plot_ranks(
         there are.
     prior_sd, compared
         As in `rank_summary`. They distinguish items with too little data from other tied items.
+    equal : DataArray, optional
+        As in `rank_summary`.
     seen : Series, optional
         Number of rankings or matches of each item, written at the right if there is one panel. Its
         name is the heading.
@@ -156,6 +159,7 @@ def plot_ranks(
     ci_prob = interval_probability(ci_prob)
     options: dict[str, Any] = {"simultaneous": simultaneous, "tied_prob": tied_prob}
     options |= {"dim": dim, "top": 1, "prior_sd": prior_sd, "compared": compared}
+    options["equal"] = equal
     models = models_of(data)
     found = [items_shown(one, var_name, dim, coords, max_items) for one in models.values()]
     utility, facets, shown = found[0]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from arviz import PlotCollection
 from arviz_base.validate import validate_dict_argument
 from arviz_plots.plots.utils import get_visual_kwargs
@@ -35,6 +36,7 @@ def plot_tied(
     coords: Mapping[str, Any] | None = None,
     prob: float = 0.95,
     rope: float = 0.0,
+    equal: xr.DataArray | None = None,
     max_items: int | None = None,
     plot_collection: PlotCollection | None = None,
     backend: str | None = None,
@@ -55,7 +57,7 @@ def plot_tied(
     ----------
     data, var_name, dim, coords, max_items, plot_collection, backend, **pc_kwargs
         As in `plot_ranks`, for one posterior. Sets and ranks are among all items.
-    prob, rope : float
+    prob, rope, equal
         As in `tied_sets`.
     visuals : mapping, optional
         Options of the visuals bars, stems (lines to the names), names, title and legend; False
@@ -90,7 +92,7 @@ def plot_tied(
     visuals = validate_dict_argument(visuals, valid_keys=VISUALS)
     utility, facets, shown = items_shown(data, var_name, dim, coords, max_items)
     (mean,) = by_group(lambda u: places_of(u).mean_rank, utility, dim, {var_name: (dim,)})
-    tied = tied_sets(utility, var_name, dim=dim, prob=prob, rope=rope)
+    tied = tied_sets(utility, var_name, dim=dim, prob=prob, rope=rope, equal=equal)
     mean, tied = mean.sel({dim: shown}), tied.sel({dim: shown, f"{dim}_other": shown})
     mean = mean.transpose(*facets, dim)
     tied = tied.transpose(*facets, dim, f"{dim}_other")

@@ -10,10 +10,15 @@ from bayesrank.analysis.fitting import fit_analysis, predict
 from bayesrank.analysis.listener import Listener
 from bayesrank.reporting.options import Layout
 from bayesrank.reporting.parts import interval_table, is_quick, prior_sd_of
-from bayesrank.results import comparisons, countable, elo_scale, rank_summary
+from bayesrank.results import comparisons, countable, elo_scale, rank_clusters, rank_summary
 from bayesrank.results.draws import centred
+from bayesrank.results.ranks.clusters import LEAST_DRAWS, MOST_ITEMS
+from bayesrank.texts import sentence
 
 __all__ = ["Draft"]
+
+DIMS = {"chain", "draw", "item"}
+SWEEPS, TUNE = 500, 100  # of `rank_clusters`; a probability of 0.95 has a standard error of 0.01
 
 
 class Draft:
@@ -64,6 +69,7 @@ class Draft:
             ci_prob=layout.ci_prob,
             prior_sd=self.prior_sd,
             compared=self.compared,
+            equal=self.equal,
         )
         table.insert(list(table.columns).index("mean"), str(seen.name), seen[table.index])
         if (last_seen := self.analysis.last_seen()) is not None:
@@ -73,6 +79,28 @@ class Draft:
         if layout.sort == "lower":
             table["lower"] = table["elo_low"] if layout.scale == "elo" else self._lower()
         return table
+
+    @cached_property
+    def equal(self) -> Any:
+        """Draws in which items can be equal, for rankings by scores; None for other data.
+
+        Without them, the leader of equal items would be called better than another in more than 5%
+        of the tables (``models/scores``).
+        """
+        posterior = self.posterior["posterior"]
+        if "case" not in self.analysis.columns or set(posterior["utility"].dims) - DIMS:
+            return None
+        n, n_draws = posterior.sizes["item"], posterior.sizes["chain"] * posterior.sizes["draw"]
+        if n < 2:
+            return None
+        if n > MOST_ITEMS or n_draws < LEAST_DRAWS * n:
+            self.listener.note(sentence("never_equal", most=MOST_ITEMS, least=LEAST_DRAWS * n))
+            return None
+        self.listener.stage("Comparing with equal items ...")
+        seed = self.settings.random_seed
+        return rank_clusters(
+            posterior, prior_sd=self.prior_sd, draws=SWEEPS, tune=TUNE, random_seed=seed
+        )["utility"]
 
     @cached_property
     def prior_sd(self) -> float:

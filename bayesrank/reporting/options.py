@@ -28,6 +28,7 @@ class Layout(NamedTuple):
     anchor: str | None = None
     sort: Literal["mean", "lower"] = "mean"
     tables: Form = "csv"
+    same_units: bool = False
     command: str = ""
     reader: str = ""
     made: str = ""
@@ -61,6 +62,7 @@ LAYOUT: dict[str, Callable[[Any], bool]] = {
     "anchor": lambda value: value is None or isinstance(value, str),
     "sort": lambda value: value in ORDERS,
     "tables": lambda value: value in FORMS,
+    "same_units": lambda value: isinstance(value, bool),
     "command": lambda value: value == "" or _is_command(value),
     "reader": lambda value: isinstance(value, str),
     "made": lambda value: isinstance(value, str),

@@ -18,7 +18,8 @@ MODELS: dict[str, Callable[..., Any]] = {
     "matches": leaderboard_model,
     "dynamic": dynamic_model,
 }
-SHOWN = ("title", "top", "ci_prob", "scale", "anchor", "sort", "tables")  # arguments of a report
+# arguments of a report
+SHOWN = ("title", "top", "ci_prob", "scale", "anchor", "sort", "tables", "same_units")
 
 
 def python_calls(analysis: Analysis, settings: Settings, layout: Layout) -> str:

@@ -6,19 +6,14 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.analysis.rankings import RankingAnalysis
-from bayesrank.plots import plot_tied
 from bayesrank.reporting import sections
 from bayesrank.reporting.choice_sections import choice_parts, shown_items
 from bayesrank.reporting.counted_sections import counted_rankings
 from bayesrank.reporting.draft import Draft
 from bayesrank.reporting.match_sections import categories
-from bayesrank.reporting.parts import Part, marked_svg
-from bayesrank.results import rankings_needed
-from bayesrank.texts import paragraphs, sentence
-
-FILE = "tied.svg"
-SHOWN = 60  # most items in the picture of tied items
-PROB = 0.95  # as in `rank_summary`
+from bayesrank.reporting.parts import Part
+from bayesrank.reporting.score_sections import score_parts
+from bayesrank.texts import sentence
 
 
 def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
@@ -30,8 +25,8 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
         several = rankings.n_rankings > len(rankings.rankers)
         survey = analysis.columns.get("ranker", words.ranker) if several else None
         out += choice_parts(report, analysis)
-    if "case" in rankings.roles and len(summary) > 1:
-        out.append(_tied_sets(report, analysis))
+    if "case" in rankings.roles:
+        out += score_parts(report, rankings)
     if analysis.differ:
         out.append(_opinions(analysis, posterior))
     group = analysis.categories
@@ -54,32 +49,6 @@ def ranking_parts(report: Draft, analysis: RankingAnalysis) -> list[Part]:
         sections.places(posterior, summary),
         *sections.wins(posterior, summary),
     ]
-
-
-def _tied_sets(report: Draft, analysis: RankingAnalysis) -> Part:
-    """Show which items cannot be separated, and how many more cases would separate the best two."""
-    posterior, rankings = report.posterior, analysis.rankings
-    picture = marked_svg(plot_tied(posterior, max_items=SHOWN), posterior)
-    one, other = report.summary.index[:2]
-    codes = np.flatnonzero(np.isin(rankings.coords["item"], [one, other]))
-    both = [((rankings.item == code) & rankings.mask).any(axis=1) for code in codes]
-    so_far = float(rankings.evidence[both[0] & both[1]].sum())
-    needed = None
-    if so_far:
-        needed = rankings_needed(
-            posterior, so_far, between=(one, other), prior_sd=report.prior_sd, prob=PROB
-        )
-    text = paragraphs("tied_sets", prob=PROB, needed=needed, one=one, other=other)
-    n = min(SHOWN, len(report.summary))
-    alt = f"Mean ranks of the first {n} items, with bars over items that are not separated"
-    return Part(
-        "Items that are not separated",
-        text,
-        picture=picture,
-        alt=alt,
-        files={FILE: picture},
-        printed=False,
-    )
 
 
 def _opinions(analysis: RankingAnalysis, posterior: Any) -> Part:

@@ -16,7 +16,7 @@ import xarray as xr
 from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fitting import check_convergence
 from bayesrank.analysis.listener import Listener
-from bayesrank.analysis.readings import read_readings
+from bayesrank.analysis.readings import check_units, read_readings, with_scores
 from bayesrank.analysis.saved import read_record, restore
 from bayesrank.analysis.sensitivity import compare_choices
 from bayesrank.plots import plot_ranks, use_fonts_for
@@ -53,6 +53,7 @@ def report(
     anchor: str | None = None,
     sort: str = "mean",
     tables: str = "csv",
+    same_units: bool = False,
     force: bool = False,
 ) -> "Report":
     """Report a posterior: who leads, how sure that is, and whether the model fits.
@@ -80,6 +81,10 @@ def report(
         Order of the table: by mean rank, or by the lower end of the utility's interval.
     tables : {"csv", "md", "xlsx"}
         Format of the tables.
+    same_units : bool
+        Whether the scores of all cases have the same units, so that a difference means the same in
+        each, as one of two accuracies may. The page then also has a model of the scores themselves,
+        `scores_model`. Only for rankings that were made from scores.
     force : bool
         Whether to write into a folder that contains files already.
 
@@ -109,7 +114,7 @@ def report(
     """
     given: dict[str, Any] = {
         "title": title, "top": top, "ci_prob": ci_prob, "scale": scale, "anchor": anchor,
-        "sort": sort, "tables": tables,
+        "sort": sort, "tables": tables, "same_units": same_units,
     }  # fmt: skip
     known = {"scale": SCALES, "sort": ORDERS, "tables": FORMS}
     for name, value in given.items():
@@ -120,10 +125,10 @@ def report(
     given |= {
         name: record.more[name] for name in (LAYOUT.keys() - given.keys()) & record.more.keys()
     }
-    listener = Listener(notes=list(record.notes))
-    found = Report(
-        posterior, restore(posterior, record), record.settings, Layout.of(**given), listener
-    )
+    listener, analysis = Listener(notes=list(record.notes)), restore(posterior, record)
+    if same_units:
+        check_units(with_scores(analysis.data, posterior))
+    found = Report(posterior, analysis, record.settings, Layout.of(**given), listener)
     if folder is not None:
         found.write(Path(folder), force=force)
     return found
@@ -220,7 +225,9 @@ class Report(Draft):
         _ = self.predicted
         self.listener.stage("Checking and drawing ...")
         with self._drawing():
-            chosen = choices_section(self.choices, self.summary.index[0])
+            chosen = choices_section(
+                self.choices, self.summary.index[0], scores="case" in self.analysis.columns
+            )
             found = [chosen, *parts_of(self), columns_part(self.posterior)]
             parts = [part for part in found if part is not None]
         for sentence in (sentence for part in parts for sentence in part.notes):
@@ -241,6 +248,7 @@ class Report(Draft):
                 ci_prob=self.layout.ci_prob,
                 prior_sd=self.prior_sd,
                 compared=self.compared,
+                equal=self.equal,
                 seen=self.seen,
             )
             return marked_svg(plot, self.posterior)

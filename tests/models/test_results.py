@@ -21,6 +21,7 @@ STUDIES = [
     "partitioned_preference",
     "pmop_collaborative",
     "pmop_documents",
+    "scores",
     "ties",
 ]
 

@@ -8,6 +8,7 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 
 from bayesrank.results.ranks.clusters import rank_clusters
+from bayesrank.results.ranks.rank_table import rank_summary, tied_sets, tied_with_leader
 
 
 def partitions(items):
@@ -164,11 +165,36 @@ def test_probabilities_of_equality_are_calibrated():
     assert right / said > 0.9
 
 
-def test_posteriors_without_a_fixed_scale_are_refused():
+def test_the_scale_is_the_learned_one_unless_it_is_given():
     utility = as_posterior(np.random.default_rng(0).normal(size=(100, 3)))
-    posterior = xr.Dataset({"utility": utility, "utility_scale": utility.isel(item=0, drop=True)})
-    with pytest.raises(ValueError, match=r"scale of 'utility' was learned.*utility_scale=1\.0"):
-        rank_clusters(posterior, prior_sd=1.0)
+    scale = 0 * utility.isel(item=0, drop=True) + 0.7
+    posterior = xr.Dataset({"utility": utility, "utility_scale": scale})
+    options = {"draws": 50, "tune": 10, "random_seed": 1}
+    learned = rank_clusters(posterior, **options)
+    xr.testing.assert_allclose(learned, rank_clusters(utility, prior_sd=0.7, **options))
+    with pytest.raises(ValueError, match=r"no learned scale 'utility_scale', so give prior_sd="):
+        rank_clusters(utility)
+
+
+def test_equal_items_are_not_called_better():
+    """The draws of groups decide the status, also in tied sets; labels may be in another order."""
+    rng = np.random.default_rng(1)
+    centre = [0.0, 2.0, -0.35, -0.4, -0.45]
+    utility = as_posterior(centre + 0.2 * rng.normal(size=(2000, 5)))
+    equal = rank_clusters(utility, prior_sd=1.0, random_seed=1)["utility"]
+    strict = rank_summary(utility, equal=equal.isel(item=[4, 3, 2, 1, 0]))
+    assert strict["status"].to_dict() == {
+        "i1": "leads",
+        **{f"i{k}": "behind" for k in (0, 2, 3, 4)},
+    }
+    found = tied_with_leader(utility, equal=equal)
+    assert (found["status"].to_series()[strict.index] == strict["status"]).all()
+    sets = tied_sets(utility, equal=equal).sel(item="i0").values
+    assert sets.tolist() == [True, False, True, True, True]
+    p = (equal.sel(item="i1") > equal.sel(item="i0")).mean()
+    assert strict.loc["i0", "p_leader_better"] == pytest.approx(float(p))
+    with pytest.raises(ValueError, match=r"`equal` must have draws of the same items.*4 items"):
+        rank_summary(utility, equal=equal.isel(item=slice(4)))
 
 
 @pytest.mark.parametrize(

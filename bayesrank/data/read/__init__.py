@@ -42,6 +42,7 @@ from bayesrank.data.read.labels import (
 )
 from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES
+from bayesrank.data.read.scores import Scores
 from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import (
     TimeError,
@@ -59,6 +60,7 @@ __all__ = [
     "OUTCOMES",
     "Entries",
     "Group",
+    "Scores",
     "TimeError",
     "Unused",
     "are_dates",

@@ -27,6 +27,7 @@ from bayesrank.data.read.labels import (
     quoted,
     row_name,
 )
+from bayesrank.data.read.scores import Scores
 
 type Rope = float | Mapping[Any, float] | Callable[[NDArray[np.float64]], float]
 """Largest difference without practical meaning: a number, one per case, or a function of scores."""
@@ -66,8 +67,8 @@ def from_scores(
     rope: Rope,
     lower_is_better: Labels,
     items: Labels | None,
-) -> tuple[Entries, tuple[str, ...]]:
-    """Read scores as rankings, with notes on blocks, folds and missing scores."""
+) -> tuple[Entries, Scores, tuple[str, ...]]:
+    """Read scores as rankings, with the scores, and notes on blocks, folds and missing scores."""
     frame, columns = _long(as_frame(table), columns)
     item, case, score = str(columns.item), str(columns.case), str(columns.score)
     values = numbers(frame[score], "score").astype(np.float64)
@@ -101,7 +102,12 @@ def from_scores(
     notes = [*_about_pairs(pairs, ropes), *_missing(frame[item], every, ranking, cost, columns)]
     frame, weight = _weighted(frame, columns, codes, ranking, notes)
     given = Columns(case, item, columns.fold, None, weight, columns.by)
-    return long_entries(frame, given, cost, items, None), tuple(notes)
+    entries = long_entries(frame, given, cost, items, None)
+    kept = np.full((len(entries.ranker_idx), len(entries.items)), np.nan)
+    kept[entries.row, entries.item] = -values * sign[codes]  # high is good
+    rope_of = np.zeros(len(kept))
+    rope_of[entries.row] = ropes[codes]
+    return entries, Scores(pd.Index(entries.items), kept, rope_of), tuple(notes)
 
 
 def _long(frame: pd.DataFrame, columns: ScoreTable) -> tuple[pd.DataFrame, ScoreTable]:

@@ -49,13 +49,14 @@ __all__ = ["rank_clusters"]
 
 Floats = NDArray[np.float64]
 MOST_ITEMS = 200  # beyond, a sweep takes seconds
+LEAST_DRAWS = 10  # per item, for their covariance
 
 
 def rank_clusters(
     data: Any,
     var_name: str = "utility",
     *,
-    prior_sd: float,
+    prior_sd: float | None = None,
     prior_equal: float = 0.5,
     dim: str = "item",
     draws: int = 1000,
@@ -72,10 +73,11 @@ def rank_clusters(
     ----------
     data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`, without other dims.
-    prior_sd : float
+    prior_sd : float, optional
         Standard deviation of the independent normal priors of the utilities under which the draws
-        were made, such as ``utility_scale`` of `ranking_model`. The groups have the same
-        prior. It must have been fixed: a larger value makes equality more probable.
+        were made, such as ``utility_scale`` of `ranking_model`. The groups have the same prior. A
+        larger value makes equality more probable. By default, the posterior mean of a learned
+        scale, ``utility_scale``.
     prior_equal : float
         Prior probability that two items are equally strong, in (0, 1).
     draws, tune : int
@@ -89,13 +91,15 @@ def rank_clusters(
         ``p_equal`` (dim, dim_other) is the probability that two items are equally strong, and
         ``p_better`` that the row's item is strictly better. ``p_groups`` (groups) is the
         probability of each number of groups. ``group`` (dim) is the most probable partition that
-        was visited, 1 = best, and ``p_partition`` its probability.
+        was visited, 1 = best, and ``p_partition`` its probability. ``utility`` (chain, draw, dim)
+        has the draws of the strengths, equal within a group. As the argument ``equal=`` of
+        `rank_summary` and `tied_sets`, they keep equal items from being called better.
 
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if there are other dims, too few draws, more than 200
-        items, or a scale of the utilities that was learned.
+        For the reasons of `rank_draws`, or if there are other dims, too few draws or more than 200
+        items. Also if `prior_sd` is missing or not positive.
 
     See Also
     --------
@@ -115,26 +119,26 @@ def rank_clusters(
     """
     check_whole(draws=draws, tune=tune)
     check_probability("prior_equal", prior_equal, 0.0)
+    prior_sd = _learned_scale(data, var_name) if prior_sd is None else prior_sd
     if not 0 < prior_sd < np.inf:
         raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
-    _refuse_learned(data, var_name)
     utility, labels = single_group(data, var_name, dim)
     n_draws, n = utility.shape
     if n < 2 or n > MOST_ITEMS:
         raise ValueError(f"There must be 2 to {MOST_ITEMS} {dim}s; there are {n}.")
-    if n_draws < 10 * n:
+    if n_draws < LEAST_DRAWS * n:
         raise ValueError(
             f"There are {n_draws} draws of {n} {dim}s, too few for their covariance. Draw at least "
-            f"{10 * n}."
+            f"{LEAST_DRAWS * n}."
         )
     likelihood = _likelihood(utility, prior_sd)
     chain = _Chain(likelihood, prior_sd, prior_equal, np.random.default_rng(random_seed))
     for _ in range(tune):
         chain.sweep()
     equal, better = np.zeros((n, n)), np.zeros((n, n))
-    sizes, visits = np.zeros(n), dict[bytes, int]()
+    sizes, visits, kept = np.zeros(n), dict[bytes, int](), np.empty((1, draws, n))
     best, best_log_p = chain.label.copy(), -np.inf
-    for _ in range(draws):
+    for k in range(draws):
         log_p = chain.sweep()
         label = chain.label
         if log_p > best_log_p:
@@ -142,7 +146,7 @@ def rank_clusters(
         key = _in_order(label).tobytes()
         visits[key] = visits.get(key, 0) + 1
         equal += label[:, None] == label
-        strength = chain.strengths()[label]
+        kept[0, k] = strength = chain.strengths()[label]
         better += strength[:, None] > strength
         sizes[label.max()] += 1
     mean = utility.mean(axis=0)
@@ -156,20 +160,23 @@ def rank_clusters(
             "p_groups": (("groups",), sizes / draws),
             "group": ((dim,), 1 + place[best]),
             "p_partition": visits[_in_order(best).tobytes()] / draws,
+            "utility": (("chain", "draw", dim), kept),
         },
         {dim: labels, other: labels, "groups": np.arange(1, n + 1)},
     )
 
 
-def _refuse_learned(data: Any, var_name: str) -> None:
-    """Refuse a posterior in which the scale of the utilities has draws."""
-    if isinstance(data, xr.DataTree):
-        data = data["posterior"] if "posterior" in data.children else data
-    if f"{var_name}_scale" in getattr(data, "data_vars", ()):
+def _learned_scale(data: Any, var_name: str) -> float:
+    """Return the posterior mean of the scale of the utilities."""
+    if isinstance(data, xr.DataTree) and "posterior" in data.children:
+        data = data["posterior"]
+    name = f"{var_name}_scale"
+    if name not in getattr(data, "data_vars", ()):
         raise ValueError(
-            f"The scale of {var_name!r} was learned, but equality is judged against a fixed prior. "
-            "Fit with utility_scale=1.0, for example, and give the same value as prior_sd=."
+            f"The posterior has no learned scale {name!r}, so give prior_sd=, the standard "
+            "deviation of the prior of the utilities."
         )
+    return float(data[name].mean())
 
 
 class _Likelihood(NamedTuple):

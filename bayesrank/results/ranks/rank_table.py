@@ -18,6 +18,10 @@ tied
 unclear
     Such an item with too little data. They removed less than half of the prior variance of its
     utility, or its link to the leader is thin.
+
+Under a continuous prior no two items are equal. If all items are equally strong, the leader is then
+called better than some item in more than 5% of the data sets. The argument `equal` takes draws in
+which items can be equal, and the probabilities above are those of these draws.
 """
 
 from collections.abc import Sequence
@@ -40,6 +44,7 @@ from bayesrank.results.draws import (
     places_of,
     posterior_utilities,
     ranks_of,
+    single_group,
 )
 from bayesrank.results.ranks.counted import LITTLE, PairWins, link_shares
 
@@ -118,6 +123,7 @@ def rank_summary(
     prior_sd: float | None = None,
     compared: PairWins | None = None,
     rope: float = 0.0,
+    equal: xr.DataArray | None = None,
 ) -> pd.DataFrame:
     """Summarise the posterior of ranks, best mean rank first.
 
@@ -147,6 +153,10 @@ def rank_summary(
         better than another item only if its utility is higher by more than this. The columns status
         and p_leader_better depend on it. Two items whose utilities differ by 0.2 win 55% and 45% of
         their matches.
+    equal : DataArray, optional
+        Draws of the same utilities in which items can be equal, such as
+        ``rank_clusters(...)["utility"]``. The columns status and p_leader_better are then those of
+        these draws, so that equal items are seldom called better.
 
     Returns
     -------
@@ -204,6 +214,7 @@ def rank_summary(
     check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
     interval = simultaneous_bounds if simultaneous else equal_tails
+    apart = _equal_draws(equal, utility, dim)
 
     def summarise(draws: NDArray[np.float64]) -> pd.DataFrame:
         places = places_of(draws)
@@ -216,6 +227,7 @@ def rank_summary(
             compared=compared,
             labels=utility[dim].values,
             rope=rope,
+            equal=apart,
         )
         relative = draws - draws.mean(axis=1, keepdims=True)
         table = pd.DataFrame(
@@ -248,6 +260,23 @@ def _check_prior_sd(prior_sd: float | None) -> None:
         raise ValueError(f"`prior_sd` is {prior_sd}; it must be positive and finite.")
 
 
+def _equal_draws(
+    equal: xr.DataArray | None, utility: xr.DataArray, dim: str
+) -> NDArray[np.float64] | None:
+    """Return draws (n_draws, n_items) in which items can be equal, in the order of the items."""
+    if equal is None:
+        return None
+    draws, labels = single_group(equal, "utility", dim)
+    order = pd.Index(labels).get_indexer(pd.Index(utility[dim].values))
+    if group_dims(utility, dim) or (order < 0).any() or len(labels) != len(order):
+        raise ValueError(
+            f"`equal` must have draws of the same {dim}s, without other dims; it has "
+            f"{len(labels)} {dim}s. The utilities have the dims {[*map(str, utility.dims)]} and "
+            f"{len(order)} {dim}s. Compute it with rank_clusters from the same posterior."
+        )
+    return draws[:, order]
+
+
 def _known(draws: NDArray[np.float64], prior_sd: float) -> NDArray[np.float64]:
     """Compute the share of the prior variance that the data removed, (n_items,)."""
     n_draws, n_items = draws.shape
@@ -278,6 +307,7 @@ def tied_with_leader(
     prior_sd: float | None = None,
     compared: PairWins | None = None,
     rope: float = 0.0,
+    equal: xr.DataArray | None = None,
 ) -> xr.Dataset:
     r"""Find the items that cannot be separated from the leader.
 
@@ -302,6 +332,8 @@ def tied_with_leader(
     rope : float
         As in `rank_summary`. With the rope r, the probabilities are those that
         :math:`w_l > w_j + r`. So items that are practically equivalent to the leader are tied.
+    equal : DataArray, optional
+        As in `rank_summary`.
 
     Returns
     -------
@@ -320,7 +352,7 @@ def tied_with_leader(
 
     See Also
     --------
-    tiers, rank_summary, matches_needed
+    tiers, rank_summary, rank_clusters, matches_needed
 
     Examples
     --------
@@ -339,7 +371,7 @@ def tied_with_leader(
     _check_prior_sd(prior_sd)
     check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
-    labels = utility[dim].values
+    labels, apart = utility[dim].values, _equal_draws(equal, utility, dim)
 
     def leading(draws: NDArray[np.float64]) -> tuple[Any, ...]:
         found = find_status(
@@ -350,6 +382,7 @@ def tied_with_leader(
             compared=compared,
             labels=labels,
             rope=rope,
+            equal=apart,
         )
         return found.status, found.tied, found.leader, found.p_others_worse
 
@@ -365,6 +398,7 @@ def tied_sets(
     dim: str = "item",
     prob: float = 0.95,
     rope: float = 0.0,
+    equal: xr.DataArray | None = None,
 ) -> xr.DataArray:
     """Find, for every item, the lower items that cannot be separated from it.
 
@@ -376,7 +410,7 @@ def tied_sets(
     ----------
     data, var_name, dim
         Posterior, variable and dim of the items, as in `rank_draws`.
-    prob, rope : float
+    prob, rope, equal
         As in `tied_with_leader`.
 
     Returns
@@ -407,11 +441,12 @@ def tied_sets(
     check_probability("prob", prob, 0.5)
     check_rope(rope)
     utility = posterior_utilities(data, var_name, dim)
+    apart = _equal_draws(equal, utility, dim)
 
     def sets(draws: NDArray[np.float64]) -> NDArray[np.bool_]:
         mean_rank = places_of(draws).mean_rank
         order = mean_rank.argsort(kind="stable")
-        by_item = np.ascontiguousarray(draws.T)
+        by_item = np.ascontiguousarray((draws if apart is None else apart).T)
         tied = np.zeros((len(order), len(order)), dtype=bool)
         for k, item in enumerate(order):
             rest = order[k:]
@@ -448,14 +483,16 @@ def find_status(
     compared: PairWins | None = None,
     labels: NDArray[Any] | None = None,
     rope: float = 0.0,
+    equal: NDArray[np.float64] | None = None,
 ) -> Statuses:
     """Decide the status of every item, from the draws (n_draws, n_items) of one group.
 
     The definition is at the top of this module. `labels` of the items are needed with `compared`.
     Items that the leader beats with equal probability are sorted by mean rank, the worst first.
+    `equal` has other draws, in which items can be equal.
     """
-    leader = int(np.argmin(mean_rank))
-    worse = np.ascontiguousarray((utility + rope < utility[:, [leader]]).T)  # (n_items, n_draws)
+    leader, draws = int(np.argmin(mean_rank)), utility if equal is None else equal
+    worse = np.ascontiguousarray((draws + rope < draws[:, [leader]]).T)  # (n_items, n_draws)
     known = None if prior_sd is None else _known(utility, prior_sd)
     thin = np.zeros(len(mean_rank), dtype=bool)
     if compared is not None:
