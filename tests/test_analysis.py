@@ -57,6 +57,13 @@ def matches(**more):
     return br.read_matches(GAMES, winner="w", loser="l", **more)
 
 
+def graded():
+    grades = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
+    table = pd.DataFrame(GAMES).assign(verdict=np.resize(grades[:4], len(GAMES)))
+    named = {"first": "w", "second": "l", "outcome": "verdict", "judge": "by"}
+    return br.Pairs.from_frame(table, grades=grades, **named)
+
+
 MODELS = {
     "rankings": lambda: br.ranking_model(rankings()),
     "categories": lambda: br.ranking_model(rankings(category="scene"), category="scene"),
@@ -67,6 +74,7 @@ MODELS = {
     "judges": lambda: br.leaderboard_model(
         matches(judge="by", category="kind"), category="kind", opinions=True
     ),
+    "grades": lambda: br.leaderboard_model(graded()),
 }
 
 

@@ -41,7 +41,7 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.orders import read_preflib
-from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES
+from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES, check_grades, who_won
 from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import (
     TimeError,
@@ -66,6 +66,7 @@ __all__ = [
     "as_frame",
     "assign_problems",
     "axis_index",
+    "check_grades",
     "check_whole",
     "content",
     "coord_values",
@@ -90,4 +91,5 @@ __all__ = [
     "text_numbers",
     "time_coordinates",
     "warn",
+    "who_won",
 ]

@@ -29,7 +29,7 @@ from bayesrank.distributions.pairs.matches import (
 from bayesrank.distributions.pairs.variables import OrderedPairRV
 from bayesrank.likelihoods.pairs import FAMILIES
 
-__all__ = ["OrderedPairs", "cutpoints"]
+__all__ = ["OrderedPairs", "cutpoints", "symmetric"]
 
 # standard deviations of the default priors: gaps of cutpoints, and cutpoints of adjacent grades
 SCALES = dict(zip(FAMILIES, (1.0, 0.6, 2.0), strict=True))
@@ -252,8 +252,7 @@ def cutpoints(
         upper = pm.Normal(f"{name}_upper", 0, SCALES[family], shape=n_above)
     else:
         upper = pt.cumsum(pm.HalfNormal(f"{name}_gap", SCALES[family], shape=n_above))
-    middle = [pt.zeros(1)] if len(boundaries) % 2 else []
-    cut = pt.concatenate([-upper[::-1], *middle, upper])
+    cut = symmetric(upper, len(boundaries))
     if by is None:
         return pm.Deterministic(name, cut, dims=BOUNDARY)
     labels = coord_values(pairs.group_labels(by))
@@ -262,3 +261,11 @@ def cutpoints(
     spread = pm.HalfNormal(f"{name}_spread", 0.5)
     scale = pm.LogNormal(f"{name}_scale", 0, spread, dims=by)
     return pm.Deterministic(name, scale[:, None] * cut, dims=(by, BOUNDARY))
+
+
+def symmetric(upper: TensorVariable, n_boundaries: int) -> TensorVariable:
+    """Return all cutpoints (..., n_boundaries), given those above the middle, on the last axis."""
+    middle = [pt.zeros_like(upper[..., :1])] if n_boundaries % 2 else []
+    if n_boundaries == 1:
+        return pt.zeros((*upper.shape[:-1], 1))
+    return pt.concatenate([-upper[..., ::-1], *middle, upper], axis=-1)
