@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CERTAIN = 20  # decided matches from which a side that wins all cannot do so by chance
 GRADED = (
-    "a difference of 1 between two items adds 1 to the log odds that a vote is better for the one "
-    "than any boundary between two grades"
+    "a difference of 1 adds 1 to the log odds that a vote is on the item's side of a boundary "
+    "between grades"
 )
 READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 

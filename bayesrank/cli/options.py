@@ -385,6 +385,9 @@ class MatchColumns(Table):
     second: The second item.
     outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; the winner's name; or
         two scores, such as 2-1.
+    grade: Ordered grade, such as A>>B, A>B or A=B, instead of --outcome.
+    grades: All possible grades, separated by commas, from the best for the first item to the best
+        for the second. [default: known for A>>B, A>B, A=B, B>A, B>>A, also in double brackets]
     winner: The item that won, instead of --first. With --first and --second, the name of the
         winner instead of --outcome.
     loser: The item that lost, instead of --second.
@@ -400,6 +403,7 @@ class MatchColumns(Table):
     second_wins: Code in --outcome for a win of the second item; may be repeated.
     tie: Code in --outcome for a tie; may be repeated.
     count: Number of times that the match occurred. [default: once]
+    weight: Evidence weight of the match. It is not a number of matches.
     judge: Who judged. Judges may differ in reliability and in bias.
     category: Category. An item may be better in some categories than in others.
     feature: Covariate to adjust for, such as length_a,length_b. Name two columns (first and second
@@ -415,14 +419,17 @@ class MatchColumns(Table):
     """
 
     function: ClassVar[str] = "read_matches"
-    READ: ClassVar[Mapping[str, str]] = same_names(
-        "first second outcome winner loser score_a score_b wins_a wins_b ties matrix pair "
-        "first_wins second_wins tie count judge category feature group neutral order date day_first"
-    )
+    READ: ClassVar[Mapping[str, str]] = {
+        **same_names("first second outcome grade grades winner loser score_a score_b wins_a"),
+        **same_names("wins_b ties matrix pair first_wins second_wins tie count weight judge"),
+        **same_names("category feature group neutral order date day_first"),
+    }
 
     first: str | None = option(metavar="COLUMN")
     second: str | None = option(metavar="COLUMN")
     outcome: str | None = option(metavar="COLUMN")
+    grade: str | None = option(metavar="COLUMN")
+    grades: str | None = option(metavar="GRADE,GRADE,...")
     winner: str | None = option(metavar="COLUMN")
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")
@@ -436,6 +443,7 @@ class MatchColumns(Table):
     second_wins: tuple[str, ...] = repeated(metavar="TEXT")
     tie: tuple[str, ...] = repeated(metavar="TEXT")
     count: str | None = option(metavar="COLUMN")
+    weight: str | None = option(metavar="COLUMN")
     judge: str | None = option(metavar="COLUMN")
     category: str | None = option("--category", "--by", metavar="COLUMN")
     feature: tuple[str, ...] = repeated(metavar="COLUMN[,COLUMN]")
@@ -448,7 +456,7 @@ class MatchColumns(Table):
     def arguments(self) -> dict[str, Any]:
         """Arguments of the function that reads the table."""
         read = {name: getattr(self, field) for field, name in self.READ.items()}
-        return {**read, **self.selecting}
+        return {**read, "grades": self.grades or (), **self.selecting}
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -458,7 +466,15 @@ class MatchColumns(Table):
     @property
     def form(self) -> bool:
         """Whether the options say what the columns are."""
-        named = (self.first, self.second, self.outcome, self.winner, self.loser, self.score_a)
+        named = (
+            self.first,
+            self.second,
+            self.outcome,
+            self.grade,
+            self.winner,
+            self.loser,
+            self.score_a,
+        )
         return any((*named, self.score_b, self.wins_a, self.matrix, self.pair))
 
     def title(self, file: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data import Pairs
-from bayesrank.data.read import OUTCOMES, label_repr, quoted, row_name
+from bayesrank.data.read import OUTCOMES, check_grades, label_repr, quoted, row_name
 from bayesrank.tables.cells import (
     NESTED,
     YES,
@@ -26,7 +26,15 @@ from bayesrank.tables.cells import (
 )
 from bayesrank.tables.clusters import clusters
 from bayesrank.tables.opening import Table, label_text
-from bayesrank.tables.outcomes import TIES, Outcomes, winners
+from bayesrank.tables.outcomes import (
+    TIES,
+    VERDICTS,
+    Outcomes,
+    codes_of,
+    fold_code,
+    known_grades,
+    winners,
+)
 from bayesrank.tables.rankings import SUMS, in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
 from bayesrank.tables.unused import matches_with
@@ -48,6 +56,8 @@ class MatchColumns:
     first: str | None = None
     second: str | None = None
     outcome: str | None = None
+    grade: str | None = None
+    grades: Texts = ()
     winner: str | None = None
     loser: str | None = None
     score_a: str | None = None
@@ -61,6 +71,7 @@ class MatchColumns:
     second_wins: Texts = ()
     tie: Texts = ()
     count: str | None = None
+    weight: str | None = None
     judge: str | None = None
     category: str | None = None
     feature: Texts | Mapping[str, str | tuple[str, str]] = ()
@@ -89,7 +100,15 @@ class MatchColumns:
     def results(self) -> list[str]:
         """Columns that tell the outcome."""
         winner = self.winner if self.names_winner else None
-        named = [winner, self.outcome, self.score_a, self.score_b, self.wins_a, self.wins_b]
+        named = [
+            winner,
+            self.outcome,
+            self.grade,
+            self.score_a,
+            self.score_b,
+            self.wins_a,
+            self.wins_b,
+        ]
         named.append(self.ties)
         return [c for c in named if c is not None]
 
@@ -102,6 +121,12 @@ class MatchColumns:
     def ordered(self) -> bool:
         """Whether the first item may have an advantage."""
         return self.order and (self.winner is None or self.names_winner)
+
+    @property
+    def listed_grades(self) -> list[str]:
+        """Grades that the arguments list, from the best for the first item to the worst."""
+        listed = self.grades.split(",") if isinstance(self.grades, str) else self.grades
+        return [str(one).strip() for one in listed]
 
     @property
     def features(self) -> dict[str, tuple[str, ...]]:
@@ -156,22 +181,29 @@ class MatchColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
+        if self.grade is None and self.grades:
+            raise MissingColumnsError(
+                "Missing: grade=COLUMN, the column of the grades that `grades` lists."
+            )
+        if self.grade is not None:
+            more = ["first_wins", "second_wins", "tie", "ties"]
+            self._leave_out(more, "`grade` says more than who won")
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
-            more += ["wins_a", "wins_b", "ties"]
+            more += ["wins_a", "wins_b", "ties", "grade", "weight"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
-            more = ["loser", "outcome", "score_a", "score_b", "wins_a", "wins_b"]
+            more = ["loser", "outcome", "grade", "score_a", "score_b", "wins_a", "wins_b"]
             self._leave_out(more, "`winner` names one of `first` and `second`")
             return
         self._check_pair("winner", "loser")
         if self.winner is not None:
             self._leave_out(
-                ["first", "second", "outcome", "score_a", "score_b", "wins_a", "neutral"],
+                ["first", "second", "outcome", "grade", "score_a", "score_b", "wins_a", "neutral"],
                 "`winner` and `loser` already tell the outcome, and neither item is the first",
             )
             return
@@ -182,10 +214,12 @@ class MatchColumns:
                 )
         self._check_pair("score_a", "score_b")
         self._check_pair("wins_a", "wins_b")
-        if sum(x is not None for x in (self.outcome, self.score_a, self.wins_a)) != 1:
+        told = (self.outcome, self.grade, self.score_a, self.wins_a)
+        if sum(x is not None for x in told) != 1:
             raise MissingColumnsError(
-                "Missing: outcome=COLUMN. Give outcome=COLUMN, or `score_a` and `score_b`, "
-                "or `wins_a` and `wins_b` if a row counts several matches."
+                "Missing: outcome=COLUMN. Give outcome=COLUMN, or grade=COLUMN if outcomes are "
+                "ordered grades, or `score_a` and `score_b`, or `wins_a` and `wins_b` if a row "
+                "counts several matches."
             )
         if self.wins_a is None:
             self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
@@ -248,7 +282,7 @@ class MatchReader:
     def _split(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the rows of matches that have been played, and of those that are to come."""
         c = self.columns
-        more = [name for name in (c.count, c.neutral) if name is not None]
+        more = [name for name in (c.count, c.weight, c.neutral) if name is not None]
         frame = self.selection.frame([*c.labels, *c.results, *more], others=True)
         for score in (c.score_a, c.score_b):
             if score is not None:
@@ -283,7 +317,13 @@ class MatchReader:
         if c.wins_a is not None:
             frame = self._counted(frame)
         table = self._two_items(frame)
-        table["outcome"] = self._outcomes(frame, table)
+        grades = None
+        if c.grade is not None:
+            cells = label_text(frame[c.grade])
+            grades = self._grades(cells)
+            table["outcome"] = cells
+        else:
+            table["outcome"] = self._outcomes(frame, table)
         sides = ["first", "second"]
         alike = self.selection.one_spelling(pd.concat([table[side] for side in sides]), "items")
         if alike:
@@ -296,6 +336,9 @@ class MatchReader:
             table["count"] = counts = self.selection.read_numbers(frame[c.count], "count")
             must = "A count must be a whole number, 0 or more"
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, must)
+        if c.weight is not None:
+            table["weight"] = weight = self.selection.read_weights(frame[c.weight], "match")
+            refuse_rows(weight < 0, weight, "A weight must be 0 or more")
         if c.date is not None:
             table["date"] = date_text(frame[c.date], self.settings.day_first, self.note)
         for group in ("judge", "category"):
@@ -309,7 +352,7 @@ class MatchReader:
             table[group] = labels(frame[group])
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif "count" not in table and _is_mirrored(table):
+        elif "count" not in table and _is_mirrored(table, mirrored(grades)):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -325,13 +368,15 @@ class MatchReader:
             )
             table[features[name]] = one - other[0] if other else one
         if not c.ordered:
-            _sort_sides(table, list(features.values()))
+            _sort_sides(table, list(features.values()), mirrored(grades))
         groups = [group for group in ("category", "neutral", "date") if group in table]
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
             "outcome": "outcome",
+            "grades": grades,
             "count": "count" if "count" in table else None,
+            "weight": "weight" if "weight" in table else None,
             "judge": "judge" if c.judge is not None else None,
             "features": features,
         }
@@ -427,7 +472,7 @@ class MatchReader:
         for sentence in notes:
             self.note(sentence)
         if not c.order:
-            _sort_sides(table, [])
+            _sort_sides(table, [], mirrored(None))
         who = "judge" if c.judge is not None else None
         pairs = Pairs.from_frame(
             table, first="first", second="second", outcome="outcome", judge=who
@@ -519,6 +564,32 @@ class MatchReader:
         )
         return np.select([a > b, a < b], OUTCOMES[:2], OUTCOMES[2])
 
+    def _grades(self, cells: pd.Series) -> list[str]:
+        """Return all possible grades, in order, and refuse a cell with another."""
+        distinct = [str(value) for value in pd.unique(cells)]
+        listed = self.columns.listed_grades
+        grades = listed or known_grades(distinct)
+        if not grades:
+            raise TableError(
+                f"The order of the grades must be known; column {cells.name!r} has "
+                f"{quoted(sorted(distinct), 20)}. List all possible grades, from the best for the "
+                "first item to the best for the second, such as "
+                f"{spelled(grades=list(VERDICTS))}."
+            )
+        check_grades(grades)
+        refuse_rows(
+            ~cells.isin(grades).to_numpy(),
+            cells,
+            f"A grade must be one of {quoted(grades, 20)}",
+            "Add it to `grades` at its place. If it means that there is no result, make it empty "
+            f"with {spelled(empty=['CODE'], missing='drop')}.",
+        )
+        self.note(
+            f"Column {cells.name!r} is read as {len(grades)} ordered grades: {grades[0]} is the "
+            f"best for the first item, {grades[-1]} the best for the second."
+        )
+        return grades
+
     def _named_winners(self, text: pd.Series, table: pd.DataFrame) -> pd.Series:
         """Read a column of names of winners."""
         said = {code: side for code, side in self.columns.said.items() if side == "tie"}
@@ -528,6 +599,15 @@ class MatchReader:
             played = (text == table["first"]) | (text == table["second"]) | codes
             played |= over_distinct(text, lambda x: x.casefold() in TIES).astype(bool)
             code = str(text[~played].iloc[0]) if not played.all() else ""
+            distinct = [*map(str, text.unique())]
+            fits = codes_of(distinct, str(text.name), self.columns.sides)
+            if fits is not None and {*fits[0], *fits[1]} & {*map(fold_code, distinct)}:
+                raise TableError(
+                    f"The winner must be one of the two items; column {text.name!r} has codes, "
+                    f"such as {label_repr(code)}. Give {spelled(outcome=str(text.name))} instead "
+                    "of `winner`.",
+                    [{"winner": None, "outcome": str(text.name)}],
+                )
             ways: list[dict[str, Any]] = [
                 {"tie": [*said, code]}, {"empty": [code], "missing": "drop"}
             ]  # fmt: skip
@@ -604,20 +684,30 @@ def two_of(name: str) -> tuple[str, str]:
     )
 
 
-def _is_mirrored(table: pd.DataFrame) -> bool:
+def mirrored(grades: Sequence[str] | None) -> dict[str, str]:
+    """Return the outcome of the same match with its items exchanged, by the outcome.
+
+    >>> mirrored(["better", "equal", "worse"])
+    {'better': 'worse', 'equal': 'equal', 'worse': 'better'}
+    """
+    first, second, tie = OUTCOMES
+    order = [first, tie, second] if grades is None else grades
+    return dict(zip(order, order[::-1], strict=True))
+
+
+def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[str, str]) -> bool:
     """Whether each match also stands in the table with its items exchanged."""
     counts = table.groupby(["first", "second", "outcome"]).size().to_dict()
-    exchanged = {"first": "second", "second": "first", "tie": "tie"}
     keys: Any = counts
     same = (counts.get((b, a, exchanged[won])) == counts[a, b, won] for a, b, won in keys)
     return len(table) >= LEAST_MIRRORED and all(same)
 
 
-def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
+def _sort_sides(table: pd.DataFrame, features: list[str], exchanged: Mapping[str, str]) -> None:
     """Sort the two items of each match by name, because their order has no meaning."""
     turned = table["first"] > table["second"]
     sides = table[["first", "second"]].to_numpy(object)
     table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
-    swapped = table["outcome"].replace({"first": "second", "second": "first"})
+    swapped = table["outcome"].map(dict(exchanged))
     table["outcome"] = table["outcome"].mask(turned, swapped)
     table[features] = table[features].mask(turned, -table[features])

@@ -144,6 +144,8 @@ def read_matches(
     first: str | None = None,
     second: str | None = None,
     outcome: str | None = None,
+    grade: str | None = None,
+    grades: Texts = (),
     winner: str | None = None,
     loser: str | None = None,
     score_a: str | None = None,
@@ -157,6 +159,7 @@ def read_matches(
     second_wins: Texts = (),
     tie: Texts = (),
     count: str | None = None,
+    weight: str | None = None,
     judge: str | None = None,
     category: str | None = None,
     feature: Texts | Mapping[str, str | tuple[str, str]] = (),
@@ -190,6 +193,12 @@ def read_matches(
         Columns of the two items, such as home and away. ``"type+level"`` joins two columns.
     outcome : str, optional
         Column of the outcome.
+    grade : str, optional
+        Column of ordered grades instead of `outcome`, such as A>>B, A>B, A=B.
+    grades : str or list of str, optional
+        All possible grades, from the best for the first item to the best for the second, as a list
+        or separated by commas. The middle one of an odd number is a tie. The order of the verdicts
+        A>>B, A>B, A=B, B>A and B>>A is known, also in double brackets, as in [[A>>B]].
     winner, loser : str, optional
         Columns of the item that won and the item that lost, instead of `first` and `second`. With
         `first` and `second`, `winner` is a column with the name of one of them.
@@ -208,6 +217,9 @@ def read_matches(
         Codes of outcomes.
     count : str, optional
         Column with the number of times that the match occurred.
+    weight : str, optional
+        Column with evidence weights of the matches, 0 or more. A weight multiplies the
+        log-likelihood of a match, and is not a number of matches.
     judge : str, optional
         Column of the judges.
     category : str, optional

@@ -84,7 +84,7 @@ def match_probability(
     ------
     ValueError
         For the reasons of `rank_draws`, or if there are other dims, or `nu` has dims other than
-        chain and draw, or is negative, or ``tie_theta`` is below 1. Also if the observed matches
+        chain and draw, or is negative. Also if ``tie_theta`` is below 1, or the observed matches
         have ties or more than three grades, but the posterior has no tie parameter.
 
     See Also
