@@ -75,6 +75,14 @@ MODELS = {
         matches(judge="by", category="kind"), category="kind", opinions=True
     ),
     "grades": lambda: br.leaderboard_model(graded()),
+    "stated": lambda: br.leaderboard_model(
+        br.Pairs.from_frame(
+            pd.DataFrame(GAMES).assign(p=np.resize([0.3, 0.8, 0.6], len(GAMES))),
+            first="w",
+            second="l",
+            probability="p",
+        )
+    ),
 }
 
 

@@ -287,7 +287,7 @@ def may_decide_alone(pairs: Pairs) -> bool:
     >>> may_decide_alone(Pairs.from_matrix([[0, 3], [1, 0]]))
     False
     """
-    n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+    n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
     return len(pairs.judges) > 1 and bool(n.max() >= MAY_DECIDE * n.sum())
 
 

@@ -193,7 +193,7 @@ ties_by
         if "judge" in self.columns and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
         if may_decide_alone(pairs) and not self.differ:
-            n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+            n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
             judge = pairs.judges[int(n.argmax())]
             out.append(sentence("decides_alone", judge=judge, share=n.max() / n.sum()))
         if self.category is not None and not self.categories:

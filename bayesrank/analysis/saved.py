@@ -30,6 +30,7 @@ from bayesrank.schema import (
     RANKER,
     RANKS,
     SECOND,
+    VOTES,
     WEIGHT,
     Kept,
 )
@@ -309,4 +310,5 @@ def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
         feature_names=names,
         grades=grades,
         grade_counts=None if grades is None else of_grades,
+        votes=kept[VOTES].to_numpy().astype(np.int64) if VOTES in kept else None,
     )

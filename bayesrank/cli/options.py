@@ -388,6 +388,8 @@ class MatchColumns(Table):
     grade: Ordered grade, such as A>>B, A>B or A=B, instead of --outcome.
     grades: All possible grades, separated by commas, from the best for the first item to the best
         for the second. [default: known for A>>B, A>B, A=B, B>A, B>>A, also in double brackets]
+    probability: Probability that the first item is better, as a judge states it, instead of
+        --outcome.
     winner: The item that won, instead of --first. With --first and --second, the name of the
         winner instead of --outcome.
     loser: The item that lost, instead of --second.
@@ -420,7 +422,9 @@ class MatchColumns(Table):
 
     function: ClassVar[str] = "read_matches"
     READ: ClassVar[Mapping[str, str]] = {
-        **same_names("first second outcome grade grades winner loser score_a score_b wins_a"),
+        **same_names(
+            "first second outcome grade grades probability winner loser score_a score_b wins_a"
+        ),
         **same_names("wins_b ties matrix pair first_wins second_wins tie count weight judge"),
         **same_names("category feature group neutral order date day_first"),
     }
@@ -430,6 +434,7 @@ class MatchColumns(Table):
     outcome: str | None = option(metavar="COLUMN")
     grade: str | None = option(metavar="COLUMN")
     grades: str | None = option(metavar="GRADE,GRADE,...")
+    probability: str | None = option(metavar="COLUMN")
     winner: str | None = option(metavar="COLUMN")
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")

@@ -79,7 +79,7 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     if analysis.categories:
         group = str(analysis.category)
         by.append(group)
-        n = np.bincount(pairs.group_idx(group), pairs.counts.sum(axis=1))
+        n = np.bincount(pairs.group_idx(group), pairs.matches)
         labels, name = pairs.coords[group], analysis.category_name
         out += categories(posterior, name, labels, n, "Matches", summary, layout)
     out.append(sections.predictions(predicted, "pair", MATCHES))
@@ -162,7 +162,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
-    n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+    n_matches = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
     columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
     columns |= {"From": "{low:.2f}", "To": "{high:.2f}"}
@@ -320,9 +320,7 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], layout: Layo
 def _spread_by(posterior: Any, pairs: "Pairs", group: str) -> dict[str, float]:
     """Count the labels and matches of a group, and measure how much items vary between labels."""
     draws = posterior["posterior"]
-    n = np.bincount(
-        pairs.group_idx(group), pairs.counts.sum(axis=1), len(pairs.group_labels(group))
-    )
+    n = np.bincount(pairs.group_idx(group), pairs.matches, len(pairs.group_labels(group)))
     labels, ties = int((n > 0).sum()), f"{group}_tie_spread"
     return {
         "labels": labels,

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data import Pairs
-from bayesrank.data.read import OUTCOMES, check_grades, label_repr, quoted, row_name
+from bayesrank.data.read import (
+    OUTCOMES,
+    PREFERENCE,
+    PROBABILITY,
+    check_grades,
+    label_repr,
+    quoted,
+    row_name,
+)
 from bayesrank.tables.cells import (
     NESTED,
     YES,
@@ -58,6 +66,7 @@ class MatchColumns:
     outcome: str | None = None
     grade: str | None = None
     grades: Texts = ()
+    probability: str | None = None
     winner: str | None = None
     loser: str | None = None
     score_a: str | None = None
@@ -104,6 +113,7 @@ class MatchColumns:
             winner,
             self.outcome,
             self.grade,
+            self.probability,
             self.score_a,
             self.score_b,
             self.wins_a,
@@ -191,19 +201,29 @@ class MatchColumns:
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
-            more += ["wins_a", "wins_b", "ties", "grade", "weight"]
+            more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
-            more = ["loser", "outcome", "grade", "score_a", "score_b", "wins_a", "wins_b"]
+            more = [
+                "loser",
+                "outcome",
+                "grade",
+                "probability",
+                "score_a",
+                "score_b",
+                "wins_a",
+                "wins_b",
+            ]
             self._leave_out(more, "`winner` names one of `first` and `second`")
             return
         self._check_pair("winner", "loser")
         if self.winner is not None:
+            named = ("first", "second", "outcome")
             self._leave_out(
-                ["first", "second", "outcome", "grade", "score_a", "score_b", "wins_a", "neutral"],
+                [*named, "grade", "probability", "score_a", "score_b", "wins_a", "neutral"],
                 "`winner` and `loser` already tell the outcome, and neither item is the first",
             )
             return
@@ -214,12 +234,12 @@ class MatchColumns:
                 )
         self._check_pair("score_a", "score_b")
         self._check_pair("wins_a", "wins_b")
-        told = (self.outcome, self.grade, self.score_a, self.wins_a)
+        told = (self.outcome, self.grade, self.probability, self.score_a, self.wins_a)
         if sum(x is not None for x in told) != 1:
             raise MissingColumnsError(
                 "Missing: outcome=COLUMN. Give outcome=COLUMN, or grade=COLUMN if outcomes are "
-                "ordered grades, or `score_a` and `score_b`, or `wins_a` and `wins_b` if a row "
-                "counts several matches."
+                "ordered grades. Or give `score_a` and `score_b`, or `wins_a` and `wins_b` if a "
+                "row counts several matches, or probability=COLUMN if a judge states one."
             )
         if self.wins_a is None:
             self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
@@ -322,6 +342,13 @@ class MatchReader:
             cells = label_text(frame[c.grade])
             grades = self._grades(cells)
             table["outcome"] = cells
+        elif c.probability is not None:
+            table["outcome"] = p = self.selection.read_numbers(frame[c.probability], "probability")
+            refuse_rows(~p.between(0, 1), p, PROBABILITY, PREFERENCE)
+            self.note(
+                f"Column {c.probability!r} is read as the probability that the first item is "
+                "better, as the judge states it. Each row is one match."
+            )
         else:
             table["outcome"] = self._outcomes(frame, table)
         sides = ["first", "second"]
@@ -339,6 +366,13 @@ class MatchReader:
         if c.weight is not None:
             table["weight"] = weight = self.selection.read_weights(frame[c.weight], "match")
             refuse_rows(weight < 0, weight, "A weight must be 0 or more")
+            if (weight != weight.iloc[0]).any():
+                worth = weight.sum() ** 2 / (weight**2).sum()
+                self.note(
+                    f"The weights of {len(weight):,} rows differ. Their total is "
+                    f"{weight.sum():,.6g}, but the effective sample size is {worth:,.1f} rows "
+                    "of equal weight."
+                )
         if c.date is not None:
             table["date"] = date_text(frame[c.date], self.settings.day_first, self.note)
         for group in ("judge", "category"):
@@ -352,7 +386,9 @@ class MatchReader:
             table[group] = labels(frame[group])
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif "count" not in table and _is_mirrored(table, mirrored(grades)):
+        elif (
+            "count" not in table and c.probability is None and _is_mirrored(table, mirrored(grades))
+        ):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -373,7 +409,8 @@ class MatchReader:
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
-            "outcome": "outcome",
+            "outcome": None if c.probability is not None else "outcome",
+            "probability": None if c.probability is None else "outcome",
             "grades": grades,
             "count": "count" if "count" in table else None,
             "weight": "weight" if "weight" in table else None,
@@ -708,6 +745,7 @@ def _sort_sides(table: pd.DataFrame, features: list[str], exchanged: Mapping[str
     turned = table["first"] > table["second"]
     sides = table[["first", "second"]].to_numpy(object)
     table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
-    swapped = table["outcome"].map(dict(exchanged))
+    numbers = pd.api.types.is_numeric_dtype(table["outcome"])  # probabilities
+    swapped = 1 - table["outcome"] if numbers else table["outcome"].map(dict(exchanged))
     table["outcome"] = table["outcome"].mask(turned, swapped)
     table[features] = table[features].mask(turned, -table[features])

@@ -146,6 +146,7 @@ def read_matches(
     outcome: str | None = None,
     grade: str | None = None,
     grades: Texts = (),
+    probability: str | None = None,
     winner: str | None = None,
     loser: str | None = None,
     score_a: str | None = None,
@@ -199,6 +200,10 @@ def read_matches(
         All possible grades, from the best for the first item to the best for the second, as a list
         or separated by commas. The middle one of an odd number is a tie. The order of the verdicts
         A>>B, A>B, A=B, B>A and B>>A is known, also in double brackets, as in [[A>>B]].
+    probability : str, optional
+        Column with the probability that the first item is better, as a judge states it, instead of
+        `outcome`. The vote is a win of the first with weight p and a win of the second with weight
+        1 - p. Both count as one match.
     winner, loser : str, optional
         Columns of the item that won and the item that lost, instead of `first` and `second`. With
         `first` and `second`, `winner` is a column with the name of one of them.

@@ -663,3 +663,40 @@ def test_a_missing_grade_and_a_group_with_the_name_of_the_boundaries_raise():
         graded(VERDICTS.assign(verdict=VERDICTS["verdict"].where(VERDICTS.index != 1)))
     with pytest.raises(ValueError, match="`by` cannot name a column 'boundary': pairs already"):
         graded(VERDICTS.assign(boundary=1), by="boundary")
+
+
+# Stated probabilities
+
+STATED = pd.DataFrame(
+    {"a": ["x", "y", "x", "x"], "b": ["y", "z", "z", "y"], "p": [0.5, 0.2, 1, 0.5]}
+)
+
+
+def stated(table=STATED, **more):
+    return Pairs.from_frame(table, first="a", second="b", probability="p", **more)
+
+
+def test_a_stated_probability_counts_as_one_match():
+    pairs = stated()
+    assert pairs.n_matches == 4
+    assert pairs.matches_by_item.tolist() == [3, 3, 2]
+    assert (pairs.weight * pairs.counts.sum(axis=1)).sum() == pytest.approx(4.0)
+    assert pairs[pairs.first == 0].n_matches == 3
+    assert repr(pairs).endswith("4 matches (stated by probabilities)")
+    weighed = stated(STATED.assign(w=[2.0, 1.0, 1.0, 0.5]), weight="w")
+    assert (weighed.weight * weighed.counts.sum(axis=1)).sum() == pytest.approx(4.5)
+    assert weighed.n_matches == 4
+    # without collapsing, the more probable outcome has the match
+    apart = stated(collapse=False)
+    assert apart.votes.tolist() == [1, 0, 0, 1, 1, 1, 0]
+
+
+def test_stated_probabilities_are_checked():
+    with pytest.raises(ValueError, match=r"between 0 and 1; column 'p' has 1\.5 in row 0"):
+        stated(STATED.assign(p=1.5))
+    with pytest.raises(
+        ValueError, match=r"`probability` states the outcomes\. Leave `outcome` and"
+    ):
+        stated(outcome="p")
+    with pytest.raises(ValueError, match="A probability must be a finite number"):
+        stated(STATED.assign(p=np.nan))

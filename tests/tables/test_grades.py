@@ -76,6 +76,32 @@ def test_weights_of_matches_are_evidence_weights():
     )
 
 
+def test_a_note_states_the_effective_sample_size_of_weights():
+    pairs = br.read_matches(votes(weight=[0.5, 2, 1]), **SIDES, grade="verdict", weight="weight")
+    # 3.5² / (0.25 + 4 + 1)
+    assert "Their total is 3.5, but the effective sample size is 2.3 rows" in pairs.notes[1]
+
+
+def test_a_stated_probability_is_two_weighted_outcomes_of_one_match():
+    table = votes(p=["0.7", "0.25", "1"])
+    pairs = br.read_matches(table, **SIDES, probability="p")
+    assert pairs.n_matches == 3
+    assert pairs.matches_by_item.tolist() == [2, 2, 2]
+    rows = {
+        (r["first"], r["second"], k): r["weight"] for r in pairs for k, n in r["count"].items() if n
+    }
+    assert rows == {
+        ("x", "y", "first"): 0.7, ("x", "y", "second"): pytest.approx(0.3),
+        ("z", "x", "first"): 0.25, ("z", "x", "second"): 0.75, ("y", "z", "first"): 1.0,
+    }  # fmt: skip
+    sorted_by_name = br.read_matches(table, **SIDES, probability="p", order=False)
+    rows = [(r["first"], r["second"], r["weight"]) for r in sorted_by_name if r["count"]["first"]]
+    assert ("x", "z", 0.75) in rows
+    for bad in ("1.2", "-0.1"):
+        with pytest.raises(TableError, match=f"between 0 and 1; column 'p' has {bad} in row 2. It"):
+            br.read_matches(votes(p=["0.7", "0.25", bad]), **SIDES, probability="p")
+
+
 @pytest.mark.parametrize("bad", ["tie (bothbad)", "both_bad"])
 def test_both_bad_is_read_as_a_tie_and_said(bad):
     table = votes().assign(winner=["model_a", bad, "tie"])

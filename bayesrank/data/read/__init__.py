@@ -41,7 +41,14 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.orders import read_preflib
-from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES, check_grades, who_won
+from bayesrank.data.read.pair_entries import (
+    BOUNDARY,
+    OUTCOMES,
+    PREFERENCE,
+    PROBABILITY,
+    check_grades,
+    who_won,
+)
 from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import (
     TimeError,
@@ -57,6 +64,8 @@ __all__ = [
     "BROKEN",
     "LINE",
     "OUTCOMES",
+    "PREFERENCE",
+    "PROBABILITY",
     "Entries",
     "Group",
     "TimeError",

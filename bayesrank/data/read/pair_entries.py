@@ -36,6 +36,15 @@ _NOT_WHOLE = (
     "of from_frame. To count a tie as half a win, use Pairs.split_ties."
 )
 
+STATED, STATED_WEIGHT, STATED_VOTE = "stated outcome", "stated weight", "stated vote"
+"""Columns of the outcomes of a stated probability."""
+
+PROBABILITY = "A probability must be between 0 and 1"
+PREFERENCE = (
+    "It is the probability that the first item is better. Divide percentages by 100. Of a "
+    "preference from 1 (first) to 2 (second), write 2 minus the preference into the column."
+)
+
 BOUNDARY = "boundary"
 """Name of the axis of boundaries between grades."""
 
@@ -143,6 +152,25 @@ def results(
     must = f"An outcome must be one of {quoted(outcomes, 20)}"
     refuse_rows(result < 0, values, must, way_out)
     return result
+
+
+def stated_outcomes(frame: pd.DataFrame, column: str, weight: str | None) -> pd.DataFrame:
+    """Write each stated probability as two outcomes with weights, in the columns `STATED`.
+
+    The more probable outcome is the vote. Outcomes with the probability 0 are left out.
+    """
+    p = finite_numbers(frame, column, "probability").astype(np.float64)
+    refuse_rows((p < 0) | (p > 1), frame[column], PROBABILITY, PREFERENCE)
+    evidence = np.ones(len(p)) if weight is None else amounts(frame, weight, "weight")
+    row = np.repeat(np.arange(len(p)), 2)
+    side = np.tile([0, 1], len(p))
+    share = np.where(side == 0, p[row], 1.0 - p[row])
+    stated = {
+        STATED: np.array(OUTCOMES)[side],
+        STATED_WEIGHT: share * evidence[row],
+        STATED_VOTE: (side == (p < 0.5)[row]).astype(np.int64),
+    }
+    return frame.iloc[row].assign(**stated)[share > 0]
 
 
 def whole_counts(

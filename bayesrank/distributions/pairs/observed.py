@@ -72,6 +72,7 @@ from bayesrank.schema import (
     JUDGE,
     MATCHES,
     SECOND,
+    VOTES,
     WEIGHT,
     groups_of,
     name_count,
@@ -106,8 +107,8 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, GRADE, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column", "result",
-    TERM, CUT, *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, GRADE, VOTES, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column",
+    "result", TERM, CUT, *DERIVED,
 )  # fmt: skip
 
 
@@ -187,6 +188,8 @@ class ObservedPairRV(ObservedRV, PairRV):
             WEIGHT: DataPart(data.weight, ("pair",)),
             COUNTS: DataPart(_counts_of(name, counts), cls.axes),
         }
+        if data.votes is not None:
+            parts[VOTES] = DataPart(data.votes, ("pair",))
         for group in _group_names(name, data):
             parts[group] = DataPart(data.group_idx(group), ("pair",))
             parts[name_count(group, MATCHES)] = DataPart(_matches_of(data, group), (group,))
@@ -672,7 +675,7 @@ def _group_names(name: str, pairs: Pairs) -> list[str]:
 
 def _matches_of(pairs: Pairs, group: str) -> NDArray[np.int64]:
     """Count the matches of every label of a group."""
-    n_labels, n_matches = len(pairs.group_labels(group)), pairs.counts.sum(axis=1)
+    n_labels, n_matches = len(pairs.group_labels(group)), pairs.matches
     return np.bincount(pairs.group_idx(group), n_matches, n_labels).astype(np.int64)
 
 
