@@ -105,6 +105,7 @@ RANKS, ITEM, RANKER = "ranks", "item", "ranker"  # of rankings
 TURN, COMPONENTS = "turn", "components"  # of mixtures
 COUNTS, FIRST, SECOND, JUDGE = "counts", "first", "second", "judge"  # of pairs
 GRADE = "grade"  # of graded pairs
+EDGE = "edge"  # of grades that are margins: the smallest margin of each
 VOTES = "votes"  # of pairs with stated probabilities
 EFFECT, EFFECT_SIZE, FEATURE = "effect", "effect_size", "feature"
 NET, AT_RANDOM = "net", "at_random"  # of counts

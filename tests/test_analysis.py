@@ -75,6 +75,14 @@ MODELS = {
         matches(judge="by", category="kind"), category="kind", opinions=True
     ),
     "grades": lambda: br.leaderboard_model(graded()),
+    "margins": lambda: br.leaderboard_model(
+        br.Pairs.from_frame(
+            pd.DataFrame(GAMES).assign(m=np.resize([3, -1, 0, 1], len(GAMES))),
+            first="w",
+            second="l",
+            margin="m",
+        )
+    ),
     "stated": lambda: br.leaderboard_model(
         br.Pairs.from_frame(
             pd.DataFrame(GAMES).assign(p=np.resize([0.3, 0.8, 0.6], len(GAMES))),

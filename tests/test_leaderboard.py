@@ -136,7 +136,7 @@ def test_the_table_in_the_docstring_names_the_variables():
         pairs, category="category", groups=["g"], ties_by=["item", "strength"]
     )
     graded = leaderboard_model(graded_pairs(**JUDGED))
-    both = names(model) | names(graded)
+    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs()))
     assert named == {name for name in both if not name.endswith("_z")}
 
 
@@ -180,14 +180,36 @@ def test_grades_are_modelled_as_ordered_outcomes_with_cutpoints_of_each_judge():
     np.testing.assert_allclose(logp, by_hand, rtol=1e-9)
 
 
+def margin_pairs(**more):
+    table = TABLE.assign(margin=[3, 0, -1, -2, 1])
+    named = {"first": "first", "second": "second", "margin": "margin", "count": "count"}
+    return br.Pairs.from_frame(table, **named, **more)
+
+
+def test_cutpoints_of_margins_are_a_scale_times_their_edges():
+    pairs = margin_pairs(**JUDGED)
+    model = leaderboard_model(pairs, opinions=False)
+    scale, cut, cuts, theta = pm.draw(
+        [model[x] for x in ("cutpoint_margin", "cutpoint", "judge_cutpoint", "tie_theta")],
+        random_seed=2,
+        mode=QUICK,
+    )
+    np.testing.assert_allclose(cut, scale * pairs.edges / 2.5)
+    np.testing.assert_allclose(np.exp(np.log(cuts[:, -1]).mean()), scale)
+    np.testing.assert_allclose(cuts / cuts[:, -1:], np.tile(pairs.edges / 2.5, (2, 1)))
+    np.testing.assert_allclose(np.log(theta), cut[3])
+    with pm.Model(), pytest.raises(ValueError, match="Margins need the family 'cumulative_logit'"):
+        br.cutpoints("cut", pairs, family="adjacent_logit")
+
+
 def test_the_tie_parameter_of_grades_is_that_of_wins_and_ties():
     odd = leaderboard_model(graded_pairs())
-    theta, cut = pm.draw([odd["tie_theta"], odd["cutpoint"]], random_seed=1)
+    theta, cut = pm.draw([odd["tie_theta"], odd["cutpoint"]], random_seed=1, mode=QUICK)
     np.testing.assert_allclose(np.log(theta), cut[2])
     even = leaderboard_model(
         graded_pairs(GRADED[GRADED["outcome"] != "A=B"], GRADES[:2] + GRADES[3:])
     )
-    assert pm.draw(even["tie_theta"]) == 1.0
+    assert pm.draw(even["tie_theta"], mode=QUICK) == 1.0
 
 
 def test_two_and_three_grades_say_only_who_won():

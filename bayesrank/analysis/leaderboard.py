@@ -39,7 +39,8 @@ variable                  dims            prior                                 
 ``judge_nu``              judge           nu × exp(tie_spread × Normal(0, 1))       ties, judges
 ``tie_spread``                            HalfNormal(1)                             ties, judges
 ``cutpoint_gap``          gap             HalfNormal(1)                             grades
-``cutpoint``              boundary        sums of the gaps, symmetric               grades
+``cutpoint_margin``                       LogNormal(log 2, 1)                       margins
+``cutpoint``              boundary        sums of the gaps, or margins, symmetric   grades
 ``judge_cutpoint``        judge, …        gaps × exp(cutpoint_spread × N(0, 1))     grades, judges
 ``cutpoint_spread``                       HalfNormal(1)                             grades, judges
 ``tie_theta``                             exp(the cutpoint next to the middle)      grades
@@ -88,7 +89,7 @@ from bayesrank.data import Pairs
 from bayesrank.data.read import BOUNDARY, coord_values
 from bayesrank.distributions import BradleyTerry, Davidson, OrderedPairs, cutpoints
 from bayesrank.distributions.core.observed import hold_data
-from bayesrank.distributions.pairs.ordered import symmetric
+from bayesrank.distributions.pairs.ordered import edges_of, symmetric
 from bayesrank.priors import deviations, sampled_deviations, utility_prior
 from bayesrank.schema import FEATURE, JUDGE, name_of
 
@@ -406,15 +407,19 @@ def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
 def _cutpoints(pairs: Pairs, judges: bool) -> TensorVariable:
     """Add cutpoints between the grades, of each judge if there are several."""
     cut, model = cutpoints("cutpoint", pairs), pm.modelcontext(None)
-    gap, n = model["cutpoint_gap"], len(pairs.boundaries)
-    pm.Deterministic("tie_theta", pt.exp(gap[0]) if n % 2 == 0 else pt.ones(()))
+    n = len(pairs.boundaries)
+    pm.Deterministic("tie_theta", pt.exp(cut[n // 2]) if n % 2 == 0 else pt.ones(()))
     if not judges:
         return cut
-    model.add_coord(GAP, coord_values(pairs.boundaries)[(n + 1) // 2 :])
-    # a judge who never calls a tie may still use all other grades, so that every gap has its own
-    log_gaps = deviations(pt.log(gap)[:, None], "cutpoint", 1.0, (GAP, JUDGE), over=1)
-    of_judges = symmetric(pt.cumsum(pt.exp(log_gaps), axis=0).T, n)
-    return pm.Deterministic("judge_cutpoint", of_judges, dims=(JUDGE, BOUNDARY))
+    if pairs.edges is not None:  # judges differ in the scale of their scores
+        margin = deviations(pt.log(model["cutpoint_margin"]), "cutpoint", 1.0, (JUDGE,))
+        upper = pt.exp(margin)[:, None] * edges_of(pairs)
+    else:
+        model.add_coord(GAP, coord_values(pairs.boundaries)[(n + 1) // 2 :])
+        gap = pt.log(model["cutpoint_gap"])[:, None]
+        # a judge who never calls a tie may still use all other grades, so every gap has its own
+        upper = pt.cumsum(pt.exp(deviations(gap, "cutpoint", 1.0, (GAP, JUDGE), over=1)), axis=0).T
+    return pm.Deterministic("judge_cutpoint", symmetric(upper, n), dims=(JUDGE, BOUNDARY))
 
 
 def _tie_effect(group: str) -> TensorVariable:

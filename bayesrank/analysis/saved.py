@@ -22,6 +22,7 @@ from bayesrank.priors import PRIORS
 from bayesrank.schema import (
     COUNT,
     COUNTS,
+    EDGE,
     EFFECT_SIZE,
     FIRST,
     GRADE,
@@ -310,5 +311,6 @@ def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
         feature_names=names,
         grades=grades,
         grade_counts=None if grades is None else of_grades,
+        edges=kept[EDGE].to_numpy()[-2::-1] if EDGE in kept else None,
         votes=kept[VOTES].to_numpy().astype(np.int64) if VOTES in kept else None,
     )

@@ -395,6 +395,7 @@ class MatchColumns(Table):
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.
     score_b: Points of the second item.
+    margins: Use the differences of the points, not only who won.
     wins_a: Number of wins of the first item, if a row is several matches, instead of --outcome.
     wins_b: Number of wins of the second item.
     ties: Number of ties, with --wins-a and --wins-b.
@@ -422,10 +423,10 @@ class MatchColumns(Table):
 
     function: ClassVar[str] = "read_matches"
     READ: ClassVar[Mapping[str, str]] = {
+        **same_names("first second outcome grade grades probability winner loser score_a score_b"),
         **same_names(
-            "first second outcome grade grades probability winner loser score_a score_b wins_a"
+            "margins wins_a wins_b ties matrix pair first_wins second_wins tie count weight judge"
         ),
-        **same_names("wins_b ties matrix pair first_wins second_wins tie count weight judge"),
         **same_names("category feature group neutral order date day_first"),
     }
 
@@ -439,6 +440,7 @@ class MatchColumns(Table):
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")
     score_b: str | None = option(metavar="COLUMN")
+    margins: bool = option(default=False, is_flag=True)
     wins_a: str | None = option(metavar="COLUMN")
     wins_b: str | None = option(metavar="COLUMN")
     ties: str | None = option(metavar="COLUMN")
@@ -488,7 +490,7 @@ class MatchColumns(Table):
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        self.check_dates("judge category feature group ties_by")
+        self.check_dates("judge category feature group ties_by grade probability margins")
         for name in (group for group in self.group if group != self.judge):
             refuse(
                 "/" in name or name in RESERVED,

@@ -51,6 +51,7 @@ from bayesrank.data.read.pair_entries import (
     distinct_rows,
     feature_columns,
     read_features,
+    read_margins,
     results,
     square_axis,
     square_counts,
@@ -62,6 +63,8 @@ from bayesrank.data.read.pair_entries import (
 from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
+
+UNGRADED: dict[str, Any] = {"edges": None, "votes": None}  # of pairs with other counts
 
 MOST_NAMED = 100_000
 """The largest number of pairs that get names; more names would take more memory than the data."""
@@ -123,6 +126,9 @@ class Pairs(Frozen):
     grade_counts : array of int64, shape (n_pairs, n_grades), or None
         Number of outcomes of each grade. ``counts`` are their sums: wins of the first are all
         grades before the middle, and a middle grade is a tie.
+    edges : array of float64, shape (n_grades - 1,), or None
+        Margins of scores at the boundaries between the grades, ascending, if the grades are
+        margins. `cutpoints` are then a learned scale times these.
     votes : array of int64, shape (n_pairs,), or None
         Number of matches of each pair, if it is not the sum of its counts. A probability is two
         outcomes with weights, but one match: the more probable one has it.
@@ -170,6 +176,7 @@ class Pairs(Frozen):
     feature_names: pd.Index | None = None
     grades: pd.Index | None = None
     grade_counts: NDArray[np.int64] | None = None
+    edges: NDArray[np.float64] | None = None
     votes: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -187,6 +194,8 @@ class Pairs(Frozen):
         second: str | None = None,
         outcome: str | None = None,
         grades: Iterable[Hashable] | None = None,
+        margin: str | None = None,
+        edges: Iterable[float] | None = None,
         probability: str | None = None,
         count: str | None = None,
         judge: str | None = None,
@@ -214,6 +223,13 @@ class Pairs(Frozen):
             Ordered grades, from the best for the first item to the best for the second, such as
             ``["A>>B", "A>B", "A=B", "B>A", "B>>A"]``. List all possible grades, including grades
             that nobody gave. The middle one of an odd number is a tie. `OrderedPairs` models them.
+        margin : str, optional
+            Column with the score of the first item minus the score of the second, instead of
+            `outcome`. Its grades are ranges of margins, such as +1, 0 and -1.
+        edges : sequence of float, optional
+            Margins between two grades, such as ``[0.5, 1.5, 2.5]``, which apply to both sides. A
+            smaller margin than the first edge is a tie; the edge 0 makes none. By default there are
+            at most ten, and a hundredth of the margins is beyond the last.
         probability : str, optional
             Column with the probability that the first item is better, as a judge states it, instead
             of `outcome`. The vote becomes a win of the first with weight p and a win of the second
@@ -245,8 +261,8 @@ class Pairs(Frozen):
             If a column or label is missing, an item or outcome is unknown, or an item is compared
             with itself. Also if a grade is repeated, or a grade such as "tie" is not in the middle.
             Also if a count is negative or not whole, or a weight is negative. Also if a probability
-            is not between 0 and 1, or a number is not finite. Also if a column of `by` or a feature has a
-            reserved name, or a file cannot be read.
+            is not between 0 and 1, or a number is not finite. Also if a column of `by` or a feature
+            has a reserved name, or a file cannot be read.
         FileNotFoundError
             If a path does not exist.
 
@@ -269,9 +285,15 @@ class Pairs(Frozen):
         >>> br.Pairs.from_frame(table, first="x", second="y", outcome="verdict", grades=grades)
         Pairs: 2 pairs of 3 items by 1 judge, 2 matches (1 better, 1 much worse)
         """
-        if probability is not None and (outcome or grades) is not None:
-            raise ValueError("`probability` states the outcomes. Leave `outcome` and `grades` out.")
-        told = outcome if probability is None else probability
+        for name, told in (("probability", probability), ("margin", margin)):
+            if told is not None and (outcome or grades) is not None:
+                raise ValueError(f"`{name}` tells the outcomes. Leave `outcome` and `grades` out.")
+        if probability is not None and margin is not None:
+            raise ValueError("`probability` and `margin` both tell the outcomes. Leave one out.")
+        if edges is not None and margin is None:
+            raise ValueError("`edges` are those of the margins. Name their column in `margin`.")
+        stated = probability if margin is None else margin
+        told = outcome if stated is None else stated
         given = {"first": first, "second": second, "outcome": told}
         given |= {"count": count, "judge": judge, "weight": weight}
         names, optional = layout(given, ("first", "second", "outcome"))
@@ -285,8 +307,8 @@ class Pairs(Frozen):
         frame = table_of(
             frame,
             "pairs",
-            labels=[first, second, None if probability else outcome, judge, *by],
-            numbers=[count, weight, probability, *ahead_of],
+            labels=[first, second, outcome if stated is None else None, judge, *by],
+            numbers=[count, weight, stated, *ahead_of],
             optional=optional,
         )
         absent = [x for x in optional if x not in frame.columns]
@@ -294,8 +316,12 @@ class Pairs(Frozen):
         if probability is not None:
             frame = stated_outcomes(frame, probability, weight)
             outcome, weight = STATED, STATED_WEIGHT
+        ends = None
+        if margin is not None:
+            ends, order, result = read_margins(frame, margin, edges)
+        else:
+            result = results(frame, outcome, OUTCOMES if order is None else order)
         one, other, axis = two_items(frame, first, second, items)
-        result = results(frame, outcome, OUTCOMES if order is None else order)
         times = None if count is None else whole_counts(frame, count)
         if times is not None:
             check_exact(times, f"column {count!r}")
@@ -342,6 +368,7 @@ class Pairs(Frozen):
             feature_names=pd.Index(list(columns)) if columns else None,
             grades=order,
             grade_counts=None if order is None else counts,
+            edges=ends,
             votes=None if is_vote is None else is_vote[row] * counts.sum(axis=1),
         )
         pairs._warn_of_uncompared()
@@ -728,7 +755,7 @@ class Pairs(Frozen):
         >>> Pairs.from_matrix([[0, 3], [1, 0]]).with_counts(np.array([[1, 0, 0]]))
         Pairs: 1 pair of 2 items by 1 judge, 1 match (1 first, 0 second, 0 tie)
         """
-        return replace(self, counts=counts, grades=None, grade_counts=None, votes=None, **more)
+        return replace(self, counts=counts, grades=None, grade_counts=None, **(UNGRADED | more))
 
     def connectivity(self) -> Connectivity:
         """Find the components of the graph in which the winner of a match beats the loser.

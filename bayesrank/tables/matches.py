@@ -71,6 +71,7 @@ class MatchColumns:
     loser: str | None = None
     score_a: str | None = None
     score_b: str | None = None
+    margins: bool = False
     wins_a: str | None = None
     wins_b: str | None = None
     ties: str | None = None
@@ -201,7 +202,7 @@ class MatchColumns:
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
-            more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability"]
+            more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability", "margins"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
@@ -233,6 +234,11 @@ class MatchColumns:
                     f"Missing: {name}=COLUMN. Give `first` and `second`, or `winner` and `loser`."
                 )
         self._check_pair("score_a", "score_b")
+        if self.margins and self.score_a is None:
+            raise MissingColumnsError(
+                "Missing: score_a=COLUMN. `margins` are differences of the scores in `score_a` and "
+                "`score_b`."
+            )
         self._check_pair("wins_a", "wins_b")
         told = (self.outcome, self.grade, self.probability, self.score_a, self.wins_a)
         if sum(x is not None for x in told) != 1:
@@ -342,6 +348,9 @@ class MatchReader:
             cells = label_text(frame[c.grade])
             grades = self._grades(cells)
             table["outcome"] = cells
+        elif c.margins:
+            a, b = (self.selection.read_numbers(frame[x], "score") for x in c.results)
+            table["outcome"] = a - b
         elif c.probability is not None:
             table["outcome"] = p = self.selection.read_numbers(frame[c.probability], "probability")
             refuse_rows(~p.between(0, 1), p, PROBABILITY, PREFERENCE)
@@ -384,11 +393,13 @@ class MatchReader:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
             table[group] = labels(frame[group])
+        exchanged = mirrored(grades)
+        if c.margins or c.probability is not None:
+            total = 1.0 if c.probability is not None else 0.0
+            exchanged = {x: total - x for x in table["outcome"].unique()}
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif (
-            "count" not in table and c.probability is None and _is_mirrored(table, mirrored(grades))
-        ):
+        elif "count" not in table and _is_mirrored(table, exchanged):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -404,13 +415,14 @@ class MatchReader:
             )
             table[features[name]] = one - other[0] if other else one
         if not c.ordered:
-            _sort_sides(table, list(features.values()), mirrored(grades))
+            _sort_sides(table, list(features.values()), exchanged)
         groups = [group for group in ("category", "neutral", "date") if group in table]
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
-            "outcome": None if c.probability is not None else "outcome",
+            "outcome": "outcome" if c.probability is None and not c.margins else None,
             "probability": None if c.probability is None else "outcome",
+            "margin": "outcome" if c.margins else None,
             "grades": grades,
             "count": "count" if "count" in table else None,
             "weight": "weight" if "weight" in table else None,
@@ -419,6 +431,11 @@ class MatchReader:
         }
         by = [*groups, *c.groups]
         pairs = Pairs.from_frame(table, by=by, **named)._with(ordered=c.ordered)
+        if c.margins:
+            self.note(
+                f"The score in {c.score_a!r} minus the score in {c.score_b!r} is read as "
+                f"{len(pairs.boundaries) + 1} grades: {quoted(pairs.by_grade[0], 20)}."
+            )
         if c.date is not None:
             return pairs
         others = self.selection.others
@@ -721,7 +738,7 @@ def two_of(name: str) -> tuple[str, str]:
     )
 
 
-def mirrored(grades: Sequence[str] | None) -> dict[str, str]:
+def mirrored(grades: Sequence[str] | None) -> dict[Any, Any]:
     """Return the outcome of the same match with its items exchanged, by the outcome.
 
     >>> mirrored(["better", "equal", "worse"])
@@ -732,7 +749,7 @@ def mirrored(grades: Sequence[str] | None) -> dict[str, str]:
     return dict(zip(order, order[::-1], strict=True))
 
 
-def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[str, str]) -> bool:
+def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[Any, Any]) -> bool:
     """Whether each match also stands in the table with its items exchanged."""
     counts = table.groupby(["first", "second", "outcome"]).size().to_dict()
     keys: Any = counts
@@ -740,12 +757,11 @@ def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[str, str]) -> bool:
     return len(table) >= LEAST_MIRRORED and all(same)
 
 
-def _sort_sides(table: pd.DataFrame, features: list[str], exchanged: Mapping[str, str]) -> None:
+def _sort_sides(table: pd.DataFrame, features: list[str], exchanged: Mapping[Any, Any]) -> None:
     """Sort the two items of each match by name, because their order has no meaning."""
     turned = table["first"] > table["second"]
     sides = table[["first", "second"]].to_numpy(object)
     table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
-    numbers = pd.api.types.is_numeric_dtype(table["outcome"])  # probabilities
-    swapped = 1 - table["outcome"] if numbers else table["outcome"].map(dict(exchanged))
+    swapped = table["outcome"].map(dict(exchanged))
     table["outcome"] = table["outcome"].mask(turned, swapped)
     table[features] = table[features].mask(turned, -table[features])

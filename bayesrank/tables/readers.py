@@ -151,6 +151,7 @@ def read_matches(
     loser: str | None = None,
     score_a: str | None = None,
     score_b: str | None = None,
+    margins: bool = False,
     wins_a: str | None = None,
     wins_b: str | None = None,
     ties: str | None = None,
@@ -209,6 +210,9 @@ def read_matches(
         `first` and `second`, `winner` is a column with the name of one of them.
     score_a, score_b : str, optional
         Columns of the scores of the first and the second item, instead of `outcome`.
+    margins : bool
+        Whether to read the differences of the scores as grades: +1, +2, and so on. By default only
+        the winner counts.
     wins_a, wins_b, ties : str, optional
         Columns that count the wins of the first item, those of the second, and the ties, if a row
         is several matches.

@@ -115,3 +115,21 @@ def test_both_bad_is_read_as_a_tie_and_said(bad):
 def test_verdicts_in_brackets_say_who_won():
     pairs = br.read_matches(votes(["[[A]]", "[[B]]", "[[C]]"]), **SIDES, outcome="verdict")
     np.testing.assert_array_equal(pairs.counts.sum(axis=0), [1, 1, 1])
+
+
+def test_margins_of_scores_are_grades():
+    table = votes(a=["3", "1", "0"], b=["1", "1", "1"])
+    pairs = br.read_matches(table, **SIDES, score_a="a", score_b="b", margins=True)
+    assert pairs.grades.tolist() == ["+2 or more", "+1", "0", "-1", "-2 or less"]
+    assert "is read as 5 grades: '+2 or more', '+1', '0', '-1', '-2 or less'" in pairs.notes[0]
+    sides = {"first": "model_a", "second": "model_b"}
+    direct = br.Pairs.from_frame(votes(m=[2, 0, -1]), **sides, margin="m")
+    assert pairs == direct
+    plain = br.read_matches(table, **SIDES, score_a="a", score_b="b", margins=True, order=False)
+    assert plain.grade_counts.sum(axis=0).tolist() == [1, 0, 1, 1, 0]
+    with pytest.raises(
+        TableError, match=r"Missing: score_a=COLUMN\. `margins` are differences of th"
+    ):
+        br.read_matches(votes(), **SIDES, grade="verdict", margins=True)
+    with pytest.raises(TableError, match="A score must be a finite number; column 'a' has 'won'"):
+        br.read_matches(votes(a="won", b="1"), **SIDES, score_a="a", score_b="b", margins=True)

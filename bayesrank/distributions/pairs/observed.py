@@ -63,6 +63,7 @@ from bayesrank.schema import (
     CONTENTS,
     COUNTS,
     DATA,
+    EDGE,
     EFFECT,
     EFFECT_SIZE,
     FEATURE,
@@ -107,8 +108,8 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, GRADE, VOTES, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column",
-    "result", TERM, CUT, *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, EDGE, GRADE, VOTES, EFFECT, EFFECT_SIZE, DATA, CONTENTS,
+    "column", "result", TERM, CUT, *DERIVED,
 )  # fmt: skip
 
 
@@ -318,6 +319,8 @@ class ObservedOrderedPairRV(ObservedPairRV, OrderedPairRV):
         n_grades = len(found.labels["result"])
         outcome = outcome_of_grades(n_grades) if (data.weight == 1).all() else found.outcome
         parts = {**found.parts, GRADE: DataPart(np.arange(n_grades), ("result",))}
+        if data.edges is not None:  # an edge below each grade but the worst
+            parts[EDGE] = DataPart(np.append(data.edges[::-1], -np.inf), ("result",))
         return found._replace(parts=parts, outcome=outcome)
 
     @classmethod
