@@ -58,6 +58,13 @@ def matches(**more):
     return br.read_matches(GAMES, winner="w", loser="l", **more)
 
 
+def graded():
+    grades = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
+    table = pd.DataFrame(GAMES).assign(verdict=np.resize(grades[:4], len(GAMES)))
+    named = {"first": "w", "second": "l", "outcome": "verdict", "judge": "by"}
+    return br.Pairs.from_frame(table, grades=grades, **named)
+
+
 MODELS = {
     "rankings": lambda: br.ranking_model(rankings()),
     "categories": lambda: br.ranking_model(rankings(category="scene"), category="scene"),
@@ -67,6 +74,23 @@ MODELS = {
     "matches": lambda: br.leaderboard_model(matches()),
     "judges": lambda: br.leaderboard_model(
         matches(judge="by", category="kind"), category="kind", opinions=True
+    ),
+    "grades": lambda: br.leaderboard_model(graded()),
+    "margins": lambda: br.leaderboard_model(
+        br.Pairs.from_frame(
+            pd.DataFrame(GAMES).assign(m=np.resize([3, -1, 0, 1], len(GAMES))),
+            first="w",
+            second="l",
+            margin="m",
+        )
+    ),
+    "stated": lambda: br.leaderboard_model(
+        br.Pairs.from_frame(
+            pd.DataFrame(GAMES).assign(p=np.resize([0.3, 0.8, 0.6], len(GAMES))),
+            first="w",
+            second="l",
+            probability="p",
+        )
     ),
 }
 

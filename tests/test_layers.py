@@ -30,7 +30,7 @@ ROOMS = {
     ),
     "reporting": Room(
         "arviz jinja2 markupsafe matplotlib numpy pandas pymc rich scipy xarray",
-        rooms="analysis data inference plots results schema tables texts",
+        rooms="analysis data inference match_outcomes plots results schema tables texts",
     ),
     "analysis": Room(
         "numba numpy pandas pymc pytensor scipy xarray",

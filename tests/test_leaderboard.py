@@ -135,7 +135,98 @@ def test_the_table_in_the_docstring_names_the_variables():
     model = leaderboard_model(
         pairs, category="category", groups=["g"], ties_by=["item", "strength"]
     )
-    assert named == {name for name in names(model) if not name.endswith("_z")}
+    graded = leaderboard_model(graded_pairs(**JUDGED))
+    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs()))
+    assert named == {name for name in both if not name.endswith("_z")}
+
+
+# Grades
+
+GRADES = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
+GRADED = TABLE.assign(outcome=["A>>B", "A=B", "B>A", "B>>A", "A>B"])
+
+
+def graded_pairs(table=GRADED, grades=GRADES, **more):
+    return pairs_of(table, grades=grades, **more)
+
+
+def test_grades_are_modelled_as_ordered_outcomes_with_cutpoints_of_each_judge():
+    pairs = graded_pairs(**JUDGED)
+    model = leaderboard_model(pairs, opinions=False, utility_scale=1.0)
+    assert [*model.coords["result"]] == GRADES
+    assert not names(model) & {"nu", "judge_nu", "tie_spread"}
+    point = model.initial_point()
+    rng = np.random.default_rng(3)
+    point = {name: rng.normal(0, 0.6, np.shape(x)) for name, x in point.items()}
+    found = ("utility", "adherence", "judge_order_effect", "cutpoint", "judge_cutpoint")
+    graphs = model.replace_rvs_by_values([model[x] for x in found])
+    values = model.compile_fn(graphs, mode=QUICK, on_unused_input="ignore")(point)
+    utility, adherence, order, cut, cuts = values
+    np.testing.assert_allclose(cut, -cut[::-1])
+    np.testing.assert_allclose(cuts, -cuts[:, ::-1])
+    # a judge differs from the typical judge in every gap; the geometric mean is the typical one
+    gaps, typical = (np.diff(x[..., 2:], prepend=0.0) for x in (cuts, cut))
+    np.testing.assert_allclose(np.exp(np.log(gaps).mean(axis=0)), typical)
+    assert np.ptp(np.log(gaps[0] / gaps[1])) > 0.01
+    # by hand: P(grade better than the boundary) = 1 / (1 + exp(cutpoint - lead))
+    by_hand = np.zeros(pairs.n_pairs)
+    for k, (i, j, who) in enumerate(zip(pairs.first, pairs.second, pairs.judge_idx, strict=True)):
+        lead = adherence[who] * (utility[i] - utility[j]) + order[who]
+        better = np.concatenate([[0.0], 1 / (1 + np.exp(cuts[who][::-1] - lead)), [1.0]])
+        by_hand[k] = stats.multinomial.logpmf(
+            pairs.grade_counts[k], pairs.grade_counts[k].sum(), np.diff(better)
+        )
+    (logp,) = model.compile_fn(model.logp([model["y"]], sum=False), mode=QUICK)(point)
+    np.testing.assert_allclose(logp, by_hand, rtol=1e-9)
+
+
+def margin_pairs(**more):
+    table = TABLE.assign(margin=[3, 0, -1, -2, 1])
+    named = {"first": "first", "second": "second", "margin": "margin", "count": "count"}
+    return br.Pairs.from_frame(table, **named, **more)
+
+
+def test_cutpoints_of_margins_are_a_scale_times_their_edges():
+    pairs = margin_pairs(**JUDGED)
+    model = leaderboard_model(pairs, opinions=False)
+    scale, cut, cuts, theta = pm.draw(
+        [model[x] for x in ("cutpoint_margin", "cutpoint", "judge_cutpoint", "tie_theta")],
+        random_seed=2,
+        mode=QUICK,
+    )
+    np.testing.assert_allclose(cut, scale * pairs.edges / 2.5)
+    np.testing.assert_allclose(np.exp(np.log(cuts[:, -1]).mean()), scale)
+    np.testing.assert_allclose(cuts / cuts[:, -1:], np.tile(pairs.edges / 2.5, (2, 1)))
+    np.testing.assert_allclose(np.log(theta), cut[3])
+    with pm.Model(), pytest.raises(ValueError, match="Margins need the family 'cumulative_logit'"):
+        br.cutpoints("cut", pairs, family="adjacent_logit")
+
+
+def test_the_tie_parameter_of_grades_is_that_of_wins_and_ties():
+    odd = leaderboard_model(graded_pairs())
+    theta, cut = pm.draw([odd["tie_theta"], odd["cutpoint"]], random_seed=1, mode=QUICK)
+    np.testing.assert_allclose(np.log(theta), cut[2])
+    even = leaderboard_model(
+        graded_pairs(GRADED[GRADED["outcome"] != "A=B"], GRADES[:2] + GRADES[3:])
+    )
+    assert pm.draw(even["tie_theta"], mode=QUICK) == 1.0
+
+
+def test_two_and_three_grades_say_only_who_won():
+    table = TABLE.assign(
+        outcome=TABLE["outcome"].replace({"first": "1", "second": "2", "tie": "x"})
+    )
+    three = leaderboard_model(graded_pairs(table, ["1", "x", "2"]))
+    plain = leaderboard_model(pairs_of())
+    assert names(three) == names(plain)
+    np.testing.assert_array_equal(stored(three, "counts"), stored(plain, "counts"))
+
+
+def test_ties_of_grades_depend_on_nothing_else():
+    with pytest.raises(
+        ValueError, match=r"`ties_by` is \['item'\], but the outcomes have 5 grades"
+    ):
+        leaderboard_model(graded_pairs(), ties_by=["item"])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,13 @@ MODELS = {
             "item_tie_effect", "item_tie_spread", "strength_tie_slope",
         ),
     ),
+    "grades": (
+        {},
+        (*OF_ALL[:7], *OF_ALL[10:], "cutpoint_gap", "judge_cutpoint", "cutpoint_spread"),
+    ),
 }  # fmt: skip
+OUTCOMES = ("first", "second", "tie")
+GRADES = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 each_model = pytest.mark.parametrize("kind", MODELS)
 FALSE_ALARM = 1e-9  # of each of the numbers, some thirty
 QUICK = {"mode": "FAST_COMPILE"}
@@ -49,14 +55,15 @@ def board(kind, counts=None):
     cells = [(*pair, *where) for pair in two for where in itertools.product(("ann", "bob"), "pq")]
     table = pd.DataFrame(cells, columns=["first", "second", "judge", by])
     table["length"] = np.where(table[by] == "p", 1.0, -0.5)
-    cell_counts = np.tile([0, 0, 1], (len(table), 1)) if counts is None else counts
+    outcomes = GRADES if kind == "grades" else OUTCOMES
+    cell_counts = np.tile(np.eye(len(outcomes))[2], (len(table), 1)) if counts is None else counts
     rows = [
-        table.assign(outcome=outcome, count=cell_counts[:, k])
-        for k, outcome in enumerate(("first", "second", "tie"))
+        table.assign(outcome=outcome, count=cell_counts[:, k]) for k, outcome in enumerate(outcomes)
     ]
     return br.Pairs.from_frame(
         pd.concat(rows), first="first", second="second", outcome="outcome", count="count",
         judge="judge", by=by, features=["length"] if kind == "style" else [],
+        grades=GRADES if kind == "grades" else None,
     )  # fmt: skip
 
 
@@ -79,7 +86,7 @@ def drawn_with_chances(kind, n, seed):
         prior = [found["prior"][name].to_numpy()[0] for name in MODELS[kind][1]]
         tree = xr.DataTree.from_dict({"posterior": found["prior"].to_dataset()})
         drawn = []
-        for outcome in np.eye(3, dtype=int):
+        for outcome in np.eye(5 if kind == "grades" else 3, dtype=int):
             br.set_observed("y", board(kind, np.tile(outcome, (len(board(kind).counts), 1))))
             found = pm.compute_log_likelihood(
                 tree, progressbar=False, compile_kwargs=QUICK, extend_inferencedata=False
@@ -105,7 +112,9 @@ def test_the_board_has_its_cells_in_the_order_of_its_counts():
     np.testing.assert_array_equal(board("categories", counts).counts, counts)
 
 
-@pytest.mark.parametrize("kind", ["categories", pytest.param("style", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind", ["categories", *(pytest.param(x, marks=pytest.mark.slow) for x in ("style", "grades"))]
+)
 def test_weighted_draws_of_the_prior_are_calibrated(kind):
     truth, counts = simulated(kind, 60, seed=5)
     prior = drawn_with_chances(kind, 1000, seed=7)

@@ -178,7 +178,10 @@ class _Board:
     def __init__(
         self, pairs: Pairs, time: str | None, order_effect: bool, rng: np.random.Generator
     ) -> None:
-        # whatever their evidence is worth: each match was played once
+        # whatever their evidence is worth: each match was played once; of a stated probability
+        # the more probable outcome counts
+        if pairs.votes is not None:
+            pairs = replace(pairs[pairs.votes > 0], votes=None)
         pairs = replace(pairs, weight=np.ones(pairs.n_pairs))
         self.pairs, self.time, self.rng, self.order_effect = pairs, time, rng, order_effect
         self.leader: Hashable | None = None

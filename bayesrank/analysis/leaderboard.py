@@ -1,7 +1,8 @@
 r"""The leaderboard: a model of matches with several judges and categories.
 
 It is the model of ``bayesrank matches``. Judge k compares the items i and j in category c, i shown
-first. The outcome follows a Davidson model (Bradley-Terry if the data have no ties) with
+first. The outcome follows a Davidson model (Bradley-Terry if the data have no ties). More than
+three ordered grades, such as A>>B, follow a cumulative logit model. All have
 
 .. math:: \text{lead} = a_k (w_{ci} + u_{gi} - w_{cj} - u_{gj}) + o_k
           + \sum_f \beta_{kf} x_f / s_f
@@ -17,6 +18,10 @@ and gives the first item the advantage :math:`o_k`. A judge calls equal items a 
 * *opinions*: the judges are such a group. With adherence only, a judge with a different order
   and little noise would decide the ranks.
 * *ties by item or strength*. The tie parameter is :math:`\nu_k e^{t_i + t_j}`.
+* *grades* y. The log odds of a grade better for the first item than the boundary b are
+  :math:`\text{lead} - c_{kb}`. The cutpoints of a judge are symmetric, and their gaps vary by
+  judge. If only the winner counts, the grades are wins and ties of Rao and Kupper, with the tie
+  parameter ``tie_theta``. It is 1 if the number of grades is even: there are no ties.
 
 ========================  ==============  ========================================  ================
 variable                  dims            prior                                     in models of
@@ -33,6 +38,12 @@ variable                  dims            prior                                 
 ``nu``                                    LogNormal(0, 1)                           ties
 ``judge_nu``              judge           nu × exp(tie_spread × Normal(0, 1))       ties, judges
 ``tie_spread``                            HalfNormal(1)                             ties, judges
+``cutpoint_gap``          gap             HalfNormal(1)                             grades
+``cutpoint_margin``                       LogNormal(log 2, 1)                       margins
+``cutpoint``              boundary        sums of the gaps, or margins, symmetric   grades
+``judge_cutpoint``        judge, …        gaps × exp(cutpoint_spread × N(0, 1))     grades, judges
+``cutpoint_spread``                       HalfNormal(1)                             grades, judges
+``tie_theta``                             exp(the cutpoint next to the middle)      grades
 ``feature_effect``        feature         StudentT(3, 0, 0.3)                       features
 ``judge_feature_effect``  feature, judge  the mean + feature_spread × Normal(0, 1)  features, judges
 ``feature_spread``                        HalfNormal(0.2)                           features, judges
@@ -54,8 +65,8 @@ HalfNormal(utility_scale). With half this scale, intervals were too narrow if fe
 much: three judges can agree by chance.
 
 Effects on ties add to the logarithm of ``nu``; the slope multiplies the mean utility of the two
-items. Each judge has a tie parameter, because judges who call many ties would otherwise seem
-careless.
+items. Models of grades have none. Each judge has a tie parameter, because judges who call many
+ties would otherwise seem careless. For the same reason, each judge has cutpoints.
 
 Deviations over judges, categories and items sum to zero, and so do effects of items on ties.
 Deviations of groups do not, because prompts and users are samples. So the geometric mean of the
@@ -75,22 +86,32 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.analysis.registry import find_group, remember
 from bayesrank.data import Pairs
-from bayesrank.data.read import coord_values
-from bayesrank.distributions import BradleyTerry, Davidson
+from bayesrank.data.read import BOUNDARY, coord_values
+from bayesrank.distributions import BradleyTerry, Davidson, OrderedPairs, cutpoints
 from bayesrank.distributions.core.observed import hold_data
+from bayesrank.distributions.pairs.ordered import edges_of, symmetric
 from bayesrank.priors import deviations, sampled_deviations, utility_prior
 from bayesrank.schema import FEATURE, JUDGE, name_of
 
-__all__ = ["have_opinions", "leaderboard_model", "may_decide_alone", "nuts_settings"]
+__all__ = [
+    "are_graded",
+    "have_opinions",
+    "leaderboard_model",
+    "may_decide_alone",
+    "nuts_settings",
+]
 
 
 MANY_JUDGES = 100  # a low-rank mass matrix slows sampling down from here on
 FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and steps diverge
 DIFFER_CLEARLY = 100.0  # points vary this many times more than by chance: utilities are well known
 TIES_BY = ("item", "strength")
+GAP = "upper_boundary"  # boundaries on the side of the first item
 MAY_DECIDE = 1 / 20  # with this share of the matches a judge with little noise may outvote all
 MOST_OPINIONS = 2000  # parameters of opinions
-RESERVED = frozenset({"adherence", "category", "feature", "order", "tie", "utility", "y"})
+RESERVED = frozenset(
+    {"adherence", "category", "cutpoint", "feature", "order", "tie", "utility", "y"}
+)
 """First words of the model's variables; no group of matches may have such a name."""
 
 
@@ -116,6 +137,7 @@ def leaderboard_model(
     ----------
     pairs : Pairs
         Matches. With several judges, each has an adherence, an order effect and a tie parameter.
+        With more than three grades, each has cutpoints instead.
     category : str, optional
         The group of the pairs with separate utilities, partially pooled; ignored with one label.
     groups : sequence of str
@@ -142,7 +164,8 @@ def leaderboard_model(
         those on neutral ground, the first item has no advantage.
     ties_by : sequence of {"item", "strength"}
         What ties depend on in addition to judges and `groups`. With "item", the tie rate varies by
-        item. With "strength", it varies by item and with the strength of both items.
+        item. With "strength", it varies by item and with the strength of both items. Not with
+        more than three grades.
 
     Returns
     -------
@@ -203,7 +226,9 @@ def leaderboard_model(
         )
         size = model["utility_scale"] if utility_scale is None else utility_scale
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
-        nu = pm.LogNormal("nu", 0, 1) if pairs.counts[:, 2].any() else None
+        graded = are_graded(pairs)
+        tied = not graded and pairs.counts[:, 2].any()
+        nu = pm.LogNormal("nu", 0, 1) if tied else None
         if category is not None:
             by_category = deviations(utility, "category", size, (category, "item"))
             utility = pm.Deterministic("category_utility", by_category, dims=(category, "item"))
@@ -231,7 +256,10 @@ def leaderboard_model(
         if styled:
             parts["slope"] = _slope(pairs, judges)
         parts["deviation"] = [_deviation(pairs, group, size) for group in groups]
-        if nu is None:
+        if graded:
+            cut = _cutpoints(pairs, judges)
+            OrderedPairs("y", utility, cutpoints=cut, order_effect=order, observed=pairs, **parts)
+        elif nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **parts)
         else:
             ties = [_tie_effect(group) for group in groups if group != JUDGE]
@@ -243,6 +271,15 @@ def leaderboard_model(
     return model
 
 
+def are_graded(pairs: Pairs) -> bool:
+    """Tell whether outcomes have more than three grades, so that they say more than who won.
+
+    >>> are_graded(Pairs.from_matrix([[0, 3], [1, 0]]))
+    False
+    """
+    return pairs.grades is not None and len(pairs.grades) > 3
+
+
 def may_decide_alone(pairs: Pairs) -> bool:
     """Tell whether one of several judges has a twentieth of the matches or more.
 
@@ -251,7 +288,7 @@ def may_decide_alone(pairs: Pairs) -> bool:
     >>> may_decide_alone(Pairs.from_matrix([[0, 3], [1, 0]]))
     False
     """
-    n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+    n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
     return len(pairs.judges) > 1 and bool(n.max() >= MAY_DECIDE * n.sum())
 
 
@@ -355,10 +392,34 @@ def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
             raise ValueError(
                 f"`ties_by` has {name!r}, which is also a group of the pairs. Rename that column."
             )
+    if ties_by and are_graded(pairs):
+        raise ValueError(
+            f"`ties_by` is {[*ties_by]}, but the outcomes have {len(pairs.boundaries) + 1} grades. "
+            "The tie rate follows from the cutpoints between the grades. Leave `ties_by` out, or "
+            "read the outcomes as who won, without `grades`."
+        )
     if ties_by and not pairs.counts[:, 2].any():
         raise ValueError(
             f"`ties_by` is {[*ties_by]}, but there are no ties in these matches. Leave it out."
         )
+
+
+def _cutpoints(pairs: Pairs, judges: bool) -> TensorVariable:
+    """Add cutpoints between the grades, of each judge if there are several."""
+    cut, model = cutpoints("cutpoint", pairs), pm.modelcontext(None)
+    n = len(pairs.boundaries)
+    pm.Deterministic("tie_theta", pt.exp(cut[n // 2]) if n % 2 == 0 else pt.ones(()))
+    if not judges:
+        return cut
+    if pairs.edges is not None:  # judges differ in the scale of their scores
+        margin = deviations(pt.log(model["cutpoint_margin"]), "cutpoint", 1.0, (JUDGE,))
+        upper = pt.exp(margin)[:, None] * edges_of(pairs)
+    else:
+        model.add_coord(GAP, coord_values(pairs.boundaries)[(n + 1) // 2 :])
+        gap = pt.log(model["cutpoint_gap"])[:, None]
+        # a judge who never calls a tie may still use all other grades, so every gap has its own
+        upper = pt.cumsum(pt.exp(deviations(gap, "cutpoint", 1.0, (GAP, JUDGE), over=1)), axis=0).T
+    return pm.Deterministic("judge_cutpoint", symmetric(upper, n), dims=(JUDGE, BOUNDARY))
 
 
 def _tie_effect(group: str) -> TensorVariable:

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 # PyMC takes seconds to import. Functions import what they need, so that --help is instant.
 
 CERTAIN = 20  # decided matches from which a side that wins all cannot do so by chance
+GRADED = (
+    "a difference of 1 adds 1 to the log odds that a vote is on the item's side of a boundary "
+    "between grades"
+)
 READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 
 
 class MatchAnalysis(Analysis):
-    """Davidson or Bradley-Terry, with judges, categories, features and groups of matches.
+    """Davidson, Bradley-Terry or grades, with judges, categories, features and groups of matches.
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ ties_by
         neutral: str | None = None,
         ties_by: Sequence[str] = (),
     ) -> None:
-        from bayesrank.analysis.leaderboard import have_opinions
+        from bayesrank.analysis.leaderboard import are_graded, have_opinions
 
         self.data = self.pairs = pairs
         self.category, self.opinions, self.contrary = category, opinions, contrary
@@ -61,20 +65,22 @@ ties_by
         self.order_effect = pairs.ordered if order_effect is None else order_effect
         self.groups = [group for group in groups if group != "judge"]
         self.ties_by, self.prior, self.utility_scale = list(ties_by), prior, utility_scale
-        self.entries = pairs.counts.size
+        self.graded = are_graded(pairs)
+        self.entries = pairs.by_grade[1].size if self.graded else pairs.counts.size
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
         by_default = have_opinions(pairs) and not contrary
         self.differ = self.judges and (by_default if opinions is None else opinions)
         self.categories = category is not None and len(pairs.group_labels(category)) > 1
-        self.ties = bool(pairs.counts[:, 2].any())
+        self.ties = not self.graded and bool(pairs.counts[:, 2].any())
         self.adjusted = bool(self.feature_names)
         if self.ties_by and not self.ties:
-            raise ValueError("No match is a tie, so `ties_by` has no effect. Leave it out.")
-        more = (self.judges, self.groups, self.ties_by, pairs.groups, pairs.features is not None)
-        self.simple = not any(more)
-        self.reading = READING
+            why = "Grades have no tie parameter" if self.graded else "No match is a tie"
+            raise ValueError(f"{why}, so `ties_by` has no effect. Leave it out.")
+        more = (self.graded, self.judges, self.groups, self.ties_by, pairs.groups)
+        self.simple = not any(more) and pairs.features is None
+        self.reading = GRADED if self.graded else READING
         if self.judges:
             self.reading += ", judged by a typical judge"
         self.description = self._in_words()
@@ -105,6 +111,7 @@ ties_by
         return sentence(
             "match_model",
             ties=self.ties,
+            grades=len(self.pairs.boundaries) + 1 if self.graded else 0,
             order=self.order_effect,
             neutral=self.neutral is not None,
             judges=self.judges,
@@ -148,7 +155,8 @@ ties_by
         if self.categories:
             rest += n * len(pairs.group_labels(str(self.category)))
         if self.judges:
-            n_parameters = 1 + self.order_effect + self.ties
+            cuts = len(pairs.boundaries) // 2 if self.graded else 0
+            n_parameters = 1 + self.order_effect + self.ties + cuts
             if self.adjusted:
                 rest += len(pairs.judges) * len(self.feature_names)
             apart.append((n_parameters * len(pairs.judges), n_parameters))
@@ -185,7 +193,7 @@ ties_by
         if "judge" in self.columns and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
         if may_decide_alone(pairs) and not self.differ:
-            n = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+            n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
             judge = pairs.judges[int(n.argmax())]
             out.append(sentence("decides_alone", judge=judge, share=n.max() / n.sum()))
         if self.category is not None and not self.categories:

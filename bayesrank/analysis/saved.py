@@ -17,18 +17,21 @@ from bayesrank.analysis.analysis import Analysis, Settings
 from bayesrank.analysis.fit import METHODS, RECORD
 from bayesrank.analysis.models import KINDS, analysis_with
 from bayesrank.data import Pairs, Rankings, UninformativeRankingWarning
-from bayesrank.data.read import Group
+from bayesrank.data.read import Group, who_won
 from bayesrank.priors import PRIORS
 from bayesrank.schema import (
     COUNT,
     COUNTS,
+    EDGE,
     EFFECT_SIZE,
     FIRST,
+    GRADE,
     ITEM,
     JUDGE,
     RANKER,
     RANKS,
     SECOND,
+    VOTES,
     WEIGHT,
     Kept,
 )
@@ -278,7 +281,11 @@ def _rankings(kept: Kept, groups: Sequence[str]) -> Rankings:
 def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
     n = len(kept[FIRST])
     counts = kept[COUNTS].to_numpy().astype(np.int64)
-    if counts.shape[1] == 2:  # a model without ties
+    grades = None
+    if GRADE in kept:
+        grades, of_grades = pd.Index(kept.constant[kept[COUNTS].dims[1]].to_numpy()), counts
+        counts = who_won(of_grades)
+    elif counts.shape[1] == 2:  # a model without ties
         counts = np.column_stack([counts, np.zeros(n, dtype=np.int64)])
     judged = JUDGE in kept
     groups = {
@@ -302,4 +309,8 @@ def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
         collapsed=True,
         features=features,
         feature_names=names,
+        grades=grades,
+        grade_counts=None if grades is None else of_grades,
+        edges=kept[EDGE].to_numpy()[-2::-1] if EDGE in kept else None,
+        votes=kept[VOTES].to_numpy().astype(np.int64) if VOTES in kept else None,
     )

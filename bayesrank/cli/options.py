@@ -388,11 +388,17 @@ class MatchColumns(Table):
     second: The second item.
     outcome: Outcome: first, second or tie; 1, 0 or 0.5; home, away or draw; the winner's name; or
         two scores, such as 2-1.
+    grade: Ordered grade, such as A>>B, A>B or A=B, instead of --outcome.
+    grades: All possible grades, separated by commas, from the best for the first item to the best
+        for the second. [default: known for A>>B, A>B, A=B, B>A, B>>A, also in double brackets]
+    probability: Probability that the first item is better, as a judge states it, instead of
+        --outcome.
     winner: The item that won, instead of --first. With --first and --second, the name of the
         winner instead of --outcome.
     loser: The item that lost, instead of --second.
     score_a: Points of the first item, instead of --outcome.
     score_b: Points of the second item.
+    margins: Use the differences of the points, not only who won.
     wins_a: Number of wins of the first item, if a row is several matches, instead of --outcome.
     wins_b: Number of wins of the second item.
     ties: Number of ties, with --wins-a and --wins-b.
@@ -403,6 +409,7 @@ class MatchColumns(Table):
     second_wins: Code in --outcome for a win of the second item; may be repeated.
     tie: Code in --outcome for a tie; may be repeated.
     count: Number of times that the match occurred. [default: once]
+    weight: Evidence weight of the match. It is not a number of matches.
     judge: Who judged. Judges may differ in reliability and in bias.
     category: Category. An item may be better in some categories than in others.
     feature: Covariate to adjust for, such as length_a,length_b. Name two columns (first and second
@@ -418,18 +425,25 @@ class MatchColumns(Table):
     """
 
     function: ClassVar[str] = "read_matches"
-    READ: ClassVar[Mapping[str, str]] = same_names(
-        "first second outcome winner loser score_a score_b wins_a wins_b ties matrix pair "
-        "first_wins second_wins tie count judge category feature group neutral order date day_first"
-    )
+    READ: ClassVar[Mapping[str, str]] = {
+        **same_names("first second outcome grade grades probability winner loser score_a score_b"),
+        **same_names(
+            "margins wins_a wins_b ties matrix pair first_wins second_wins tie count weight judge"
+        ),
+        **same_names("category feature group neutral order date day_first"),
+    }
 
     first: str | None = option(metavar="COLUMN")
     second: str | None = option(metavar="COLUMN")
     outcome: str | None = option(metavar="COLUMN")
+    grade: str | None = option(metavar="COLUMN")
+    grades: str | None = option(metavar="GRADE,GRADE,...")
+    probability: str | None = option(metavar="COLUMN")
     winner: str | None = option(metavar="COLUMN")
     loser: str | None = option(metavar="COLUMN")
     score_a: str | None = option(metavar="COLUMN")
     score_b: str | None = option(metavar="COLUMN")
+    margins: bool = option(default=False, is_flag=True)
     wins_a: str | None = option(metavar="COLUMN")
     wins_b: str | None = option(metavar="COLUMN")
     ties: str | None = option(metavar="COLUMN")
@@ -439,6 +453,7 @@ class MatchColumns(Table):
     second_wins: tuple[str, ...] = repeated(metavar="TEXT")
     tie: tuple[str, ...] = repeated(metavar="TEXT")
     count: str | None = option(metavar="COLUMN")
+    weight: str | None = option(metavar="COLUMN")
     judge: str | None = option(metavar="COLUMN")
     category: str | None = option("--category", "--by", metavar="COLUMN")
     feature: tuple[str, ...] = repeated(metavar="COLUMN[,COLUMN]")
@@ -451,7 +466,7 @@ class MatchColumns(Table):
     def arguments(self) -> dict[str, Any]:
         """Arguments of the function that reads the table."""
         read = {name: getattr(self, field) for field, name in self.READ.items()}
-        return {**read, **self.selecting}
+        return {**read, "grades": self.grades or (), **self.selecting}
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -461,7 +476,15 @@ class MatchColumns(Table):
     @property
     def form(self) -> bool:
         """Whether the options say what the columns are."""
-        named = (self.first, self.second, self.outcome, self.winner, self.loser, self.score_a)
+        named = (
+            self.first,
+            self.second,
+            self.outcome,
+            self.grade,
+            self.winner,
+            self.loser,
+            self.score_a,
+        )
         return any((*named, self.score_b, self.wins_a, self.matrix, self.pair))
 
     def title(self, file: Path) -> str:
@@ -470,7 +493,7 @@ class MatchColumns(Table):
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        self.check_dates("judge category feature group ties_by")
+        self.check_dates("judge category feature group ties_by grade probability margins")
         for name in (group for group in self.group if group != self.judge):
             refuse(
                 "/" in name or name in RESERVED,

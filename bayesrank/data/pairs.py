@@ -42,15 +42,20 @@ from bayesrank.data.read.labels import (
 from bayesrank.data.read.pair_entries import (
     BOUNDARY,
     OUTCOMES,
+    STATED,
+    STATED_VOTE,
+    STATED_WEIGHT,
     MatchFeatures,
     check_exact,
     check_grades,
     distinct_rows,
     feature_columns,
     read_features,
+    read_margins,
     results,
     square_axis,
     square_counts,
+    stated_outcomes,
     two_items,
     who_won,
     whole_counts,
@@ -58,6 +63,8 @@ from bayesrank.data.read.pair_entries import (
 from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
+
+UNGRADED: dict[str, Any] = {"edges": None, "votes": None}  # of pairs with other counts
 
 MOST_NAMED = 100_000
 """The largest number of pairs that get names; more names would take more memory than the data."""
@@ -119,6 +126,12 @@ class Pairs(Frozen):
     grade_counts : array of int64, shape (n_pairs, n_grades), or None
         Number of outcomes of each grade. ``counts`` are their sums: wins of the first are all
         grades before the middle, and a middle grade is a tie.
+    edges : array of float64, shape (n_grades - 1,), or None
+        Margins of scores at the boundaries between the grades, ascending, if the grades are
+        margins. `cutpoints` are then a learned scale times these.
+    votes : array of int64, shape (n_pairs,), or None
+        Number of matches of each pair, if it is not the sum of its counts. A probability is two
+        outcomes with weights, but one match: the more probable one has it.
     notes : tuple of str
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
@@ -163,6 +176,8 @@ class Pairs(Frozen):
     feature_names: pd.Index | None = None
     grades: pd.Index | None = None
     grade_counts: NDArray[np.int64] | None = None
+    edges: NDArray[np.float64] | None = None
+    votes: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
@@ -179,6 +194,9 @@ class Pairs(Frozen):
         second: str | None = None,
         outcome: str | None = None,
         grades: Iterable[Hashable] | None = None,
+        margin: str | None = None,
+        edges: Iterable[float] | None = None,
+        probability: str | None = None,
         count: str | None = None,
         judge: str | None = None,
         by: str | Sequence[str] = (),
@@ -205,6 +223,17 @@ class Pairs(Frozen):
             Ordered grades, from the best for the first item to the best for the second, such as
             ``["A>>B", "A>B", "A=B", "B>A", "B>>A"]``. List all possible grades, including grades
             that nobody gave. The middle one of an odd number is a tie. `OrderedPairs` models them.
+        margin : str, optional
+            Column with the score of the first item minus the score of the second, instead of
+            `outcome`. Its grades are ranges of margins, such as +1, 0 and -1.
+        edges : sequence of float, optional
+            Margins between two grades, such as ``[0.5, 1.5, 2.5]``, which apply to both sides. A
+            smaller margin than the first edge is a tie; the edge 0 makes none. By default there are
+            at most ten, and a hundredth of the margins is beyond the last.
+        probability : str, optional
+            Column with the probability that the first item is better, as a judge states it, instead
+            of `outcome`. The vote becomes a win of the first with weight p and a win of the second
+            with weight 1 - p. Both count as one match (`votes`).
         count : str, optional
             Column with the number of such matches, whole and >= 0; 1 by default.
         judge : str, optional
@@ -231,9 +260,9 @@ class Pairs(Frozen):
         ValueError
             If a column or label is missing, an item or outcome is unknown, or an item is compared
             with itself. Also if a grade is repeated, or a grade such as "tie" is not in the middle.
-            Also if a count is negative or not whole, a weight is negative, or a number is not
-            finite. Also if a column of `by` or a feature has a reserved name, or a file
-            cannot be read.
+            Also if a count is negative or not whole, or a weight is negative. Also if a probability
+            is not between 0 and 1, or a number is not finite. Also if a column of `by` or a feature
+            has a reserved name, or a file cannot be read.
         FileNotFoundError
             If a path does not exist.
 
@@ -256,7 +285,16 @@ class Pairs(Frozen):
         >>> br.Pairs.from_frame(table, first="x", second="y", outcome="verdict", grades=grades)
         Pairs: 2 pairs of 3 items by 1 judge, 2 matches (1 better, 1 much worse)
         """
-        given = {"first": first, "second": second, "outcome": outcome}
+        for name, told in (("probability", probability), ("margin", margin)):
+            if told is not None and (outcome or grades) is not None:
+                raise ValueError(f"`{name}` tells the outcomes. Leave `outcome` and `grades` out.")
+        if probability is not None and margin is not None:
+            raise ValueError("`probability` and `margin` both tell the outcomes. Leave one out.")
+        if edges is not None and margin is None:
+            raise ValueError("`edges` are those of the margins. Name their column in `margin`.")
+        stated = probability if margin is None else margin
+        told = outcome if stated is None else stated
+        given = {"first": first, "second": second, "outcome": told}
         given |= {"count": count, "judge": judge, "weight": weight}
         names, optional = layout(given, ("first", "second", "outcome"))
         first, second, outcome = (names[x] for x in ("first", "second", "outcome"))
@@ -269,14 +307,21 @@ class Pairs(Frozen):
         frame = table_of(
             frame,
             "pairs",
-            labels=[first, second, outcome, judge, *by],
-            numbers=[count, weight, *ahead_of],
+            labels=[first, second, outcome if stated is None else None, judge, *by],
+            numbers=[count, weight, stated, *ahead_of],
             optional=optional,
         )
         absent = [x for x in optional if x not in frame.columns]
         count, judge, weight = (None if x in absent else x for x in (count, judge, weight))
+        if probability is not None:
+            frame = stated_outcomes(frame, probability, weight)
+            outcome, weight = STATED, STATED_WEIGHT
+        ends = None
+        if margin is not None:
+            ends, order, result = read_margins(frame, margin, edges)
+        else:
+            result = results(frame, outcome, OUTCOMES if order is None else order)
         one, other, axis = two_items(frame, first, second, items)
-        result = results(frame, outcome, OUTCOMES if order is None else order)
         times = None if count is None else whole_counts(frame, count)
         if times is not None:
             check_exact(times, f"column {count!r}")
@@ -288,11 +333,15 @@ class Pairs(Frozen):
         apart = {name: sorted_axis(frame[name], name) for name in by}
         evidence = None if weight is None else amounts(frame, weight, "weight")
         ahead = read_features(frame, columns)
+        is_vote = None
+        if probability is not None:
+            is_vote = frame[STATED_VOTE].to_numpy(dtype=np.int64)
 
         # Rows with equal codes are one pair; `row` is one of them.
         if collapse:
             codes = [(one, len(axis)), (other, len(axis)), (who, len(judges))]
             codes += [(code, len(labels)) for code, labels in apart.values()]
+            codes += [] if is_vote is None else [(is_vote, 2)]
             for values in (*([] if evidence is None else [evidence]), *ahead.T):
                 levels, code = np.unique(values, return_inverse=True)
                 codes.append((code, len(levels)))
@@ -319,6 +368,8 @@ class Pairs(Frozen):
             feature_names=pd.Index(list(columns)) if columns else None,
             grades=order,
             grade_counts=None if order is None else counts,
+            edges=ends,
+            votes=None if is_vote is None else is_vote[row] * counts.sum(axis=1),
         )
         pairs._warn_of_uncompared()
         return pairs
@@ -419,8 +470,19 @@ class Pairs(Frozen):
 
     @property
     def n_matches(self) -> int:
-        """Number of matches, the sum of the counts."""
-        return int(self.counts.sum())
+        """Number of matches, the sum of the counts; a stated probability is one match."""
+        return int(self.matches.sum())
+
+    @property
+    def matches(self) -> NDArray[np.int64]:
+        """Number of matches of each pair, (n_pairs,).
+
+        Examples
+        --------
+        >>> Pairs.from_matrix([[0, 3], [1, 0]]).matches
+        array([4])
+        """
+        return self.counts.sum(axis=1) if self.votes is None else self.votes
 
     @property
     def labels(self) -> pd.Index:
@@ -494,7 +556,7 @@ class Pairs(Frozen):
 
         For groups, features, grades, and items in another order or without a match, write
         ``by=[*p.groups]``, ``features=[*p.feature_names]``, ``grades=p.grades`` and
-        ``items=p.items``.
+        ``items=p.items``. A stated probability is read back as two outcomes with weights.
 
         It has one row per pair and observed outcome; a pair without matches has one row with count
         0. Columns are first, second, outcome, count, judge, the groups and the features, and
@@ -624,7 +686,7 @@ class Pairs(Frozen):
         >>> matches.matches_by_item.to_dict()
         {'a': 4, 'b': 6, 'c': 2}
         """
-        return self.sum_by_item(self.counts.sum(axis=1)).astype(np.int64).rename("matches")
+        return self.sum_by_item(self.matches).astype(np.int64).rename("matches")
 
     def sum_by_item(self, values: ArrayLike) -> pd.Series:
         """Sum one value per pair, such as its weighted matches, over the pairs of each item.
@@ -697,7 +759,7 @@ class Pairs(Frozen):
         >>> br.Pairs.from_matrix([[0, 3], [1, 0]]).with_counts(np.array([[1, 0, 0]]))
         Pairs: 1 pair of 2 items by 1 judge, 1 match (1 first, 0 second, 0 tie)
         """
-        return replace(self, counts=counts, grades=None, grade_counts=None, **more)
+        return replace(self, counts=counts, grades=None, grade_counts=None, **(UNGRADED | more))
 
     def connectivity(self) -> Connectivity:
         """Find the components of the graph in which the winner of a match beats the loser.
@@ -734,6 +796,7 @@ class Pairs(Frozen):
         labels, counts = self._outcomes()
         total = zip(counts.sum(axis=0), labels, strict=True)
         share = ", ".join(f"{n} {name}" for n, name in total if n or self.grades is None)
+        share = share if self.votes is None else "stated by probabilities"
         n, by = self.n_matches, f"{counted(len(self.judges), 'judge')}{self._groups_text()}"
         return (
             f"Pairs: {counted(self.n_pairs, 'pair')} of {counted(self.n_items, 'item')} by "
@@ -773,6 +836,7 @@ class Pairs(Frozen):
             groups={name: group.take(rows) for name, group in self.groups.items()},
             features=None if self.features is None else self.features[rows],
             grade_counts=None if self.grade_counts is None else self.grade_counts[rows],
+            votes=None if self.votes is None else self.votes[rows],
             unused=None,
         )
 

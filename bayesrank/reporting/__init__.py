@@ -3,5 +3,5 @@
 `report.Report` composes them, and `parts_of` chooses the sections by the kind of the analysis.
 
 This room may import arviz, jinja2, markupsafe, matplotlib, numpy, pandas, pymc, rich, scipy, xarray
-and the rooms analysis, data, inference, plots, results, schema, tables and texts.
+and the rooms analysis, data, inference, match_outcomes, plots, results, schema, tables and texts.
 """

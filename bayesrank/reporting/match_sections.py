@@ -13,6 +13,7 @@ import pandas as pd
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
 from bayesrank.data.read import label_times
+from bayesrank.match_outcomes import grade_probabilities
 from bayesrank.plots import plot_adherence
 from bayesrank.reporting import sections
 from bayesrank.reporting.counted_sections import counted_matches
@@ -70,13 +71,15 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(together(posterior, pairs, analysis.groups, layout))
     if analysis.ties_by:
         out.append(ties(posterior, pairs, summary, layout))
+    if analysis.graded:
+        out.append(grades(posterior, predicted, pairs))
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:
         group = str(analysis.category)
         by.append(group)
-        n = np.bincount(pairs.group_idx(group), pairs.counts.sum(axis=1))
+        n = np.bincount(pairs.group_idx(group), pairs.matches)
         labels, name = pairs.coords[group], analysis.category_name
         out += categories(posterior, name, labels, n, "Matches", summary, layout)
     out.append(sections.predictions(predicted, "pair", MATCHES))
@@ -159,7 +162,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     axes = plot.get_target("adherence", {})
     axes.set_xlabel("Adherence (0 = unrelated to the utilities)")
     picture = marked_svg(plot, posterior)
-    n_matches = np.bincount(pairs.judge_idx, pairs.counts.sum(axis=1), len(pairs.judges))
+    n_matches = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
     csv["matches"] = pd.Series(n_matches.astype(int), pairs.coords["judge"])[csv.index]
     columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
     columns |= {"From": "{low:.2f}", "To": "{high:.2f}"}
@@ -177,6 +180,13 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         nu = draws["judge_nu"]
         csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
         columns["Equals tie"] = "{equals_tie:.2f}"
+    if "judge_cutpoint" in draws:
+        of_equals = _equal_items(draws["judge_cutpoint"])[csv.index]
+        csv["equals_extreme"] = of_equals.iloc[0] + of_equals.iloc[-1]
+        if len(of_equals) % 2:
+            csv["equals_tie"] = of_equals.iloc[len(of_equals) // 2]
+            columns["Equals tie"] = "{equals_tie:.2f}"
+        columns["Equals extreme"] = "{equals_extreme:.2f}"
     table = formatted(csv.rename(index=names), "Judge", columns)
     text = paragraphs(
         "judges",
@@ -184,7 +194,8 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         outliers=list(table.index[:outliers]),
         spread=spread,
         order="judge_order_effect" in draws,
-        ties="judge_nu" in draws,
+        ties="Equals tie" in columns,
+        graded="judge_cutpoint" in draws,
         n=len(table),
         most=most,
     )
@@ -201,6 +212,48 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
     )
+
+
+def grades(posterior: Any, predicted: Any, pairs: "Pairs") -> Part:
+    """Show how often each grade was given, in all matches and to each item."""
+    labels, counts = pairs.by_grade
+    names = [str(label) for label in labels]
+    total = counts.sum(axis=0)
+    drawn = predicted["posterior_predictive"]["y"]
+    of_model = drawn.sum("pair").mean(SAMPLE).to_numpy() / total.sum()
+    of_equals = _equal_items(posterior["posterior"]["cutpoint"])
+    csv = pd.DataFrame(
+        {
+            "votes": total, "share": total / total.sum(), "predicted": of_model,
+            "equal_items": of_equals.to_numpy(),
+        },
+        index=pd.Index(names, name="grade"),
+    )  # fmt: skip
+    of_items = np.zeros((pairs.n_items, len(names)))
+    np.add.at(of_items, pairs.first, counts)
+    np.add.at(of_items, pairs.second, counts[:, ::-1])  # seen from the second item
+    by_item = pd.DataFrame(of_items, pd.Index(pairs.coords["item"], name="item"), names)
+    columns = {"Votes": "{votes:,}", "Share": "{share:.2f}", "Predicted": "{predicted:.2f}"}
+    table = formatted(csv, "Grade", columns | {"Equal items": "{equal_items:.2f}"})
+    files = {"grades.csv": csv, "grades_by_item.csv": mark_counted(by_item)}
+    return Part(
+        "Grades",
+        paragraphs("grades", judged="judge_cutpoint" in posterior["posterior"]),
+        table,
+        file="grades.csv",
+        files=files,
+        data={"grades": csv},
+    )
+
+
+def _equal_items(cutpoint: Any) -> Any:
+    """Compute the probabilities of the grades of equal items, from the best for the first on.
+
+    Returns a series by grade, or a table of grades and judges.
+    """
+    cut = cutpoint.transpose(*SAMPLE, ..., "boundary").to_numpy()
+    mean = grade_probabilities(0.0, cut, "cumulative_logit").mean(axis=(0, 1)).T
+    return pd.DataFrame(mean, columns=cutpoint["judge"]) if mean.ndim > 1 else pd.Series(mean)
 
 
 def features(posterior: Any, summary: pd.DataFrame, raw: Any, layout: Layout) -> list[Part]:
@@ -267,9 +320,7 @@ def together(posterior: Any, pairs: "Pairs", groups: Sequence[str], layout: Layo
 def _spread_by(posterior: Any, pairs: "Pairs", group: str) -> dict[str, float]:
     """Count the labels and matches of a group, and measure how much items vary between labels."""
     draws = posterior["posterior"]
-    n = np.bincount(
-        pairs.group_idx(group), pairs.counts.sum(axis=1), len(pairs.group_labels(group))
-    )
+    n = np.bincount(pairs.group_idx(group), pairs.matches, len(pairs.group_labels(group)))
     labels, ties = int((n > 0).sum()), f"{group}_tie_spread"
     return {
         "labels": labels,

@@ -11,7 +11,7 @@ from scipy.special import expit, softmax
 
 from bayesrank.data import Pairs, Rankings
 from bayesrank.reporting.parts import SAMPLE, Part, formatted, prior_sd_of
-from bayesrank.results import comparisons, countable, matches_of, outcome_probability, rank_summary
+from bayesrank.results import comparisons, countable, matches_of, rank_summary
 from bayesrank.results.draws import interval_probability
 from bayesrank.texts import paragraphs
 
@@ -66,19 +66,15 @@ def next_match(
     rows = []
     for i, j in combinations(range(len(items)), 2):
         one, other = place[i], place[j]
-        nu = None
-        if found.nu is not None:
-            nu = found.nu * np.exp(found.effect[one] + found.effect[other])
-        lead = found.utility[one] - found.utility[other]
         ways = {NEUTRAL: 0.0}
         if "order_effect" in draws and len(items) == 2:
             ways |= {items[i]: 1.0, items[j]: -1.0}
         for advantage, sign in ways.items():
-            p = outcome_probability(lead + sign * order, nu)
+            p = found.outcomes(one, other, sign * order)
             row: dict[str, Any] = {"item": items[i], "item_other": items[j]}
             row["advantage"] = advantage
             row |= _interval("p_win", p[:, 0], prob) | _interval("p_loss", p[:, -1], prob)
-            rows.append(row | ({} if nu is None else _interval("p_tie", p[:, 1], prob)))
+            rows.append(row | (_interval("p_tie", p[:, 1], prob) if p.shape[1] == 3 else {}))
     csv = pd.DataFrame(rows).set_index("item")
     columns = {"Against": "{item_other}"}
     if (csv["advantage"] != NEUTRAL).any():

@@ -15,7 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesrank.tables.matches import two_of
-from bayesrank.tables.outcomes import CODES, codes_of, fold_code, meanings_of, of_scores, winners
+from bayesrank.tables.outcomes import (
+    CODES,
+    codes_of,
+    fold_code,
+    known_grades,
+    meanings_of,
+    of_scores,
+    winners,
+)
 from bayesrank.tables.profile import WORDS, Column, Profile, agree, coded, only
 from bayesrank.tables.rankings import NOTHING, SUMS, are_weak_orders
 from bayesrank.tables.select import ORDINALS, counts_rows, read_places
@@ -563,7 +571,13 @@ def _results(table: Profile, sides: tuple[Column, Column]) -> Iterator[tuple[dic
         for one, other, rest in table.pairs(SIDES)
         if one.type == other.type == "whole numbers" and rest & {"wins", "won", "win"}
     )
-    if outcome is not None:
+    graded = only(
+        c for c in table.once
+        if c not in sides and c.type == "text" and len(c.labels) > 1 and known_grades(c.labels)
+    )  # fmt: skip
+    if graded is not None and outcome in (None, graded):
+        yield {"grade": graded.name}, f"{graded.name!r} grades {_span([*sides])}"
+    elif outcome is not None:
         yield {"outcome": outcome.name}, f"{outcome.name!r} says who of {_span([*sides])} won"
     elif wins is not None:
         tied = only(c for c in table.once if {*c.words} & {"ties", "draws"})

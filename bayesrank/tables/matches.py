@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 
 from bayesrank.data import Pairs
-from bayesrank.data.read import OUTCOMES, label_repr, quoted, row_name
+from bayesrank.data.read import (
+    OUTCOMES,
+    PREFERENCE,
+    PROBABILITY,
+    check_grades,
+    label_repr,
+    quoted,
+    row_name,
+)
 from bayesrank.tables.cells import (
     NESTED,
     YES,
@@ -26,7 +34,15 @@ from bayesrank.tables.cells import (
 )
 from bayesrank.tables.clusters import clusters
 from bayesrank.tables.opening import Table, label_text
-from bayesrank.tables.outcomes import TIES, Outcomes, winners
+from bayesrank.tables.outcomes import (
+    TIES,
+    VERDICTS,
+    Outcomes,
+    codes_of,
+    fold_code,
+    known_grades,
+    winners,
+)
 from bayesrank.tables.rankings import SUMS, in_order_of_time, refuse_new, refuse_past
 from bayesrank.tables.select import Selection, Settings, Texts, merged, texts_of
 from bayesrank.tables.unused import matches_with
@@ -48,10 +64,14 @@ class MatchColumns:
     first: str | None = None
     second: str | None = None
     outcome: str | None = None
+    grade: str | None = None
+    grades: Texts = ()
+    probability: str | None = None
     winner: str | None = None
     loser: str | None = None
     score_a: str | None = None
     score_b: str | None = None
+    margins: bool = False
     wins_a: str | None = None
     wins_b: str | None = None
     ties: str | None = None
@@ -61,6 +81,7 @@ class MatchColumns:
     second_wins: Texts = ()
     tie: Texts = ()
     count: str | None = None
+    weight: str | None = None
     judge: str | None = None
     category: str | None = None
     feature: Texts | Mapping[str, str | tuple[str, str]] = ()
@@ -89,7 +110,16 @@ class MatchColumns:
     def results(self) -> list[str]:
         """Columns that tell the outcome."""
         winner = self.winner if self.names_winner else None
-        named = [winner, self.outcome, self.score_a, self.score_b, self.wins_a, self.wins_b]
+        named = [
+            winner,
+            self.outcome,
+            self.grade,
+            self.probability,
+            self.score_a,
+            self.score_b,
+            self.wins_a,
+            self.wins_b,
+        ]
         named.append(self.ties)
         return [c for c in named if c is not None]
 
@@ -102,6 +132,12 @@ class MatchColumns:
     def ordered(self) -> bool:
         """Whether the first item may have an advantage."""
         return self.order and (self.winner is None or self.names_winner)
+
+    @property
+    def listed_grades(self) -> list[str]:
+        """Grades that the arguments list, from the best for the first item to the worst."""
+        listed = self.grades.split(",") if isinstance(self.grades, str) else self.grades
+        return [str(one).strip() for one in listed]
 
     @property
     def features(self) -> dict[str, tuple[str, ...]]:
@@ -156,22 +192,39 @@ class MatchColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
+        if self.grade is None and self.grades:
+            raise MissingColumnsError(
+                "Missing: grade=COLUMN, the column of the grades that `grades` lists."
+            )
+        if self.grade is not None:
+            more = ["first_wins", "second_wins", "tie", "ties"]
+            self._leave_out(more, "`grade` says more than who won")
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
-            more += ["wins_a", "wins_b", "ties"]
+            more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability", "margins"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
-            more = ["loser", "outcome", "score_a", "score_b", "wins_a", "wins_b"]
+            more = [
+                "loser",
+                "outcome",
+                "grade",
+                "probability",
+                "score_a",
+                "score_b",
+                "wins_a",
+                "wins_b",
+            ]
             self._leave_out(more, "`winner` names one of `first` and `second`")
             return
         self._check_pair("winner", "loser")
         if self.winner is not None:
+            named = ("first", "second", "outcome")
             self._leave_out(
-                ["first", "second", "outcome", "score_a", "score_b", "wins_a", "neutral"],
+                [*named, "grade", "probability", "score_a", "score_b", "wins_a", "neutral"],
                 "`winner` and `loser` already tell the outcome, and neither item is the first",
             )
             return
@@ -181,11 +234,18 @@ class MatchColumns:
                     f"Missing: {name}=COLUMN. Give `first` and `second`, or `winner` and `loser`."
                 )
         self._check_pair("score_a", "score_b")
-        self._check_pair("wins_a", "wins_b")
-        if sum(x is not None for x in (self.outcome, self.score_a, self.wins_a)) != 1:
+        if self.margins and self.score_a is None:
             raise MissingColumnsError(
-                "Missing: outcome=COLUMN. Give outcome=COLUMN, or `score_a` and `score_b`, "
-                "or `wins_a` and `wins_b` if a row counts several matches."
+                "Missing: score_a=COLUMN. `margins` are differences of the scores in `score_a` and "
+                "`score_b`."
+            )
+        self._check_pair("wins_a", "wins_b")
+        told = (self.outcome, self.grade, self.probability, self.score_a, self.wins_a)
+        if sum(x is not None for x in told) != 1:
+            raise MissingColumnsError(
+                "Missing: outcome=COLUMN. Give outcome=COLUMN, or grade=COLUMN if outcomes are "
+                "ordered grades. Or give `score_a` and `score_b`, or `wins_a` and `wins_b` if a "
+                "row counts several matches, or probability=COLUMN if a judge states one."
             )
         if self.wins_a is None:
             self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
@@ -248,7 +308,7 @@ class MatchReader:
     def _split(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the rows of matches that have been played, and of those that are to come."""
         c = self.columns
-        more = [name for name in (c.count, c.neutral) if name is not None]
+        more = [name for name in (c.count, c.weight, c.neutral) if name is not None]
         frame = self.selection.frame([*c.labels, *c.results, *more], others=True)
         for score in (c.score_a, c.score_b):
             if score is not None:
@@ -283,7 +343,23 @@ class MatchReader:
         if c.wins_a is not None:
             frame = self._counted(frame)
         table = self._two_items(frame)
-        table["outcome"] = self._outcomes(frame, table)
+        grades = None
+        if c.grade is not None:
+            cells = label_text(frame[c.grade])
+            grades = self._grades(cells)
+            table["outcome"] = cells
+        elif c.margins:
+            a, b = (self.selection.read_numbers(frame[x], "score") for x in c.results)
+            table["outcome"] = a - b
+        elif c.probability is not None:
+            table["outcome"] = p = self.selection.read_numbers(frame[c.probability], "probability")
+            refuse_rows(~p.between(0, 1), p, PROBABILITY, PREFERENCE)
+            self.note(
+                f"Column {c.probability!r} is read as the probability that the first item is "
+                "better, as the judge states it. Each row is one match."
+            )
+        else:
+            table["outcome"] = self._outcomes(frame, table)
         sides = ["first", "second"]
         alike = self.selection.one_spelling(pd.concat([table[side] for side in sides]), "items")
         if alike:
@@ -296,6 +372,16 @@ class MatchReader:
             table["count"] = counts = self.selection.read_numbers(frame[c.count], "count")
             must = "A count must be a whole number, 0 or more"
             refuse_rows(~(counts >= 0) | (counts % 1 != 0), counts, must)
+        if c.weight is not None:
+            table["weight"] = weight = self.selection.read_weights(frame[c.weight], "match")
+            refuse_rows(weight < 0, weight, "A weight must be 0 or more")
+            if (weight != weight.iloc[0]).any():
+                worth = weight.sum() ** 2 / (weight**2).sum()
+                self.note(
+                    f"The weights of {len(weight):,} rows differ. Their total is "
+                    f"{weight.sum():,.6g}, but the effective sample size is {worth:,.1f} rows "
+                    "of equal weight."
+                )
         if c.date is not None:
             table["date"] = date_text(frame[c.date], self.settings.day_first, self.note)
         for group in ("judge", "category"):
@@ -307,9 +393,13 @@ class MatchReader:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
             table[group] = labels(frame[group])
+        exchanged = mirrored(grades)
+        if c.margins or c.probability is not None:
+            total = 1.0 if c.probability is not None else 0.0
+            exchanged = {x: total - x for x in table["outcome"].unique()}
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif "count" not in table and _is_mirrored(table):
+        elif "count" not in table and _is_mirrored(table, exchanged):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -325,18 +415,27 @@ class MatchReader:
             )
             table[features[name]] = one - other[0] if other else one
         if not c.ordered:
-            _sort_sides(table, list(features.values()))
+            _sort_sides(table, list(features.values()), exchanged)
         groups = [group for group in ("category", "neutral", "date") if group in table]
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
-            "outcome": "outcome",
+            "outcome": "outcome" if c.probability is None and not c.margins else None,
+            "probability": None if c.probability is None else "outcome",
+            "margin": "outcome" if c.margins else None,
+            "grades": grades,
             "count": "count" if "count" in table else None,
+            "weight": "weight" if "weight" in table else None,
             "judge": "judge" if c.judge is not None else None,
             "features": features,
         }
         by = [*groups, *c.groups]
         pairs = Pairs.from_frame(table, by=by, **named)._with(ordered=c.ordered)
+        if c.margins:
+            self.note(
+                f"The score in {c.score_a!r} minus the score in {c.score_b!r} is read as "
+                f"{len(pairs.boundaries) + 1} grades: {quoted(pairs.by_grade[0], 20)}."
+            )
         if c.date is not None:
             return pairs
         others = self.selection.others
@@ -427,7 +526,7 @@ class MatchReader:
         for sentence in notes:
             self.note(sentence)
         if not c.order:
-            _sort_sides(table, [])
+            _sort_sides(table, [], mirrored(None))
         who = "judge" if c.judge is not None else None
         pairs = Pairs.from_frame(
             table, first="first", second="second", outcome="outcome", judge=who
@@ -519,6 +618,32 @@ class MatchReader:
         )
         return np.select([a > b, a < b], OUTCOMES[:2], OUTCOMES[2])
 
+    def _grades(self, cells: pd.Series) -> list[str]:
+        """Return all possible grades, in order, and refuse a cell with another."""
+        distinct = [str(value) for value in pd.unique(cells)]
+        listed = self.columns.listed_grades
+        grades = listed or known_grades(distinct)
+        if not grades:
+            raise TableError(
+                f"The order of the grades must be known; column {cells.name!r} has "
+                f"{quoted(sorted(distinct), 20)}. List all possible grades, from the best for the "
+                "first item to the best for the second, such as "
+                f"{spelled(grades=list(VERDICTS))}."
+            )
+        check_grades(grades)
+        refuse_rows(
+            ~cells.isin(grades).to_numpy(),
+            cells,
+            f"A grade must be one of {quoted(grades, 20)}",
+            "Add it to `grades` at its place. If it means that there is no result, make it empty "
+            f"with {spelled(empty=['CODE'], missing='drop')}.",
+        )
+        self.note(
+            f"Column {cells.name!r} is read as {len(grades)} ordered grades: {grades[0]} is the "
+            f"best for the first item, {grades[-1]} the best for the second."
+        )
+        return grades
+
     def _named_winners(self, text: pd.Series, table: pd.DataFrame) -> pd.Series:
         """Read a column of names of winners."""
         said = {code: side for code, side in self.columns.said.items() if side == "tie"}
@@ -528,6 +653,15 @@ class MatchReader:
             played = (text == table["first"]) | (text == table["second"]) | codes
             played |= over_distinct(text, lambda x: x.casefold() in TIES).astype(bool)
             code = str(text[~played].iloc[0]) if not played.all() else ""
+            distinct = [*map(str, text.unique())]
+            fits = codes_of(distinct, str(text.name), self.columns.sides)
+            if fits is not None and {*fits[0], *fits[1]} & {*map(fold_code, distinct)}:
+                raise TableError(
+                    f"The winner must be one of the two items; column {text.name!r} has codes, "
+                    f"such as {label_repr(code)}. Give {spelled(outcome=str(text.name))} instead "
+                    "of `winner`.",
+                    [{"winner": None, "outcome": str(text.name)}],
+                )
             ways: list[dict[str, Any]] = [
                 {"tie": [*said, code]}, {"empty": [code], "missing": "drop"}
             ]  # fmt: skip
@@ -604,20 +738,30 @@ def two_of(name: str) -> tuple[str, str]:
     )
 
 
-def _is_mirrored(table: pd.DataFrame) -> bool:
+def mirrored(grades: Sequence[str] | None) -> dict[Any, Any]:
+    """Return the outcome of the same match with its items exchanged, by the outcome.
+
+    >>> mirrored(["better", "equal", "worse"])
+    {'better': 'worse', 'equal': 'equal', 'worse': 'better'}
+    """
+    first, second, tie = OUTCOMES
+    order = [first, tie, second] if grades is None else grades
+    return dict(zip(order, order[::-1], strict=True))
+
+
+def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[Any, Any]) -> bool:
     """Whether each match also stands in the table with its items exchanged."""
     counts = table.groupby(["first", "second", "outcome"]).size().to_dict()
-    exchanged = {"first": "second", "second": "first", "tie": "tie"}
     keys: Any = counts
     same = (counts.get((b, a, exchanged[won])) == counts[a, b, won] for a, b, won in keys)
     return len(table) >= LEAST_MIRRORED and all(same)
 
 
-def _sort_sides(table: pd.DataFrame, features: list[str]) -> None:
+def _sort_sides(table: pd.DataFrame, features: list[str], exchanged: Mapping[Any, Any]) -> None:
     """Sort the two items of each match by name, because their order has no meaning."""
     turned = table["first"] > table["second"]
     sides = table[["first", "second"]].to_numpy(object)
     table["first"], table["second"] = sides.min(axis=1), sides.max(axis=1)
-    swapped = table["outcome"].replace({"first": "second", "second": "first"})
+    swapped = table["outcome"].map(dict(exchanged))
     table["outcome"] = table["outcome"].mask(turned, swapped)
     table[features] = table[features].mask(turned, -table[features])

@@ -36,8 +36,12 @@ CODES: tuple[Codes, ...] = (
     (("h", "home"), ("a", "away"), ("d", "draw")),
     (("a",), ("b",), ("tie", "draw")),
     (("left",), ("right",), ("tie", "draw", "equal", "both")),
-    (("model_a",), ("model_b",), ("tie", "tie (bothbad)")),
+    (("[[a]]",), ("[[b]]",), ("[[c]]",)),  # verdicts of MT-bench
+    (("model_a",), ("model_b",), ("tie", "tie (bothbad)", "tie (both bad)", "both_bad")),
 )
+BOTH_BAD = frozenset(("tie (bothbad)", "tie (both bad)", "both_bad"))
+VERDICTS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
+"""Published grades of judges whose order is known, also in double brackets: [[A>>B]]."""
 TIE_WORDS = frozenset(word for *_, ties in CODES for word in ties if word.isalpha() and word[1:])
 _SCORES = re.compile(r"(\d+)\s*[-:x\N{EN DASH}]\s*(\d+)")
 
@@ -50,6 +54,20 @@ def fold_code(value: Any) -> str:
         return f"{float(text):g}"
     except ValueError:
         return text
+
+
+def known_grades(values: Collection[Any]) -> list[str]:
+    """Return the grades that have all values, in order; empty if their order is not known.
+
+    >>> known_grades(["[[B>A]]", "[[A>>B]]"])
+    ['[[A>>B]]', '[[A>B]]', '[[A=B]]', '[[B>A]]', '[[B>>A]]']
+    >>> known_grades(["good", "bad"])
+    []
+    """
+    for grades in (VERDICTS, tuple(f"[[{grade}]]" for grade in VERDICTS)):
+        if len(values) and {*map(str, values)} <= {*grades}:
+            return list(grades)
+    return []
 
 
 def meanings_of(codes: Codes) -> dict[str, str]:
@@ -122,6 +140,11 @@ class Outcomes:
             pairs = sorted(zip(map(str, meant), map(str, self.distinct), strict=True))
             read = ", ".join(f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs)
             self.notes.append(f"Column {self.name!r} is read with {read}.")
+            if bad := [str(value) for value in self.distinct if fold_code(value) in BOTH_BAD]:
+                self.notes.append(
+                    f"{bad[0]!r} counts as a tie: the two items are equal, but not how bad they "
+                    "are."
+                )
         return self._coded(meant)
 
     def _of_names(
@@ -186,6 +209,13 @@ class Outcomes:
     def _refuse_unknown(self, n: int) -> None:
         """Refuse an outcome without a known meaning."""
         code = str(self.column.iloc[n])
+        if known_grades(self.distinct):
+            raise TableError(
+                f"An outcome says who won, but column {self.name!r} has ordered grades, such as "
+                f"{label_repr(code)} in {row_name(self.column.index, n)}. Give "
+                f"{spelled(grade=self.name)} instead of `outcome`.",
+                [{"outcome": None, "grade": self.name}],
+            )
         none = {"empty": [code], "missing": "drop"}
         remedies: list[dict[str, Any]] = [
             {"first_wins": [code]}, {"second_wins": [code]}, {"tie": [code]}

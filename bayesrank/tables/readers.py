@@ -144,10 +144,14 @@ def read_matches(
     first: str | None = None,
     second: str | None = None,
     outcome: str | None = None,
+    grade: str | None = None,
+    grades: Texts = (),
+    probability: str | None = None,
     winner: str | None = None,
     loser: str | None = None,
     score_a: str | None = None,
     score_b: str | None = None,
+    margins: bool = False,
     wins_a: str | None = None,
     wins_b: str | None = None,
     ties: str | None = None,
@@ -157,6 +161,7 @@ def read_matches(
     second_wins: Texts = (),
     tie: Texts = (),
     count: str | None = None,
+    weight: str | None = None,
     judge: str | None = None,
     category: str | None = None,
     feature: Texts | Mapping[str, str | tuple[str, str]] = (),
@@ -190,11 +195,24 @@ def read_matches(
         Columns of the two items, such as home and away. ``"type+level"`` joins two columns.
     outcome : str, optional
         Column of the outcome.
+    grade : str, optional
+        Column of ordered grades instead of `outcome`, such as A>>B, A>B, A=B.
+    grades : str or list of str, optional
+        All possible grades, from the best for the first item to the best for the second, as a list
+        or separated by commas. The middle one of an odd number is a tie. The order of the verdicts
+        A>>B, A>B, A=B, B>A and B>>A is known, also in double brackets, as in [[A>>B]].
+    probability : str, optional
+        Column with the probability that the first item is better, as a judge states it, instead of
+        `outcome`. The vote is a win of the first with weight p and a win of the second with weight
+        1 - p. Both count as one match.
     winner, loser : str, optional
         Columns of the item that won and the item that lost, instead of `first` and `second`. With
         `first` and `second`, `winner` is a column with the name of one of them.
     score_a, score_b : str, optional
         Columns of the scores of the first and the second item, instead of `outcome`.
+    margins : bool
+        Whether to read the differences of the scores as grades: +1, +2, and so on. By default only
+        the winner counts.
     wins_a, wins_b, ties : str, optional
         Columns that count the wins of the first item, those of the second, and the ties, if a row
         is several matches.
@@ -208,6 +226,9 @@ def read_matches(
         Codes of outcomes.
     count : str, optional
         Column with the number of times that the match occurred.
+    weight : str, optional
+        Column with evidence weights of the matches, 0 or more. A weight multiplies the
+        log-likelihood of a match, and is not a number of matches.
     judge : str, optional
         Column of the judges.
     category : str, optional

@@ -328,15 +328,15 @@ class Selection:
         refuse_rows(times.isna() | (times < 0) | (times % 1 != 0), times, must, way_out)
         return times.astype(np.int64)
 
-    def read_weights(self, values: pd.Series) -> pd.Series:
+    def read_weights(self, values: pd.Series, unit: str = "ranking") -> pd.Series:
         """Read sampling weights, and say so if they look like counts."""
         weight = self.read_numbers(values, "weight")
         must = "A weight must be a finite number"
-        refuse_rows(weight.isna(), weight, must, "Write 1 for a ranking of ordinary weight.")
+        refuse_rows(weight.isna(), weight, must, f"Write 1 for a {unit} of ordinary weight.")
         if (weight % 1 == 0).all() and (weight > 1).any():
             self.note(
                 f"Column {values.name!r} is read as sampling weights. If its whole numbers say how "
-                f"often a ranking was given, use {spelled(count=str(values.name))} instead."
+                f"often a {unit} was given, use {spelled(count=str(values.name))} instead."
             )
         return weight
 

@@ -663,3 +663,110 @@ def test_a_missing_grade_and_a_group_with_the_name_of_the_boundaries_raise():
         graded(VERDICTS.assign(verdict=VERDICTS["verdict"].where(VERDICTS.index != 1)))
     with pytest.raises(ValueError, match="`by` cannot name a column 'boundary': pairs already"):
         graded(VERDICTS.assign(boundary=1), by="boundary")
+
+
+# Stated probabilities
+
+STATED = pd.DataFrame(
+    {"a": ["x", "y", "x", "x"], "b": ["y", "z", "z", "y"], "p": [0.5, 0.2, 1, 0.5]}
+)
+
+
+def stated(table=STATED, **more):
+    return Pairs.from_frame(table, first="a", second="b", probability="p", **more)
+
+
+def test_a_stated_probability_counts_as_one_match():
+    pairs = stated()
+    assert pairs.n_matches == 4
+    assert pairs.matches_by_item.tolist() == [3, 3, 2]
+    assert (pairs.weight * pairs.counts.sum(axis=1)).sum() == pytest.approx(4.0)
+    assert pairs[pairs.first == 0].n_matches == 3
+    assert repr(pairs).endswith("4 matches (stated by probabilities)")
+    weighed = stated(STATED.assign(w=[2.0, 1.0, 1.0, 0.5]), weight="w")
+    assert (weighed.weight * weighed.counts.sum(axis=1)).sum() == pytest.approx(4.5)
+    assert weighed.n_matches == 4
+    # without collapsing, the more probable outcome has the match
+    apart = stated(collapse=False)
+    assert apart.votes.tolist() == [1, 0, 0, 1, 1, 1, 0]
+
+
+def test_stated_probabilities_are_checked():
+    with pytest.raises(ValueError, match=r"between 0 and 1; column 'p' has 1\.5 in row 0"):
+        stated(STATED.assign(p=1.5))
+    with pytest.raises(ValueError, match=r"`probability` tells the outcomes\. Leave `outcome` and"):
+        stated(outcome="p")
+    with pytest.raises(ValueError, match="A probability must be a finite number"):
+        stated(STATED.assign(p=np.nan))
+
+
+# Margins
+
+MARGINS = pd.DataFrame(
+    {"a": list("xyzxyzxy"), "b": list("yzxyzxyx"), "m": [3, 0, -1, 1, -2, 0, 1, -4]}
+)
+
+
+def with_margins(table=MARGINS, **more):
+    return Pairs.from_frame(table, first="a", second="b", margin="m", **more)
+
+
+def test_margins_are_grades_with_known_edges():
+    pairs = with_margins()
+    assert pairs.grades.tolist() == [
+        "+4 or more",
+        "+3",
+        "+2",
+        "+1",
+        "0",
+        "-1",
+        "-2",
+        "-3",
+        "-4 or less",
+    ]
+    np.testing.assert_array_equal(pairs.edges, [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5])
+    assert pairs.grade_counts.sum(axis=0).tolist() == [0, 1, 0, 2, 2, 1, 1, 0, 1]
+    assert pairs.counts.sum(axis=0).tolist() == [3, 3, 2]
+    # the mirrored table has the mirrored grades
+    turned = with_margins(MARGINS.assign(a=MARGINS["b"], b=MARGINS["a"], m=-MARGINS["m"]))
+    assert turned.grade_counts.sum(axis=0).tolist() == pairs.grade_counts.sum(axis=0).tolist()[::-1]
+    few = with_margins(edges=[0.5, 1.5])
+    assert few.grades.tolist() == ["+2 or more", "+1", "0", "-1", "-2 or less"]
+    assert few.grade_counts.sum(axis=0).tolist() == [1, 2, 2, 1, 2]
+    assert few.split_ties().edges is None
+
+
+def test_without_ties_zero_is_an_edge():
+    pairs = with_margins(MARGINS[MARGINS["m"] != 0])
+    assert len(pairs.grades) == 8
+    assert 0.0 in pairs.edges
+    assert pairs.counts[:, 2].sum() == 0
+    assert with_margins(MARGINS[MARGINS["m"] != 0], edges=[0, 1.5]).grades.tolist() == [
+        "+2 or more", "+1", "-1", "-2 or less",
+    ]  # fmt: skip
+
+
+def test_many_margins_are_ranges_of_about_as_many_matches():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": "x", "b": "y", "m": np.rint(rng.normal(3, 12, 3000))})
+    pairs = with_margins(table)
+    upper = pairs.edges[pairs.edges > 0]
+    assert len(upper) == 10
+    assert (np.abs(table["m"]) > upper[-1]).mean() == pytest.approx(0.01, abs=0.005)
+    assert pairs.grades[1].startswith("+")
+    assert " to +" in pairs.grades[1]
+
+
+def test_margins_are_checked():
+    with pytest.raises(ValueError, match=r"A margin must be a finite number; column 'm' has 'far'"):
+        with_margins(MARGINS.assign(m="far"))
+    with pytest.raises(ValueError, match=r"must not be an edge between two grades, -1, 1; column"):
+        with_margins(edges=[1])
+    with pytest.raises(ValueError, match=r"`edges` is \[2.0, 1.0\]; it must be ascending numbers"):
+        with_margins(edges=[2, 1])
+    with pytest.raises(ValueError, match=r"`edges` are those of the margins\. Name their column"):
+        Pairs.from_frame(MARGINS, first="a", second="b", outcome="m", edges=[1])
+    with pytest.raises(ValueError, match=r"`margin` tells the outcomes\. Leave `outcome` and"):
+        with_margins(outcome="m")
+    with pytest.raises(ValueError, match=r"`probability` and `margin` both tell the outcomes"):
+        with_margins(probability="m")

@@ -22,6 +22,10 @@ GRADES = ["A>>B", "A>B", "A=B", "B>A", "B>>A"]
 QUICK = "FAST_COMPILE"
 CUTS = np.array([-1.3, -0.2, 0.5, 1.1])
 each_family = pytest.mark.parametrize("family", FAMILIES)
+# the battery of `tests/cases.py` has all families of `.dist`
+one_family = pytest.mark.parametrize(
+    "family", [FAMILIES[0], *(pytest.param(x, marks=pytest.mark.slow) for x in FAMILIES[1:])]
+)
 
 
 @functools.cache
@@ -93,7 +97,7 @@ def lead_at(pairs, point):
     return point["adherence"][pairs.judge_idx] * gap + point["order"] + slope
 
 
-@each_family
+@one_family
 def test_every_parameter_has_the_value_and_the_gradient_of_the_definition(family):
     pairs, model = votes(), rich_model(family)
     y, point = model["y"], point_at(votes())
@@ -156,7 +160,7 @@ def test_two_grades_are_the_models_without_ties(family, name):
     np.testing.assert_allclose(found, OF_WINS[name].logp(counts, lead), rtol=1e-12)
 
 
-@each_family
+@one_family
 def test_draws_have_the_probabilities_of_the_grades(family):
     n = 20_000
     y = br.OrderedPairs.dist([0.8, 0.3], cutpoints=CUTS, family=family, total=n)
@@ -326,7 +330,14 @@ def test_checks_are_by_grade_and_points_say_who_won():
     assert br.plot_match_checks(found) is not None
 
 
-def test_only_models_of_the_same_grades_are_compared():
+def test_models_of_other_grades_are_not_compared():
+    message = "pair outcomes of 5 grades given the pairs"
+    with pytest.raises(ValueError, match=message):
+        br.compare({"five": results_of(graded_model), "ties": results_of(with_ties)})
+
+
+@pytest.mark.slow
+def test_models_of_the_same_grades_are_compared():
     models = {
         "cumulative": results_of(graded_model),
         "adjacent": results_of(graded_model, family="adjacent_logit"),
@@ -339,9 +350,6 @@ def test_only_models_of_the_same_grades_are_compared():
             "ties": results_of(with_ties, "wins"),
         }
         assert set(br.compare(three).index) >= set(three)
-        message = "pair outcomes of 5 grades given the pairs"
-        with pytest.raises(ValueError, match=message):
-            br.compare({"five": models["cumulative"], "ties": results_of(with_ties)})
 
 
 def test_probabilities_of_wins_and_ties_refuse_grades():

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 from bayesrank.results import match_probability, outcome_probability
+from bayesrank.results.matches.outcomes import Matches
 
 
 def test_outcomes_are_those_of_davidson():
@@ -58,6 +59,41 @@ def test_ties_are_those_of_the_observed_matches():
         match_probability(observed(3))
     with pytest.raises(ValueError, match="'nu' is -1 in one draw; a tie parameter is 0 or more"):
         match_probability(posterior(nu=(("chain", "draw"), [[1.0, -1.0]])))
+
+
+def test_grades_are_wins_and_ties_of_rao_and_kupper():
+    theta = {"tie_theta": (("chain", "draw"), [[3.0, 3.0]])}
+    found = match_probability(observed(5, **theta))
+    lead = observed(5)["posterior"]["utility"].values[0]
+    lead = lead[:, 0] - lead[:, 1]
+    win = (1 / (1 + 3.0 * np.exp(-lead))).mean()
+    loss = (1 / (1 + 3.0 * np.exp(lead))).mean()
+    np.testing.assert_allclose(found.values[0, 1], [win, 1 - win - loss, loss])
+    # without a middle grade nothing ties
+    never = match_probability(observed(4, tie_theta=(("chain", "draw"), [[1.0, 1.0]])))
+    assert never["result"].values.tolist() == ["win", "loss"]
+    with pytest.raises(ValueError, match="have 5 grades, but the posterior has no 'tie_theta'"):
+        match_probability(observed(5))
+    with pytest.raises(
+        ValueError, match=r"'tie_theta' is 0\.5 in one draw; a tie parameter is 1 or"
+    ):
+        match_probability(observed(5, tie_theta=(("chain", "draw"), [[0.5, 2.0]])))
+
+
+def test_the_information_of_a_match_is_the_mean_square_of_its_score():
+    rng = np.random.default_rng(1)
+    utility, kappa = rng.normal(size=(2, 50)), np.abs(rng.normal(size=50))
+    step = 1e-5
+    for tie, davidson in ((kappa, False), (kappa, True), (None, True)):
+        draws = [
+            Matches(utility + move * np.array([[1.0], [0.0]]), tie, np.zeros((2, 1)), davidson)
+            for move in (-step, 0.0, step)
+        ]
+        low, p, high = (one.outcomes(0, 1) for one in draws)
+        score = (np.log(high) - np.log(low)) / (2 * step)
+        np.testing.assert_allclose(
+            draws[1].information(0, 1), (p * score**2).sum(-1).mean(), rtol=1e-6
+        )
 
 
 def test_further_dims_of_the_utilities_raise():

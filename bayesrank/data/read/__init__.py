@@ -41,7 +41,14 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.orders import read_preflib
-from bayesrank.data.read.pair_entries import BOUNDARY, OUTCOMES
+from bayesrank.data.read.pair_entries import (
+    BOUNDARY,
+    OUTCOMES,
+    PREFERENCE,
+    PROBABILITY,
+    check_grades,
+    who_won,
+)
 from bayesrank.data.read.scores import Scores
 from bayesrank.data.read.text import BROKEN, content, read_lines
 from bayesrank.data.read.times import (
@@ -58,6 +65,8 @@ __all__ = [
     "BROKEN",
     "LINE",
     "OUTCOMES",
+    "PREFERENCE",
+    "PROBABILITY",
     "Entries",
     "Group",
     "Scores",
@@ -68,6 +77,7 @@ __all__ = [
     "as_frame",
     "assign_problems",
     "axis_index",
+    "check_grades",
     "check_whole",
     "content",
     "coord_values",
@@ -92,4 +102,5 @@ __all__ = [
     "text_numbers",
     "time_coordinates",
     "warn",
+    "who_won",
 ]

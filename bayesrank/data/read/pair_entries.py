@@ -36,6 +36,18 @@ _NOT_WHOLE = (
     "of from_frame. To count a tie as half a win, use Pairs.split_ties."
 )
 
+STATED, STATED_WEIGHT, STATED_VOTE = "stated outcome", "stated weight", "stated vote"
+"""Columns of the outcomes of a stated probability."""
+
+PROBABILITY = "A probability must be between 0 and 1"
+PREFERENCE = (
+    "It is the probability that the first item is better. Divide percentages by 100. Of a "
+    "preference from 1 (first) to 2 (second), write 2 minus the preference into the column."
+)
+
+MOST_EDGES = 10  # between grades of margins, on each side
+BEYOND = 0.01  # share of the margins beyond the last edge
+
 BOUNDARY = "boundary"
 """Name of the axis of boundaries between grades."""
 
@@ -143,6 +155,89 @@ def results(
     must = f"An outcome must be one of {quoted(outcomes, 20)}"
     refuse_rows(result < 0, values, must, way_out)
     return result
+
+
+def read_margins(
+    frame: pd.DataFrame, column: str, edges: Iterable[float] | None
+) -> tuple[NDArray[np.float64], pd.Index, NDArray[np.int8]]:
+    """Read margins of scores as grades.
+
+    Returns the ascending edges between the grades, the names of the grades, and the grade of each
+    row. The best grade for the first item is the first.
+    """
+    margin = finite_numbers(frame, column, "margin").astype(np.float64)
+    sizes = np.unique(np.abs(margin))
+    upper = _default_edges(np.abs(margin), sizes) if edges is None else _check_edges(edges)
+    ends = np.unique(np.concatenate([-upper, upper]))  # 0 only once
+    on_edge = np.isin(margin, ends)
+    must = f"A margin must not be an edge between two grades, {', '.join(f'{x:g}' for x in ends)}"
+    refuse_rows(on_edge, frame[column], must, "Choose edges between the margins.")
+    low, high = np.append(-np.inf, ends), np.append(ends, np.inf)
+    signed = np.concatenate([-sizes[::-1], sizes])
+    names = [_name_of_margins(a, b, signed) for a, b in zip(low, high, strict=True)]
+    result = len(ends) - np.searchsorted(ends, margin)
+    return ends, pd.Index(names[::-1]), result.astype(np.int8)
+
+
+def _default_edges(size: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Choose edges between the sizes of margins, at most `MOST_EDGES`; 0 if nothing ties."""
+    between = (sizes[1:] + sizes[:-1]) / 2
+    if sizes[0] > 0:
+        between = np.append(0.0, between)
+    beyond = 1.0 - np.searchsorted(np.sort(size), between) / len(size)
+    few = beyond < BEYOND
+    few[:1] = False  # the edge of ties, or between the two sides, stays
+    between, beyond = between[~few], beyond[~few]
+    if len(between) > MOST_EDGES:
+        wanted = np.linspace(beyond[0], beyond[-1], MOST_EDGES)
+        between = between[np.unique([np.abs(beyond - x).argmin() for x in wanted])]
+    return between
+
+
+def _check_edges(edges: Iterable[float]) -> NDArray[np.float64]:
+    """Return the edges on the side of the first item, or raise."""
+    upper = np.asarray([*edges], dtype=np.float64)
+    rising = (np.diff(upper) > 0).all() and (upper >= 0).all()
+    if not len(upper) or not np.isfinite(upper).all() or not rising:
+        raise ValueError(
+            f"`edges` is {upper.tolist()}; it must be ascending numbers, 0 or more, such as "
+            "[0.5, 1.5, 2.5]."
+        )
+    return upper
+
+
+def _name_of_margins(low: float, high: float, known: NDArray[np.float64]) -> str:
+    """Name the margins between two edges by those that occur there, or by the edges."""
+    inside = known[(known > low) & (known < high)]
+    if low < 0 < high:
+        return "0" if not inside.any() else f"{low:+g} to {high:+g}"
+    if not np.isfinite(high):
+        return f"{inside.min() if len(inside) else low:+g} or more"
+    if not np.isfinite(low):
+        return f"{inside.max() if len(inside) else high:+g} or less"
+    if not len(inside):
+        return f"between {low:+g} and {high:+g}"
+    first, last = (inside.min(), inside.max()) if low >= 0 else (inside.max(), inside.min())
+    return f"{first:+g}" if first == last else f"{first:+g} to {last:+g}"
+
+
+def stated_outcomes(frame: pd.DataFrame, column: str, weight: str | None) -> pd.DataFrame:
+    """Write each stated probability as two outcomes with weights, in the columns `STATED`.
+
+    The more probable outcome is the vote. Outcomes with the probability 0 are left out.
+    """
+    p = finite_numbers(frame, column, "probability").astype(np.float64)
+    refuse_rows((p < 0) | (p > 1), frame[column], PROBABILITY, PREFERENCE)
+    evidence = np.ones(len(p)) if weight is None else amounts(frame, weight, "weight")
+    row = np.repeat(np.arange(len(p)), 2)
+    side = np.tile([0, 1], len(p))
+    share = np.where(side == 0, p[row], 1.0 - p[row])
+    stated = {
+        STATED: np.array(OUTCOMES)[side],
+        STATED_WEIGHT: share * evidence[row],
+        STATED_VOTE: (side == (p < 0.5)[row]).astype(np.int64),
+    }
+    return frame.iloc[row].assign(**stated)[share > 0]
 
 
 def whole_counts(

@@ -63,6 +63,7 @@ from bayesrank.schema import (
     CONTENTS,
     COUNTS,
     DATA,
+    EDGE,
     EFFECT,
     EFFECT_SIZE,
     FEATURE,
@@ -72,6 +73,7 @@ from bayesrank.schema import (
     JUDGE,
     MATCHES,
     SECOND,
+    VOTES,
     WEIGHT,
     groups_of,
     name_count,
@@ -106,8 +108,8 @@ DERIVED = {
     "cell_log_multinomial": "",
 }
 TAKEN = (
-    FIRST, SECOND, WEIGHT, COUNTS, GRADE, EFFECT, EFFECT_SIZE, DATA, CONTENTS, "column", "result",
-    TERM, CUT, *DERIVED,
+    FIRST, SECOND, WEIGHT, COUNTS, EDGE, GRADE, VOTES, EFFECT, EFFECT_SIZE, DATA, CONTENTS,
+    "column", "result", TERM, CUT, *DERIVED,
 )  # fmt: skip
 
 
@@ -187,6 +189,8 @@ class ObservedPairRV(ObservedRV, PairRV):
             WEIGHT: DataPart(data.weight, ("pair",)),
             COUNTS: DataPart(_counts_of(name, counts), cls.axes),
         }
+        if data.votes is not None:
+            parts[VOTES] = DataPart(data.votes, ("pair",))
         for group in _group_names(name, data):
             parts[group] = DataPart(data.group_idx(group), ("pair",))
             parts[name_count(group, MATCHES)] = DataPart(_matches_of(data, group), (group,))
@@ -315,6 +319,8 @@ class ObservedOrderedPairRV(ObservedPairRV, OrderedPairRV):
         n_grades = len(found.labels["result"])
         outcome = outcome_of_grades(n_grades) if (data.weight == 1).all() else found.outcome
         parts = {**found.parts, GRADE: DataPart(np.arange(n_grades), ("result",))}
+        if data.edges is not None:  # an edge below each grade but the worst
+            parts[EDGE] = DataPart(np.append(data.edges[::-1], -np.inf), ("result",))
         return found._replace(parts=parts, outcome=outcome)
 
     @classmethod
@@ -672,7 +678,7 @@ def _group_names(name: str, pairs: Pairs) -> list[str]:
 
 def _matches_of(pairs: Pairs, group: str) -> NDArray[np.int64]:
     """Count the matches of every label of a group."""
-    n_labels, n_matches = len(pairs.group_labels(group)), pairs.counts.sum(axis=1)
+    n_labels, n_matches = len(pairs.group_labels(group)), pairs.matches
     return np.bincount(pairs.group_idx(group), n_matches, n_labels).astype(np.int64)
 
 

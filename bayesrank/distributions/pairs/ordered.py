@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from numpy.typing import NDArray
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.data import Pairs
@@ -29,7 +30,7 @@ from bayesrank.distributions.pairs.matches import (
 from bayesrank.distributions.pairs.variables import OrderedPairRV
 from bayesrank.likelihoods.pairs import FAMILIES
 
-__all__ = ["OrderedPairs", "cutpoints"]
+__all__ = ["OrderedPairs", "cutpoints", "edges_of", "symmetric"]
 
 # standard deviations of the default priors: gaps of cutpoints, and cutpoints of adjacent grades
 SCALES = dict(zip(FAMILIES, (1.0, 0.6, 2.0), strict=True))
@@ -198,11 +199,19 @@ def cutpoints(
     middle have normal priors with standard deviation 2. Three grades then have the default priors
     of `RaoKupper` and `Davidson`.
 
+    Grades that are margins of scores have known edges :math:`m_g`, and only their scale is learned:
+
+    .. math:: c_g = s \, m_g / \max_h m_h, \qquad s \sim \operatorname{LogNormal}(\log 2, 1)
+
+    The outcome is then a margin with logistic or normal noise, cut at the edges. For
+    ``cumulative_probit`` the median of s is 1.2. One unit of utility is :math:`\max_h m_h / s`
+    points of the score.
+
     Parameters
     ----------
     name : str
         Name of the cutpoints. The free variable is ``{name}_gap`` (``{name}_upper`` for
-        ``adjacent_logit``).
+        ``adjacent_logit``, and ``{name}_margin`` for s of margins).
     pairs : Pairs
         Their grades determine the number of cutpoints.
     family : str
@@ -246,14 +255,20 @@ def cutpoints(
             f"{quoted(boundaries)}. Use one model for pairs with the same grades."
         )
     n_above = len(boundaries) // 2
-    if n_above == 0:
+    if pairs.edges is not None and n_above and family == "adjacent_logit":
+        raise ValueError(
+            "Margins need the family 'cumulative_logit' or 'cumulative_probit', because their "
+            "edges are points of a scale; `family` is 'adjacent_logit'."
+        )
+    if pairs.edges is not None and n_above:
+        upper = edges_of(pairs) * pm.LogNormal(f"{name}_margin", np.log(2 * SCALES[family]), 1.0)
+    elif n_above == 0:
         upper = pt.zeros(0)
     elif family == "adjacent_logit":
         upper = pm.Normal(f"{name}_upper", 0, SCALES[family], shape=n_above)
     else:
         upper = pt.cumsum(pm.HalfNormal(f"{name}_gap", SCALES[family], shape=n_above))
-    middle = [pt.zeros(1)] if len(boundaries) % 2 else []
-    cut = pt.concatenate([-upper[::-1], *middle, upper])
+    cut = symmetric(upper, len(boundaries))
     if by is None:
         return pm.Deterministic(name, cut, dims=BOUNDARY)
     labels = coord_values(pairs.group_labels(by))
@@ -262,3 +277,18 @@ def cutpoints(
     spread = pm.HalfNormal(f"{name}_spread", 0.5)
     scale = pm.LogNormal(f"{name}_scale", 0, spread, dims=by)
     return pm.Deterministic(name, scale[:, None] * cut, dims=(by, BOUNDARY))
+
+
+def edges_of(pairs: Pairs) -> NDArray[np.float64]:
+    """Return the edges of the margins above the middle, over the last of them."""
+    assert pairs.edges is not None  # for the type checker
+    upper = pairs.edges[(len(pairs.edges) + 1) // 2 :]
+    return np.asarray(upper / upper[-1])
+
+
+def symmetric(upper: TensorVariable, n_boundaries: int) -> TensorVariable:
+    """Return all cutpoints (..., n_boundaries), given those above the middle, on the last axis."""
+    middle = [pt.zeros_like(upper[..., :1])] if n_boundaries % 2 else []
+    if n_boundaries == 1:
+        return pt.zeros((*upper.shape[:-1], 1))
+    return pt.concatenate([-upper[..., ::-1], *middle, upper], axis=-1)

@@ -18,7 +18,7 @@ from bayesrank.results.draws import (
     interval_probability,
     refuse_other_labels,
 )
-from bayesrank.schema import COUNTS, FIRST, GRADE, SECOND, Kept
+from bayesrank.schema import COUNTS, FIRST, GRADE, SECOND, VOTES, WEIGHT, Kept
 
 __all__ = ["match_checks", "predicted_counts"]
 
@@ -110,11 +110,14 @@ def match_checks(
     check_whole(max_pairs=max_pairs, draws=1 if draws is None else draws)
     kept, predicted = predicted_counts(data, var_name, draws)
     observed = kept[COUNTS].values.astype(np.float64)
+    if VOTES in kept:  # the two outcomes of a stated probability share one match
+        share = kept[WEIGHT].values[:, None]
+        observed, predicted = observed * share, predicted * share
     for group in by:
         if group not in kept.groups:
             known = ", ".join(map(repr, kept.groups)) or "none"
             raise ValueError(f"`by` names the group {group!r}; the groups are {known}.")
-    keys, shares, pairs, n_pairs = _statistics(kept, by, max_pairs)
+    keys, shares, pairs, n_pairs = _statistics(kept, observed, by, max_pairs)
     step = max(1, AT_ONCE // max(observed.size, 1))
     blocks = [predicted[start : start + step] for start in range(0, len(predicted), step)]
     drawn = [shares @ block.reshape(len(block), -1).T for block in blocks]
@@ -149,13 +152,12 @@ def predicted_counts(
 
 
 def _statistics(
-    kept: Kept, by: Sequence[str], most: int
+    kept: Kept, counts: Array, by: Sequence[str], most: int
 ) -> tuple[list[tuple[str, str, str]], csr_array, list[tuple[int, int]], int]:
     """Return keys of the statistics, their matrix, the pairs among them, and how many there are.
 
     The matrix (n_statistics, n_rows * n_outcomes) times the counts of a draw gives the statistics.
     """
-    counts = kept[COUNTS].values
     first, second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
     items = [str(x) for x in item_names(kept, 1 + int(max(first.max(), second.max())))]
     n_items, n_outcomes = len(items), counts.shape[1]

@@ -463,10 +463,7 @@ def _information(draws: Matches, meet: Any) -> Floats:
     n_pairs = len(meet) * (len(meet) - 1) / 2
     for a, i in enumerate(meet[:-1]):
         others = meet[a + 1 :]
-        p = draws.outcomes(i, others)
-        win, loss = p[..., 0], p[..., -1]
-        # variance of the score with respect to the lead: a win changes the log odds by one half
-        information = ((win + loss) - (win - loss) ** 2).mean(1) / 4 / n_pairs
+        information = draws.information(i, others) / n_pairs
         out[i, others] -= information
         out[others, i] -= information
         out[i, i] += information.sum()

@@ -91,7 +91,7 @@ def next_matches(
     one, other = np.triu_indices(n_items, 1)
 
     kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, DRAWS)).astype(int))
-    draws = _some(posterior, kept)
+    draws = posterior.some(kept)
     member = places_of(draws.utility.T).among_best(top)  # (n_draws, n_items)
     unsure = (member.mean(0) > 0) & (member.mean(0) < 1)
     member = member[:, unsure]
@@ -121,20 +121,13 @@ def next_matches(
     return pd.DataFrame(rows, columns=[dim, f"{dim}_other", "gain", "doubt", "p_better"])
 
 
-def _some(draws: Matches, kept: NDArray[np.intp]) -> Matches:
-    """Select draws."""
-    nu = None if draws.nu is None else draws.nu[kept]
-    effect = draws.effect if draws.effect.shape[1] == 1 else draws.effect[:, kept]
-    return Matches(draws.utility[:, kept], nu, effect)
-
-
 def _gains(draws: Matches, member: Floats, weight: Floats, one: Any, other: Any) -> Floats:
     """Compute the expected gain of a match of every pair, (n_pairs,), over the futures."""
     n_draws, n_unsure = member.shape
     out = np.zeros(len(one))
     if not n_unsure:
         return out
-    n_outcomes = 2 if draws.nu is None else 3
+    n_outcomes = draws.n_outcomes
     step = max(1, BLOCK // (n_draws * n_outcomes))
     inside = [(w @ member, w[:, None] * member) for w in weight]
     for start in range(0, len(one), step):
