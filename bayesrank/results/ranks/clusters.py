@@ -94,8 +94,8 @@ def rank_clusters(
     Raises
     ------
     ValueError
-        For the reasons of `rank_draws`, or if there are other dims, too few draws, more than 200
-        items, or a scale of the utilities that was learned.
+        For the reasons of `rank_draws`, or if there are other dims, too few draws or more than 200
+        items. A learned scale of the utilities is also refused.
 
     See Also
     --------
