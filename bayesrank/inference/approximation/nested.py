@@ -293,7 +293,7 @@ def learned_scales(model: pm.Model) -> list[str]:
     -------
     list of str
         Bounded variables (positive, or in an interval) that are a parameter of another free
-        variable. They may also multiply such a variable, alone or with others.
+        variable. Those that multiply a free variable are included.
 
     Examples
     --------
