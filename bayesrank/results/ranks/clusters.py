@@ -103,10 +103,13 @@ def rank_clusters(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(1)
     >>> u = xr.DataArray(rng.normal([1.0, 0.9, -1.0], 0.15, (4, 500, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": list("abc")})
-    >>> found = rank_clusters(u, prior_sd=1.0, random_seed=1)
+    >>> found = br.rank_clusters(u, prior_sd=1.0, random_seed=1)
     >>> found["group"].values.tolist(), bool(found["p_equal"].sel(item="a", item_other="b") > 0.8)
     ([1, 1, 2], True)
     """

@@ -113,7 +113,7 @@ def win_probability(
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b"]})
     >>> float(br.win_probability(u).sel(item="a", item_other="b"))
     0.75
-    >>> p = win_probability(u, rope=0.5)
+    >>> p = br.win_probability(u, rope=0.5)
     >>> (1 - p.values - p.values.T).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """

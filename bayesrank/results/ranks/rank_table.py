@@ -395,10 +395,13 @@ def tied_sets(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(1)
     >>> u = xr.DataArray(rng.normal([3.0, 2.8, 2.6, 0.0], 0.1, (4, 500, 4)),
     ...                  dims=("chain", "draw", "item"), coords={"item": list("abcd")})
-    >>> tied_sets(u).astype(int).values.tolist()
+    >>> br.tied_sets(u).astype(int).values.tolist()
     [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     check_probability("prob", prob, 0.5)
