@@ -76,10 +76,13 @@ def plot_tied(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import bayesrank as br
     >>> import matplotlib.pyplot as plt
     >>> u = xr.DataArray(np.random.default_rng(0).normal([2, 1, 0], 1, (2, 50, 3)),
     ...                  dims=("chain", "draw", "item"), coords={"item": ["a", "b", "c"]})
-    >>> pc = plot_tied(u)
+    >>> pc = br.plot_tied(u)
     >>> [text.get_text() for text in pc.get_target("utility", {}).texts]
     ['a', 'b', 'c']
     >>> plt.close()

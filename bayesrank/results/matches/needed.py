@@ -278,11 +278,13 @@ def rankings_needed(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import xarray as xr
+    >>> import bayesrank as br
     >>> rng = np.random.default_rng(0)
     >>> draws = xr.DataArray(rng.normal([1.0, 0.6, -1.0], 0.3, (1, 2000, 3)),
     ...                      dims=("chain", "draw", "item"), coords={"item": list("abc")})
-    >>> print(rankings_needed(draws, so_far=30))
+    >>> print(br.rankings_needed(draws, so_far=30))
     a is better than b with probability 0.82. About 560 more rankings like those so far would ...
     """
     check_probability("prob", prob, 0.5)
