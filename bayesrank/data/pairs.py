@@ -467,7 +467,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]]).by_grade[1]
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]], ties=[[0, 2], [2, 0]]).by_grade[1]
         array([[3, 2, 1]])
         """
         if self.grades is None or self.grade_counts is None:
@@ -481,7 +482,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> [*Pairs.from_matrix([[0, 3], [1, 0]]).boundaries]
+        >>> import bayesrank as br
+        >>> [*br.Pairs.from_matrix([[0, 3], [1, 0]]).boundaries]
         ['second | tie', 'tie | first']
         """
         grades = [str(grade) for grade in self.by_grade[0][::-1]]
@@ -690,7 +692,9 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]]).with_counts(np.array([[1, 0, 0]]))
+        >>> import numpy as np
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]]).with_counts(np.array([[1, 0, 0]]))
         Pairs: 1 pair of 2 items by 1 judge, 1 match (1 first, 0 second, 0 tie)
         """
         return replace(self, counts=counts, grades=None, grade_counts=None, **more)
