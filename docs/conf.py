@@ -435,6 +435,17 @@ def _breaks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             code["classes"].append("option")
 
 
+def _code_breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Let long names in code break at dots and underscores, where the page is narrow."""
+
+    def marked(found: re.Match[str]) -> str:
+        return re.sub(r"(?<=[._])(?=\w)", '<wbr class="narrow">', found[0])
+
+    if "body" in context:
+        code = r'(?<=<span class="pre">)[^<]{12,}(?=</span>)'
+        context["body"] = re.sub(code, marked, context["body"])
+
+
 def _wide_tables(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put values in parentheses on a second line, where a table has many columns."""
     for row in doctree.findall(nodes.row):
@@ -557,5 +568,6 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", _breaks)
     app.connect("doctree-resolved", _wide_tables)
     app.connect("html-page-context", _preview)
+    app.connect("html-page-context", _code_breaks)
     app.connect("build-finished", _has_docstrings)
     app.connect("build-finished", _lines_for_models)

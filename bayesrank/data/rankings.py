@@ -456,6 +456,7 @@ class Rankings(Frozen):
         --------
         >>> import pandas as pd
         >>> import bayesrank as br
+        >>> import pandas as pd
         >>> table = pd.DataFrame({"model": ["a", "b", "c"], "mnli": [0.91, 0.905, 0.80],
         ...                       "rmse": [2.0, 1.0, None]})
         >>> r = br.Rankings.from_scores(table, item="model", rope=0.01, lower_is_better=["rmse"])

@@ -327,8 +327,8 @@ def learned_scales(model: pm.Model) -> list[str]:
     Returns
     -------
     list of str
-        Bounded variables: positive, or in an interval. Each is a parameter of another free
-        variable, or multiplies a free variable, alone or with others.
+        Bounded variables (positive, or in an interval) that are a parameter of another free
+        variable. Those that multiply a free variable are included.
 
     Examples
     --------
