@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 import bayesrank as br
-from bayesrank.results.ranks.rank_table import BEHIND
 from models.scores.model import Scenario, autorank, baycomp, bbtcomp, describe, simulate
 from models.shared.results import Run, Table, run
 
@@ -54,7 +53,7 @@ def rules_of(scenario: Scenario, seed: int) -> dict[str, dict[str, Any]]:
                 posterior, prior_equal=prior_equal, draws=200, tune=30, random_seed=seed
             )["utility"]
         status = br.tied_with_leader(posterior, equal=draws)["status"].sel(item=list(means))
-        rules[name] = int((status == "leads").values.argmax()), (status == BEHIND).values
+        rules[name] = int((status == "leads").values.argmax()), (status == "behind").values
     rules |= zip(OTHERS, (autorank(means), bbtcomp(means, seed), baycomp(means, rng)), strict=True)
     return {name: describe(found, utility) for name, found in rules.items()}
 
