@@ -16,7 +16,8 @@ from bayesrank.results import comparisons, countable, rank_clusters, rank_summar
 
 MOST_ENTRIES, MOST_ITEMS = 20_000, 200  # beyond, another fit is not cheap
 CHAINS, DRAWS = 4, 500  # for probabilities with two digits
-SWEEPS, TUNE = 200, 50  # of `rank_clusters`
+SWEEPS, TUNE = 200, 20  # of `rank_clusters`, at most
+MOVES = 6_000  # of items in these sweeps: half a second
 SCALES = {"prior scale halved": 0.5, "prior scale doubled": 2.0}
 AS_MADE = "as analysed"
 
@@ -43,8 +44,9 @@ def compare_choices(
         compared = comparisons(data) if countable(data) else None
         equal = None
         if "case" in analysis.columns:  # as in the report
+            sweeps = min(SWEEPS, MOVES // data.n_items)
             equal = rank_clusters(
-                utility, prior_sd=scale, draws=SWEEPS, tune=TUNE, random_seed=random_seed
+                utility, prior_sd=scale, draws=sweeps, tune=TUNE, random_seed=random_seed
             )["utility"]
         return rank_summary(utility, prior_sd=scale, compared=compared, equal=equal, **summary)
 

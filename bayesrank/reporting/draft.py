@@ -18,7 +18,7 @@ from bayesrank.texts import sentence
 __all__ = ["Draft"]
 
 DIMS = {"chain", "draw", "item"}
-SWEEPS, TUNE = 500, 100  # of `rank_clusters`; a probability of 0.95 has a standard error of 0.01
+SWEEPS, TUNE = 400, 50  # of `rank_clusters`; a probability of 0.95 has a standard error of 0.01
 
 
 class Draft:

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 import bayesrank as br
-from bayesrank.results.ranks.rank_table import BEHIND
 from models.scores.model import Scenario, autorank, baycomp, bbtcomp, describe, simulate
 from models.shared.results import Run, Table, run
 
@@ -25,8 +24,9 @@ SCENARIOS = {
     "four of eight equal at the top": Scenario((1.0,) * 4 + (0.0,) * 4),
     "all differ": Scenario((1.75, 1.25, 0.75, 0.25, -0.25, -0.75, -1.25, -1.75)),
 }
+OURS = {"without equality": 0.0, "bayesrank": 0.5, "prior 0.2": 0.2}
 OTHERS = ("autorank", "bbtcomp", "baycomp")
-N_TABLES = 300
+N_TABLES = 60
 QUICK = 4
 EVEN = float(np.log(0.55 / 0.45))  # the rope of the page
 CI_PROB = 0.94
@@ -45,11 +45,15 @@ def rules_of(scenario: Scenario, seed: int) -> dict[str, dict[str, Any]]:
     rng = np.random.default_rng(seed)
     rankings, means, utility = simulate(rng, scenario)
     posterior = posterior_of(rankings, seed)
-    equal = br.rank_clusters(posterior, draws=300, tune=50, random_seed=seed)["utility"]
     rules: dict[str, Any] = {}
-    for name, draws in {"without equality": None, "bayesrank": equal}.items():
+    for name, prior_equal in OURS.items():
+        draws = None
+        if prior_equal:
+            draws = br.rank_clusters(
+                posterior, prior_equal=prior_equal, draws=200, tune=30, random_seed=seed
+            )["utility"]
         status = br.tied_with_leader(posterior, equal=draws)["status"].sel(item=list(means))
-        rules[name] = int((status == "leads").values.argmax()), (status == BEHIND).values
+        rules[name] = int((status == "leads").values.argmax()), (status == "behind").values
     rules |= zip(OTHERS, (autorank(means), bbtcomp(means, seed), baycomp(means, rng)), strict=True)
     return {name: describe(found, utility) for name, found in rules.items()}
 
@@ -76,14 +80,17 @@ def text(values: Any) -> str:
 
 def errors_table(how: Run) -> Table:
     """Count the tables in which an item that is not worse is called worse than the leader."""
-    rows, power = {}, {}
-    for name in SCENARIOS:
+    rows, power, equal = {}, {}, []
+    for name, scenario in SCENARIOS.items():
         found = how.once(f"rules {name}", partial(simulated, how, name))
         by_rule = found.xs("wrong", axis=1, level=1)
         rows[name] = {rule: text(by_rule[rule]) for rule in by_rule}
+        equal += [by_rule] if scenario.utility == EQUAL else []
         share = found.xs("found", axis=1, level=1)
         if share.notna().any(axis=None):
             power[f"{name}: worse items found"] = {rule: text(share[rule]) for rule in share}
+    together = pd.concat(equal)
+    rows["all equal, together"] = {rule: text(together[rule]) for rule in together}
     table = pd.DataFrame.from_dict(rows | power, orient="index")
     return Table(table, corner="tables (in percent)", files=())
 

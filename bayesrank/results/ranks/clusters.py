@@ -218,10 +218,9 @@ class _Chain:
 
     def sweep(self) -> float:
         """Move each item once; return the log posterior of the partition, without a constant."""
-        log_p = -np.inf
         for item in self.rng.permutation(len(self.label)):
-            log_p = self._move(int(item))
-        return log_p
+            self._move(int(item))
+        return self._log_posterior()
 
     def strengths(self) -> Floats:
         """Draw the strengths of the groups given the partition."""
@@ -230,14 +229,21 @@ class _Chain:
         found: Floats = root @ (root.T @ self.b + self.rng.normal(size=len(self.b)))
         return found
 
-    def _move(self, item: int) -> float:
+    def _log_posterior(self) -> float:
+        k = len(self.b)
+        matrix = self.a + np.eye(k) / self.tau**2
+        prior = gammaln(self.size).sum() + k * np.log(self.alpha)
+        quadratic = self.b @ np.linalg.solve(matrix, self.b)
+        log_det = np.linalg.slogdet(matrix)[1]
+        return float(prior - k * np.log(self.tau) - log_det / 2 + quadratic / 2)
+
+    def _move(self, item: int) -> None:
         """Draw the group of an item given those of the others."""
         own, h = self.precision[item, item], self.linear[item]
         self._leave(item)
         label, k = self.label, len(self.b)
         matrix, b = self.a + np.eye(k) / self.tau**2, self.b
         inverse = np.linalg.inv(matrix)
-        log_det = np.linalg.slogdet(matrix)[1]
         v = np.bincount(label[label >= 0], self.precision[item, label >= 0], k)
         # Joining group g adds u e' + e u' to A, and h to an element of b (e is column g of I).
         pv, pb, diagonal = inverse @ v, inverse @ b, np.diag(inverse)
@@ -258,10 +264,6 @@ class _Chain:
         total = np.cumsum(np.exp(log_p - log_p.max()))
         group = int(np.searchsorted(total, self.rng.random() * total[-1], side="right"))
         self._join(item, group, v)
-        common = gammaln(self.size).sum() + (k if group < k else k + 1) * np.log(self.alpha)
-        found = common - np.log(self.tau) * k - log_det / 2
-        chosen = log_p[group] - np.log(self.size[group] - 1 if group < k else self.alpha)
-        return float(found + chosen)
 
     def _leave(self, item: int) -> None:
         """Take an item out of its group, and remove the group if it is then empty."""
