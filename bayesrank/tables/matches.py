@@ -628,7 +628,7 @@ class MatchReader:
                 f"The order of the grades must be known; column {cells.name!r} has "
                 f"{quoted(sorted(distinct), 20)}. List all possible grades, from the best for the "
                 "first item to the best for the second, such as "
-                f"{spelled(grades=list(VERDICTS))}."
+                f"{spelled(grades=','.join(VERDICTS))}."
             )
         check_grades(grades)
         refuse_rows(

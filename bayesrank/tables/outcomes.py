@@ -39,6 +39,7 @@ CODES: tuple[Codes, ...] = (
     (("[[a]]",), ("[[b]]",), ("[[c]]",)),  # verdicts of MT-bench
     (("model_a",), ("model_b",), ("tie", "tie (bothbad)", "tie (both bad)", "both_bad")),
 )
+SHARES = 3  # most different numbers between 0 and 1 that may be codes of outcomes
 BOTH_BAD = frozenset(("tie (bothbad)", "tie (both bad)", "both_bad"))
 VERDICTS = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
 """Published grades of judges whose order is known, also in double brackets: [[A>>B]]."""
@@ -215,6 +216,22 @@ class Outcomes:
                 f"{label_repr(code)} in {row_name(self.column.index, n)}. Give "
                 f"{spelled(grade=self.name)} instead of `outcome`.",
                 [{"outcome": None, "grade": self.name}],
+            )
+        numbers = pd.to_numeric(pd.Series(self.distinct), errors="coerce")
+        if numbers.between(0, 1).all() and numbers.nunique() > SHARES:
+            raise TableError(
+                f"An outcome says who won, but column {self.name!r} has numbers between 0 and 1, "
+                f"such as {label_repr(code)} in {row_name(self.column.index, n)}. If they are "
+                "probabilities that the first item is better, give "
+                f"{spelled(probability=self.name)} instead of `outcome`.",
+                [{"outcome": None, "probability": self.name}],
+            )
+        if numbers.between(1, 2).all() and (numbers % 1 != 0).any():
+            raise TableError(
+                f"An outcome says who won, but column {self.name!r} has numbers from 1 to 2, such "
+                f"as {label_repr(code)} in {row_name(self.column.index, n)}. If they are "
+                "preferences, from 1 (first) to 2 (second), write 2 minus the preference into a "
+                "column. Name it in `probability` instead of `outcome`."
             )
         none = {"empty": [code], "missing": "drop"}
         remedies: list[dict[str, Any]] = [

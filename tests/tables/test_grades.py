@@ -133,3 +133,15 @@ def test_margins_of_scores_are_grades():
         br.read_matches(votes(), **SIDES, grade="verdict", margins=True)
     with pytest.raises(TableError, match="A score must be a finite number; column 'a' has 'won'"):
         br.read_matches(votes(a="won", b="1"), **SIDES, score_a="a", score_b="b", margins=True)
+
+
+def test_numbers_that_are_no_outcomes_are_refused_with_the_way_out():
+    table = pd.concat([votes(p=["0.1", "0.7", "0.6"]), votes(p=["0.2", "0.9", "0.5"])])
+    table = table.reset_index(drop=True)
+    with pytest.raises(
+        TableError, match=r"has numbers between 0 and 1, such as '0\.1' in"
+    ) as error:
+        br.read_matches(table, **SIDES, outcome="p")
+    assert error.value.remedies == ({"outcome": None, "probability": "p"},)
+    with pytest.raises(TableError, match=r"has numbers from 1 to 2, such as '1\.5' in row 1\. If"):
+        br.read_matches(votes(p=["1.0", "1.5", "2.0"]), **SIDES, outcome="p")
