@@ -1250,8 +1250,9 @@ def quick(light, monkeypatch):
 def test_a_quick_answer_is_marked_as_such_everywhere(folder, light, quick, monkeypatch):
     monkeypatch.setattr("bayesrank.reporting.parts.figure_svg", figure_svg)
     result = ran(*SMALL, "--quick", "--seed", 4)
-    enough = quick[0].pop("enough")
+    enough, watch = (quick[0].pop(name) for name in ("enough", "watch"))
     assert (light, quick) == ([], [{"draws": 1000, "chains": 4, "random_seed": 4}])
+    watch(1, 60)
     u = np.random.default_rng(1).normal([0.0, 0.5], size=(4, 1000, 2))
     u = xr.DataArray(u, dims=("chain", "draw", "item"), coords={"item": ["ale", "beer"]})
     drawn = xr.Dataset({"utility": u, "utility_z": u, "utility_scale": xr.ones_like(u[..., 0])})
@@ -1293,9 +1294,12 @@ def test_a_quick_answer_replaces_long_sampling_and_states_how_to_sample(
     )
     result = run(*SMALL, "--full", "--force")
     assert (len(light), len(quick)) == (1, 1)
-    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 599)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 2)
     run(*SMALL, "--force")
     assert (len(light), len(quick)) == (2, 1)
+    monkeypatch.setattr(inference, "nuts_seconds", lambda *_, **__: 599)
+    run(*SMALL, "--force")  # importance weights are cheaper, but do not certify the draws
+    assert (len(light), len(quick)) == (3, 2)
 
 
 def test_without_a_quick_answer_the_full_one_is_sampled(folder, light, monkeypatch, capsys):

@@ -118,10 +118,14 @@ def test_a_run_that_does_not_fit_is_refused_and_its_advice_works(table, monkeypa
 
 
 def test_sampling_is_recommended_if_only_the_approximation_is_too_large(monkeypatch):
-    monkeypatch.setattr(estimate, "free_memory", lambda: 4e9)
-    pairs = matches([0, 1], [1, 0], ["first", "second"])
-    job = job_of(pairs)
-    job.size = lambda: estimate.Size(10, 9000, 9000)
+    job = job_of(matches([0, 1], [1, 0], ["first", "second"]))
+    job.size = lambda: estimate.Size(10, 2000, 2000)  # the most that it keeps as a matrix
+    sampled, approximated = (
+        estimate.bytes_of(estimate.arrays_of(job.size(), 4000, quick=quick))
+        for quick in (False, True)
+    )
+    assert sampled < approximated
+    monkeypatch.setattr(estimate, "free_memory", lambda: (sampled + approximated) / 2)
     with pytest.raises(ValueError, match=r"for the approximation, .* Use `method='nuts'`, which"):
         check_size(job, Settings(), Listener(), quick=True)
     check_size(job, Settings(), Listener(), quick=False)

@@ -179,7 +179,7 @@ class Bar:
             return
         first, self.shown = self.shown == -math.inf, now
         text = f"{done:,} of at most {most:,} steps"
-        rate = done / (now - self.began) if done else 0.0
+        rate = done / (now - self.began) if done and now > self.began else 0.0
         if rate:
             left = timedelta(seconds=math.ceil((most - done) / rate))
             pace = f"{rate:,.0f} a second" if rate >= 1 else f"{1 / rate:.1f} s each"

@@ -479,7 +479,8 @@ class Pairs(Frozen):
 
         Examples
         --------
-        >>> Pairs.from_matrix([[0, 3], [1, 0]]).matches
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]]).matches
         array([4])
         """
         return self.counts.sum(axis=1) if self.votes is None else self.votes

@@ -59,11 +59,13 @@ def pair_table(posterior: Any, order: pd.Index, rope: float) -> pd.DataFrame:
 
     The item, which is the index, comes before the other in `order`.
 
+    >>> import pandas as pd
     >>> import xarray as xr
+    >>> from bayesrank.reporting.score_sections import pair_table
     >>> u = xr.DataArray([[[1.0, 0.9], [2.0, 0.0]]], dims=("chain", "draw", "item"),
     ...                  coords={"item": ["a", "b"]})
-    >>> pair_table(u, pd.Index(["a", "b"]), 0.5).loc["a"].tolist()
-    ['b', 0.5, 0.5, 0.0]
+    >>> pair_table(u, pd.Index(["a", "b"]), 0.5).loc["a"].to_dict()["p_equivalent"]
+    0.5
     """
     better = win_probability(posterior, rope=rope).sel(item=order, item_other=order).values
     first, second = np.triu_indices(len(order), 1)

@@ -12,7 +12,7 @@ from scipy.special import expit, logsumexp, softmax
 from scipy.stats import binom
 
 import bayesrank as br
-from bayesrank.inference import hessian, objective
+from bayesrank.inference import objective
 from models.howto import (
     calibration,
     components,
@@ -227,8 +227,12 @@ def test_divided_rankings_end_beside_the_truth():
     assert np.sqrt((off**2).mean()) < 0.1
     assert abs(found["mean"] - mode.values["utility"]).max() < 0.2 * found["sd"].max()
     logp, _ = objective(shards.build(rankings), random_seed=1)
-    curvature = hessian(lambda x: logp(x)[1], mode.values["utility"])
-    np.testing.assert_allclose(found["sd"], 1 / np.sqrt(-np.diag(curvature)), rtol=0.15)
+    at, step = np.asarray(mode.values["utility"]), 1e-4
+    bend = [
+        (logp(at + step * axis)[1] - logp(at - step * axis)[1]) @ axis / (2 * step)
+        for axis in np.eye(at.size)
+    ]
+    np.testing.assert_allclose(found["sd"], 1 / np.sqrt(-np.array(bend)), rtol=0.15)
 
 
 @pytest.mark.slow

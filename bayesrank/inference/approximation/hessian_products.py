@@ -52,10 +52,13 @@ def products_by_differences(density: Callable[[Floats], tuple[Any, Floats]]) -> 
     Relative errors are about 1e-6, and nothing is compiled.
     """
 
+    def along(x: Floats, direction: Floats) -> Floats:
+        # a step along a short direction would not move the point
+        length = abs(direction).max() or 1.0
+        return length * gradient_change(lambda x: density(x)[1], x, direction / length)
+
     def at_point(x: Floats, _: Floats | None = None) -> Callable[[Floats], Floats]:
-        return lambda directions: np.stack(
-            [gradient_change(lambda x: density(x)[1], x, v) for v in directions]
-        )
+        return lambda directions: np.stack([along(x, v) for v in directions])
 
     return at_point
 
