@@ -39,8 +39,8 @@ QUESTIONS = {  # short pages, which tests/test_pages.py runs
     f"howto/{name}.md"
     for name in (
         "anchors", "benchmark", "borda_kemeny", "both_bad", "cite", "disconnected", "equal_ranks",
-        "how_many", "item_covariates", "last_season", "margins", "misfit", "pairs_of_rankings", "sampler",
-        "saving",
+        "how_many", "item_covariates", "last_season", "margins", "misfit", "pairs_of_rankings",
+        "sampler", "saving",
     )
 }  # fmt: skip
 

@@ -163,7 +163,8 @@ def _pareto_k(log_weight: Floats) -> float:
 def _inner_at(joint: Joint, hyper: Floats, near: InnerGaussian) -> InnerGaussian:
     """Find the inner Gaussian; weights correct a rough one far from the mode."""
     try:
-        return joint.gaussian(hyper, near)
+        with np.errstate(over="ignore", invalid="ignore"):  # at scales beyond all reason
+            return joint.gaussian(hyper, near)
     except ValueError:
         return joint.moved(near, hyper)
 
