@@ -36,6 +36,7 @@ def scores(tmp_path, monkeypatch):
     return table
 
 
+@pytest.mark.slow
 def test_the_page_says_who_leads_and_what_a_rope_changes(scores):
     options = ("--rope", "0.02", "--quick", "--seed", 1, "--draws", 200)
     found = data_of(ran("benchmark", "s.csv", *COLUMNS, *options, "--json"))

@@ -30,7 +30,7 @@ from bayesrank.inference import fit_inla, sample
 from models.quick_answer.model import KINDS
 from models.shared.results import Run, Table, run
 
-ITEMS, COMPARISONS = (5, 20, 100), (2, 10, 100)
+ITEMS, COMPARISONS = (5, 20), (2, 10, 100)
 MORE = {"matches": ((5, 20, 100, 400), (2, 10, 100, 1000))}
 SAMPLE = ("chain", "draw")
 
