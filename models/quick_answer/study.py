@@ -81,7 +81,8 @@ def whole_map(how: Run) -> Table:
             for comparisons in numbers:
                 name = f"{kind}; {n_items} items; {comparisons} comparisons"
                 one = partial(compared, kind, n_items, comparisons, how)
-                rows[name] = how.once(name, one)
+                if how.chosen([name]):
+                    rows[name] = how.once(name, one)
     table = pd.DataFrame(rows).T
     return Table(table, corner="data", figures={"quick_answer.png": drawn_map(table)})
 
