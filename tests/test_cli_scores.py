@@ -18,7 +18,7 @@ COLUMNS = ("--item", "model", "--case", "task", "--score", "accuracy", "--fold",
 
 @pytest.fixture
 def scores(tmp_path, monkeypatch):
-    """Write scores of five models, of which the first two are nearly equal."""
+    """Write scores of five models; the first two are nearly equal."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(4)
     strength = np.array([0.3, 0.29, 0.1, 0.0, -0.1])

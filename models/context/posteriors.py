@@ -102,7 +102,7 @@ def fit_last_layer(
     """
     last = given(model, mode, free=[LAST])
     if method == "laplace":
-        # without learned scales: the normal around the mode, of which there is one
+        # without learned scales: one normal, around the mode
         return br.fit_inla(scales=(), draws=draws, chains=1, random_seed=seed, model=last)
     with last:
         return pm.sample(

@@ -9,6 +9,7 @@ Run ``python -m models.margins.study [FOLDER]`` with the folder of ``england.csv
 ``football`` in ``BAYESRANK_DATA``. It writes its table into ``RESULTS.md``.
 """
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,14 +66,8 @@ def football_table(how: Run) -> Table:
     for before, season in pairs:
         known, coming = parts(table, season, before)
         for model, found in losses.items():
-            found.append(
-                how.once(
-                    f"{season} {model}",
-                    lambda known=known, coming=coming, model=model: log_losses(  # type: ignore[misc]
-                        known, coming, model, how.seed, **options
-                    ),
-                )
-            )
+            compute = partial(log_losses, known, coming, model, how.seed, **options)
+            found.append(how.once(f"{season} {model}", compute))
     rows = {}
     for model, found in losses.items():
         gains = [a - b for a, b in zip(losses["who won"], found, strict=True)]

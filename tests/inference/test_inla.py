@@ -19,7 +19,7 @@ from scipy.special import expit
 import bayesrank as br
 from bayesrank.analysis.leaderboard import leaderboard_model, nuts_settings
 from bayesrank.inference import fit_inla, fit_pairs, learned_scales, sample
-from bayesrank.inference.approximation import nested
+from bayesrank.inference.approximation import nested, nested_draws
 from bayesrank.inference.approximation.hessian_products import many_products
 from bayesrank.inference.approximation.hyper_marginal import hyper_mode
 from bayesrank.inference.approximation.inner_gaussian import Joint
@@ -207,9 +207,16 @@ def test_certified_draws_have_the_error_that_their_number_states(n):
     assert (abs(out["mean"].mean(("chain", "draw")) - means) < 5.5 * error).all()
 
 
-@pytest.mark.parametrize(
-    "lacks", [{"n_effective": 400.0}, {"ess": 90.0}, {"pareto_k": 0.75}, {"largest": 0.03}]
-)
+def test_weights_that_leave_few_effective_draws_are_not_applied(monkeypatch):
+    with pm.Model() as model:
+        pm.Normal("x", 0, 1)
+    monkeypatch.setattr(nested_draws, "_effective_draws", lambda *_, **__: 70.0)
+    drawn = fit_inla(draws=100, random_seed=1, model=model)["posterior"]
+    assert drawn.attrs["approximation"] == "Laplace"
+    assert "effective_draws" not in drawn.attrs
+
+
+@pytest.mark.parametrize("lacks", [{"n_effective": 400.0}, {"pareto_k": 0.75}, {"largest": 0.03}])
 def test_a_certificate_needs_every_sign(lacks):
     good = Resampled(np.zeros((1000, 1)), np.zeros(1000, int), 900.0, 300.0, 0.2, 0.005)
     assert good.is_certified
@@ -302,7 +309,11 @@ def test_small_models_have_differences_as_second_derivatives(monkeypatch, name, 
         utility = pm.Normal("utility", 0, scale, dims="item")
         br.PlackettLuce("y", utility, observed=rankings)
     compiled = []
-    exact = lambda *given: compiled.append(1) or many_products(*given)  # noqa: E731
+
+    def exact(*given):
+        compiled.append(given)
+        return many_products(*given)
+
     monkeypatch.setattr(nested, "many_products", exact)
     small = nested._joint(model, *objective(model), ["scale"], [])
     assert not compiled

@@ -50,8 +50,8 @@ LEAST_SHARE = 0.05  # predicted effective share below which weights are useless
 NORMAL = 0.98  # predicted effective share from which tails need not be heavy
 EVEN = 0.999  # effective share from which weights have no tail
 GOOD_K = 0.7  # Pareto k from which weights are unreliable
-# a certified answer has this many effective draws by the weights, and of every variable
-CERTAIN, LEAST_ESS = 1000, 400
+LEAST_ESS = 400  # effective draws of every variable, below which weights are useless
+CERTAIN = 1000  # effective draws by the weights in a certified answer
 LARGEST = 0.02  # weight of one draw in a certified answer
 
 
@@ -68,8 +68,7 @@ class Resampled(NamedTuple):
     @property
     def is_certified(self) -> bool:
         """Whether the draws are those of the posterior, up to Monte Carlo error."""
-        n = len(self.found)
-        many = self.n_effective >= min(CERTAIN, n / 2) and self.ess >= min(LEAST_ESS, n / 5)
+        many = self.n_effective >= min(CERTAIN, len(self.found) / 2)
         return many and self.pareto_k < GOOD_K and self.largest <= LARGEST
 
 
@@ -149,6 +148,8 @@ def resampled_draws(
     is_stratified = joint.hyper.size == 1
     ess = _effective_draws(found, weight, of_hyper, is_stratified=is_stratified)
     ess = min(ess, n_effective, float(n_draws))
+    if ess < min(LEAST_ESS, n_draws / 5):  # their errors would exceed those of the approximation
+        return None
     chosen = node_of_draws(relative, n_draws, rng)
     found, node = found[chosen], node[of_hyper[chosen]]
     return Resampled(found, node, n_effective, ess, pareto_k, float(weight.max()))
