@@ -41,6 +41,7 @@ from bayesrank.inference.approximation.block_precision import Arrow, Dense
 from bayesrank.inference.approximation.hessian_products import Products
 from bayesrank.inference.approximation.krylov import Krylov
 from bayesrank.inference.approximation.modes import climb
+from bayesrank.inference.approximation.newton import Step, climb_by_newton
 from bayesrank.likelihoods.ops.arrays import MOST_DENSE
 
 __all__ = ["Blocks", "BlocksMeetError", "InnerGaussian", "Joint"]
@@ -221,38 +222,32 @@ class Joint:
         return float(value), slope
 
     def _inner_mode(self, hyper: Floats, near: InnerGaussian | None) -> tuple[Floats, float]:
-        """Find the inner mode by Newton's method, with the nearby precision while it works."""
-        x, precision = self.start.copy(), None
+        """Find the inner mode by Newton's method, with the nearby precision while it works.
+
+        A precision serves until a step gains more than half as much as the step before.
+        """
+        x = self.start.copy()
         x[self.hyper] = hyper
-        if near is None:
-            x = self._climb(x)
-        else:
-            x, precision = self.moved(near, hyper).x, near.precision
-        value, slope = self._density(x)
-        last_gain, stretch = np.inf, 1.0
-        for _ in range(MOST_STEPS):
-            is_new = precision is None
-            if precision is None:
+        x = self._climb(x) if near is None else self.moved(near, hyper).x
+        precision, last_gain = None if near is None else near.precision, np.inf
+
+        def step_at(x: Floats, found: tuple[float, Floats]) -> Step:
+            nonlocal precision, last_gain
+            slope = found[1][self.latent]
+            along = None if precision is None else precision.solve(slope)
+            if along is None or slope @ along / 2 > last_gain / 2:
                 try:
-                    precision, last_gain, stretch = self._precision(x)[0], np.inf, 1.0
+                    precision = self._precision(x)[0]
                 except ValueError:  # not positive definite far from the mode
-                    break
-            step = stretch * precision.solve(slope[self.latent])
-            gain = float(slope[self.latent] @ step) / 2
-            if gain < ENOUGH:
-                return x, value
-            candidate = self._stepped(x, step)
-            reached, new_slope = self._density(candidate)
-            if reached > value + gain / 10 and gain < last_gain / 2:
-                # the precision along the step corrects the length of the next one
-                bend = float((slope - new_slope)[self.latent] @ step)
-                stretch *= np.clip(2 * gain / bend, 0.5, 2.0) if bend > 0 else 1.0
-                x, value, slope, last_gain = candidate, reached, new_slope, gain
-            elif is_new:
-                break
-            else:
-                precision = None
-        x = self._climb(x, least_gain=1e-15)
+                    return Step(x, np.nan)
+                along = precision.solve(slope)
+            last_gain = float(slope @ along) / 2
+            return Step(self._stepped(np.zeros_like(x), along), last_gain)
+
+        end = climb_by_newton(self._density, step_at, x, enough=ENOUGH, most_steps=MOST_STEPS)
+        if end.missing <= ENOUGH:
+            return end.x, end.found[0]
+        x = self._climb(end.x, least_gain=1e-15)
         return x, self._density(x)[0]
 
     def _climb(self, x: Floats, **options: Any) -> Floats:
