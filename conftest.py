@@ -60,10 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("XLA_FLAGS", UNOPTIMISED)
 
 
-TESTS = Path(__file__).parent / "tests"
+ROOT = Path(__file__).parent
+TESTS = ROOT / "tests"
 
 # Examples that compile for a sampler, half a minute each; tests beside them run the same.
 SLOW_EXAMPLES = {
+    "bayesrank.reporting.report.report",
     "bayesrank.inference.dynamic.forward.forward_validation",
     "bayesrank.distributions.mallows.generalized.GeneralizedMallows",
     "bayesrank.inference.dynamic.fit",
@@ -91,17 +93,17 @@ def _draw(text: str) -> float:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Look for no doctests in what tests use, and select a tenth of the files with tests.
+    """Look for no doctests in what tests use, and select a tenth of the files.
 
-    Importing a script would run it, in every worker. ``BAYESRANK_TENTH=3`` keeps all examples, and
-    one of ten parts of the files, numbered 0 to 9.
+    Importing a script would run it, in every worker. ``BAYESRANK_TENTH=3`` keeps one of ten parts
+    of the files with tests or examples, numbered 0 to 9.
     """
-    if collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
+    if collection_path.suffix != ".py":
         return None
-    if not collection_path.name.startswith("test_"):
+    if collection_path.is_relative_to(TESTS) and not collection_path.name.startswith("test_"):
         return True
     part = os.environ.get("BAYESRANK_TENTH")
-    other = part and int(10 * _draw(collection_path.relative_to(TESTS).as_posix())) != int(part)
+    other = part and int(10 * _draw(collection_path.relative_to(ROOT).as_posix())) != int(part)
     return True if other else None
 
 

@@ -117,7 +117,7 @@ def test_the_board_has_its_cells_in_the_order_of_its_counts():
 )
 def test_weighted_draws_of_the_prior_are_calibrated(kind):
     truth, counts = simulated(kind, 60, seed=5)
-    prior = drawn_with_chances(kind, 1000, seed=7)
+    prior = drawn_with_chances(kind, 500 if kind == "categories" else 1000, seed=7)
     assert (uniformity(weighed(truth, counts, *prior)) > FALSE_ALARM).all()
     if kind == "categories":
         assert uniformity(weighed(truth, wins_of_the_first(counts), *prior)).min() < FALSE_ALARM

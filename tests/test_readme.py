@@ -89,7 +89,13 @@ def run(block, names):
     return names
 
 
-@pytest.mark.parametrize("text", [README, PAGES["start/table.md"]], ids=["readme", "table"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(README, id="readme"),
+        pytest.param(PAGES["start/table.md"], id="table", marks=pytest.mark.slow),
+    ],
+)
 def test_four_lines_lead_from_a_table_to_a_verdict(text, capsys):
     block = blocks("python", text)[0]
     report = run(block, {})["report"]

@@ -474,13 +474,15 @@ def test_one_sided_counts_have_a_mode_by_their_prior():
     assert 1e6 / (1 + np.exp(2 * a)) == pytest.approx(a, rel=0.2)
 
 
-def test_scales_are_found_under_any_transform_and_named_once():
+def test_scales_are_found_under_any_transform_and_named_once(monkeypatch):
     with pm.Model() as model:
         scale = pm.HalfNormal("scale", 1.0, default_transform=None, transform=log_exp_m1)
         pm.Normal("y", pm.Normal("x", 0, scale, shape=3), 1, observed=[1.0, -1.0, 2.0])
+    fit = fit_inla(draws=5, weighted=False, model=model)["posterior"]
+    assert fit.attrs["approximation"] == "Laplace, nested over scale"
+    monkeypatch.setattr(nested, "_approximate", lambda model, blocks, names, **_: names)
     for scales in (None, "scale", ["scale", "scale"]):
-        fit = fit_inla(scales=scales, draws=5, weighted=False, model=model)["posterior"]
-        assert fit.attrs["approximation"] == "Laplace, nested over scale"
+        assert fit_inla(scales=scales, model=model) == ["scale"]
     for wrong in ({"draws": 0}, {"chains": 2.5}):
         with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
             fit_inla(model=model, **wrong)
@@ -657,7 +659,7 @@ def test_progress_counts_precisions():
     fit_inla(draws=100, random_seed=1, watch=lambda *x: heard.append(x), model=model)
     done, most = np.array(heard).T
     assert done.tolist() == list(range(len(heard)))
-    assert len(heard) > 512  # each proposal of the scale
+    assert len(heard) > 256  # each proposal of the scale
     assert (done < most).all()
 
 

@@ -132,7 +132,7 @@ def check_alone(seeds, folder, monkeypatch):
 
 
 def test_a_generated_file_alone_is_read_rightly_or_not_at_all(tmp_path, monkeypatch):
-    check_alone(range(100, 200), tmp_path, monkeypatch)
+    check_alone(range(100, 140), tmp_path, monkeypatch)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ Draws = tuple[Floats, NDArray[np.int64]]  # (n_draws, n), and the node of each
 
 AT_ONCE = 64  # draws made together, which bounds memory
 MOST_WEIGHED = 400  # variables: each proposal of hyperparameters needs a dense inner Gaussian
-N_HYPER, N_SEVERAL = 512, 1024  # proposals of one hyperparameter, and of several
+N_HYPER, N_SEVERAL = 256, 1024  # proposals of one hyperparameter, and of several
 FEW, N_OF_MANY = 60, 128  # with more variables, one hyperparameter is known better: fewer proposals
 LEAST_PROPOSALS = 1000  # of latent variables, however few draws: the Pareto k needs a tail
 MOST_ROUNDS = 4  # proposals of latent variables, relative to the draws
