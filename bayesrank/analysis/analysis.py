@@ -121,7 +121,7 @@ class Analysis(ABC):
 
     @cached_property
     def nouns(self) -> dict[str, str | None]:
-        """Nouns that the columns are called by, for sentences about the data."""
+        """Nouns for sentences about the data, from the names of the columns."""
         return nouns_of(self.columns)
 
     @cached_property

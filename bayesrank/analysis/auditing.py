@@ -216,7 +216,7 @@ class _Board:
         return mean, (p[:, 0] + p[:, 1]) / 4 - mean**2
 
     def single_matches(self, *, once: bool = False) -> tuple[Ints, Ints]:
-        """Row and outcome of each match, or of equal ones `once`."""
+        """Row and outcome of each match; with `once`, equal matches count as one."""
         row, outcome = np.nonzero(self.pairs.counts)
         times = 1 if once else self.pairs.counts[row, outcome]
         return np.repeat(row, times), np.repeat(outcome, times)

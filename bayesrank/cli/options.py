@@ -377,7 +377,7 @@ class ScoreColumns(RankColumns):
         return any((self.item, self.ranker, self.rating))
 
     def check(self) -> None:
-        """Refuse nothing: the reader checks which columns exclude each other."""
+        """Accept all columns: the reader checks which of them exclude each other."""
 
 
 @dataclass(frozen=True)

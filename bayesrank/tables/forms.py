@@ -244,7 +244,7 @@ def _named_places(table: Profile) -> list[Column]:
 
 
 def _partly(table: Profile, places: list[Column]) -> bool:
-    """Whether columns of places may tell only a part, or may be columns of rankers."""
+    """Whether columns of places may give only part of a ranking, or one ranker's places each."""
     labels = {label for column in places for label in column.labels}
     rest = [c for c in table.once if c not in places and c.labels]
     answers = [c for c in rest if c.called("best", "worst")]

@@ -1,4 +1,4 @@
-"""Check the call of a distribution before PyMC sees it, so that a slip names its own cure."""
+"""Check the call of a distribution before PyMC sees it, so that messages name the mistake."""
 
 import inspect
 from collections.abc import Mapping

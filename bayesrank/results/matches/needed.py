@@ -71,7 +71,7 @@ class MatchesNeeded:
     p_better : float or None
         For two items, the probability now that the first is better than the second.
     now : int or None
-        For the lead, the number of items tied for it now, including the leader.
+        The number of items that are tied for the lead now, including the leader.
     """
 
     matches: float
