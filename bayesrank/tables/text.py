@@ -503,7 +503,7 @@ def _runs(text: str, kinds: Iterable[str], usual: str, header: int | None) -> st
 
 
 def _has_words(text: str) -> bool:
-    """Whether cells that two or more blanks separate contain several words, and not only numbers."""
+    """Whether cells between two or more blanks contain several words, and not only numbers."""
     if text.lstrip().startswith('"'):  # R and others have quoted such words
         return False
     rows = islice((_tokens(line, WIDE) for line in _lines(text) if line.strip()), 1, 1000)
