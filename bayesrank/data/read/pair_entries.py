@@ -137,8 +137,8 @@ def check_both_bad(label: Hashable | None, grades: Any, otherwise: Mapping[str, 
     for name, given in ({"grades": grades} | dict(otherwise)).items():
         if given is not None:
             raise ValueError(
-                f"`both_bad` is an outcome in addition to first, second and tie, but `{name}` tells other "
-                f"outcomes. Leave `both_bad` or `{name}` out."
+                "`both_bad` is an outcome in addition to first, second and tie, but "
+                f"`{name}` tells other outcomes. Leave `both_bad` or `{name}` out."
             )
 
 
