@@ -71,6 +71,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(together(posterior, pairs, analysis.groups, layout))
     if analysis.ties_by:
         out.append(ties(posterior, pairs, summary, layout))
+    if analysis.both_bad:
+        out.append(both_bad(posterior, predicted, pairs, layout))
     if analysis.graded:
         out.append(grades(posterior, predicted, pairs))
     if analysis.judges:
@@ -115,12 +117,15 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     results = [str(result) for result in chances["result"].to_numpy()]
     columns = {
         "p_leader_better": [one.p_better for one in found],
-        **{f"p_{result}": chances.sel(result=result).to_numpy() for result in results},
+        **{
+            f"p_{result.replace(' ', '_')}": chances.sel(result=result).to_numpy()
+            for result in results
+        },
         "matches_to_separate": [one.matches for one in found],
     }
     csv = pd.DataFrame(columns, index=pd.Index(others, name="item"))
-    headings = {"win": "Leader wins", "tie": "Tie", "loss": "Leader loses"}
-    shown = {headings[result]: f"{{p_{result}:.2f}}" for result in results}
+    headings = {"win": "Leader wins", "tie": "Tie", "both bad": "Both bad", "loss": "Leader loses"}
+    shown = {headings[result]: f"{{p_{result.replace(' ', '_')}:.2f}}" for result in results}
     table = formatted(
         csv, f"{first} against", {"P(leader better)": "{p_leader_better:.2f}"} | shown
     )
@@ -180,6 +185,15 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         nu = draws["judge_nu"]
         csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
         columns["Equals tie"] = "{equals_tie:.2f}"
+    if "judge_threshold" in draws:
+        bar = draws["judge_threshold"] - draws["utility"].mean("item")
+        csv["threshold"] = bar.mean(SAMPLE).to_series()[csv.index]
+        csv["threshold_sd"] = bar.std(SAMPLE).to_series()[csv.index]
+        columns["Threshold"] = "{threshold:.2f} ± {threshold_sd:.2f}"
+    if "judge_theta" in draws:
+        theta = draws["judge_theta"]
+        csv["equals_tie"] = ((theta - 1) / (theta + 1)).mean(SAMPLE).to_series()[csv.index]
+        columns["Equals tie"] = "{equals_tie:.2f}"
     if "judge_cutpoint" in draws:
         of_equals = _equal_items(draws["judge_cutpoint"])[csv.index]
         csv["equals_extreme"] = of_equals.iloc[0] + of_equals.iloc[-1]
@@ -196,6 +210,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         order="judge_order_effect" in draws,
         ties="Equals tie" in columns,
         graded="judge_cutpoint" in draws,
+        bars="judge_threshold" in draws,
         n=len(table),
         most=most,
     )
@@ -211,6 +226,35 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         first,
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
+    )
+
+
+def both_bad(posterior: Any, predicted: Any, pairs: "Pairs", layout: Layout) -> Part:
+    """Show how probably each item alone is bad, and how often both were bad in its matches."""
+    draws = posterior["posterior"]
+    csv = interval_table(draws["p_bad"], layout.ci_prob)
+    bad, matches = pairs.with_both_bad[:, 3], pairs.matches_by_item
+    drawn = predicted["posterior_predictive"]["y"].isel(result=-1).mean(SAMPLE).to_numpy()
+    for name, counts in (("in_votes", bad), ("predicted", drawn)):
+        csv[name] = (pairs.sum_by_item(counts) / matches.where(matches > 0)).to_numpy()
+    csv = csv.sort_values("mean", kind="stable")
+    bar = draws["threshold"] - draws["utility"].mean("item")
+    columns = {"P(bad)": "{mean:.2f}", "From": "{low:.2f}", "To": "{high:.2f}"}
+    columns |= {"In votes": "{in_votes:.2f}", "Predicted": "{predicted:.2f}"}
+    text = paragraphs(
+        "both_bad",
+        prob=layout.ci_prob,
+        judged="judge_threshold" in draws,
+        threshold=(float(bar.mean()), float(bar.std())),
+    )
+    file = "both_bad.csv"
+    return Part(
+        "Both bad",
+        text,
+        formatted(csv, "Item", columns),
+        file=file,
+        files={file: csv},
+        data={"both_bad": csv},
     )
 
 
