@@ -12,9 +12,9 @@ import pandas as pd
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
-from bayesrank.data.read import label_times
+from bayesrank.data.read import BOTH_BAD, label_times
 from bayesrank.match_outcomes import grade_probabilities
-from bayesrank.plots import plot_adherence
+from bayesrank.plots import outcome_bars, plot_adherence
 from bayesrank.reporting import sections
 from bayesrank.reporting.counted_sections import counted_matches
 from bayesrank.reporting.draft import Draft
@@ -49,6 +49,7 @@ OPEN = 0.05  # probability that the leader is not better than all items that are
 COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
 LEADERS = 5  # categories whose leader the headline names
+MOST_BARS = 30  # most items or pairs of items in the picture of outcomes
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 # A list of more judges shows the outliers and this number of others; the rest folds.
 MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
@@ -72,9 +73,9 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     if analysis.ties_by:
         out.append(ties(posterior, pairs, summary, layout))
     if analysis.both_bad:
-        out.append(both_bad(posterior, predicted, pairs, layout))
+        out.append(both_bad(posterior, predicted, pairs, summary, layout))
     if analysis.graded:
-        out.append(grades(posterior, predicted, pairs))
+        out.append(grades(posterior, predicted, pairs, summary))
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout))
     by = ["judge"] if analysis.judges else []
@@ -229,15 +230,24 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     )
 
 
-def both_bad(posterior: Any, predicted: Any, pairs: "Pairs", layout: Layout) -> Part:
+def both_bad(
+    posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame, layout: Layout
+) -> Part:
     """Show how probably each item alone is bad, and how often both were bad in its matches."""
     draws = posterior["posterior"]
     csv = interval_table(draws["p_bad"], layout.ci_prob)
-    bad, matches = pairs.with_both_bad[:, 3], pairs.matches_by_item
-    drawn = predicted["posterior_predictive"]["y"].isel(result=-1).mean(SAMPLE).to_numpy()
-    for name, counts in (("in_votes", bad), ("predicted", drawn)):
-        csv[name] = (pairs.sum_by_item(counts) / matches.where(matches > 0)).to_numpy()
+    order = [0, 2, 1, 3]  # a tie is between a win and a loss
+    drawn = predicted["posterior_predictive"]["y"].mean(SAMPLE).to_numpy()[:, order]
+    names, counts = ["wins", "tie", "loses", BOTH_BAD], pairs.with_both_bad[:, order]
+    seen, expected = (_by_item(pairs, x, [2, 1, 0, 3], names) for x in (counts, drawn))
+    csv["in_votes"], csv["predicted"] = seen[BOTH_BAD], expected[BOTH_BAD]
     csv = csv.sort_values("mean", kind="stable")
+    shown = seen.dropna().index.intersection(summary.index)[:MOST_BARS]
+    shown = summary.index[summary.index.isin(shown)]
+    figure = outcome_bars(
+        seen.loc[shown], expected.loc[shown], [BOTH_BAD], csv.loc[shown], "P(bad)"
+    )
+    picture = marked_svg(figure, posterior)
     bar = draws["threshold"] - draws["utility"].mean("item")
     columns = {"P(bad)": "{mean:.2f}", "From": "{low:.2f}", "To": "{high:.2f}"}
     columns |= {"In votes": "{in_votes:.2f}", "Predicted": "{predicted:.2f}"}
@@ -252,13 +262,41 @@ def both_bad(posterior: Any, predicted: Any, pairs: "Pairs", layout: Layout) -> 
         "Both bad",
         text,
         formatted(csv, "Item", columns),
-        file=file,
-        files={file: csv},
+        picture,
+        "Shares of the outcomes in the votes of each item, and the probability that it is bad",
+        file,
+        files={file: csv, "outcomes.svg": picture},
         data={"both_bad": csv},
     )
 
 
-def grades(posterior: Any, predicted: Any, pairs: "Pairs") -> Part:
+def _by_item(
+    pairs: "Pairs", counts: Any, mirrored: Sequence[int], names: Sequence[str]
+) -> pd.DataFrame:
+    """Sum the outcomes of each item, seen from its side, to shares; NaN without matches."""
+    total = np.zeros((pairs.n_items, len(names)))
+    np.add.at(total, pairs.first, counts)
+    np.add.at(total, pairs.second, counts[:, mirrored])
+    n = total.sum(axis=1, keepdims=True)
+    shares = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return pd.DataFrame(shares, pd.Index(pairs.coords["item"], name="item"), list(names))
+
+
+def _by_pair(
+    pairs: "Pairs", counts: Any, mirrored: Sequence[int], names: Sequence[str], order: Sequence[Any]
+) -> pd.DataFrame:
+    """Sum the outcomes of each two items to shares, seen from the item that is ahead."""
+    place = pd.Index(order).get_indexer(pd.Index(pairs.coords["item"]))
+    one, other = place[pairs.first], place[pairs.second]
+    turned = np.where((one < other)[:, None], counts, counts[:, mirrored])
+    keys = [np.minimum(one, other), np.maximum(one, other)]
+    total = pd.DataFrame(turned, columns=list(names)).groupby(keys).sum()
+    total.index = pd.Index([f"{order[i]} – {order[j]}" for i, j in total.index])
+    total = total[total.sum(axis=1) > 0]
+    return total.div(total.sum(axis=1), axis=0)
+
+
+def grades(posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame) -> Part:
     """Show how often each grade was given, in all matches and to each item."""
     labels, counts = pairs.by_grade
     names = [str(label) for label in labels]
@@ -279,11 +317,26 @@ def grades(posterior: Any, predicted: Any, pairs: "Pairs") -> Part:
     by_item = pd.DataFrame(of_items, pd.Index(pairs.coords["item"], name="item"), names)
     columns = {"Votes": "{votes:,}", "Share": "{share:.2f}", "Predicted": "{predicted:.2f}"}
     table = formatted(csv, "Grade", columns | {"Equal items": "{equal_items:.2f}"})
-    files = {"grades.csv": csv, "grades_by_item.csv": mark_counted(by_item)}
+    order, turned = [*summary.index], range(len(names))[::-1]
+    both = counts, drawn.mean(SAMPLE).to_numpy()
+    shares, expected = (_by_pair(pairs, x, turned, names, order) for x in both)
+    of_pairs = len(shares) <= MOST_BARS
+    if not of_pairs:
+        shares, expected = (_by_item(pairs, x, turned, names).dropna() for x in both)
+        shares = shares.loc[[item for item in order if item in shares.index][:MOST_BARS]]
+    figure = outcome_bars(shares, expected.loc[shares.index])
+    picture = marked_svg(figure, posterior)
+    files: dict[str, bytes | pd.DataFrame] = {
+        "grades.csv": csv,
+        "grades_by_item.csv": mark_counted(by_item),
+        "grades.svg": picture,
+    }
     return Part(
         "Grades",
-        paragraphs("grades", judged="judge_cutpoint" in posterior["posterior"]),
+        paragraphs("grades", judged="judge_cutpoint" in posterior["posterior"], of_pairs=of_pairs),
         table,
+        picture,
+        f"Shares of the grades in the votes of each {'two items' if of_pairs else 'item'}",
         file="grades.csv",
         files=files,
         data={"grades": csv},
