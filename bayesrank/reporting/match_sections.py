@@ -4,11 +4,12 @@ import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
@@ -49,6 +50,7 @@ OPEN = 0.05  # probability that the leader is not better than all items that are
 COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
 LEADERS = 5  # categories whose leader the headline names
+FEW_DRAWS = 500  # draws from which probabilities of matches are averaged
 MOST_BARS = 30  # most items or pairs of items in the picture of outcomes
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 # A list of more judges shows the outliers and this number of others; the rest folds.
@@ -76,6 +78,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(both_bad(posterior, predicted, pairs, summary, layout))
     if analysis.graded:
         out.append(grades(posterior, predicted, pairs, summary))
+    if (part := stated(posterior, pairs)) is not None:
+        out.append(part)
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout))
     by = ["judge"] if analysis.judges else []
@@ -341,6 +345,87 @@ def grades(posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame
         files=files,
         data={"grades": csv},
     )
+
+
+def stated(posterior: Any, pairs: "Pairs") -> Part | None:
+    """Compare the probabilities that judges state with the other judges and with the model.
+
+    Returns None if there are other weights, which hide the probabilities, or one judge.
+    """
+    votes = _stated_votes(pairs)
+    if votes is None:
+        return None
+    utility = posterior["posterior"]["utility"].transpose("item", *SAMPLE).to_numpy()
+    utility = utility.reshape(len(utility), -1)
+    utility = utility[:, :: max(1, utility.shape[1] // FEW_DRAWS)]
+    met, at = np.unique(votes[["one", "other"]].to_numpy(), axis=0, return_inverse=True)
+    chance = [expit(utility[i] - utility[j]).mean() for i, j in met]
+    votes["model"] = np.array(chance)[at]
+    # what the other judges say of the same two items, on average
+    votes["sum"] = votes["n"] * votes["stated"]
+    of_pair = votes.groupby(["one", "other"])[["sum", "n"]].transform("sum")
+    of_judge = votes.groupby(["one", "other", "judge"])[["sum", "n"]].transform("sum")
+    rest = of_pair - of_judge
+    votes["others"] = (rest["sum"] / rest["n"]).where(rest["n"] > 0)
+    # from the item that the judge favours
+    for name in ("stated", "model", "others"):
+        votes[name] = votes[name].where(~votes["turned"], 1 - votes[name])
+    ends = np.append(np.arange(0.5, 0.95, 0.1), 0.95)
+    low = ends[np.searchsorted(ends, votes["stated"] + 1e-9) - 1]
+    csv = _in_bins(votes.assign(bin=low), ["bin"])
+    names = [f"{a:.2f} to {b:.2f}" for a, b in pairwise([*ends, 1.0])]
+    csv.index = pd.Index([names[k] for k in np.searchsorted(ends, csv.index)], name="stated")
+    by_judge = _in_bins(votes, ["judge"]).set_axis(
+        pd.Index(pairs.coords["judge"], name="judge")[np.unique(votes["judge"])]
+    )
+    columns = {"Votes": "{votes:,}", "Mean": "{mean:.2f}", "Other judges": "{others:.2f}"}
+    table = formatted(csv, "Stated", columns | {"Model": "{model:.2f}"})
+    text = paragraphs(
+        "stated",
+        mean=float(np.average(votes["stated"], weights=votes["n"])),
+        model=float(np.average(votes["model"], weights=votes["n"])),
+    )
+    files = {"stated.csv": csv, "stated_by_judge.csv": by_judge}
+    return Part(
+        "Stated probabilities",
+        text,
+        table,
+        file="stated.csv",
+        files=files,
+        data={"stated": csv, "stated_by_judge": by_judge},
+    )
+
+
+def _stated_votes(pairs: "Pairs") -> pd.DataFrame | None:
+    """Return a row per kind of vote: its items, judge, number, and stated probability.
+
+    The first item is that with the lower number. `turned` says that the judge favours the other.
+    """
+    if pairs.votes is None or len(pairs.judges) < 2:
+        return None
+    is_vote = pairs.votes > 0
+    total = float((pairs.weight * pairs.counts.sum(axis=1)).sum())
+    if not np.isclose(total, pairs.n_matches) or pairs.weight[is_vote].min() < 0.5 - 1e-9:
+        return None
+    first, second, n = (x[is_vote] for x in (pairs.first, pairs.second, pairs.votes))
+    won, weight = pairs.counts[is_vote, 0] > 0, pairs.weight[is_vote]
+    ordered = first < second
+    p = np.where(won == ordered, weight, 1 - weight)  # of the item with the lower number
+    columns = {"one": np.minimum(first, second), "other": np.maximum(first, second)}
+    columns |= {"judge": pairs.judge_idx[is_vote], "n": n, "stated": p, "turned": p < 0.5}
+    return pd.DataFrame(columns)
+
+
+def _in_bins(votes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Average stated probabilities, those of the other judges, and those of the model."""
+
+    def mean(name: str) -> pd.Series:
+        known = votes[votes[name].notna()]
+        sums = (known[name] * known["n"]).groupby([known[x] for x in by]).sum()
+        return sums / known["n"].groupby([known[x] for x in by]).sum()
+
+    table = pd.DataFrame({"votes": votes.groupby(by)["n"].sum(), "mean": mean("stated")})
+    return table.assign(others=mean("others"), model=mean("model"))
 
 
 def _equal_items(cutpoint: Any) -> Any:
