@@ -270,7 +270,8 @@ def test_a_report_says_how_probably_each_item_is_bad(drawn):
     assert csv["predicted"].between(0, 1).all()
     assert "Both bad" in report.page
     assert "Equals tie" in report.page
-    assert "outcome space" not in report.verdict
+    (audit,) = (part for part in report.parts if "audit.csv" in part.files)
+    assert audit.paragraphs[1] == "The probes use only who won, and not the votes of both bad."
 
 
 def test_a_report_leaves_the_figures_and_settings_of_the_user_alone(drawn):

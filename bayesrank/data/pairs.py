@@ -577,6 +577,22 @@ class Pairs(Frozen):
         return np.stack([first, second, tie - bad, bad], axis=1)
 
     @property
+    def detail(self) -> str:
+        """What the outcomes say in addition to the winner: "grades", "votes of both bad", or "".
+
+        `fit_pairs`, `fit_dynamic` and `audit` use only who won.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]]).detail
+        ''
+        """
+        if self.both_bad is not None:
+            return "votes of both bad"
+        return "grades" if self.grades is not None and len(self.grades) > 3 else ""
+
+    @property
     def boundaries(self) -> pd.Index:
         """Names of the boundaries between grades, from the worst for the first item to the best.
 

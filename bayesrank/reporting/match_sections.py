@@ -584,13 +584,13 @@ def audit_of(
             found.loc["clusters", "in_model"] = True
             says = str(found.loc["clusters", "says"])
             found.loc["clusters", "says"] = f"{says} The model groups these matches."
-    return _audited(found)
+    return _audited(found, pairs.detail)
 
 
 def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
     """Audit matches whose model has dynamic strengths."""
     found = audit(pairs, order_effect=order, probes=DATED, random_seed=0)
-    return _audited(found.assign(in_model=False))
+    return _audited(found.assign(in_model=False), pairs.detail)
 
 
 def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
@@ -604,7 +604,7 @@ def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
     return None
 
 
-def _audited(found: pd.DataFrame) -> Part:
+def _audited(found: pd.DataFrame, detail: str) -> Part:
     """Write the section of an audit."""
     looked = found[found["value"].notna()]
     words = np.where(looked["in_model"], "in the model", "look at this")
@@ -617,7 +617,11 @@ def _audited(found: pd.DataFrame) -> Part:
     )
     return Part(
         "What the result depends on",
-        paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
+        paragraphs(
+            "audit",
+            detail=detail,
+            fires=table["In words"][looked["fires"].to_numpy()].tolist(),
+        ),
         table,
         file="audit.csv",
         files={"audit.csv": mark_counted(found)},
