@@ -29,6 +29,7 @@ from .distributions import (
     BradleyTerry as BradleyTerry,
     Davidson as Davidson,
     GeneralizedMallows as GeneralizedMallows,
+    GroundedRaoKupper as GroundedRaoKupper,
     Mallows as Mallows,
     MaxDiff as MaxDiff,
     Mixture as Mixture,

@@ -23,6 +23,9 @@ Rao-Kupper      3       `cumulative_logit`   :math:`\pm\kappa`,    :math:`\tau =
                                              :math:`\kappa = \log\theta`
 ==============  ======  ===================  ====================  ==============================
 
+Grounded Rao-Kupper has a fourth outcome in addition: both items are bad
+(`grounded_derivatives`).
+
 `bayesrank.likelihoods.pairs` has the same formulas as graphs. This file needs NumPy only, so tables
 and plots of results do not wait for PyTensor.
 """
@@ -40,6 +43,7 @@ __all__ = [
     "davidson_probabilities",
     "grade_derivatives",
     "grade_probabilities",
+    "grounded_derivatives",
     "outcome_curvature",
     "outcome_probabilities",
     "rao_kupper_probabilities",
@@ -312,6 +316,54 @@ def rao_kupper_probabilities(
     d, kappa = np.asarray(lead, dtype=np.float64), np.asarray(log_theta, dtype=np.float64)
     first, tie, second = _cumulative_logit(d, [kappa, -kappa])
     return first, second, tie
+
+
+def grounded_derivatives(
+    lead: ArrayLike, level: ArrayLike, theta: ArrayLike
+) -> tuple[Floats, Floats]:
+    r"""Compute log-probabilities of grounded Rao-Kupper, and their derivatives by the lead.
+
+    .. math:: P(\text{first}) = \frac{p}{p + \theta q + 1}, \qquad
+              P(\text{both bad}) = \frac{1}{1 + p + q}, \qquad
+              p = e^{l + d / 2}, \quad q = e^{l - d / 2}
+
+    Parameters
+    ----------
+    lead : array, (...)
+        Utility of the first item minus the utility of the second item.
+    level : array, (...)
+        Mean of the two utilities minus the threshold.
+    theta : array, (...)
+        Tie parameter, >= 1.
+
+    Returns
+    -------
+    logp, score : array, (..., 4)
+        The first item wins, the second wins, a tie, and both are bad.
+
+    Examples
+    --------
+    >>> logp, score = grounded_derivatives(0.0, 0.0, 2.0)
+    >>> np.exp(logp).round(3).tolist(), score.round(3).tolist()
+    ([0.25, 0.25, 0.167, 0.333], [0.625, -0.625, 0.0, 0.0])
+    """
+    d, m, t = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (lead, level, theta)))
+    a, b = m + d / 2, m - d / 2
+    top = np.maximum(np.maximum(a, b), 0.0)
+    a, b = a - top, b - top
+    one, p, q = np.exp(-top), np.exp(a), np.exp(b)
+    either, over, under = p + q, one + p + t * q, one + q + t * p
+    total, both = one + either, 2 * one + (1 + t) * either
+    with np.errstate(divide="ignore"):  # without ties, theta is 1
+        log_odds = np.log(t - 1)
+    first, second, bad = a - np.log(over), b - np.log(under), -top - np.log(total)
+    tie = log_odds + a + b + np.log(both) - np.log(total) - np.log(over) - np.log(under)
+    # derivatives by the lead, which raises p by p/2 and lowers q by q/2
+    by_first, by_second = 0.5 - (p - t * q) / (2 * over), -0.5 - (t * p - q) / (2 * under)
+    by_bad = (q - p) / (2 * total)
+    by_tie = by_first + by_second + by_bad + (1 + t) * (p - q) / (2 * both)
+    score = by_first, by_second, by_tie, by_bad
+    return np.stack([first, second, tie, bad], axis=-1), np.stack(score, axis=-1)
 
 
 def outcome_curvature(

@@ -420,7 +420,7 @@ class Kept:
             text: Callable[..., str] = _match_text
             if GRADE in self and counts.shape[1] == 3:  # first, tie, second
                 counts = counts[:, [0, 2, 1]]
-            elif GRADE in self and counts.shape[1] > 3:
+            elif counts.shape[1] > 3:
                 text = _grades_text
             texts = [
                 text(*names[pair], *row) for pair, row in zip(ends, counts.tolist(), strict=True)

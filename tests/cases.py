@@ -46,6 +46,7 @@ class Case:
     backends: tuple[str, ...] = BACKENDS
     largest: float = 1000.0  # utility that it must stand
     has_slots: bool = True  # of which any may be left out
+    absolute: bool = False  # a shift of all utilities changes the log-probability
     quick: bool = True  # or only in the slow set: its formula has tests below the distributions
 
     @property
@@ -605,6 +606,62 @@ GRADED = [
 ]
 
 
+# Both bad: the level of the utilities matters
+
+
+class GroundedCase(PairCase):
+    """Outcomes of a pair, of which the last is that both are bad."""
+
+    def relabelled(self, order: np.ndarray) -> Self:
+        """The same pair the other way round."""
+        found = super().relabelled(order)
+        return replace(found, support=self.support[:, [1, 0, 2, 3]])
+
+
+def _grounded(
+    utility: np.ndarray, counts: np.ndarray, order_effect: float, theta: float, threshold: float
+) -> float:
+    first, second = utility + order_effect * np.array([0.5, -0.5]) - threshold
+    tied, equal, either = np.log(theta), np.log(theta - 1), np.logaddexp(first, second)
+    all_in = np.logaddexp(0, either)
+    over = np.logaddexp(0, np.logaddexp(first, second + tied))
+    under = np.logaddexp(0, np.logaddexp(second, first + tied))
+    # pq (θ − 1) / (1 + p + q) times the sum of the two 1 / (1 + p + θq)
+    tie = first + second + equal - all_in + np.logaddexp(-over, -under)
+    logp = [first - over, second - under, tie, -all_in]
+    terms = [n * x for n, x in zip(counts, logp, strict=True) if n]
+    return float(gammaln(sum(counts) + 1) - gammaln(counts + 1.0).sum() + sum(terms))
+
+
+GROUNDED = [
+    GroundedCase(
+        "GroundedRaoKupper: two matches",
+        br.GroundedRaoKupper.dist,
+        np.array([0.7, 0.2]),
+        _grounded,
+        _counts_of(2, 4),
+        {
+            "order_effect": np.array(0.3),
+            "theta": np.array(1.6),
+            "threshold": np.array(0.4),
+            "total": np.array(2),
+        },
+        bad_values={
+            "a negative count": [3, -1, 0, 0],
+            "more matches": [1, 2, 0, 0],
+            "fewer matches": [1, 0, 0, 0],
+        },
+        bad_parameters={
+            "nan": (FINITE_PAIR, {"utility": [np.nan, 0.0]}),
+            "an infinite threshold": (FINITE_PAIR, {"threshold": np.inf}),
+            "a theta of 0.9": ("theta finite and >= 1", {"theta": 0.9}),
+        },
+        has_slots=False,
+        absolute=True,
+    )
+]
+
+
 # MPM: values are tables of counts
 
 
@@ -721,4 +778,4 @@ MIXTURE = [
 ]
 
 
-CASES = [*PLACKETT_LUCE, *MAX_DIFF, *PMOP, *PAIRS, *GRADED, *MPM, *MIXTURE]
+CASES = [*PLACKETT_LUCE, *MAX_DIFF, *PMOP, *PAIRS, *GRADED, *GROUNDED, *MPM, *MIXTURE]

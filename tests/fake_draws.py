@@ -12,7 +12,7 @@ from pymc.backends.arviz import (
     find_observations,
 )
 
-POSITIVE = ("adherence", "alpha", "nu", "spread", "scale")
+POSITIVE = ("adherence", "alpha", "gap", "nu", "spread", "scale")
 
 
 def fake_draws(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
@@ -32,6 +32,10 @@ def fake_draws(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
         values = rng.normal(mean, 1.0, (chains, draws, *shape))
         if name.endswith(POSITIVE):
             values = np.exp(values)
+        if name.endswith("theta"):  # at least one
+            values = 1 + np.exp(values)
+        if name == "p_bad":
+            values = 1 / (1 + np.exp(values))
         if name == "share":  # of components
             values = np.full(values.shape, 1 / shape[-1])
         coords = {dim: list(model.coords[dim]) for dim in dims}

@@ -154,6 +154,20 @@ MUTANTS = (
         ("tests/likelihoods/pairs/test_graded.py",),
     ),
     Mutant(
+        "both bad: the threshold item is left out of a tie",
+        PAIRS,
+        "log_both = pt.log(2 * one + (1 + theta) * (p + q))",
+        "log_both = pt.log((1 + theta) * (p + q))",
+        ("tests/likelihoods/pairs/test_grounded.py",),
+    ),
+    Mutant(
+        "both bad: the level is not halved",
+        PAIRS,
+        "level[k] = 0.5 * factor * both[k] -",
+        "level[k] = factor * both[k] -",
+        ("tests/likelihoods/pairs/test_grounded.py",),
+    ),
+    Mutant(
         "adjacent grades: as many steps as grades",
         PAIRS,
         "level := level + c / steps",

@@ -65,6 +65,14 @@ def graded():
     return br.Pairs.from_frame(table, grades=grades, **named)
 
 
+def voted():
+    table = pd.DataFrame(GAMES).assign(
+        vote=np.resize(["first", "bad", "tie", "bad", "second"], len(GAMES))
+    )
+    named = {"first": "w", "second": "l", "outcome": "vote", "judge": "by"}
+    return br.Pairs.from_frame(table, both_bad="bad", **named)
+
+
 MODELS = {
     "rankings": lambda: br.ranking_model(rankings()),
     "categories": lambda: br.ranking_model(rankings(category="scene"), category="scene"),
@@ -76,6 +84,7 @@ MODELS = {
         matches(judge="by", category="kind"), category="kind", opinions=True
     ),
     "grades": lambda: br.leaderboard_model(graded()),
+    "both bad": lambda: br.leaderboard_model(voted()),
     "margins": lambda: br.leaderboard_model(
         br.Pairs.from_frame(
             pd.DataFrame(GAMES).assign(m=np.resize([3, -1, 0, 1], len(GAMES))),
@@ -245,6 +254,24 @@ def test_a_report_has_a_verdict_tables_and_files(drawn, tmp_path):
         br.report(posterior, scale="elf")
     with pytest.raises(ValueError, match=r"`anchor` must be an item, but there is no 'stout'\.$"):
         br.report(posterior, scale="elo", anchor="stout")
+
+
+def test_a_report_says_how_probably_each_item_is_bad(drawn):
+    posterior = br.fit(br.leaderboard_model(voted()), random_seed=1, draws=200, chains=2)
+    report = br.report(posterior)
+    (part,) = (part for part in report.parts if part.heading == "Both bad")
+    csv, pairs = part.data["both_bad"], voted()
+    np.testing.assert_allclose(
+        csv["mean"], posterior["posterior"]["p_bad"].mean(("chain", "draw")).to_series()[csv.index]
+    )
+    seen = pairs.sum_by_item(pairs.both_bad) / pairs.matches_by_item
+    np.testing.assert_allclose(csv["in_votes"], seen[csv.index])
+    assert csv["mean"].is_monotonic_increasing
+    assert csv["predicted"].between(0, 1).all()
+    assert "Both bad" in report.page
+    assert "Equals tie" in report.page
+    (audit,) = (part for part in report.parts if "audit.csv" in part.files)
+    assert audit.paragraphs[1] == "The probes use only who won, and not the votes of both bad."
 
 
 def test_a_report_leaves_the_figures_and_settings_of_the_user_alone(drawn):

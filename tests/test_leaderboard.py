@@ -136,7 +136,8 @@ def test_the_table_in_the_docstring_names_the_variables():
         pairs, category="category", groups=["g"], ties_by=["item", "strength"]
     )
     graded = leaderboard_model(graded_pairs(**JUDGED))
-    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs()))
+    grounded = leaderboard_model(voted_pairs(**JUDGED))
+    both = names(model) | names(graded) | names(leaderboard_model(margin_pairs())) | names(grounded)
     assert named == {name for name in both if not name.endswith("_z")}
 
 
@@ -227,6 +228,55 @@ def test_ties_of_grades_depend_on_nothing_else():
         ValueError, match=r"`ties_by` is \['item'\], but the outcomes have 5 grades"
     ):
         leaderboard_model(graded_pairs(), ties_by=["item"])
+
+
+# Both bad
+
+VOTED = TABLE.assign(outcome=["first", "tie", "bad", "second", "bad"])
+
+
+def voted_pairs(table=VOTED, **more):
+    return pairs_of(table, both_bad="bad", **more)
+
+
+def test_both_bad_is_modelled_with_a_threshold_of_each_judge():
+    pairs = voted_pairs(**JUDGED)
+    model = leaderboard_model(pairs, opinions=False, utility_scale=1.0)
+    assert [*model.coords["result"]] == ["first", "second", "tie", "both bad"]
+    assert not names(model) & {"nu", "judge_nu"}
+    point, rng = model.initial_point(), np.random.default_rng(3)
+    point = {name: rng.normal(0, 0.6, np.shape(x)) for name, x in point.items()}
+    found = ("utility", "adherence", "judge_order_effect", "judge_theta", "threshold")
+    found += ("judge_threshold", "p_bad", "tie_theta")
+    graphs = model.replace_rvs_by_values([model[x] for x in found])
+    values = model.compile_fn(graphs, mode=QUICK, on_unused_input="ignore")(point)
+    utility, adherence, order, theta, threshold, bar, p_bad, typical = values
+    np.testing.assert_allclose(utility.sum(), 0, atol=1e-12)
+    np.testing.assert_allclose(bar.mean(), threshold)
+    np.testing.assert_allclose(np.exp(np.log(np.log(theta)).mean()), np.log(typical))
+    np.testing.assert_allclose(p_bad, 1 / (1 + np.exp(utility - threshold)))
+    by_hand = np.zeros(pairs.n_pairs)
+    for k, (i, j, who) in enumerate(zip(pairs.first, pairs.second, pairs.judge_idx, strict=True)):
+        half = order[who] * np.array([0.5, -0.5])
+        p, q = np.exp(adherence[who] * utility[[i, j]] + half - bar[who])
+        chances = [p / (p + theta[who] * q + 1), q / (q + theta[who] * p + 1), 1 / (1 + p + q)]
+        chances.insert(2, 1 - sum(chances))
+        counts = pairs.with_both_bad[k]
+        by_hand[k] = stats.multinomial.logpmf(counts, counts.sum(), chances)
+    (logp,) = model.compile_fn(model.logp([model["y"]], sum=False), mode=QUICK)(point)
+    np.testing.assert_allclose(logp, by_hand, rtol=1e-9)
+
+
+def test_without_ties_the_parameter_of_ties_is_one():
+    model = leaderboard_model(voted_pairs(VOTED[VOTED["outcome"] != "tie"], **JUDGED))
+    assert pm.draw(model["tie_theta"], mode=QUICK) == 1.0
+    assert not names(model) & {"tie_gap", "judge_theta", "tie_spread"}
+
+
+def test_ties_beside_both_bad_depend_on_nothing_else():
+    message = r"`ties_by` is \['item'\], but the votes may say that both items are bad"
+    with pytest.raises(ValueError, match=message):
+        leaderboard_model(voted_pairs(), ties_by=["item"])
 
 
 @pytest.mark.parametrize(

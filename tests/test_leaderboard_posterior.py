@@ -37,9 +37,17 @@ MODELS = {
         {},
         (*OF_ALL[:7], *OF_ALL[10:], "cutpoint_gap", "judge_cutpoint", "cutpoint_spread"),
     ),
+    "both bad": (
+        {},
+        (
+            *OF_ALL[:7], *OF_ALL[10:], "tie_theta", "judge_theta", "tie_spread", "threshold",
+            "judge_threshold", "threshold_spread", "p_bad",
+        ),
+    ),
 }  # fmt: skip
 OUTCOMES = ("first", "second", "tie")
 GRADES = ("A>>B", "A>B", "A=B", "B>A", "B>>A")
+OF_KIND = {"grades": GRADES, "both bad": (*OUTCOMES, "both bad")}
 each_model = pytest.mark.parametrize("kind", MODELS)
 FALSE_ALARM = 1e-9  # of each of the numbers, some thirty
 QUICK = {"mode": "FAST_COMPILE"}
@@ -55,7 +63,7 @@ def board(kind, counts=None):
     cells = [(*pair, *where) for pair in two for where in itertools.product(("ann", "bob"), "pq")]
     table = pd.DataFrame(cells, columns=["first", "second", "judge", by])
     table["length"] = np.where(table[by] == "p", 1.0, -0.5)
-    outcomes = GRADES if kind == "grades" else OUTCOMES
+    outcomes = OF_KIND.get(kind, OUTCOMES)
     cell_counts = np.tile(np.eye(len(outcomes))[2], (len(table), 1)) if counts is None else counts
     rows = [
         table.assign(outcome=outcome, count=cell_counts[:, k]) for k, outcome in enumerate(outcomes)
@@ -64,6 +72,7 @@ def board(kind, counts=None):
         pd.concat(rows), first="first", second="second", outcome="outcome", count="count",
         judge="judge", by=by, features=["length"] if kind == "style" else [],
         grades=GRADES if kind == "grades" else None,
+        both_bad="both bad" if kind == "both bad" else None,
     )  # fmt: skip
 
 
@@ -86,7 +95,7 @@ def drawn_with_chances(kind, n, seed):
         prior = [found["prior"][name].to_numpy()[0] for name in MODELS[kind][1]]
         tree = xr.DataTree.from_dict({"posterior": found["prior"].to_dataset()})
         drawn = []
-        for outcome in np.eye(5 if kind == "grades" else 3, dtype=int):
+        for outcome in np.eye(len(OF_KIND.get(kind, OUTCOMES)), dtype=int):
             br.set_observed("y", board(kind, np.tile(outcome, (len(board(kind).counts), 1))))
             found = pm.compute_log_likelihood(
                 tree, progressbar=False, compile_kwargs=QUICK, extend_inferencedata=False
@@ -113,7 +122,7 @@ def test_the_board_has_its_cells_in_the_order_of_its_counts():
 
 
 @pytest.mark.parametrize(
-    "kind", ["categories", *(pytest.param(x, marks=pytest.mark.slow) for x in ("style", "grades"))]
+    "kind", ["categories", *(pytest.param(x, marks=pytest.mark.slow) for x in [*MODELS][1:])]
 )
 def test_weighted_draws_of_the_prior_are_calibrated(kind):
     truth, counts = simulated(kind, 60, seed=5)

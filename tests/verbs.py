@@ -119,9 +119,13 @@ def _of_pairs(distribution: Any, tie: str | None, value: Any) -> Family:
 
     def pairs(rows: list[tuple[str, str, str]]) -> br.Pairs:
         frame = pd.DataFrame(rows, columns=["one", "two", "who"])
-        return br.Pairs.from_frame(frame, first="one", second="two", outcome="who", items=ITEMS)
+        return br.Pairs.from_frame(
+            frame, first="one", second="two", outcome="who", items=ITEMS, both_bad=bad
+        )
 
-    third = "first" if tie is None else "tie"
+    third, bad = "first" if tie is None else "tie", None
+    if len(value) == 4:
+        third = bad = "both bad"
     rows = [("a", "b", "first"), ("b", "c", "second"), ("c", "d", third), ("d", "a", "first")]
     data, other = pairs([*rows, ("a", "b", "second")]), pairs([*rows[:3], ("a", "d", third)])
     return Family(data, other, observed, latent, np.array(value))
@@ -245,6 +249,7 @@ FAMILIES: dict[str, Callable[[], Family]] = {
     "Thurstone": partial(_of_pairs, br.Thurstone, None, [3, 2]),
     "Davidson": partial(_of_pairs, br.Davidson, "nu", [3, 1, 1]),
     "RaoKupper": partial(_of_pairs, br.RaoKupper, "theta", [3, 1, 1]),
+    "GroundedRaoKupper": partial(_of_pairs, br.GroundedRaoKupper, "theta", [3, 1, 1, 1]),
     "OrderedPairs": partial(_of_pairs, br.OrderedPairs, "cutpoints", [3, 1, 1]),
     "BPR": _of_interactions,
 }

@@ -87,7 +87,8 @@ def audit(
     Parameters
     ----------
     pairs : Pairs
-        Matches, with users, prompts, days or categories as groups.
+        Matches, with users, prompts, days or categories as groups. Of grades, and of votes that
+        both items are bad, only who won counts.
     time : str, optional
         The group whose labels are times, numbers or dates, for the probe of drift.
     order_effect : bool

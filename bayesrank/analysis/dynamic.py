@@ -90,6 +90,7 @@ class DynamicAnalysis(Analysis):
             ties=ties,
             order=self.order_effect,
             neutral="covariates" in self.effects,
+            detail=data.detail if isinstance(data, Pairs) else "",
         )
 
     @property

@@ -22,6 +22,10 @@ and gives the first item the advantage :math:`o_k`. A judge calls equal items a 
   :math:`\text{lead} - c_{kb}`. The cutpoints of a judge are symmetric, and their gaps vary by
   judge. If only the winner counts, the grades are wins and ties of Rao and Kupper, with the tie
   parameter ``tie_theta``. It is 1 if the number of grades is even: there are no ties.
+* *both bad*, an outcome of its own, if the pairs tell it from a tie. The model is then
+  `GroundedRaoKupper` with ties ``tie_theta``. An item is more often good than bad if its utility is
+  above the threshold :math:`\tau_k` of the judge. Utilities still sum to zero, because the
+  threshold is learned: the level of the items is their distance to it.
 
 ========================  ==============  ========================================  ================
 variable                  dims            prior                                     in models of
@@ -44,6 +48,12 @@ variable                  dims            prior                                 
 ``judge_cutpoint``        judge, …        gaps × exp(cutpoint_spread × N(0, 1))     grades, judges
 ``cutpoint_spread``                       HalfNormal(1)                             grades, judges
 ``tie_theta``                             exp(the cutpoint next to the middle)      grades
+``tie_gap``                               HalfNormal(1), the logarithm of tie_theta both bad
+``judge_theta``           judge           exp(tie_gap × exp(tie_spread × N(0, 1)))  both bad, judges
+``threshold``                             Normal(0, 2)                              both bad
+``judge_threshold``       judge           threshold + threshold_spread × N(0, 1)    both bad, judges
+``threshold_spread``                      HalfNormal(1)                             both bad, judges
+``p_bad``                 item            1 / (1 + exp(utility - threshold))        both bad
 ``feature_effect``        feature         StudentT(3, 0, 0.3)                       features
 ``judge_feature_effect``  feature, judge  the mean + feature_spread × Normal(0, 1)  features, judges
 ``feature_spread``                        HalfNormal(0.2)                           features, judges
@@ -65,8 +75,9 @@ HalfNormal(utility_scale). With half this scale, intervals were too narrow if fe
 much: three judges can agree by chance.
 
 Effects on ties add to the logarithm of ``nu``; the slope multiplies the mean utility of the two
-items. Models of grades have none. Each judge has a tie parameter, because judges who call many
-ties would otherwise seem careless. For the same reason, each judge has cutpoints.
+items. Models of grades or both bad have none. Each judge has a tie parameter, because judges who
+call many ties would otherwise seem careless. For the same reason, each judge has cutpoints, or a
+threshold.
 
 Deviations over judges, categories and items sum to zero, and so do effects of items on ties.
 Deviations of groups do not, because prompts and users are samples. So the geometric mean of the
@@ -87,7 +98,13 @@ from pytensor.tensor import TensorVariable
 from bayesrank.analysis.registry import find_group, remember
 from bayesrank.data import Pairs
 from bayesrank.data.read import BOUNDARY, coord_values
-from bayesrank.distributions import BradleyTerry, Davidson, OrderedPairs, cutpoints
+from bayesrank.distributions import (
+    BradleyTerry,
+    Davidson,
+    GroundedRaoKupper,
+    OrderedPairs,
+    cutpoints,
+)
 from bayesrank.distributions.core.observed import hold_data
 from bayesrank.distributions.pairs.ordered import edges_of, symmetric
 from bayesrank.priors import deviations, sampled_deviations, utility_prior
@@ -107,10 +124,11 @@ FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and 
 DIFFER_CLEARLY = 100.0  # points vary this many times more than by chance: utilities are well known
 TIES_BY = ("item", "strength")
 GAP = "upper_boundary"  # boundaries on the side of the first item
+WIDEST = 500.0  # logarithm of a tie parameter from which all matches tie
 MAY_DECIDE = 1 / 20  # with this share of the matches a judge with little noise may outvote all
 MOST_OPINIONS = 2000  # parameters of opinions
 RESERVED = frozenset(
-    {"adherence", "category", "cutpoint", "feature", "order", "tie", "utility", "y"}
+    {"adherence", "category", "cutpoint", "feature", "order", "threshold", "tie", "utility", "y"}
 )
 """First words of the model's variables; no group of matches may have such a name."""
 
@@ -137,7 +155,8 @@ def leaderboard_model(
     ----------
     pairs : Pairs
         Matches. With several judges, each has an adherence, an order effect and a tie parameter.
-        With more than three grades, each has cutpoints instead.
+        With more than three grades, each has cutpoints instead. If they tell "both bad" from ties,
+        it is an outcome, and each judge has a threshold.
     category : str, optional
         The group of the pairs with separate utilities, partially pooled; ignored with one label.
     groups : sequence of str
@@ -165,7 +184,7 @@ def leaderboard_model(
     ties_by : sequence of {"item", "strength"}
         What ties depend on in addition to judges and `groups`. With "item", the tie rate varies by
         item. With "strength", it varies by item and with the strength of both items. Not with
-        more than three grades.
+        more than three grades or "both bad".
 
     Returns
     -------
@@ -227,7 +246,8 @@ def leaderboard_model(
         size = model["utility_scale"] if utility_scale is None else utility_scale
         order = pm.Normal("order_effect", 0, 0.5) if order_effect else None
         graded = are_graded(pairs)
-        tied = not graded and pairs.counts[:, 2].any()
+        grounded = pairs.both_bad is not None
+        tied = not graded and not grounded and pairs.counts[:, 2].any()
         nu = pm.LogNormal("nu", 0, 1) if tied else None
         if category is not None:
             by_category = deviations(utility, "category", size, (category, "item"))
@@ -259,6 +279,9 @@ def leaderboard_model(
         if graded:
             cut = _cutpoints(pairs, judges)
             OrderedPairs("y", utility, cutpoints=cut, order_effect=order, observed=pairs, **parts)
+        elif grounded:
+            parts |= _both_bad(pairs, judges)
+            GroundedRaoKupper("y", utility, order_effect=order, observed=pairs, **parts)
         elif nu is None:
             BradleyTerry("y", utility, order_effect=order, observed=pairs, **parts)
         else:
@@ -398,6 +421,12 @@ def _check_ties_by(pairs: Pairs, ties_by: Sequence[str]) -> None:
             "The tie rate follows from the cutpoints between the grades. Leave `ties_by` out, or "
             "read the outcomes as who won, without `grades`."
         )
+    if ties_by and pairs.both_bad is not None:
+        raise ValueError(
+            f"`ties_by` is {[*ties_by]}, but the votes may say that both items are bad. Ties then "
+            "depend on the items and the threshold. Leave `ties_by` out, or read these votes as "
+            "ties, without `both_bad`."
+        )
     if ties_by and not pairs.counts[:, 2].any():
         raise ValueError(
             f"`ties_by` is {[*ties_by]}, but there are no ties in these matches. Leave it out."
@@ -420,6 +449,27 @@ def _cutpoints(pairs: Pairs, judges: bool) -> TensorVariable:
         # a judge who never calls a tie may still use all other grades, so every gap has its own
         upper = pt.cumsum(pt.exp(deviations(gap, "cutpoint", 1.0, (GAP, JUDGE), over=1)), axis=0).T
     return pm.Deterministic("judge_cutpoint", symmetric(upper, n), dims=(JUDGE, BOUNDARY))
+
+
+def _both_bad(pairs: Pairs, judges: bool) -> dict[str, Any]:
+    """Add ties and thresholds of votes that may say that both items are bad."""
+    threshold, model = pm.Normal("threshold", 0, 2), pm.modelcontext(None)
+    pm.Deterministic("p_bad", pt.sigmoid(threshold - model["utility"]), dims="item")
+    tied = bool(pairs.with_both_bad[:, 2].any())
+    gap = pm.HalfNormal("tie_gap", 1.0) if tied else pt.zeros(())
+    theta = pm.Deterministic("tie_theta", _theta(gap))
+    if judges:
+        bar = deviations(threshold, "threshold", 1.0, (JUDGE,))
+        threshold = pm.Deterministic("judge_threshold", bar, dims=JUDGE)
+    if judges and tied:
+        log_gap = deviations(pt.log(gap), "tie", 1.0, (JUDGE,))
+        theta = pm.Deterministic("judge_theta", _theta(pt.exp(log_gap)), dims=JUDGE)
+    return {"theta": theta, "threshold": threshold}
+
+
+def _theta(gap: TensorVariable) -> TensorVariable:
+    """Return the tie parameter of a gap; draws of the prior may be so large that it overflows."""
+    return pt.exp(pt.minimum(gap, WIDEST))
 
 
 def _tie_effect(group: str) -> TensorVariable:

@@ -20,6 +20,7 @@ GRADED = (
     "a difference of 1 adds 1 to the log odds that a vote is on the item's side of a boundary "
     "between grades"
 )
+GROUNDED = "an item alone is good enough with probability 1 / (1 + exp(threshold − utility))"
 READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 
 
@@ -66,21 +67,24 @@ ties_by
         self.groups = [group for group in groups if group != "judge"]
         self.ties_by, self.prior, self.utility_scale = list(ties_by), prior, utility_scale
         self.graded = are_graded(pairs)
-        self.entries = pairs.by_grade[1].size if self.graded else pairs.counts.size
+        self.both_bad = pairs.both_bad is not None
+        outcomes = pairs.with_both_bad if self.both_bad else pairs.counts
+        self.entries = pairs.by_grade[1].size if self.graded else outcomes.size
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
         by_default = have_opinions(pairs) and not contrary
         self.differ = self.judges and (by_default if opinions is None else opinions)
         self.categories = category is not None and len(pairs.group_labels(category)) > 1
-        self.ties = not self.graded and bool(pairs.counts[:, 2].any())
+        self.ties = not self.graded and not self.both_bad and bool(pairs.counts[:, 2].any())
         self.adjusted = bool(self.feature_names)
         if self.ties_by and not self.ties:
             why = "Grades have no tie parameter" if self.graded else "No match is a tie"
+            why = "Ties depend on the threshold of both bad" if self.both_bad else why
             raise ValueError(f"{why}, so `ties_by` has no effect. Leave it out.")
-        more = (self.graded, self.judges, self.groups, self.ties_by, pairs.groups)
+        more = (self.graded, self.both_bad, self.judges, self.groups, self.ties_by, pairs.groups)
         self.simple = not any(more) and pairs.features is None
-        self.reading = GRADED if self.graded else READING
+        self.reading = GRADED if self.graded else GROUNDED if self.both_bad else READING
         if self.judges:
             self.reading += ", judged by a typical judge"
         self.description = self._in_words()
@@ -112,6 +116,7 @@ ties_by
             "match_model",
             ties=self.ties,
             grades=len(self.pairs.boundaries) + 1 if self.graded else 0,
+            both_bad=self.both_bad,
             order=self.order_effect,
             neutral=self.neutral is not None,
             judges=self.judges,
@@ -156,7 +161,7 @@ ties_by
             rest += n * len(pairs.group_labels(str(self.category)))
         if self.judges:
             cuts = len(pairs.boundaries) // 2 if self.graded else 0
-            n_parameters = 1 + self.order_effect + self.ties + cuts
+            n_parameters = 1 + self.order_effect + self.ties + cuts + 2 * self.both_bad
             if self.adjusted:
                 rest += len(pairs.judges) * len(self.feature_names)
             apart.append((n_parameters * len(pairs.judges), n_parameters))

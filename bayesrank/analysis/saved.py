@@ -281,7 +281,10 @@ def _rankings(kept: Kept, groups: Sequence[str]) -> Rankings:
 def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
     n = len(kept[FIRST])
     counts = kept[COUNTS].to_numpy().astype(np.int64)
-    grades = None
+    grades = bad = None
+    if GRADE not in kept and counts.shape[1] == 4:
+        counts, bad = counts[:, :3].copy(), counts[:, 3]
+        counts[:, 2] += bad
     if GRADE in kept:
         grades, of_grades = pd.Index(kept.constant[kept[COUNTS].dims[1]].to_numpy()), counts
         counts = who_won(of_grades)
@@ -311,6 +314,7 @@ def _pairs(kept: Kept, apart: Sequence[str]) -> Pairs:
         feature_names=names,
         grades=grades,
         grade_counts=None if grades is None else of_grades,
+        both_bad=bad,
         edges=kept[EDGE].to_numpy()[-2::-1] if EDGE in kept else None,
         votes=kept[VOTES].to_numpy().astype(np.int64) if VOTES in kept else None,
     )

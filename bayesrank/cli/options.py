@@ -408,6 +408,8 @@ class MatchColumns(Table):
     first_wins: Code in --outcome for a win of the first item; may be repeated.
     second_wins: Code in --outcome for a win of the second item; may be repeated.
     tie: Code in --outcome for a tie; may be repeated.
+    both_bad: Code in --outcome for "both are bad"; may be repeated. Such votes are then an outcome,
+        and the page shows how probably each item is bad. By default they count as ties.
     count: Number of times that the match occurred. [default: once]
     weight: Evidence weight of the match. It is not a number of matches.
     judge: Who judged. Judges may differ in reliability and in bias.
@@ -428,9 +430,9 @@ class MatchColumns(Table):
     READ: ClassVar[Mapping[str, str]] = {
         **same_names("first second outcome grade grades probability winner loser score_a score_b"),
         **same_names(
-            "margins wins_a wins_b ties matrix pair first_wins second_wins tie count weight judge"
+            "margins wins_a wins_b ties matrix pair first_wins second_wins tie both_bad count"
         ),
-        **same_names("category feature group neutral order date day_first"),
+        **same_names("weight judge category feature group neutral order date day_first"),
     }
 
     first: str | None = option(metavar="COLUMN")
@@ -452,6 +454,7 @@ class MatchColumns(Table):
     first_wins: tuple[str, ...] = repeated(metavar="TEXT")
     second_wins: tuple[str, ...] = repeated(metavar="TEXT")
     tie: tuple[str, ...] = repeated(metavar="TEXT")
+    both_bad: tuple[str, ...] = repeated(metavar="TEXT")
     count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     judge: str | None = option(metavar="COLUMN")
@@ -493,7 +496,7 @@ class MatchColumns(Table):
 
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
-        self.check_dates("judge category feature group ties_by grade probability margins")
+        self.check_dates("judge category feature group ties_by grade probability margins both_bad")
         for name in (group for group in self.group if group != self.judge):
             refuse(
                 "/" in name or name in RESERVED,

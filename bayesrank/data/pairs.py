@@ -40,12 +40,14 @@ from bayesrank.data.read.labels import (
     warn,
 )
 from bayesrank.data.read.pair_entries import (
+    BOTH_BAD,
     BOUNDARY,
     OUTCOMES,
     STATED,
     STATED_VOTE,
     STATED_WEIGHT,
     MatchFeatures,
+    check_both_bad,
     check_exact,
     check_grades,
     distinct_rows,
@@ -64,7 +66,8 @@ from bayesrank.data.read.streams import Source, table_of
 
 __all__ = ["Pairs", "Seen", "UncomparedItemWarning"]
 
-UNGRADED: dict[str, Any] = {"edges": None, "votes": None}  # of pairs with other counts
+# of pairs with other counts
+UNGRADED: dict[str, Any] = {"edges": None, "votes": None, "both_bad": None}
 
 MOST_NAMED = 100_000
 """The largest number of pairs that get names; more names would take more memory than the data."""
@@ -132,6 +135,9 @@ class Pairs(Frozen):
     votes : array of int64, shape (n_pairs,), or None
         Number of matches of each pair, if it is not the sum of its counts. A probability is two
         outcomes with weights, but one match: the more probable one has it.
+    both_bad : array of int64, shape (n_pairs,), or None
+        Number of votes that both items are bad, if the data tell them from ties. ``counts`` include
+        them in the ties, because neither item won. `GroundedRaoKupper` models them.
     notes : tuple of str
         What was read from the source of the data, and every change made while reading. Empty if the
         data came from a constructor of this class. Selections keep the notes, and ``==`` ignores
@@ -178,6 +184,7 @@ class Pairs(Frozen):
     grade_counts: NDArray[np.int64] | None = None
     edges: NDArray[np.float64] | None = None
     votes: NDArray[np.int64] | None = None
+    both_bad: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     ordered: bool = True
@@ -197,6 +204,7 @@ class Pairs(Frozen):
         margin: str | None = None,
         edges: Iterable[float] | None = None,
         probability: str | None = None,
+        both_bad: Hashable | None = None,
         count: str | None = None,
         judge: str | None = None,
         by: str | Sequence[str] = (),
@@ -234,6 +242,9 @@ class Pairs(Frozen):
             Column with the probability that the first item is better, as a judge states it, instead
             of `outcome`. The vote becomes a win of the first with weight p and a win of the second
             with weight 1 - p. Both count as one match (`votes`).
+        both_bad : label, optional
+            Fourth outcome in the column `outcome`: neither item is good enough. `GroundedRaoKupper`
+            models it, and other models refuse it.
         count : str, optional
             Column with the number of such matches, whole and >= 0; 1 by default.
         judge : str, optional
@@ -292,6 +303,7 @@ class Pairs(Frozen):
             raise ValueError("`probability` and `margin` both tell the outcomes. Leave one out.")
         if edges is not None and margin is None:
             raise ValueError("`edges` are those of the margins. Name their column in `margin`.")
+        check_both_bad(both_bad, grades, {"probability": probability, "margin": margin})
         stated = probability if margin is None else margin
         told = outcome if stated is None else stated
         given = {"first": first, "second": second, "outcome": told}
@@ -320,7 +332,8 @@ class Pairs(Frozen):
         if margin is not None:
             ends, order, result = read_margins(frame, margin, edges)
         else:
-            result = results(frame, outcome, OUTCOMES if order is None else order)
+            possible = OUTCOMES if both_bad is None else (*OUTCOMES, both_bad)
+            result = results(frame, outcome, possible if order is None else order)
         one, other, axis = two_items(frame, first, second, items)
         times = None if count is None else whole_counts(frame, count)
         if times is not None:
@@ -348,9 +361,13 @@ class Pairs(Frozen):
             row, pair = distinct_rows(codes)
         else:
             row = pair = np.arange(n)
-        n_codes = 3 if order is None else len(order)
+        n_codes = 3 + (both_bad is not None) if order is None else len(order)
         cells = np.bincount(n_codes * pair + result, weights=times, minlength=n_codes * len(row))
         counts: NDArray[np.int64] = cells.reshape(-1, n_codes).astype(np.int64, copy=False)
+        bad = None
+        if both_bad is not None:  # neither item won
+            counts, bad = counts[:, :3].copy(), counts[:, 3].copy()
+            counts[:, 2] += bad
         pairs = cls(
             items=axis,
             judges=judges,
@@ -370,6 +387,7 @@ class Pairs(Frozen):
             grade_counts=None if order is None else counts,
             edges=ends,
             votes=None if is_vote is None else is_vote[row] * counts.sum(axis=1),
+            both_bad=bad,
         )
         pairs._warn_of_uncompared()
         return pairs
@@ -540,6 +558,41 @@ class Pairs(Frozen):
         return self.grades, self.grade_counts
 
     @property
+    def with_both_bad(self) -> NDArray[np.int64]:
+        """Wins of the first item, wins of the second, ties, and both bad: (n_pairs, 4).
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import bayesrank as br
+        >>> votes = pd.DataFrame({"x": ["a", "a"], "y": ["b", "b"], "vote": ["tie", "neither"]})
+        >>> pairs = br.Pairs.from_frame(
+        ...     votes, first="x", second="y", outcome="vote", both_bad="neither"
+        ... )
+        >>> pairs.with_both_bad, pairs.counts
+        (array([[0, 0, 1, 1]]), array([[0, 0, 2]]))
+        """
+        bad = np.zeros(self.n_pairs, dtype=np.int64) if self.both_bad is None else self.both_bad
+        first, second, tie = self.counts.T
+        return np.stack([first, second, tie - bad, bad], axis=1)
+
+    @property
+    def detail(self) -> str:
+        """What the outcomes say in addition to the winner: "grades", "votes of both bad", or "".
+
+        `fit_pairs`, `fit_dynamic` and `audit` use only who won.
+
+        Examples
+        --------
+        >>> import bayesrank as br
+        >>> br.Pairs.from_matrix([[0, 3], [1, 0]]).detail
+        ''
+        """
+        if self.both_bad is not None:
+            return "votes of both bad"
+        return "grades" if self.grades is not None and len(self.grades) > 3 else ""
+
+    @property
     def boundaries(self) -> pd.Index:
         """Names of the boundaries between grades, from the worst for the first item to the best.
 
@@ -557,7 +610,8 @@ class Pairs(Frozen):
 
         For groups, features, grades, and items in another order or without a match, write
         ``by=[*p.groups]``, ``features=[*p.feature_names]``, ``grades=p.grades`` and
-        ``items=p.items``. A stated probability is read back as two outcomes with weights.
+        ``items=p.items``. For votes that both items are bad, write ``both_bad="both bad"``. A
+        stated probability is read back as two outcomes with weights.
 
         It has one row per pair and observed outcome; a pair without matches has one row with count
         0. Columns are first, second, outcome, count, judge, the groups and the features, and
@@ -744,7 +798,7 @@ class Pairs(Frozen):
         return self.with_counts(counts, weight=self.weight / 2)
 
     def with_counts(self, counts: NDArray[np.int64], **more: Any) -> Self:
-        """Return pairs with other counts of outcomes, and therefore without grades.
+        """Return pairs with other counts of outcomes, without grades or votes of both bad.
 
         Parameters
         ----------
@@ -806,6 +860,8 @@ class Pairs(Frozen):
 
     def _outcomes(self) -> tuple[pd.Index, NDArray[np.int64]]:
         """Return the outcomes as the table has them, and their counts."""
+        if self.both_bad is not None:
+            return pd.Index([*OUTCOMES, BOTH_BAD]), self.with_both_bad
         return self.by_grade if self.grades is not None else (pd.Index(OUTCOMES), self.counts)
 
     def _row(self, n: int) -> dict[str, Any]:
@@ -838,6 +894,7 @@ class Pairs(Frozen):
             features=None if self.features is None else self.features[rows],
             grade_counts=None if self.grade_counts is None else self.grade_counts[rows],
             votes=None if self.votes is None else self.votes[rows],
+            both_bad=None if self.both_bad is None else self.both_bad[rows],
             unused=None,
         )
 

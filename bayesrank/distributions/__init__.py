@@ -11,6 +11,7 @@ from bayesrank.distributions.mallows.generalized import GeneralizedMallows
 from bayesrank.distributions.mallows.mallows import Mallows
 from bayesrank.distributions.mixture.mixture import Mixture
 from bayesrank.distributions.pairs.bpr import BPR
+from bayesrank.distributions.pairs.grounded import GroundedRaoKupper
 from bayesrank.distributions.pairs.matches import BradleyTerry, Davidson, RaoKupper, Thurstone
 from bayesrank.distributions.pairs.ordered import OrderedPairs, cutpoints
 from bayesrank.distributions.rankings.max_diff import MaxDiff
@@ -24,6 +25,7 @@ __all__ = [
     "BradleyTerry",
     "Davidson",
     "GeneralizedMallows",
+    "GroundedRaoKupper",
     "Mallows",
     "MaxDiff",
     "Mixture",

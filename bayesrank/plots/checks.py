@@ -61,6 +61,7 @@ FIRST = {
 WIDE = {OMNIBUS, "Kendall distance", "outcome", "block size"}  # panels that span the figure
 BY_ITEM = {"top item", "last item", "points"}
 OUTCOMES = {"first": "the first wins", "second": "the second wins", "tie": "a tie"}
+OUTCOMES["both bad"] = "both are bad"
 VISUALS = ("twig", "mean", "point_estimate", "ticklabels", "title", "legend")
 MOST = 20  # most items in their panel, without surprising items
 EXTRA = 5  # most further surprising items

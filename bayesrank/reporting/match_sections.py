@@ -4,17 +4,18 @@ import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
-from bayesrank.data.read import label_times
+from bayesrank.data.read import BOTH_BAD, label_times
 from bayesrank.match_outcomes import grade_probabilities
-from bayesrank.plots import plot_adherence
+from bayesrank.plots import outcome_bars, plot_adherence
 from bayesrank.reporting import sections
 from bayesrank.reporting.counted_sections import counted_matches
 from bayesrank.reporting.draft import Draft
@@ -49,6 +50,8 @@ OPEN = 0.05  # probability that the leader is not better than all items that are
 COMPARED = 5  # items compared with the leader
 MOST_AUDITED = 1000  # most items to audit, because its matrices have a cell per pair
 LEADERS = 5  # categories whose leader the headline names
+FEW_DRAWS = 500  # draws from which probabilities of matches are averaged
+MOST_BARS = 30  # most items or pairs of items in the picture of outcomes
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 # A list of more judges shows the outliers and this number of others; the rest folds.
 MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
@@ -71,8 +74,12 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(together(posterior, pairs, analysis.groups, layout))
     if analysis.ties_by:
         out.append(ties(posterior, pairs, summary, layout))
+    if analysis.both_bad:
+        out.append(both_bad(posterior, predicted, pairs, summary, layout))
     if analysis.graded:
-        out.append(grades(posterior, predicted, pairs))
+        out.append(grades(posterior, predicted, pairs, summary))
+    if (part := stated(posterior, pairs)) is not None:
+        out.append(part)
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout))
     by = ["judge"] if analysis.judges else []
@@ -115,12 +122,15 @@ def leader(posterior: Any, summary: pd.DataFrame, n_others: int) -> Part:
     results = [str(result) for result in chances["result"].to_numpy()]
     columns = {
         "p_leader_better": [one.p_better for one in found],
-        **{f"p_{result}": chances.sel(result=result).to_numpy() for result in results},
+        **{
+            f"p_{result.replace(' ', '_')}": chances.sel(result=result).to_numpy()
+            for result in results
+        },
         "matches_to_separate": [one.matches for one in found],
     }
     csv = pd.DataFrame(columns, index=pd.Index(others, name="item"))
-    headings = {"win": "Leader wins", "tie": "Tie", "loss": "Leader loses"}
-    shown = {headings[result]: f"{{p_{result}:.2f}}" for result in results}
+    headings = {"win": "Leader wins", "tie": "Tie", "both bad": "Both bad", "loss": "Leader loses"}
+    shown = {headings[result]: f"{{p_{result.replace(' ', '_')}:.2f}}" for result in results}
     table = formatted(
         csv, f"{first} against", {"P(leader better)": "{p_leader_better:.2f}"} | shown
     )
@@ -180,6 +190,15 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         nu = draws["judge_nu"]
         csv["equals_tie"] = (nu / (2 + nu)).mean(SAMPLE).to_series()[csv.index]
         columns["Equals tie"] = "{equals_tie:.2f}"
+    if "judge_threshold" in draws:
+        bar = draws["judge_threshold"] - draws["utility"].mean("item")
+        csv["threshold"] = bar.mean(SAMPLE).to_series()[csv.index]
+        csv["threshold_sd"] = bar.std(SAMPLE).to_series()[csv.index]
+        columns["Threshold"] = "{threshold:.2f} ± {threshold_sd:.2f}"
+    if "judge_theta" in draws:
+        theta = draws["judge_theta"]
+        csv["equals_tie"] = ((theta - 1) / (theta + 1)).mean(SAMPLE).to_series()[csv.index]
+        columns["Equals tie"] = "{equals_tie:.2f}"
     if "judge_cutpoint" in draws:
         of_equals = _equal_items(draws["judge_cutpoint"])[csv.index]
         csv["equals_extreme"] = of_equals.iloc[0] + of_equals.iloc[-1]
@@ -196,6 +215,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         order="judge_order_effect" in draws,
         ties="Equals tie" in columns,
         graded="judge_cutpoint" in draws,
+        bars="judge_threshold" in draws,
         n=len(table),
         most=most,
     )
@@ -214,7 +234,73 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     )
 
 
-def grades(posterior: Any, predicted: Any, pairs: "Pairs") -> Part:
+def both_bad(
+    posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame, layout: Layout
+) -> Part:
+    """Show how probably each item alone is bad, and how often both were bad in its matches."""
+    draws = posterior["posterior"]
+    csv = interval_table(draws["p_bad"], layout.ci_prob)
+    order = [0, 2, 1, 3]  # a tie is between a win and a loss
+    drawn = predicted["posterior_predictive"]["y"].mean(SAMPLE).to_numpy()[:, order]
+    names, counts = ["wins", "tie", "loses", BOTH_BAD], pairs.with_both_bad[:, order]
+    seen, expected = (_by_item(pairs, x, [2, 1, 0, 3], names) for x in (counts, drawn))
+    csv["in_votes"], csv["predicted"] = seen[BOTH_BAD], expected[BOTH_BAD]
+    csv = csv.sort_values("mean", kind="stable")
+    shown = seen.dropna().index.intersection(summary.index)[:MOST_BARS]
+    shown = summary.index[summary.index.isin(shown)]
+    figure = outcome_bars(
+        seen.loc[shown], expected.loc[shown], [BOTH_BAD], csv.loc[shown], "P(bad)"
+    )
+    picture = marked_svg(figure, posterior)
+    bar = draws["threshold"] - draws["utility"].mean("item")
+    columns = {"P(bad)": "{mean:.2f}", "From": "{low:.2f}", "To": "{high:.2f}"}
+    columns |= {"In votes": "{in_votes:.2f}", "Predicted": "{predicted:.2f}"}
+    text = paragraphs(
+        "both_bad",
+        prob=layout.ci_prob,
+        judged="judge_threshold" in draws,
+        threshold=(float(bar.mean()), float(bar.std())),
+    )
+    file = "both_bad.csv"
+    return Part(
+        "Both bad",
+        text,
+        formatted(csv, "Item", columns),
+        picture,
+        "Shares of the outcomes in the votes of each item, and the probability that it is bad",
+        file,
+        files={file: csv, "outcomes.svg": picture},
+        data={"both_bad": csv},
+    )
+
+
+def _by_item(
+    pairs: "Pairs", counts: Any, mirrored: Sequence[int], names: Sequence[str]
+) -> pd.DataFrame:
+    """Sum the outcomes of each item, seen from its side, to shares; NaN without matches."""
+    total = np.zeros((pairs.n_items, len(names)))
+    np.add.at(total, pairs.first, counts)
+    np.add.at(total, pairs.second, counts[:, mirrored])
+    n = total.sum(axis=1, keepdims=True)
+    shares = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    return pd.DataFrame(shares, pd.Index(pairs.coords["item"], name="item"), list(names))
+
+
+def _by_pair(
+    pairs: "Pairs", counts: Any, mirrored: Sequence[int], names: Sequence[str], order: Sequence[Any]
+) -> pd.DataFrame:
+    """Sum the outcomes of each two items to shares, seen from the item that is ahead."""
+    place = pd.Index(order).get_indexer(pd.Index(pairs.coords["item"]))
+    one, other = place[pairs.first], place[pairs.second]
+    turned = np.where((one < other)[:, None], counts, counts[:, mirrored])
+    keys = [np.minimum(one, other), np.maximum(one, other)]
+    total = pd.DataFrame(turned, columns=list(names)).groupby(keys).sum()
+    total.index = pd.Index([f"{order[i]} – {order[j]}" for i, j in total.index])
+    total = total[total.sum(axis=1) > 0]
+    return total.div(total.sum(axis=1), axis=0)
+
+
+def grades(posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame) -> Part:
     """Show how often each grade was given, in all matches and to each item."""
     labels, counts = pairs.by_grade
     names = [str(label) for label in labels]
@@ -235,15 +321,111 @@ def grades(posterior: Any, predicted: Any, pairs: "Pairs") -> Part:
     by_item = pd.DataFrame(of_items, pd.Index(pairs.coords["item"], name="item"), names)
     columns = {"Votes": "{votes:,}", "Share": "{share:.2f}", "Predicted": "{predicted:.2f}"}
     table = formatted(csv, "Grade", columns | {"Equal items": "{equal_items:.2f}"})
-    files = {"grades.csv": csv, "grades_by_item.csv": mark_counted(by_item)}
+    order, turned = [*summary.index], range(len(names))[::-1]
+    both = counts, drawn.mean(SAMPLE).to_numpy()
+    shares, expected = (_by_pair(pairs, x, turned, names, order) for x in both)
+    of_pairs = len(shares) <= MOST_BARS
+    if not of_pairs:
+        shares, expected = (_by_item(pairs, x, turned, names).dropna() for x in both)
+        shares = shares.loc[[item for item in order if item in shares.index][:MOST_BARS]]
+    figure = outcome_bars(shares, expected.loc[shares.index])
+    picture = marked_svg(figure, posterior)
+    files: dict[str, bytes | pd.DataFrame] = {
+        "grades.csv": csv,
+        "grades_by_item.csv": mark_counted(by_item),
+        "grades.svg": picture,
+    }
     return Part(
         "Grades",
-        paragraphs("grades", judged="judge_cutpoint" in posterior["posterior"]),
+        paragraphs("grades", judged="judge_cutpoint" in posterior["posterior"], of_pairs=of_pairs),
         table,
+        picture,
+        f"Shares of the grades in the votes of each {'two items' if of_pairs else 'item'}",
         file="grades.csv",
         files=files,
         data={"grades": csv},
     )
+
+
+def stated(posterior: Any, pairs: "Pairs") -> Part | None:
+    """Compare the probabilities that judges state with the other judges and with the model.
+
+    Returns None if there are other weights, which hide the probabilities, or one judge.
+    """
+    votes = _stated_votes(pairs)
+    if votes is None:
+        return None
+    utility = posterior["posterior"]["utility"].transpose("item", *SAMPLE).to_numpy()
+    utility = utility.reshape(len(utility), -1)
+    utility = utility[:, :: max(1, utility.shape[1] // FEW_DRAWS)]
+    met, at = np.unique(votes[["one", "other"]].to_numpy(), axis=0, return_inverse=True)
+    chance = [expit(utility[i] - utility[j]).mean() for i, j in met]
+    votes["model"] = np.array(chance)[at]
+    # what the other judges say of the same two items, on average
+    votes["sum"] = votes["n"] * votes["stated"]
+    of_pair = votes.groupby(["one", "other"])[["sum", "n"]].transform("sum")
+    of_judge = votes.groupby(["one", "other", "judge"])[["sum", "n"]].transform("sum")
+    rest = of_pair - of_judge
+    votes["others"] = (rest["sum"] / rest["n"]).where(rest["n"] > 0)
+    # from the item that the judge favours
+    for name in ("stated", "model", "others"):
+        votes[name] = votes[name].where(~votes["turned"], 1 - votes[name])
+    ends = np.append(np.arange(0.5, 0.95, 0.1), 0.95)
+    low = ends[np.searchsorted(ends, votes["stated"] + 1e-9) - 1]
+    csv = _in_bins(votes.assign(bin=low), ["bin"])
+    names = [f"{a:.2f} to {b:.2f}" for a, b in pairwise([*ends, 1.0])]
+    csv.index = pd.Index([names[k] for k in np.searchsorted(ends, csv.index)], name="stated")
+    by_judge = _in_bins(votes, ["judge"]).set_axis(
+        pd.Index(pairs.coords["judge"], name="judge")[np.unique(votes["judge"])]
+    )
+    columns = {"Votes": "{votes:,}", "Mean": "{mean:.2f}", "Other judges": "{others:.2f}"}
+    table = formatted(csv, "Stated", columns | {"Model": "{model:.2f}"})
+    text = paragraphs(
+        "stated",
+        mean=float(np.average(votes["stated"], weights=votes["n"])),
+        model=float(np.average(votes["model"], weights=votes["n"])),
+    )
+    files = {"stated.csv": csv, "stated_by_judge.csv": by_judge}
+    return Part(
+        "Stated probabilities",
+        text,
+        table,
+        file="stated.csv",
+        files=files,
+        data={"stated": csv, "stated_by_judge": by_judge},
+    )
+
+
+def _stated_votes(pairs: "Pairs") -> pd.DataFrame | None:
+    """Return a row per kind of vote: its items, judge, number, and stated probability.
+
+    The first item is that with the lower number. `turned` says that the judge favours the other.
+    """
+    if pairs.votes is None or len(pairs.judges) < 2:
+        return None
+    is_vote = pairs.votes > 0
+    total = float((pairs.weight * pairs.counts.sum(axis=1)).sum())
+    if not np.isclose(total, pairs.n_matches) or pairs.weight[is_vote].min() < 0.5 - 1e-9:
+        return None
+    first, second, n = (x[is_vote] for x in (pairs.first, pairs.second, pairs.votes))
+    won, weight = pairs.counts[is_vote, 0] > 0, pairs.weight[is_vote]
+    ordered = first < second
+    p = np.where(won == ordered, weight, 1 - weight)  # of the item with the lower number
+    columns = {"one": np.minimum(first, second), "other": np.maximum(first, second)}
+    columns |= {"judge": pairs.judge_idx[is_vote], "n": n, "stated": p, "turned": p < 0.5}
+    return pd.DataFrame(columns)
+
+
+def _in_bins(votes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Average stated probabilities, those of the other judges, and those of the model."""
+
+    def mean(name: str) -> pd.Series:
+        known = votes[votes[name].notna()]
+        sums = (known[name] * known["n"]).groupby([known[x] for x in by]).sum()
+        return sums / known["n"].groupby([known[x] for x in by]).sum()
+
+    table = pd.DataFrame({"votes": votes.groupby(by)["n"].sum(), "mean": mean("stated")})
+    return table.assign(others=mean("others"), model=mean("model"))
 
 
 def _equal_items(cutpoint: Any) -> Any:
@@ -402,13 +584,13 @@ def audit_of(
             found.loc["clusters", "in_model"] = True
             says = str(found.loc["clusters", "says"])
             found.loc["clusters", "says"] = f"{says} The model groups these matches."
-    return _audited(found)
+    return _audited(found, pairs.detail)
 
 
 def audit_of_dated(pairs: "Pairs", *, order: bool) -> Part:
     """Audit matches whose model has dynamic strengths."""
     found = audit(pairs, order_effect=order, probes=DATED, random_seed=0)
-    return _audited(found.assign(in_model=False))
+    return _audited(found.assign(in_model=False), pairs.detail)
 
 
 def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
@@ -422,7 +604,7 @@ def dated_group(pairs: "Pairs", groups: Sequence[str]) -> str | None:
     return None
 
 
-def _audited(found: pd.DataFrame) -> Part:
+def _audited(found: pd.DataFrame, detail: str) -> Part:
     """Write the section of an audit."""
     looked = found[found["value"].notna()]
     words = np.where(looked["in_model"], "in the model", "look at this")
@@ -435,7 +617,11 @@ def _audited(found: pd.DataFrame) -> Part:
     )
     return Part(
         "What the result depends on",
-        paragraphs("audit", fires=table["In words"][looked["fires"].to_numpy()].tolist()),
+        paragraphs(
+            "audit",
+            detail=detail,
+            fires=table["In words"][looked["fires"].to_numpy()].tolist(),
+        ),
         table,
         file="audit.csv",
         files={"audit.csv": mark_counted(found)},

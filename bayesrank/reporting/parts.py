@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from bayesrank.reporting.page.files import figure_svg, table_bytes
 from bayesrank.reporting.page.report import Section
@@ -60,7 +61,7 @@ def prior_sd_of(posterior: Any, prior_scale: float | None) -> float:
 def marked_svg(plot: Any, posterior: Any) -> bytes:
     """Render a picture, with a mark if the answer is approximate."""
     if is_quick(posterior):
-        figure = plot.viz["figure"].item()
+        figure = plot if isinstance(plot, Figure) else plot.viz["figure"].item()
         figure.supxlabel(MARK, fontsize=9, color="#555555", x=0.01, ha="left")
     return figure_svg(plot)
 

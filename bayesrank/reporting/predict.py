@@ -74,13 +74,15 @@ def next_match(
             row: dict[str, Any] = {"item": items[i], "item_other": items[j]}
             row["advantage"] = advantage
             row |= _interval("p_win", p[:, 0], prob) | _interval("p_loss", p[:, -1], prob)
-            rows.append(row | (_interval("p_tie", p[:, 1], prob) if p.shape[1] == 3 else {}))
+            for k, name in enumerate(found.results[1:-1], 1):
+                row |= _interval(f"p_{name.replace(' ', '_')}", p[:, k], prob)
+            rows.append(row)
     csv = pd.DataFrame(rows).set_index("item")
     columns = {"Against": "{item_other}"}
     if (csv["advantage"] != NEUTRAL).any():
         columns["Advantage of the first"] = "{advantage}"
-    shown = [name for name in ("p_win", "p_tie", "p_loss") if name in csv]
-    headings = {"p_win": "Wins", "p_tie": "Tie", "p_loss": "Loses"}
+    headings = {"p_win": "Wins", "p_tie": "Tie", "p_both_bad": "Both bad", "p_loss": "Loses"}
+    shown = [name for name in headings if name in csv]
     columns |= {headings[x]: f"{{{x}:.2f}} ({{{x}_low:.2f}}–{{{x}_high:.2f}})" for x in shown}
     text = paragraphs("next_match", rows=rows, prob=prob, judged="adherence" in draws, new=new)
     return _part("The next match", text, csv, columns)

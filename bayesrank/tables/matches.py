@@ -11,6 +11,7 @@ import pandas as pd
 
 from bayesrank.data import Pairs
 from bayesrank.data.read import (
+    BOTH_BAD,
     OUTCOMES,
     PREFERENCE,
     PROBABILITY,
@@ -80,6 +81,7 @@ class MatchColumns:
     first_wins: Texts = ()
     second_wins: Texts = ()
     tie: Texts = ()
+    both_bad: Texts = ()
     count: str | None = None
     weight: str | None = None
     judge: str | None = None
@@ -163,7 +165,8 @@ class MatchColumns:
     @property
     def said(self) -> dict[str, str]:
         """Meaning of each code for an outcome, as far as arguments tell it."""
-        given = dict(zip(OUTCOMES, (self.first_wins, self.second_wins, self.tie), strict=True))
+        named = (self.first_wins, self.second_wins, self.tie, self.both_bad)
+        given = dict(zip((*OUTCOMES, BOTH_BAD), named, strict=True))
         written = {outcome: texts_of(texts) for outcome, texts in given.items()}
         out: dict[str, str] = {}
         for outcome, texts in written.items():
@@ -171,7 +174,7 @@ class MatchColumns:
                 if out.setdefault(text, outcome) != outcome:
                     raise TableError(
                         f"{text!r} cannot mean both {out[text]} and {outcome}. Check `first_wins`, "
-                        "`second_wins` and `tie`."
+                        "`second_wins`, `tie` and `both_bad`."
                     )
         return out
 
@@ -197,14 +200,20 @@ class MatchColumns:
                 "Missing: grade=COLUMN, the column of the grades that `grades` lists."
             )
         if self.grade is not None:
-            more = ["first_wins", "second_wins", "tie", "ties"]
+            more = ["first_wins", "second_wins", "tie", "both_bad", "ties"]
             self._leave_out(more, "`grade` says more than who won")
+        if self.both_bad and not (self.outcome or self.pair or self.grade or self.matrix):
+            raise TableError(
+                "`both_bad` is a code in the column of `outcome`. Name that column, or leave "
+                "`both_bad` out."
+            )
         if self.matrix or texts_of(self.pair):
             other = "matrix" if self.matrix else "pair"
             more = ["first", "second", "outcome", "winner", "loser", "score_a", "score_b", "count"]
             more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability", "margins"]
             more += ["category", "feature", "group", "neutral", "date"]
-            more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
+            codes = ["first_wins", "second_wins", "tie", "both_bad"]
+            more += ["judge", "pair", *codes] if self.matrix else []
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
@@ -424,6 +433,7 @@ class MatchReader:
             "probability": None if c.probability is None else "outcome",
             "margin": "outcome" if c.margins else None,
             "grades": grades,
+            "both_bad": BOTH_BAD if texts_of(c.both_bad) else None,
             "count": "count" if "count" in table else None,
             "weight": "weight" if "weight" in table else None,
             "judge": "judge" if c.judge is not None else None,
@@ -528,8 +538,9 @@ class MatchReader:
         if not c.order:
             _sort_sides(table, [], mirrored(None))
         who = "judge" if c.judge is not None else None
+        bad = BOTH_BAD if texts_of(c.both_bad) else None
         pairs = Pairs.from_frame(
-            table, first="first", second="second", outcome="outcome", judge=who
+            table, first="first", second="second", outcome="outcome", judge=who, both_bad=bad
         )
         return pairs._with(ordered=c.ordered)
 
@@ -745,8 +756,9 @@ def mirrored(grades: Sequence[str] | None) -> dict[Any, Any]:
     {'better': 'worse', 'equal': 'equal', 'worse': 'better'}
     """
     first, second, tie = OUTCOMES
-    order = [first, tie, second] if grades is None else grades
-    return dict(zip(order, order[::-1], strict=True))
+    if grades is None:
+        return {first: second, tie: tie, second: first, BOTH_BAD: BOTH_BAD}
+    return dict(zip(grades, grades[::-1], strict=True))
 
 
 def _is_mirrored(table: pd.DataFrame, exchanged: Mapping[Any, Any]) -> bool:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesrank.data.read import BOTH_BAD as BAD
 from bayesrank.data.read import OUTCOMES, label_repr, row_name
 from bayesrank.tables.cells import words_of
 from bayesrank.tables.words import TableError, spelled
 
 MEANINGS = dict(zip(OUTCOMES, ("the first wins", "the second wins", "a tie"), strict=True))
+MEANINGS[BAD] = "both are bad"
 TIES = ("tie", "draw", "drawn", "tied", "d", "t", "x", "=")  # if a column names the winner
 LOSERS = frozenset(("loser", "lost", "loses", "worse", "worst", "least", "rejected"))
 WINNERS = frozenset(("winner", "win", "won", "wins", "better", "best"))
@@ -141,10 +143,11 @@ class Outcomes:
             pairs = sorted(zip(map(str, meant), map(str, self.distinct), strict=True))
             read = ", ".join(f"{value} as {MEANINGS[meaning]}" for meaning, value in pairs)
             self.notes.append(f"Column {self.name!r} is read with {read}.")
-            if bad := [str(value) for value in self.distinct if fold_code(value) in BOTH_BAD]:
+            tied = [str(x) for x, is_ in zip(self.distinct, meant, strict=True) if is_ == "tie"]
+            if bad := [value for value in tied if fold_code(value) in BOTH_BAD]:
                 self.notes.append(
                     f"{bad[0]!r} counts as a tie: the two items are equal, but not how bad they "
-                    "are."
+                    f"are. To model it as an outcome, give {spelled(both_bad=bad[0])}."
                 )
         return self._coded(meant)
 

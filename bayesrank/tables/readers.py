@@ -160,6 +160,7 @@ def read_matches(
     first_wins: Texts = (),
     second_wins: Texts = (),
     tie: Texts = (),
+    both_bad: Texts = (),
     count: str | None = None,
     weight: str | None = None,
     judge: str | None = None,
@@ -224,6 +225,9 @@ def read_matches(
         judge. Names, patterns or numbers of columns.
     first_wins, second_wins, tie : str or list of str
         Codes of outcomes.
+    both_bad : str or list of str
+        Codes in `outcome` that say that neither item is good enough. They become an outcome of its
+        own (`GroundedRaoKupper`). By default, known codes such as "tie (bothbad)" count as ties.
     count : str, optional
         Column with the number of times that the match occurred.
     weight : str, optional

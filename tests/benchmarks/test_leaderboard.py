@@ -13,6 +13,7 @@ import pytest
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
     GradedTotal,
+    GroundedTotal,
     PairTotal,
     RaoKupperTotal,
     ThurstoneTotal,
@@ -48,10 +49,10 @@ def given() -> list[np.ndarray]:
     return [utility, adherence, order, tie, np.zeros(1), *cells, *none, counts]
 
 
-def gradients(of, given):
-    """Compile value and gradients by the parameters, of data that are kept."""
-    parameters = [pt.tensor(dtype="float64", shape=(None,) * x.ndim) for x in given[:5]]
-    data = [pytensor.shared(x) for x in given[5:]]
+def gradients(of, given, n=5):
+    """Compile value and gradients by the n parameters, of data that are kept."""
+    parameters = [pt.tensor(dtype="float64", shape=(None,) * x.ndim) for x in given[:n]]
+    data = [pytensor.shared(x) for x in given[n:]]
     value = of(*parameters, *data)
     by = pt.grad(value, parameters, disconnected_inputs="ignore")
     return pytensor.function(
@@ -101,3 +102,22 @@ def test_five_grades_cost_at_most_twice_three_outcomes(
         f"{per_cell:.1f} ns a cell",
         cost["ours"], cost["three"], "three outcomes", at_least=1 / MOST,
     )  # fmt: skip
+
+
+def test_both_bad_costs_at_most_twice_three_outcomes(book: Book, given: list[np.ndarray]):
+    rng, op = np.random.default_rng(3), GroundedTotal()
+    counts = np.zeros((4, N_CELLS))
+    counts[rng.integers(0, 4, N_CELLS), np.arange(N_CELLS)] = 1
+    mine = [*given[:4], rng.normal(size=N_JUDGES), *given[4:-1], counts]
+    ours, graph = gradients(op, mine, 6), gradients(op.graph, mine, 6)
+    three = gradients(RaoKupperTotal(), given)
+    for x, y in zip(ours(*mine[:6]), graph(*mine[:6]), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-9)
+    others = {"three": lambda: three(*given[:5]), "graph": lambda: graph(*mine[:6])}
+    cost = book.race(lambda: ours(*mine[:6]), 9, min, **others)
+    per_cell = cost["ours"].per(N_CELLS).cpu * 1e9
+    title = (
+        f"gradient of both bad, {N_CELLS:,} cells of {N_JUDGES} judges: {per_cell:.1f} ns a cell"
+    )
+    book.ratio(title, cost["ours"], cost["three"], "three outcomes", at_least=1 / MOST)
+    book.ratio(title, cost["ours"], cost["graph"], "the graph", at_least=2.0)

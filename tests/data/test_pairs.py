@@ -770,3 +770,56 @@ def test_margins_are_checked():
         with_margins(outcome="m")
     with pytest.raises(ValueError, match=r"`probability` and `margin` both tell the outcomes"):
         with_margins(probability="m")
+
+
+# Both bad
+
+VOTES = pd.DataFrame(
+    {
+        "one": ["a", "a", "b", "c", "b"],
+        "two": ["b", "b", "c", "a", "c"],
+        "vote": ["first", "neither", "tie", "neither", "second"],
+    }
+)
+
+
+def voted(table=VOTES, both_bad="neither", **options):
+    columns = {"first": "one", "second": "two", "outcome": "vote"}
+    return Pairs.from_frame(table, both_bad=both_bad, **columns, **options)
+
+
+def test_votes_of_both_bad_are_an_outcome_and_nobody_wins():
+    pairs = voted()
+    np.testing.assert_array_equal(pairs.both_bad, [1, 0, 1])
+    np.testing.assert_array_equal(pairs.counts, [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
+    np.testing.assert_array_equal(pairs.with_both_bad, [[1, 0, 0, 1], [0, 1, 1, 0], [0, 0, 0, 1]])
+    assert repr(pairs).endswith("5 matches (1 first, 1 second, 1 tie, 2 both bad)")
+    assert pairs[0]["count"] == {"first": 1, "second": 0, "tie": 0, "both bad": 1}
+    assert pairs.n_matches == 5
+
+
+def test_votes_of_both_bad_survive_tables_selections_and_pickles():
+    pairs = voted()
+    assert Pairs.from_frame(pairs.to_frame(), both_bad="both bad") == pairs
+    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    np.testing.assert_array_equal(pairs[1:].both_bad, [0, 1])
+    assert pairs != pairs.with_counts(pairs.counts)
+    assert pairs.with_counts(pairs.counts).both_bad is None
+    none = voted(VOTES[VOTES["vote"] != "neither"])
+    assert none.both_bad.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"both_bad": "tie"}, r"`both_bad` is 'tie', which already is an outcome"),
+        ({"grades": ["x", "y"]}, r"but `grades` tells other outcomes\. Leave `both_bad` or"),
+        ({"both_bad": "bad"}, r"must be one of 'first', 'second', 'tie', 'bad'; .* 'neither'"),
+    ],
+)
+def test_unclear_votes_of_both_bad_raise(options, message):
+    with pytest.raises(ValueError, match=message):
+        voted(**options)
+    other = Pairs.from_frame
+    with pytest.raises(ValueError, match=r"but `margin` tells other outcomes"):
+        other(VOTES.assign(m=1), first="one", second="two", margin="m", both_bad="neither")

@@ -24,6 +24,7 @@ CALLS = {  # the call that each message advises
     "Davidson": ("utility", RANKINGS.pairs()),
     "RaoKupper": ("utility", RANKINGS.pairs()),
     "OrderedPairs": ("utility", RANKINGS.pairs()),
+    "GroundedRaoKupper": ("utility", RANKINGS.pairs()),
 }
 
 

@@ -80,6 +80,17 @@ def grades(family):
     return Family(prior, dist, {"total": 3})
 
 
+def votes():
+    def prior(rng, n):
+        return [rng.normal(size=(n, 3)), rng.normal(size=n), np.abs(rng.normal(size=n)) + 0.01]
+
+    def dist(utility, threshold, gap, **to_draw):
+        parameters = {"threshold": threshold[:, None], "theta": np.exp(gap)[:, None]}
+        return br.GroundedRaoKupper.dist(utility[:, MEETING], **parameters, **to_draw)
+
+    return Family(prior, dist, {"total": 3}, lambda counts: counts[..., [0, 1, 3, 2]])
+
+
 FAMILIES = {
     "PlackettLuce": weak_orders(br.PlackettLuce)._replace(
         to_draw={"sizes": SIZES}, broken=without_ties, n_simulations=150
@@ -94,6 +105,7 @@ FAMILIES = {
     "MPM": counts()._replace(broken=lambda tables: 20 * tables),
     "MPM variances": counts(variance=VARIANCE),
     "Davidson": matches(),
+    "GroundedRaoKupper": votes(),
     "OrderedPairs": grades("cumulative_logit")._replace(
         broken=lambda counts: counts[..., ::-1]  # grades from the worst to the best
     ),

@@ -24,6 +24,7 @@ from bayesrank.likelihoods.ops import stop_gradient, with_sum
 from bayesrank.likelihoods.pairs import (
     DavidsonTotal,
     GradedTotal,
+    GroundedTotal,
     RaoKupperTotal,
     ThurstoneTotal,
 )
@@ -77,6 +78,8 @@ LEADS = [PER_ITEM, np.array([0.5, 1.5]), np.array([0.2]), np.array([1.6, 1.2])]
 LEADS += [np.array([0.3, -0.2, 0.1]), *CELLS, *EFFECTS, OUTCOMES]
 GRADES = [*LEADS[:3], np.array([[0.9, 0.2, -1.0], [1.3, -0.1, -0.4]]), LEADS[4], *CELLS, *EFFECTS]
 GRADES += [np.array([[1.0, 0.0, 4.0, 2.5], [0.0, 1.0, 2.0, 0.0], *OUTCOMES[1:]])]
+GROUNDED = [*LEADS[:4], np.array([0.2]), LEADS[4], *CELLS, *EFFECTS]
+GROUNDED += [np.array([*OUTCOMES, [0.0, 1.0, 2.0, 0.0]])]
 
 EXAMPLES = {
     "LogSumOfCompletions": Example(
@@ -142,6 +145,7 @@ EXAMPLES = {
     "GradedTotal": Example(GradedTotal("cumulative_logit", 4, 1), GRADES, (0, 1, 2, 3, 4)),
     "GradedTotal, probit": Example(GradedTotal("cumulative_probit", 4), GRADES, (0, 1, 2, 3, 4)),
     "GradedTotal, adjacent": Example(GradedTotal("adjacent_logit", 4), GRADES, (0, 1, 2, 3, 4)),
+    "GroundedTotal": Example(GroundedTotal(1, 1), GROUNDED, (0, 1, 2, 3, 4, 5)),
     "DavidsonTotal": Example(DavidsonTotal(1), LEADS, (0, 1, 2, 3, 4)),
     "RaoKupperTotal": Example(RaoKupperTotal(), LEADS, (0, 1, 2, 3, 4)),
     "ThurstoneTotal": Example(ThurstoneTotal(2), LEADS, (0, 1, 2, 4)),

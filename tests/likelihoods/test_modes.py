@@ -11,7 +11,13 @@ from tests.likelihoods.compiled_ops import EXAMPLES, outputs
 # distributions. The totals of pairs share a kernel. What is as simple as the others is quick, but
 # adds up. A C compiler takes ten seconds before the first.
 SLOW = {"OrderedPartitionDraw", "RaoKupperTotal", "ThurstoneTotal", "OrderedPartitionLogp"}
-SLOW |= {"GradedTotal", "GradedTotal, probit", "GradedTotal, adjacent", "WeakOrderLogp"}
+SLOW |= {
+    "GroundedTotal",
+    "GradedTotal",
+    "GradedTotal, probit",
+    "GradedTotal, adjacent",
+    "WeakOrderLogp",
+}
 SLOW |= {"LogSumOfCompletions", "LogSumOverOrders"}
 # in C: their kernels are those of other Ops
 NOT_IN_C = {"StageTotal", "CountsDraw", "RaoKupperTotal", "ThurstoneTotal"}

@@ -41,13 +41,12 @@ def test_a_tie_parameter_with_other_dims_raises():
         match_probability(posterior(nu=(("chain", "draw", "judge"), np.ones((1, 2, 2)))))
 
 
-def observed(n_outcomes, **more):
-    counts = np.ones((1, n_outcomes))
+def observed(n_outcomes, graded=False, **more):
+    data = {"y_counts": (("pair", "result"), np.ones((1, n_outcomes)))}
+    if graded:
+        data["y_grade"] = ("result", np.arange(n_outcomes))
     return xr.DataTree.from_dict(
-        {
-            "posterior": posterior(**more),
-            "constant_data": xr.Dataset({"y_counts": (("pair", "result"), counts)}),
-        }
+        {"posterior": posterior(**more), "constant_data": xr.Dataset(data)}
     )
 
 
@@ -70,7 +69,7 @@ def test_grades_are_wins_and_ties_of_rao_and_kupper():
     loss = (1 / (1 + 3.0 * np.exp(lead))).mean()
     np.testing.assert_allclose(found.values[0, 1], [win, 1 - win - loss, loss])
     # without a middle grade nothing ties
-    never = match_probability(observed(4, tie_theta=(("chain", "draw"), [[1.0, 1.0]])))
+    never = match_probability(observed(4, True, tie_theta=(("chain", "draw"), [[1.0, 1.0]])))
     assert never["result"].values.tolist() == ["win", "loss"]
     with pytest.raises(ValueError, match="have 5 grades, but the posterior has no 'tie_theta'"):
         match_probability(observed(5))
@@ -80,13 +79,31 @@ def test_grades_are_wins_and_ties_of_rao_and_kupper():
         match_probability(observed(5, tie_theta=(("chain", "draw"), [[0.5, 2.0]])))
 
 
+def test_votes_of_both_bad_are_those_of_the_definition():
+    parts = {"tie_theta": 1.5, "threshold": 0.7}
+    parts = {name: (("chain", "draw"), [[x, x]]) for name, x in parts.items()}
+    for data in (posterior(**parts), observed(4, **parts)):
+        found = match_probability(data)
+        assert found["result"].values.tolist() == ["win", "tie", "both bad", "loss"]
+        p, q = np.exp(posterior()["utility"].values[0, :, :2].T - 0.7)
+        win, loss, bad = p / (p + 1.5 * q + 1), q / (q + 1.5 * p + 1), 1 / (1 + p + q)
+        expected = np.stack([win, 1 - win - loss - bad, bad, loss]).mean(axis=1)
+        np.testing.assert_allclose(found.values[0, 1], expected)
+        np.testing.assert_allclose(found.values[1, 0], expected[[3, 1, 2, 0]])
+    with pytest.raises(ValueError, match="the posterior has no 'tie_theta' and 'threshold'"):
+        match_probability(observed(4))
+
+
 def test_the_information_of_a_match_is_the_mean_square_of_its_score():
     rng = np.random.default_rng(1)
     utility, kappa = rng.normal(size=(2, 50)), np.abs(rng.normal(size=50))
     step = 1e-5
-    for tie, davidson in ((kappa, False), (kappa, True), (None, True)):
+    bar = rng.normal(size=50)
+    models = ((kappa, False, None), (kappa, True, None), (None, True, None), (kappa, False, bar))
+    for tie, davidson, threshold in models:
+        half, none = np.array([[0.5], [-0.5]]), np.zeros((2, 1))
         draws = [
-            Matches(utility + move * np.array([[1.0], [0.0]]), tie, np.zeros((2, 1)), davidson)
+            Matches(utility + move * half, tie, none, davidson, threshold)
             for move in (-step, 0.0, step)
         ]
         low, p, high = (one.outcomes(0, 1) for one in draws)

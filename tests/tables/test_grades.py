@@ -112,6 +112,35 @@ def test_both_bad_is_read_as_a_tie_and_said(bad):
         br.read_matches(table, **SIDES, winner="winner")
 
 
+def test_both_bad_that_is_named_is_an_outcome():
+    table = votes().assign(winner=["model_a", "tie (bothbad)", "tie"])
+    pairs = br.read_matches(table, **SIDES, outcome="winner", both_bad="Tie (bothbad)")
+    assert pairs.with_both_bad.sum(axis=0).tolist() == [1, 0, 1, 1]
+    assert "tie (bothbad) as both are bad" in pairs.notes[0]
+    assert not any("counts as a tie" in note for note in pairs.notes)
+    # items without an order are exchanged, and both stay bad
+    turned = br.read_matches(
+        table, **SIDES, outcome="winner", both_bad="tie (bothbad)", order=False
+    )
+    assert turned.with_both_bad.sum(axis=0).tolist() == [1, 0, 1, 1]
+    words = table.assign(winner=["left", "neither", "neither"])
+    codes = {"first_wins": "left", "both_bad": ["neither"]}
+    assert br.read_matches(words, **SIDES, outcome="winner", **codes).both_bad.sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"grade": "verdict"}, r"`grade` says more than who won\. Leave `both_bad` out"),
+        ({"winner": "verdict"}, r"`both_bad` is a code in the column of `outcome`\. Name that col"),
+        ({"outcome": "verdict", "tie": "x"}, "'x' cannot mean both tie and both bad"),
+    ],
+)
+def test_both_bad_is_a_code_of_an_outcome(told, message):
+    with pytest.raises(TableError, match=message):
+        br.read_matches(votes(), **SIDES, both_bad="x", **told)
+
+
 def test_verdicts_in_brackets_say_who_won():
     pairs = br.read_matches(votes(["[[A]]", "[[B]]", "[[C]]"]), **SIDES, outcome="verdict")
     np.testing.assert_array_equal(pairs.counts.sum(axis=0), [1, 1, 1])

@@ -42,6 +42,7 @@ from bayesrank.data.read.labels import (
 )
 from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import (
+    BOTH_BAD,
     BOUNDARY,
     OUTCOMES,
     PREFERENCE,
@@ -61,6 +62,7 @@ from bayesrank.data.read.times import (
 )
 
 __all__ = [
+    "BOTH_BAD",
     "BOUNDARY",
     "BROKEN",
     "LINE",

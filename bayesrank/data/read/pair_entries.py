@@ -31,6 +31,9 @@ from bayesrank.data.read.labels import (
 OUTCOMES = ("first", "second", "tie")
 """Outcomes of a pair, in the order of their codes 0, 1, 2."""
 
+BOTH_BAD = "both bad"
+"""A fourth outcome, if the data tell it from a tie: neither item is good enough."""
+
 _NOT_WHOLE = (
     "A count is the number of times that an outcome occurred. For evidence weights, use weight= "
     "of from_frame. To count a tie as half a win, use Pairs.split_ties."
@@ -122,6 +125,23 @@ def check_grades(grades: Iterable[Hashable]) -> pd.Index:
     return pd.Index(listed, tupleize_cols=False)
 
 
+def check_both_bad(label: Hashable | None, grades: Any, otherwise: Mapping[str, Any]) -> None:
+    """Raise if a label of both bad has another meaning, or other arguments tell the outcomes."""
+    if label is None:
+        return
+    if label in OUTCOMES:
+        raise ValueError(
+            f"`both_bad` is {label_repr(label)}, which already is an outcome. Give another label "
+            "to the votes that both items are bad."
+        )
+    for name, given in ({"grades": grades} | dict(otherwise)).items():
+        if given is not None:
+            raise ValueError(
+                "`both_bad` is an outcome in addition to first, second and tie, but "
+                f"`{name}` tells other outcomes. Leave `both_bad` or `{name}` out."
+            )
+
+
 def who_won(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sum counts of grades to wins of the first item, wins of the second, and ties."""
     n = counts.shape[1]
@@ -150,7 +170,7 @@ def results(
         fine = [isinstance(value, str) and value in outcomes for value in frame[column]]
         result = np.array(fine).astype(np.int8) - 1
     way_out = f"Translate the column: frame[{column!r}].map({{...}})."
-    if outcomes is not OUTCOMES:
+    if isinstance(outcomes, pd.Index):
         way_out = f"Add it to `grades` at its place. Or translate the column as a table. {way_out}"
     must = f"An outcome must be one of {quoted(outcomes, 20)}"
     refuse_rows(result < 0, values, must, way_out)

@@ -107,7 +107,7 @@ class PairOutcomes(Discrete, metaclass=NamedArguments):
     @classmethod
     def check_observed(cls, observed: Any, options: Mapping[str, Any]) -> None:
         """Raise for numbers that are not counts of the outcomes; `logp` checks tensors."""
-        names = ("first wins", "second wins", "ties")[: cls.rv_type.n_outcomes]
+        names = ("first wins", "second wins", "ties", "both bad")[: cls.rv_type.n_outcomes]
         refuse_other_counts(observed, names, "Davidson and RaoKupper have ties.")
 
     @classmethod
@@ -150,14 +150,20 @@ class PairOutcomes(Discrete, metaclass=NamedArguments):
                 "the second item of each pair, (..., 2). For one utility per item, use "
                 "observed=Pairs."
             )
-        lead = utility[..., 0] - utility[..., 1]
-        if adherence is not None:
-            lead = as_double(adherence, "`adherence`") * lead
+        first, second = utility[..., 0], utility[..., 1]
+        factor = 1.0 if adherence is None else as_double(adherence, "`adherence`")
+        lead = factor * (first - second)
         if order_effect is not None:
             lead = lead + as_double(order_effect, "`order_effect`")
+        more = cls.located(first, second, factor, options)
         refuse_labelled("`total`", total)
         known = [] if total is None else [pt.cast(pt.as_tensor_variable(total), "int64")]
-        return super().dist([lead, read, *known], **options)
+        return super().dist([lead, read, *more, *known], **options)
+
+    @classmethod
+    def located(cls, first: Any, second: Any, adherence: Any, options: dict[str, Any]) -> list[Any]:
+        """Return parameters other than the lead, which depend on both utilities."""
+        return []
 
 
 class BradleyTerry(PairOutcomes):

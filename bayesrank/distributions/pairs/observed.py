@@ -8,7 +8,11 @@ The lead of the first item of a pair is
 
     adherence * (utility of the first - utility of the second + deviations) + order effect + slopes
 
-and the effects on ties multiply the odds of a tie. Deviations, effects on ties and slopes are the
+and the level of both, which only grounded Rao-Kupper has, is
+
+    adherence * (mean of the two utilities, with deviations) - threshold
+
+Effects on ties multiply the odds of a tie. Deviations, effects on ties and slopes are the
 *effects* of the kernel (`bayesrank.likelihoods.pairs.total_kernel`). `Terms` has a row for each.
 """
 
@@ -27,7 +31,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.data import Pairs
 from bayesrank.data.derive import log_multinomial, pair_totals
-from bayesrank.data.read import BOUNDARY, coord_values, counted, label_repr, quoted
+from bayesrank.data.read import BOTH_BAD, BOUNDARY, coord_values, counted, label_repr, quoted
 from bayesrank.data.read import OUTCOMES as RESULTS
 from bayesrank.distributions.core.by_name import Axes, Named, by_axes, flat_places, has_dims
 from bayesrank.distributions.core.observed import (
@@ -47,6 +51,7 @@ from bayesrank.distributions.core.observed import (
 from bayesrank.distributions.pairs.variables import (
     BradleyTerryRV,
     DavidsonRV,
+    GroundedRaoKupperRV,
     OrderedPairRV,
     PairRV,
     RaoKupperRV,
@@ -146,6 +151,9 @@ class ObservedPairRV(ObservedRV, PairRV):
     value = "counts"
     value_axes = "result"
     derives_weights = True
+    finite_in_total: ClassVar[tuple[str, ...]] = (
+        "utilities", "adherences", "order_effects", "effects"
+    )  # fmt: skip
     parameters: ClassVar[Mapping[str, str]] = {
         **PairRV.parameters,
         "first": "",
@@ -172,6 +180,7 @@ class ObservedPairRV(ObservedRV, PairRV):
     @classmethod
     def results(cls, name: str, data: Pairs) -> tuple[Any, NDArray[Any]]:
         """Return the labels of the outcomes in the model, and the counts of each pair."""
+        _check_both_bad(name, data)
         _check_ties(cls.n_outcomes, name, data)
         return RESULTS[: cls.n_outcomes], data.counts[:, : cls.n_outcomes]
 
@@ -218,6 +227,8 @@ class ObservedPairRV(ObservedRV, PairRV):
         if PAIR in p.layout.group:
             parameters = {"adherences": p.adherences, "order effects": p.order_effects}
             parameters["tie parameters"] = p.ties
+            if "thresholds" in cls.finite_in_total:
+                parameters["thresholds"] = p.thresholds
             by_pair = {parameter: x for parameter, x in parameters.items() if x.type.shape[0] != 1}
         for parameter, x in (by_pair | {"utilities": p.lead}).items():
             check_length(name, parameter, x, data.n_pairs, "pairs", "rows")
@@ -229,8 +240,9 @@ class ObservedPairRV(ObservedRV, PairRV):
             return p.weight * counts_logp(cls, value, p)
         by_pair = outcome_counts_logp(value, cls.log_probabilities(p))
         by_pair = p.weight * (p.log_multinomial + by_pair)
-        by_pair = check_pair_parameters(cls, by_pair, [p.lead], p.tie, p)
-        finite = p.utilities, p.adherences, p.order_effects, p.effects
+        finite = [getattr(p, name) for name in cls.finite]
+        by_pair = check_pair_parameters(cls, by_pair, finite, p.tie, p)
+        finite = [getattr(p, name) for name in cls.finite_in_total]
         total = p.cell_log_multinomial + cls.total_of(p)
         total = check_pair_parameters(cls, total, finite, p.ties, p)
         return with_sum(by_pair, total)
@@ -295,6 +307,30 @@ class ObservedRaoKupperRV(ObservedPairRV, RaoKupperRV):
     """Observed outcomes under Rao and Kupper's model."""
 
 
+class ObservedGroundedRaoKupperRV(ObservedPairRV, GroundedRaoKupperRV):
+    """Observed outcomes under grounded Rao-Kupper."""
+
+    parameters: ClassVar[Mapping[str, str]] = {
+        **ObservedPairRV.parameters,
+        "level": "",
+        "thresholds": "threshold",
+    }
+    finite_in_total = (*ObservedPairRV.finite_in_total, "thresholds")
+
+    @classmethod
+    def results(cls, name: str, data: Pairs) -> tuple[Any, NDArray[Any]]:
+        if data.both_bad is None:
+            raise ValueError(
+                f"The pairs of {name!r} do not tell which votes say that both items are bad. Read "
+                "them with Pairs.from_frame(..., both_bad=LABEL). Or use RaoKupper or Davidson."
+            )
+        return (*RESULTS, BOTH_BAD), data.with_both_bad
+
+    @classmethod
+    def cell_counts(cls, counts: NDArray[Any]) -> NDArray[Any]:
+        return counts
+
+
 class ObservedOrderedPairRV(ObservedPairRV, OrderedPairRV):
     """Observed ordered grades."""
 
@@ -306,6 +342,7 @@ class ObservedOrderedPairRV(ObservedPairRV, OrderedPairRV):
 
     @classmethod
     def results(cls, name: str, data: Pairs) -> tuple[Any, NDArray[Any]]:
+        _check_both_bad(name, data)
         grades, counts = data.by_grade
         return coord_values(grades), counts
 
@@ -432,6 +469,7 @@ class Parameters(NamedTuple):
     adherence: Named
     order_effect: Named
     tie: Named
+    threshold: Named | None
     slope: Named | None
     deviations: list[tuple[TensorVariable, str]]  # each with its group
     ties: list[Named]
@@ -441,7 +479,8 @@ class Parameters(NamedTuple):
         cut = CUT in self.tie.axes
         tie = self.tie._replace(axes=tuple(axis for axis in self.tie.axes if axis != CUT))
         shared = [self.adherence, self.order_effect, tie]
-        # if adherence, order effect and ties have different axes, every pair is a group
+        shared += [] if self.threshold is None else [self.threshold]
+        # if adherence, order effect, ties and thresholds have other axes, every pair is a group
         apart = {x.axes for x in shared} - {()}
         slopes = [] if self.slope is None else [self.slope]
         groups = {group for _, group in self.deviations}
@@ -469,15 +508,17 @@ class Parameters(NamedTuple):
         """Return the parameters of `ObservedPairRV`, given the registered data."""
         first = _gather(self.utility, data, {ITEM: data.first, SIDE: 0})
         second = _gather(self.utility, data, {ITEM: data.second, SIDE: 1})
-        gap, effect = first - second, _gather(self.order_effect, data)
+        gap, both, effect = first - second, first + second, _gather(self.order_effect, data)
         tie = _gather(self.tie, data)
         effects, which = pt.constant(np.zeros(1)), pt.constant(np.zeros((1, 0), dtype="int32"))
         size = pt.constant(np.zeros((1, 0)))
         if self.effects():
             effects = pt.concatenate([x.flatten() for x in self.effects()])
             which, size = data.effect, data.effect_size
-            terms, (within, tying) = size * effects[which], layout.n_terms
+            met, (within, tying) = effects[which], layout.n_terms
+            terms = size * met
             gap = gap + pt.sum(terms[:, :within], axis=1)
+            both = both + pt.sum(abs(size[:, :within]) * met[:, :within], axis=1)
             effect = effect + pt.sum(terms[:, within + tying :], axis=1)
             if tying:
                 log_odds = pt.sum(terms[:, within : within + tying], axis=1)
@@ -485,8 +526,12 @@ class Parameters(NamedTuple):
         by_pair = PAIR in layout.utility
         utilities = pt.stack([first, second], axis=1) if by_pair else self.utility.value
         by_group = partial(_by_group, data=data, by_pair=PAIR in layout.group)
-        return {
-            "lead": _gather(self.adherence, data) * gap + effect,
+        adherence, grounded = _gather(self.adherence, data), {}
+        if self.threshold is not None:
+            level = adherence * both / 2 - _gather(self.threshold, data)
+            grounded = {"level": level, "thresholds": by_group(self.threshold)}
+        return grounded | {
+            "lead": adherence * gap + effect,
             "tie": tie,
             "total": pt.sum(data.counts, axis=-1),
             "first": data.first,
@@ -613,6 +658,9 @@ def observe_pairs(
     takes = ["adherence", "order_effect", "slope", "deviation"]
     if parameter:
         takes += [parameter] if graded else [parameter, "tie_effect"]
+    grounded = issubclass(rv_type, GroundedRaoKupperRV)
+    if grounded:
+        takes.append("threshold")
     given, options = observed_options(class_name, pairs, arguments, takes=takes, brings=("total",))
     check_tie_given(rv_type, given)
     OBSERVED[rv_type].results(name, pairs)
@@ -626,6 +674,7 @@ def observe_pairs(
         adherence=read("adherence", given.get("adherence", 1.0)),
         order_effect=read("order_effect", given.get("order_effect", 0.0)),
         tie=read(parameter, given.get(parameter, 0.0)),
+        threshold=read("threshold", given.get("threshold", 0.0)) if grounded else None,
         slope=read("slope", given["slope"]) if "slope" in given else None,
         deviations=[_read_deviation(name, x, pairs) for x in _as_list(given.get("deviation", ()))],
         ties=[
@@ -698,6 +747,19 @@ def _check_ties(n_outcomes: int, name: str, pairs: Pairs) -> None:
         f"{one} and {other}, but BradleyTerry and Thurstone have no ties. Use Davidson or "
         "RaoKupper. Or count half a win for each item with pairs.split_ties(): this gives a "
         "pseudo-likelihood, without LOO."
+    )
+
+
+def _check_both_bad(name: str, pairs: Pairs) -> None:
+    """Raise for votes of both bad in data of a model that has no such outcome."""
+    if pairs.both_bad is None or not pairs.both_bad.any():
+        return
+    row = int((pairs.both_bad > 0).argmax())
+    one, other = (label_repr(pairs.items[idx[row]]) for idx in (pairs.first, pairs.second))
+    raise ValueError(
+        f"The pairs of {name!r} have {counted(int(pairs.both_bad.sum()), 'vote')} that both items "
+        f"are bad, the first about {one} and {other}. This model does not have that outcome. Use "
+        "GroundedRaoKupper. Or count these votes as ties with pairs.with_counts(pairs.counts)."
     )
 
 

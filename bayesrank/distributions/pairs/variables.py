@@ -20,6 +20,7 @@ from bayesrank.likelihoods.pairs import (
     FAMILIES,
     DavidsonTotal,
     GradedTotal,
+    GroundedTotal,
     LogProbabilities,
     PairTotal,
     RaoKupperTotal,
@@ -27,6 +28,7 @@ from bayesrank.likelihoods.pairs import (
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
     grade_log_probabilities,
+    grounded_log_probabilities,
     outcome_counts_logp,
     rao_kupper_log_probabilities,
     thurstone_log_probabilities,
@@ -35,6 +37,7 @@ from bayesrank.likelihoods.pairs import (
 __all__ = [
     "BradleyTerryRV",
     "DavidsonRV",
+    "GroundedRaoKupperRV",
     "OrderedPairRV",
     "PairRV",
     "RaoKupperRV",
@@ -49,6 +52,7 @@ __all__ = [
 
 WITHOUT_TIES = "pair outcomes given the pairs"
 WITH_TIES = "pair outcomes with ties given the pairs"
+WITH_BOTH_BAD = "pair outcomes with ties and both bad given the pairs"
 
 
 class PairRV(DrawnRV):
@@ -62,6 +66,7 @@ class PairRV(DrawnRV):
     tie_least: ClassVar[float] = 0.0  # lower bound of the tie parameter
     total_op: ClassVar[type[PairTotal]]  # log-likelihood of all observed pairs
     formula: ClassVar[Callable[..., LogProbabilities]]  # function of the lead and tie parameter
+    finite: ClassVar[tuple[str, ...]] = ("lead",)  # other parameters of a match
 
     @classmethod
     def log_probabilities(cls, p: SimpleNamespace) -> LogProbabilities:
@@ -153,6 +158,34 @@ class RaoKupperRV(PairRV):
     tie_least = 1.0
 
 
+class GroundedRaoKupperRV(PairRV):
+    """Outcomes under grounded Rao-Kupper; the level is the mean utility above the threshold."""
+
+    name = "grounded_rao_kupper"
+    _print_name = ("GroundedRaoKupper", "\\operatorname{GroundedRaoKupper}")
+    parameters: ClassVar[Mapping[str, str]] = {"lead": "", "tie": "", "level": "", "total": ""}
+    outcomes = WITH_BOTH_BAD
+    n_outcomes = 4
+    tie_parameter = "theta"
+    tie_least = 1.0
+    finite = ("lead", "level")
+
+    @classmethod
+    def log_probabilities(cls, p: SimpleNamespace) -> LogProbabilities:
+        return grounded_log_probabilities(p.lead, p.level, p.tie)
+
+    @classmethod
+    def total_of(cls, p: SimpleNamespace) -> TensorVariable:
+        return GroundedTotal(*p.layout.n_terms)(
+            p.utilities, p.adherences, p.order_effects, p.ties, p.thresholds, p.effects,
+            p.cell_first, p.cell_second, p.cell_group, p.cell_which, p.cell_size, p.cell_counts,
+        )  # fmt: skip
+
+    @classmethod
+    def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
+        return draw_in_turn(rng, size, cls.log_probabilities(p), p.total)
+
+
 class OrderedPairRV(PairRV):
     """Ordered grades; the tie parameter is the cutpoints, and the structure has the family."""
 
@@ -188,17 +221,7 @@ class OrderedPairRV(PairRV):
 
     @classmethod
     def draw(cls, rng: Any, size: Any, p: SimpleNamespace) -> tuple[Any, TensorVariable]:
-        *logp, rest = cls.log_probabilities(p)
-        rests = [rest]  # log-probabilities of a grade and all worse ones
-        for one in reversed(logp):
-            rests.append(pt.logaddexp(one, rests[-1]))
-        left, grades = 1 if p.total is None else p.total, []
-        for one, all_left in zip(logp, rests[:0:-1], strict=True):
-            share = pt.minimum(pt.exp(one - all_left), 1.0)  # rounding may exceed 1
-            rng, drawn = pt.random.binomial(left, share, size=size, rng=rng, return_next_rng=True)
-            grades.append(drawn)
-            left = left - drawn
-        return rng, pt.stack([*grades, left], axis=-1)
+        return draw_in_turn(rng, size, cls.log_probabilities(p), p.total)
 
     @classmethod
     def outcome(cls, *parameters: Any) -> str:
@@ -212,6 +235,23 @@ def outcome_of_grades(n_grades: int) -> str:
     return known.get(n_grades, f"pair outcomes of {n_grades} grades given the pairs")
 
 
+def draw_in_turn(
+    rng: Any, size: Any, log_probabilities: LogProbabilities, total: Any
+) -> tuple[Any, TensorVariable]:
+    """Draw how many of the matches that are left have the next outcome."""
+    *logp, rest = log_probabilities
+    rests = [rest]  # log-probabilities of an outcome and all later ones
+    for one in reversed(logp):
+        rests.append(pt.logaddexp(one, rests[-1]))
+    left, found = 1 if total is None else total, []
+    for one, all_left in zip(logp, rests[:0:-1], strict=True):
+        share = pt.minimum(pt.exp(one - all_left), 1.0)  # rounding may exceed 1
+        rng, drawn = pt.random.binomial(left, share, size=size, rng=rng, return_next_rng=True)
+        found.append(drawn)
+        left = left - drawn
+    return rng, pt.stack([*found, left], axis=-1)
+
+
 def counts_logp(op: Any, value: Any, p: SimpleNamespace) -> TensorVariable:
     """Return one log-probability per pair, with the multinomial coefficient."""
     counts = pt.switch(value < 0, 0, value)
@@ -220,7 +260,8 @@ def counts_logp(op: Any, value: Any, p: SimpleNamespace) -> TensorVariable:
     possible = pt.all(value >= 0, axis=-1)
     if p.total is not None:
         possible = possible & pt.eq(pt.sum(value, axis=-1), p.total)
-    return check_pair_parameters(op, pt.switch(possible, logp, -np.inf), [p.lead], p.tie, p)
+    finite = [getattr(p, name) for name in op.finite]
+    return check_pair_parameters(op, pt.switch(possible, logp, -np.inf), finite, p.tie, p)
 
 
 def check_pair_parameters(

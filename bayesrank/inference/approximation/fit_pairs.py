@@ -54,7 +54,7 @@ def fit_pairs(
     ----------
     pairs : Pairs
         Matches of one judge. The model is `Davidson` if there are ties, and `BradleyTerry`
-        otherwise.
+        otherwise. Of grades, and of votes that both items are bad, only who won counts.
     utility_scale : float
         Standard deviation of the utilities, positive.
     order_effect : bool

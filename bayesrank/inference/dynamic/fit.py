@@ -119,7 +119,8 @@ def fit_dynamic(
     ----------
     data : Pairs or Rankings
         Data grouped by time, from `Pairs.from_frame` with ``by=`` or from `Rankings.grouped`. All
-        rows with the same label, such as a day, have the same time.
+        rows with the same label, such as a day, have the same time. Of grades, and of votes that
+        both items are bad, only who won counts.
     time : str
         The group whose labels are dates or numbers. Numbers are used as times.
     dynamics : str

@@ -12,6 +12,7 @@ from bayesrank.likelihoods.pairs.graph import (
     bradley_terry_log_probabilities,
     davidson_log_probabilities,
     grade_log_probabilities,
+    grounded_log_probabilities,
     outcome_counts_logp,
     outcome_logp,
     rao_kupper_log_probabilities,
@@ -19,6 +20,7 @@ from bayesrank.likelihoods.pairs.graph import (
     times_odds,
     triple_logp,
 )
+from bayesrank.likelihoods.pairs.grounded import GroundedTotal
 from bayesrank.likelihoods.pairs.total import (
     DavidsonTotal,
     PairTotal,
@@ -34,6 +36,7 @@ __all__ = [
     "TIE",
     "DavidsonTotal",
     "GradedTotal",
+    "GroundedTotal",
     "LogProbabilities",
     "PairTotal",
     "RaoKupperTotal",
@@ -41,6 +44,7 @@ __all__ = [
     "bradley_terry_log_probabilities",
     "davidson_log_probabilities",
     "grade_log_probabilities",
+    "grounded_log_probabilities",
     "outcome_counts_logp",
     "outcome_logp",
     "rao_kupper_log_probabilities",

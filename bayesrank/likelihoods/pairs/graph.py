@@ -12,6 +12,9 @@ Davidson       :math:`\propto e^{d/2}`         :math:`\propto \nu`
 Rao-Kupper     :math:`\sigma(d - \log\theta)`  the rest
 =============  ==============================  ===================
 
+Grounded Rao-Kupper has the fourth outcome 3, *both are bad*, and depends also on the *level*, the
+mean of the two utilities above a threshold.
+
 P(second wins) is P(first wins) at :math:`-d`. These models are two or three *grades* of the
 families of `bayesrank.match_outcomes`, from the best grade for the first item to the worst.
 ``*_log_probabilities(lead, ...)`` returns the log-probabilities of all outcomes. `outcome_logp`
@@ -34,6 +37,7 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorLike, TensorVariable
 
 from bayesrank.likelihoods.ops.stable import log_ndtr, log_sigmoid, safe_log
+from bayesrank.likelihoods.ops.stop_gradient import stop_gradient
 from bayesrank.likelihoods.ops.vector_exp import FARTHEST
 from bayesrank.match_outcomes import FAMILIES
 
@@ -44,6 +48,7 @@ __all__ = [
     "cumulative_probit_log_probabilities",
     "davidson_log_probabilities",
     "grade_log_probabilities",
+    "grounded_log_probabilities",
     "outcome_counts_logp",
     "outcome_logp",
     "rao_kupper_log_probabilities",
@@ -52,7 +57,7 @@ __all__ = [
     "triple_logp",
 ]
 
-FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`
+FIRST, SECOND, TIE = 0, 1, 2  # codes of the outcomes, as in `Pairs`; both bad is 3
 
 LogProbabilities = tuple[TensorVariable, ...]  # of the outcomes in the order of their codes
 
@@ -272,6 +277,45 @@ def rao_kupper_log_probabilities(lead: TensorLike, theta: TensorLike) -> LogProb
     gap = safe_log(theta - 1) + pt.log1p(theta)
     first, tie, second = _cumulative_logit(lead, [threshold, -threshold], [gap])
     return first, second, tie
+
+
+def grounded_log_probabilities(
+    lead: TensorLike, level: TensorLike, theta: TensorLike
+) -> LogProbabilities:
+    r"""Log-probabilities of a win of the first, of the second, a tie, and both bad.
+
+    .. math:: P(\text{first}) = \frac{p}{p + \theta q + 1}, \qquad
+              P(\text{both bad}) = \frac{1}{1 + p + q}, \qquad
+              p = e^{l + d / 2}, \quad q = e^{l - d / 2}, \quad \theta \ge 1
+
+    with the lead d and the level l. A tie is the rest:
+
+    .. math:: P(\text{tie}) = \frac{(\theta - 1)\, p q \, (2 + (1 + \theta)(p + q))}
+                                  {(1 + p + q)(1 + p + \theta q)(1 + q + \theta p)}
+
+    which does not cancel next to :math:`\theta = 1`, where it is zero.
+
+    References
+    ----------
+    Grounded Rao-Kupper, arXiv 2502.14855.
+
+    Examples
+    --------
+    >>> p = grounded_log_probabilities(0.0, 0.0, 2.0)
+    >>> [round(float(x.exp().eval()), 3) for x in p]
+    [0.25, 0.25, 0.167, 0.333]
+    """
+    lead, level, theta = map(pt.as_tensor_variable, (lead, level, theta))
+    a, b = level + lead / 2, level - lead / 2
+    # the result does not depend on the divisor, so it needs no gradient
+    top = stop_gradient(pt.maximum(pt.maximum(a, b), 0.0))
+    a, b = a - top, b - top
+    one, p, q = pt.exp(-top), pt.exp(a), pt.exp(b)
+    log_all = pt.log(one + p + q)
+    log_first, log_second = pt.log(one + p + theta * q), pt.log(one + q + theta * p)
+    log_both = pt.log(2 * one + (1 + theta) * (p + q))
+    tie = safe_log(theta - 1) + a + b + log_both - log_all - log_first - log_second
+    return a - log_first, b - log_second, tie, -top - log_all
 
 
 def times_odds(tie: TensorLike, log_times: TensorLike, least: float = 0.0) -> TensorVariable:

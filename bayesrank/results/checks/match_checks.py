@@ -22,7 +22,8 @@ from bayesrank.schema import COUNTS, FIRST, GRADE, SECOND, VOTES, WEIGHT, Kept
 
 __all__ = ["match_checks", "predicted_counts"]
 
-OUTCOMES = ("first", "second", "tie")
+OUTCOMES = ("first", "second", "tie", "both bad")
+POINTS = np.array([[1.0, 0.0, 0.5, 0.5], [0.0, 1.0, 0.5, 0.5]])  # of the two items
 AT_ONCE = 2**22  # counts in a block of draws
 
 Array = NDArray[Any]
@@ -43,12 +44,12 @@ def match_checks(
     predicted in draw t of the posterior. The statistics are
 
     =============  =============================================================================
-    points         Share of its matches that an item won. A tie counts one half. Of graded pairs,
-                   an item wins with any grade on its side of the middle.
+    points         Share of its matches that an item won. A tie counts one half, also if both items
+                   are bad. Of graded pairs, an item wins with any grade on its side of the middle.
     pair           Share of the matches of two items that i won ("i > j"), over all orders,
                    judges and categories. A tie counts one half.
-    outcome        Shares of all matches won by the first item, won by the second, and tied; of
-                   graded pairs, the share of each grade.
+    outcome        Shares of all matches won by the first item, won by the second, tied, and both
+                   bad; of graded pairs, the share of each grade.
     group outcome  Shares of outcomes for each label of a group ("tie, judge ann").
     group points   Points of each item for each label of a group ("a, judge ann").
     =============  =============================================================================
@@ -161,7 +162,7 @@ def _statistics(
     first, second = (kept[x].values.astype(np.int64) for x in (FIRST, SECOND))
     items = [str(x) for x in item_names(kept, 1 + int(max(first.max(), second.max())))]
     n_items, n_outcomes = len(items), counts.shape[1]
-    for_first, for_second = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])[:, :n_outcomes]
+    for_first, for_second = POINTS[:, : counts.shape[1]]
     names_of_outcomes: Sequence[str] = OUTCOMES
     if GRADE in kept:
         place = kept[GRADE].to_numpy()

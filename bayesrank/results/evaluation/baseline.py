@@ -9,7 +9,8 @@ weak orders given their block sizes        Every such order is equally likely:
                                            :math:`\prod_m n_m! / n!`
 weak orders                                Every weak order of the n items presented is equally
                                            likely: one over their number, the Fubini number.
-pair outcomes (with ties) given the pairs  Outcomes are equally likely: 1/2 each, or 1/3 with ties.
+pair outcomes (with ties) given the pairs  Outcomes are equally likely: 1/2 each, 1/3 with ties, or
+                                           1/4 with ties and "both bad".
 counts of ordered pairs given their sum    The model with adherence zero: all pairs are equally
                                            likely.
 =========================================  ======================================================

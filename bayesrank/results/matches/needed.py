@@ -184,7 +184,7 @@ def matches_needed(
         i, j = _numbers_of(between, list(labels), dim)
         lead = posterior.utility[i] - posterior.utility[j]
         order = lead.argsort(kind="stable")
-        lead, outcomes = lead[order], posterior.outcomes(i, j)[order]
+        lead, outcomes = lead[order], posterior.decided(i, j)[order]
         better = (lead > 0) + 0.5 * (lead == 0)
         points = Sobol(3, rng=rng).random(SIMULATIONS)
         table = pd.DataFrame(

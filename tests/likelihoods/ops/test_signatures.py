@@ -20,7 +20,7 @@ from bayesrank.likelihoods.mallows.order_kernels import PAIRS
 from bayesrank.likelihoods.mpm import op as mpm
 from bayesrank.likelihoods.ops.compiled import CompiledOp, KernelOp, Pullback
 from bayesrank.likelihoods.ops.signatures import LengthError, axes_of, check, rules_of
-from bayesrank.likelihoods.pairs import graded, total
+from bayesrank.likelihoods.pairs import graded, grounded, total
 from bayesrank.likelihoods.plackett_luce import per_item, per_slot, remainders
 from bayesrank.likelihoods.pmop import op as pmop
 
@@ -38,6 +38,7 @@ OPS = [
     total.RaoKupperTotal(),
     total.ThurstoneTotal(),
     graded.GradedTotal("cumulative_logit", 4),
+    grounded.GroundedTotal(),
     per_item.StageTotal(),
     per_item.RankingLogp(),
     per_slot.WeakOrderLogp(),
