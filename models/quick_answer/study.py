@@ -31,7 +31,10 @@ from models.quick_answer.model import KINDS
 from models.shared.results import Run, Table, run
 
 ITEMS, COMPARISONS = (5, 20), (2, 10, 100)
-MORE = {"matches": ((5, 20, 100, 400), (2, 10, 100, 1000))}
+MATCHES = {  # comparisons by number of items
+    5: (2, 10, 100, 1000, 10_000), 20: (2, 10, 100, 1000, 10_000), 100: (2, 10, 100, 1000),
+    400: (2, 10, 100, 1000), 2000: (2, 10, 100),
+}  # fmt: skip
 SAMPLE = ("chain", "draw")
 
 
@@ -76,8 +79,8 @@ def whole_map(how: Run) -> Table:
     """Compare the approximations with NUTS for each kind of data and each size."""
     rows = {}
     for kind in KINDS:
-        sizes, numbers = ((5,), (10,)) if how.quick else MORE.get(kind, (ITEMS, COMPARISONS))
-        for n_items in sizes:
+        sizes = MATCHES if kind == "matches" else dict.fromkeys(ITEMS, COMPARISONS)
+        for n_items, numbers in ({5: (10,)} if how.quick else sizes).items():
             for comparisons in numbers:
                 name = f"{kind}; {n_items} items; {comparisons} comparisons"
                 one = partial(compared, kind, n_items, comparisons, how)

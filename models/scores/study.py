@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 import bayesrank as br
-from models.scores.model import Scenario, autorank, baycomp, bbtcomp, describe, simulate
+from bayesrank.inference.sampling.nuts import sample
+from bayesrank.priors import LEARNED
+from models.scores.model import PROB, Scenario, autorank, baycomp, bbtcomp, describe, simulate
 from models.shared.results import Run, Table, run
 
 EQUAL = (0.0,) * 8
@@ -29,6 +31,9 @@ OTHERS = ("autorank", "bbtcomp", "baycomp")
 N_TABLES = 60
 QUICK = 4
 EVEN = float(np.log(0.55 / 0.45))  # the rope of the page
+ROPE = 0.2  # of scores
+N_PRIOR = 400
+N_SCORES = 24
 CI_PROB = 0.94
 
 
@@ -98,48 +103,131 @@ def errors_table(how: Run) -> Table:
 def coverage_of(seed: int, n_folds: int) -> dict[str, float]:
     """Simulate a table with utilities from the prior; count intervals and equivalent pairs."""
     rng = np.random.default_rng(seed)
-    utility = rng.normal(0, 0.7, 8)
+    utility = rng.normal(0, abs(rng.normal(0, LEARNED)), 8)
     rankings, means, _ = simulate(rng, Scenario(tuple(utility), n_folds=n_folds))
     posterior = posterior_of(rankings, seed)
     table = br.rank_summary(posterior, ci_prob=CI_PROB).loc[list(means)]
-    rank = (-utility).argsort().argsort() + 1
-    inside = (table["rank_low"] <= rank) & (rank <= table["rank_high"])
-    p = br.win_probability(posterior, rope=EVEN).sel(item=list(means), item_other=list(means))
-    pairs = np.triu_indices(8, 1)
+    low, high = table["rank_low"].to_numpy(), table["rank_high"].to_numpy()
+    rank = _ranks(utility)
+    draws = posterior["posterior"]["utility"].sel(item=list(means)).transpose(..., "item").values
+    drawn = _ranks(draws.reshape(-1, 8))
+    return {
+        "ranks in their intervals": ((low <= rank) & (rank <= high)).mean(),
+        "probability of the intervals": ((low <= drawn) & (drawn <= high)).mean(),
+    } | equivalence(posterior, list(means), utility, EVEN)
+
+
+def _ranks(utility: Any) -> Any:
+    return (-utility).argsort(axis=-1).argsort(axis=-1) + 1
+
+
+def equivalence(posterior: Any, items: list[str], utility: Any, rope: float) -> dict[str, float]:
+    """Compare P(equivalent) of all pairs with the truth."""
+    p = br.win_probability(posterior, rope=rope).sel(item=items, item_other=items)
+    pairs = np.triu_indices(len(items), 1)
     equivalent = (1 - p.values - p.values.T)[pairs]
-    truth = np.abs(utility[:, None] - utility)[pairs] <= EVEN
+    truth = np.abs(utility[:, None] - utility)[pairs] <= rope
     likely = equivalent >= 0.5
     return {
-        "ranks in their intervals": inside.mean(),
         "P(equivalent)": equivalent.mean(),
-        "pairs that are equivalent": truth.mean(),
-        "likely": equivalent[likely].sum(),
-        "likely and true": truth[likely].sum(),
+        "equivalent pairs": truth.mean(),
+        "likely": equivalent[likely].mean() if likely.any() else np.nan,
+        "likely and true": truth[likely].mean() if likely.any() else np.nan,
         "n likely": likely.sum(),
     }
+
+
+def described(found: pd.DataFrame) -> dict[str, str]:
+    """Write the rows about P(equivalent)."""
+    some, weight = found["n likely"] > 0, found["n likely"]
+    gap = found["likely"] - found["likely and true"]
+    return {
+        "mean P(equivalent)": text(found["P(equivalent)"]),
+        "equivalent pairs": text(found["equivalent pairs"]),
+        "mean P(equivalent) minus equivalent pairs": text(
+            found["P(equivalent)"] - found["equivalent pairs"]
+        ),
+        "the same of pairs with P(equivalent) of 0.5 or more": by_table(gap[some], weight[some]),
+    }
+
+
+def by_table(values: Any, weight: Any) -> str:
+    """Write a weighted mean in percent with its standard error; tables are independent."""
+    values, weight = np.asarray(values), np.asarray(weight, float)
+    mean = weight @ values / weight.sum()
+    spread = np.sqrt((weight**2) @ (values - mean) ** 2) / weight.sum()
+    return f"{100 * mean:.1f} ({100 * spread:.1f})"
 
 
 def coverage_table(how: Run) -> Table:
     """Compare intervals of ranks and P(equivalent) with the truth, over many tables."""
     rows = {}
     for name, n_folds in {"one fold": 1, "3 folds": 3}.items():
-        n = QUICK if how.quick else N_TABLES
+        n = QUICK if how.quick else N_PRIOR
         found = pd.DataFrame([coverage_of(5000 * how.seed + k, n_folds) for k in range(n)])
-        likely = max(found["n likely"].sum(), 1)
-        gap = found["P(equivalent)"] - found["pairs that are equivalent"]
         rows[name] = {
-            "nominal": 100 * CI_PROB,
             "ranks in their intervals": text(found["ranks in their intervals"]),
-            "mean P(equivalent)": 100 * found["P(equivalent)"].mean(),
-            "equivalent pairs": 100 * found["pairs that are equivalent"].mean(),
-            "difference": text(gap),
-            "P(equivalent) if 0.5 or more": 100 * found["likely"].sum() / likely,
-            "equivalent pairs of these": 100 * found["likely and true"].sum() / likely,
+            "probability of the intervals": text(found["probability of the intervals"]),
+        } | described(found)
+    return Table(pd.DataFrame(rows), corner="in percent", files=())
+
+
+def scores_of(seed: int, n_folds: int, scale: float) -> dict[str, float]:
+    """Simulate a table of scores with normal noise, and fit the model of the scores."""
+    rng = np.random.default_rng(seed)
+    utility = scale * rng.normal(size=8)
+    utility -= utility.mean()
+    case = rng.normal(size=(20, 1, 1)) + utility + rng.normal(size=(20, 1, 8))
+    score = case + (0.5 * rng.normal(size=(20, n_folds, 8)) if n_folds > 1 else 0)
+    frame = pd.DataFrame(
+        [(f"i{i}", f"c{c}", f, z) for (c, f, i), z in np.ndenumerate(score)],
+        columns=["item", "case", "fold", "score"],
+    )
+    rankings = br.Rankings.from_scores(
+        frame, item="item", case="case", score="score", fold="fold" if n_folds > 1 else None
+    )
+    # these folds are independent, so their correlation is known
+    correlation = 0.0 if n_folds > 1 else None
+    with br.scores_model(rankings, fold_correlation=correlation):
+        posterior = sample(
+            500, tune=500, chains=2, cores=1, random_seed=seed, nuts={"target_accept": 0.9}
+        )
+    items = [f"i{k}" for k in range(8)]
+    draws = posterior["posterior"]["utility"].sel(item=items).transpose(..., "item").values
+    draws = draws.reshape(-1, 8)
+    low, high = np.quantile(draws, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+    best = int(draws.mean(axis=0).argmax())
+    better = br.win_probability(posterior, rope=ROPE).sel(item=items, item_other=items).values
+    equal = br.rank_clusters(posterior, draws=200, tune=30, random_seed=seed)["utility"]
+    status = br.tied_with_leader(posterior, equal=equal)["status"].sel(item=items)
+    return {
+        "utilities in their intervals": ((low <= utility) & (utility <= high)).mean(),
+        "P(better) of 0.95 or more": (better[best] >= PROB).any(),
+        "separated": (status == "behind").values.any(),
+    } | equivalence(posterior, items, utility, ROPE)
+
+
+def scores_table(how: Run) -> Table:
+    """Compare the model of the scores with the truth."""
+    rows = {}
+    for name, n_folds, scale in (("utilities differ", 3, 0.5), ("all equal", 3, 0.0)):
+        n = 2 if how.quick else N_SCORES
+        found = how.once(
+            f"scores {name}",
+            lambda n=n, of=(n_folds, scale): pd.DataFrame(
+                [scores_of(9000 * how.seed + k, *of) for k in range(n)]
+            ),
+        )
+        row = {
+            "utilities in their intervals": text(found["utilities in their intervals"]),
+            "leader called better than another item": text(found["separated"]),
+            "P(better) of 0.95 or more, for some item": text(found["P(better) of 0.95 or more"]),
         }
-    return Table(pd.DataFrame(rows), digits=1, corner="in percent", files=())
+        rows[name] = row | described(found)
+    return Table(pd.DataFrame(rows), corner="in percent", files=())
 
 
-TABLES = {"errors": errors_table, "coverage": coverage_table}
+TABLES = {"errors": errors_table, "coverage": coverage_table, "scores": scores_table}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Table]:
