@@ -20,10 +20,7 @@ GRADED = (
     "a difference of 1 adds 1 to the log odds that a vote is on the item's side of a boundary "
     "between grades"
 )
-GROUNDED = (
-    "a difference of 1 adds 1 to the log odds that the item wins, if both are far above the "
-    "threshold from which items are good enough"
-)
+GROUNDED = "a difference of 1 adds 1 to the log odds of a win, if both are far above the threshold"
 READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 
 
