@@ -28,6 +28,9 @@ def fake_draws(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
         name = variable.name
         dims = model.named_vars_to_dims.get(name, ())
         shape = tuple(len(model.coords[dim]) for dim in dims)
+        if not dims and None not in variable.type.shape:  # without names, such as gaps of cutpoints
+            shape = variable.type.shape
+            dims = tuple(f"{name}_dim_{k}" for k in range(len(shape)))
         mean = -np.arange(shape[-1]) if shape else 0.0
         values = rng.normal(mean, 1.0, (chains, draws, *shape))
         if name.endswith(POSITIVE):
@@ -38,7 +41,7 @@ def fake_draws(*, chains: int = 2, draws: int = 200, **_: Any) -> xr.DataTree:
             values = 1 / (1 + np.exp(values))
         if name == "share":  # of components
             values = np.full(values.shape, 1 / shape[-1])
-        coords = {dim: list(model.coords[dim]) for dim in dims}
+        coords = {dim: list(model.coords[dim]) for dim in dims if dim in model.coords}
         found[name] = xr.DataArray(values, dims=("chain", "draw", *dims), coords=coords)
     coords, dims = coords_and_dims_for_inferencedata(model)
     data = {"constant_data": find_constants(model), "observed_data": find_observations(model)}

@@ -21,6 +21,7 @@ from bayesrank.analysis.models import analysis_of
 from bayesrank.analysis.rankings import RankingAnalysis
 from bayesrank.analysis.saved import read_record, restore
 from bayesrank.inference.approximation import nested, nested_draws
+from bayesrank.reporting import match_sections
 from bayesrank.reporting.options import LAYOUT, Layout
 from bayesrank.reporting.python_calls import python_calls
 from tests.commands import few, few_predicted, ran
@@ -268,10 +269,22 @@ def test_a_report_says_how_probably_each_item_is_bad(drawn):
     np.testing.assert_allclose(csv["in_votes"], seen[csv.index])
     assert csv["mean"].is_monotonic_increasing
     assert csv["predicted"].between(0, 1).all()
-    assert "Both bad" in report.page
+    assert part.picture is not None
+    assert b"P(bad)" in part.picture
     assert "Equals tie" in report.page
     (audit,) = (part for part in report.parts if "audit.csv" in part.files)
     assert audit.paragraphs[1] == "The probes use only who won, and not the votes of both bad."
+
+
+@pytest.mark.slow
+def test_a_report_of_grades_has_bars_by_pair_or_by_item(drawn, monkeypatch):
+    posterior = br.fit(br.leaderboard_model(graded()), random_seed=1, draws=200, chains=2)
+    (part,) = (part for part in br.report(posterior).parts if part.heading == "Grades")
+    assert all(name in part.picture for name in (b"ale", b"B&gt;A", b"Share of votes"))
+    assert "between two items" in part.paragraphs[-1]
+    monkeypatch.setattr(match_sections, "MOST_BARS", 2)
+    (part,) = (part for part in br.report(posterior).parts if part.heading == "Grades")
+    assert "all votes on an item" in part.paragraphs[-1]
 
 
 def test_a_report_leaves_the_figures_and_settings_of_the_user_alone(drawn):

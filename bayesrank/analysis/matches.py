@@ -20,12 +20,12 @@ GRADED = (
     "a difference of 1 adds 1 to the log odds that a vote is on the item's side of a boundary "
     "between grades"
 )
-GROUNDED = "an item alone is good enough with probability 1 / (1 + exp(threshold − utility))"
+GROUNDED = "a difference of 1 adds 1 to the log odds of a win, if both are far above the threshold"
 READING = "an item beats another with probability 1 / (1 + exp(−difference)) if the two do not tie"
 
 
 class MatchAnalysis(Analysis):
-    """Davidson, Bradley-Terry or grades, with judges, categories, features and groups of matches.
+    """Matches: Davidson, Bradley-Terry, grades or both bad, with judges, categories and groups.
 
     Parameters
     ----------

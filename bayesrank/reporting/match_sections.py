@@ -323,11 +323,13 @@ def grades(posterior: Any, predicted: Any, pairs: "Pairs", summary: pd.DataFrame
     table = formatted(csv, "Grade", columns | {"Equal items": "{equal_items:.2f}"})
     order, turned = [*summary.index], range(len(names))[::-1]
     both = counts, drawn.mean(SAMPLE).to_numpy()
-    shares, expected = (_by_pair(pairs, x, turned, names, order) for x in both)
-    of_pairs = len(shares) <= MOST_BARS
-    if not of_pairs:
+    met = np.minimum(pairs.first, pairs.second).astype(np.int64) * pairs.n_items
+    of_pairs = len(np.unique(met + np.maximum(pairs.first, pairs.second))) <= MOST_BARS
+    if of_pairs:
+        shares, expected = (_by_pair(pairs, x, turned, names, order) for x in both)
+    else:
         shares, expected = (_by_item(pairs, x, turned, names).dropna() for x in both)
-        shares = shares.loc[[item for item in order if item in shares.index][:MOST_BARS]]
+        shares = shares.loc[summary.index[summary.index.isin(shares.index)][:MOST_BARS]]
     figure = outcome_bars(shares, expected.loc[shares.index])
     picture = marked_svg(figure, posterior)
     files: dict[str, bytes | pd.DataFrame] = {
