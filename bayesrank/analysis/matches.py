@@ -30,14 +30,14 @@ class MatchAnalysis(Analysis):
     ----------
     pairs : Pairs
     category, groups, features, opinions, contrary, prior, utility_scale, order_effect, neutral, \
-ties_by
+ties_by, target, kind
         As in `bayesrank.leaderboard_model`.
     """
 
     KIND = "matches"
     ARGUMENTS: ClassVar = (
         "category", "groups", "features", "opinions", "contrary", "prior", "utility_scale",
-        "order_effect", "neutral", "ties_by",
+        "order_effect", "neutral", "ties_by", "target", "kind",
     )  # fmt: skip
     has_categories = True
     words = MATCHES
@@ -56,8 +56,11 @@ ties_by
         order_effect: bool | None = None,
         neutral: str | None = None,
         ties_by: Sequence[str] = (),
+        target: str | None = None,
+        kind: str | None = None,
     ) -> None:
         from bayesrank.analysis.leaderboard import are_graded, have_opinions
+        from bayesrank.analysis.targets import kinds_of, of_kinds
 
         self.data = self.pairs = pairs
         self.category, self.opinions, self.contrary = category, opinions, contrary
@@ -70,7 +73,11 @@ ties_by
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
-        by_default = have_opinions(pairs) and not contrary
+        self.target = target
+        self.kinds = None if target is None else kinds_of(pairs, target, kind)
+        self.kind = None if self.kinds is None else self.kinds.group
+        mine = pairs if self.kinds is None else of_kinds(pairs, self.kinds)[0]
+        by_default = have_opinions(mine) and not contrary
         self.differ = self.judges and (by_default if opinions is None else opinions)
         self.categories = category is not None and len(pairs.group_labels(category)) > 1
         self.ties = not self.graded and bool(pairs.counts[:, 2].any())
@@ -82,7 +89,8 @@ ties_by
         self.simple = not any(more) and pairs.features is None
         self.reading = GRADED if self.graded else READING
         if self.judges:
-            self.reading += ", judged by a typical judge"
+            whom = "a typical judge" if self.kinds is None else f"a typical judge of {target}"
+            self.reading += f", judged by {whom}"
         self.description = self._in_words()
         self.checked = self._variables()
 
@@ -120,7 +128,22 @@ ties_by
             categories=self.categories,
             features=self.feature_names,
             groups=self.groups,
+            target=self.target,
         )
+
+    def of_kinds(self) -> "tuple[MatchAnalysis, MatchAnalysis]":
+        """Return the analyses of the votes of the target alone, and of all others alone.
+
+        The sides have the options of this analysis, but no target.
+        """
+        from bayesrank.analysis.targets import of_kinds
+
+        assert self.kinds is not None  # for the type checker
+        same = self.arguments | {"target": None, "kind": None, "ties_by": []}
+        if "judge" not in same["groups"]:
+            same["opinions"] = self.opinions
+        mine, theirs = of_kinds(self.pairs, self.kinds)
+        return MatchAnalysis(mine, **same), MatchAnalysis(theirs, **same)
 
     def _variables(self) -> list[tuple[str, str]]:
         """List the variables whose convergence is checked, and their dims."""
@@ -192,7 +215,7 @@ ties_by
             out.append(text)
         if "judge" in self.columns and not self.judges:
             out.append(sentence("one_alone", who="judge", name=pairs.judges[0]))
-        if may_decide_alone(pairs) and not self.differ:
+        if may_decide_alone(pairs) and not self.differ and self.kinds is None:
             n = np.bincount(pairs.judge_idx, pairs.matches, len(pairs.judges))
             judge = pairs.judges[int(n.argmax())]
             out.append(sentence("decides_alone", judge=judge, share=n.max() / n.sum()))

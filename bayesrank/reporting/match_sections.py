@@ -28,6 +28,7 @@ from bayesrank.reporting.parts import (
     mark_counted,
     marked_svg,
 )
+from bayesrank.reporting.target_sections import target
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
@@ -63,7 +64,9 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     out = []
     if len(summary) > 1:
         out.append(leader(posterior, summary, COMPARED))
-        out.append(coming(posterior, summary, layout.top, analysis.groups))
+        out.append(coming(posterior, summary, layout.top, analysis.groups, analysis.target))
+    if analysis.kinds is not None:
+        out.append(target(report, analysis))
     if analysis.adjusted:
         raw = report.sample(MatchAnalysis(pairs, **analysis.arguments | {"features": False}))
         out += features(posterior, summary, raw, layout)
@@ -74,7 +77,7 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
     if analysis.graded:
         out.append(grades(posterior, predicted, pairs))
     if analysis.judges:
-        out.append(judges(posterior, pairs, MOST_JUDGES, layout))
+        out.append(judges(posterior, pairs, MOST_JUDGES, layout, analysis.kinds))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:
         group = str(analysis.category)
@@ -146,7 +149,7 @@ def _matches(n: float, most: int) -> str:
     return f"more than {most:,}" if np.isinf(n) else f"{int(n):,}"
 
 
-def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
+def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout, kinds: Any = None) -> Part:
     """Show the adherence of judges, and their bias towards the first item."""
     csv = adherence_summary(posterior, dim="judge", ci_prob=layout.ci_prob)[::-1]
     csv = csv.sort_values("outlier", ascending=False, kind="stable")
@@ -167,9 +170,10 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
     columns = {"Matches": "{matches:,}", "Adherence": "{mean:.2f}"}
     columns |= {"From": "{low:.2f}", "To": "{high:.2f}"}
     draws, spread = posterior["posterior"], None
-    if "judge_deviation" in draws:
-        csv["agrees"] = _agreement(posterior, pairs)[csv.index]
+    if "judge_deviation" in draws or kinds is not None:
+        csv["agrees"] = _agreement(posterior, pairs, kinds)[csv.index]
         columns["Agrees"] = "{agrees:.2f}"
+    if "judge_spread" in draws:
         spread = float(draws["judge_spread"].mean()), float(draws["judge_spread"].std())
     if "judge_order_effect" in draws:
         order = draws["judge_order_effect"]
@@ -192,6 +196,7 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout) -> Part:
         "judges",
         prob=layout.ci_prob,
         outliers=list(table.index[:outliers]),
+        target=None if kinds is None else kinds.target,
         spread=spread,
         order="judge_order_effect" in draws,
         ties="Equals tie" in columns,
@@ -445,15 +450,25 @@ def _audited(found: pd.DataFrame) -> Part:
     )
 
 
-def _agreement(posterior: Any, pairs: "Pairs") -> pd.Series:
-    """Correlate the opinions of each judge with the utilities of the judged items, on average."""
+def _agreement(posterior: Any, pairs: "Pairs", kinds: Any = None) -> pd.Series:
+    """Correlate the opinions of each judge with the utilities of the judged items, on average.
+
+    Opinions of judges of other kinds than the target include the bias of their kind.
+    """
     draws, seen = posterior["posterior"], pairs.seen("judge")
-    shared, deviation = (
-        draws[name].transpose(dim, "chain", "draw").values.reshape(draws.sizes[dim], -1)
-        for name, dim in (("utility", "item"), ("judge_deviation", "judge_item"))
-    )
+
+    def drawn(name: str, *dims: str) -> Any:
+        found = draws[name].transpose(*dims, *SAMPLE).to_numpy()
+        return found.reshape(*found.shape[:-2], -1)
+
+    shared, deviation = drawn("utility", "item"), np.zeros(1)
+    if "judge_deviation" in draws:
+        deviation = drawn("judge_deviation", "judge_item")
     whose = np.empty(len(seen.labels), dtype=np.int64)
     whose[seen.first], whose[seen.second] = pairs.judge_idx, pairs.judge_idx
+    if kinds is not None:
+        bias = np.append(drawn("bias", "other_kind", "item"), 0 * shared[None], axis=0)
+        deviation = deviation + bias[kinds.of_judge[whose], seen.item]  # the last is the target
     found = {}
     for k, judge in enumerate(pairs.coords["judge"]):
         mine = np.flatnonzero(whose == k)

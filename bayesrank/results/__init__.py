@@ -31,10 +31,12 @@ from bayesrank.results.evaluation.metrics import (
     query_metrics,
 )
 from bayesrank.results.evaluation.recommendation import recommendation_metrics
+from bayesrank.results.evaluation.target import TargetCheck, target_check
 from bayesrank.results.matches.adherence import adherence_summary, effective_judges
 from bayesrank.results.matches.needed import MatchesNeeded, matches_needed, rankings_needed
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
+from bayesrank.results.matches.worth import VotesWorth, votes_worth
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.clusters import rank_clusters
 from bayesrank.results.ranks.consensus_ordering import consensus_ordering, expected_kendall
@@ -68,6 +70,8 @@ __all__ = [
     "ParetoKWarning",
     "PriceWarning",
     "QueryMetrics",
+    "TargetCheck",
+    "VotesWorth",
     "adherence_summary",
     "attribute_importance",
     "baseline_elpd",
@@ -111,9 +115,11 @@ __all__ = [
     "relabel_components",
     "resample_location",
     "share_of_preference",
+    "target_check",
     "tied_sets",
     "tied_with_leader",
     "tiers",
+    "votes_worth",
     "willingness_to_pay",
     "win_probability",
     "worst_checks",

@@ -52,6 +52,9 @@ TIED = frozenset(
     ("tie", "ties", "tied", "draw", "draws", "drawn")
 )  # in a further column of winners and losers
 EMPTY = ("", "-", "\N{EN DASH}", "\N{EM DASH}", "x", "*", "na", "nan")  # on a diagonal
+KIND, PEOPLE, MACHINES = "kind", "people", "machines"
+"""Name of the group of kinds of judge, and its labels if `machines` lists the machines."""
+
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
 _COUNT, _WON = "count of a row", "outcome of a row"  # columns that are added to a table
 _PAIR = re.compile(r"(?:.*?)(\d)(\d)|(?:.*?)(\d+)\D+(\d+)")
@@ -83,6 +86,8 @@ class MatchColumns:
     count: str | None = None
     weight: str | None = None
     judge: str | None = None
+    kind: str | None = None
+    machines: Texts = ()
     category: str | None = None
     feature: Texts | Mapping[str, str | tuple[str, str]] = ()
     group: Texts = ()
@@ -93,7 +98,17 @@ class MatchColumns:
     @property
     def roles(self) -> dict[str, str]:
         """Columns by the role that they have in the data."""
-        names = ("first", "second", "winner", "loser", "judge", "category", "neutral", "date")
+        names = (
+            "first",
+            "second",
+            "winner",
+            "loser",
+            "judge",
+            "kind",
+            "category",
+            "neutral",
+            "date",
+        )
         return {role: column for role in names if (column := getattr(self, role)) is not None}
 
     @property
@@ -178,7 +193,7 @@ class MatchColumns:
     @property
     def labels(self) -> list[str]:
         """Columns of labels and features, which every match needs."""
-        named = [*self.sides, self.judge, self.category, self.date, *self.groups]
+        named = [*self.sides, self.judge, self.kind, self.category, self.date, *self.groups]
         named += [name for sides in self.features.values() for name in sides]
         return [name for name in named if name is not None]
 
@@ -192,6 +207,7 @@ class MatchColumns:
     def check(self) -> None:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
+        self._check_kinds()
         if self.grade is None and self.grades:
             raise MissingColumnsError(
                 "Missing: grade=COLUMN, the column of the grades that `grades` lists."
@@ -205,6 +221,7 @@ class MatchColumns:
             more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability", "margins"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
+            more += ["kind", "machines"]
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
@@ -251,6 +268,23 @@ class MatchColumns:
             self._leave_out(["ties"], "`ties` needs `wins_a` and `wins_b`")
         else:
             self._leave_out(["count", "date"], "`wins_a` and `wins_b` count several matches")
+
+    def _check_kinds(self) -> None:
+        """Refuse kinds of judge without judges, or in two ways."""
+        given = "kind" if self.kind is not None else "machines"
+        if self.kind is None and not texts_of(self.machines):
+            return
+        if self.kind is not None:
+            self._leave_out(["machines"], "`kind` names the column with the kind of each judge")
+        if self.judge is None:
+            raise MissingColumnsError(
+                f"Missing: judge=COLUMN, the judges whose kinds `{given}` tells."
+            )
+        if KIND in self.groups and self.kind != KIND:
+            raise TableError(
+                f"`group` names a column {KIND!r}, which is the name of the kinds of the judges. "
+                "Rename that column."
+            )
 
     def _check_pair(self, *names: str) -> None:
         """Refuse one of two arguments without the other."""
@@ -389,6 +423,10 @@ class MatchReader:
                 text = labels(frame[column])
                 same = self.selection.one_spelling(text, "judges") if group == "judge" else {}
                 table[group] = merged(text, same)
+        if c.kind is not None:
+            table[KIND] = labels(frame[c.kind])
+        elif machines := texts_of(c.machines):
+            table[KIND] = self._kinds(table["judge"], machines)
         if c.neutral is not None:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
@@ -416,7 +454,8 @@ class MatchReader:
             table[features[name]] = one - other[0] if other else one
         if not c.ordered:
             _sort_sides(table, list(features.values()), exchanged)
-        groups = [group for group in ("category", "neutral", "date") if group in table]
+        known = ("category", KIND, "neutral", "date")
+        groups = [group for group in known if group in table and group not in c.groups]
         named: dict[str, Any] = {
             "first": "first",
             "second": "second",
@@ -643,6 +682,24 @@ class MatchReader:
             f"best for the first item, {grades[-1]} the best for the second."
         )
         return grades
+
+    def _kinds(self, judges: pd.Series, machines: Sequence[str]) -> Any:
+        """Return the kind of the judge of each row: people, or machines by name."""
+        known = {*judges}
+        for name in machines:
+            if name not in known:
+                raise TableError(
+                    f"`machines` names {name!r}, but the judges in column {self.columns.judge!r} "
+                    f"are {quoted(sorted(known), 20)}. Name the judges that are machines as the "
+                    "table writes them."
+                )
+        kinds = np.where(judges.isin(machines), MACHINES, PEOPLE)
+        n = int((kinds == MACHINES).sum())
+        self.note(
+            f"Judges that are machines: {quoted(machines, 20)}, with {n:,} of {len(kinds):,} rows. "
+            "All other judges are people."
+        )
+        return kinds
 
     def _named_winners(self, text: pd.Series, table: pd.DataFrame) -> pd.Series:
         """Read a column of names of winners."""

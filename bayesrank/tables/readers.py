@@ -163,6 +163,8 @@ def read_matches(
     count: str | None = None,
     weight: str | None = None,
     judge: str | None = None,
+    kind: str | None = None,
+    machines: Texts = (),
     category: str | None = None,
     feature: Texts | Mapping[str, str | tuple[str, str]] = (),
     group: Texts = (),
@@ -231,6 +233,12 @@ def read_matches(
         log-likelihood of a match, and is not a number of matches.
     judge : str, optional
         Column of the judges.
+    kind : str, optional
+        Column with the kind of each judge, such as human or llm, which becomes the group "kind",
+        for the `target` of `leaderboard_model`.
+    machines : str or list of str
+        Instead of `kind`, the names of the judges that are machines. The group "kind" then has the
+        labels "people" and "machines".
     category : str, optional
         Column that becomes the group "category".
     feature : list of str, or mapping
