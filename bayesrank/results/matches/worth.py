@@ -1,9 +1,10 @@
 r"""How many votes of the target the votes of others are worth.
 
 Judges of one kind, such as people, are the target, and others, such as machines, add evidence. The
-votes of the target alone determine the utilities with covariance A, and all votes with J. One more
-vote of the target, of a pair as they have had so far, adds the expected information L, a weighted
-Laplacian of the graph of matches. The others are worth n votes if these would give the same mean
+votes of the
+target alone determine the utilities with covariance A, and all votes with J. One more vote of the
+target, on the same pairs as so far, adds the expected information L. This is a weighted Laplacian
+of the graph of matches. The others are worth n votes if these would give the same mean
 variance of the differences of two items:
 
 .. math:: \operatorname{tr} M (A^{-1} + n L)^{-1} = \operatorname{tr} M J,
@@ -68,15 +69,15 @@ def votes_worth(
 ) -> VotesWorth:
     r"""Compute how many votes of people the votes of machines are worth.
 
-    It is the number n of further votes of people, of pairs as they have had so far, that would
-    determine their utilities as well as the votes of machines do:
+    It is a number n of further votes of people, on the same pairs as so far. They would determine
+    the utilities as well as the votes of machines do:
 
     .. math:: \sum_{i<j} \operatorname{Var}\bigl(w_i - w_j \mid \text{people}, n \text{ more votes}
               \bigr) = \sum_{i<j} \operatorname{Var}(w_i - w_j \mid \text{people, machines})
 
-    The left side is a projection: the posterior is approximated by a normal distribution with
-    covariance A, and a vote on the items i and j adds the expected information about
-    :math:`w_i - w_j` of a typical judge without an order effect, averaged over the draws.
+    The left side is a projection. The posterior is approximated by a normal distribution. A vote
+    on the items i and j adds the expected information about :math:`w_i - w_j`, averaged over the
+    draws. The judge is typical, and has no order effect.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def votes_worth(
     if total <= votes:
         raise ValueError(
             f"The votes of the target alone are {votes:,}, but all votes are {total:,}, no more. "
-            "Give first the posterior of all votes, then that of the votes of the target."
+            "Give first the posterior of all votes, then the posterior of the target alone."
         )
     before, after = _covariance(found), _covariance(other)
     values, vectors = np.linalg.eigh(before)
