@@ -91,6 +91,7 @@ from .results import (
     expected_reciprocal_rank as expected_reciprocal_rank,
     expected_kendall as expected_kendall,
     component_checks as component_checks,
+    flip_rates as flip_rates,
     loo as loo,
     loo_by_ranker as loo_by_ranker,
     match_checks as match_checks,

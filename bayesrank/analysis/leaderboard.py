@@ -20,6 +20,8 @@ and gives the first item the advantage :math:`o_k`. A judge calls equal items a 
 * *a target*: the utilities are those of one kind of judge, such as people. Judges of another kind,
   such as machines, see :math:`w_i + b_i`, with a bias :math:`b_i` that they share. Each deviates
   from it, unless it is the only judge of its kind. Each other kind has a separate mean adherence.
+* *swapped orders*. Votes of a judge on the same two items i and j for the same prompt, in both
+  orders, share a deviation :math:`v` of :math:`w_i - w_j`. So they are not two independent votes.
 * *ties by item or strength*. The tie parameter is :math:`\nu_k e^{t_i + t_j}`.
 * *grades* y. The log odds of a grade better for the first item than the boundary b are
   :math:`\text{lead} - c_{kb}`. The cutpoints of a judge are symmetric, and their gaps vary by
@@ -59,6 +61,8 @@ variable                  dims            prior                                 
 ``bias_spread``                           HalfNormal(utility_scale)                 a target
 ``other_adherence``       other_kind      Normal(0, 1)                              a target
 ``other_spread``                          HalfNormal(utility_scale)                 a target
+``swap_deviation``        swap            swap_spread × Normal(0, 1)                swapped orders
+``swap_spread``                           HalfNormal(utility_scale)                 swapped orders
 ``g_tie_effect``          g               g_tie_spread × Normal(0, 1)               a group g, ties
 ``g_tie_spread``                          HalfNormal(1)                             a group g, ties
 ``item_tie_effect``       item            item_tie_spread × Normal(0, 1)            ties by either
@@ -100,7 +104,7 @@ from bayesrank.analysis.registry import find_group, remember
 from bayesrank.analysis.targets import biases, kinds_of, log_adherences, of_kinds
 from bayesrank.analysis.targets import opinions as judge_opinions
 from bayesrank.data import Pairs
-from bayesrank.data.read import BOUNDARY, coord_values
+from bayesrank.data.read import BOUNDARY, SWAP, coord_values
 from bayesrank.distributions import BradleyTerry, Davidson, OrderedPairs, cutpoints
 from bayesrank.distributions.core.observed import hold_data
 from bayesrank.distributions.pairs.ordered import edges_of, symmetric
@@ -134,6 +138,7 @@ RESERVED = frozenset(
         "feature",
         "order",
         "other",
+        "swap",
         "tie",
         "utility",
         "y",
@@ -157,6 +162,7 @@ def leaderboard_model(
     ties_by: Sequence[str] = (),
     target: str | None = None,
     kind: str | None = None,
+    swaps: bool | None = None,
 ) -> pm.Model:
     """Build the model of a leaderboard: a PyMC model of matches, judges and categories.
 
@@ -201,6 +207,9 @@ def leaderboard_model(
     kind : str, optional
         With `target`, the group of the pairs with the kind of each judge; "kind" by default, which
         `read_matches` makes of ``kind=`` or ``machines=``.
+    swaps : bool, optional
+        Whether votes of a judge on the same pair and prompt in both orders share a deviation. By
+        default, True if the pairs have the group "swap", which ``prompt=`` of `read_matches` makes.
 
     Returns
     -------
@@ -238,12 +247,18 @@ def leaderboard_model(
             f"`groups` has {kinds.group!r}, but `target` already lets the items deviate by it. "
             "Leave it out of `groups`."
         )
+    if swaps and SWAP not in pairs.groups:
+        raise ValueError(
+            "`swaps` is True, but the pairs do not say which votes are on the same prompt. Name "
+            "the column of prompts with `prompt` when you read the table."
+        )
+    swaps = SWAP in pairs.groups if swaps is None else swaps
     order_effect = pairs.ordered if order_effect is None else order_effect
     arguments = {
         "category": category, "groups": list(groups), "features": features, "opinions": opinions,
         "contrary": contrary, "prior": prior, "utility_scale": utility_scale,
         "order_effect": order_effect, "neutral": neutral, "ties_by": list(ties_by),
-        "target": target, "kind": None if kinds is None else kinds.group,
+        "swaps": swaps, "target": target, "kind": None if kinds is None else kinds.group,
     }  # fmt: skip
     if utility_scale is not None and not 0 < utility_scale < np.inf:
         raise ValueError(f"`utility_scale` is {utility_scale}; it must be positive and finite.")
@@ -313,6 +328,8 @@ def leaderboard_model(
             parts["deviation"].append(biases(pairs, kinds, size))
             apart = judge_opinions(pairs, kinds, size, of_target=differ)
             parts["deviation"] += [] if apart is None else [apart]
+        if swaps:
+            parts["deviation"].append(sampled_deviations(SWAP, size, SWAP))
         if graded:
             cut = _cutpoints(pairs, judges)
             OrderedPairs("y", utility, cutpoints=cut, order_effect=order, observed=pairs, **parts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesrank.analysis.analysis import Analysis, confounded, open_ranks
 from bayesrank.analysis.size import Size
+from bayesrank.data.read import SWAP
 from bayesrank.texts import MATCHES, sentence
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ class MatchAnalysis(Analysis):
     ----------
     pairs : Pairs
     category, groups, features, opinions, contrary, prior, utility_scale, order_effect, neutral, \
-ties_by, target, kind
+ties_by, target, kind, swaps
         As in `bayesrank.leaderboard_model`.
     """
 
     KIND = "matches"
     ARGUMENTS: ClassVar = (
         "category", "groups", "features", "opinions", "contrary", "prior", "utility_scale",
-        "order_effect", "neutral", "ties_by", "target", "kind",
+        "order_effect", "neutral", "ties_by", "target", "kind", "swaps",
     )  # fmt: skip
     has_categories = True
     words = MATCHES
@@ -58,6 +59,7 @@ ties_by, target, kind
         ties_by: Sequence[str] = (),
         target: str | None = None,
         kind: str | None = None,
+        swaps: bool | None = None,
     ) -> None:
         from bayesrank.analysis.leaderboard import are_graded, have_opinions
         from bayesrank.analysis.targets import kinds_of, of_kinds
@@ -73,6 +75,7 @@ ties_by, target, kind
         self.judges = len(pairs.judges) > 1
         if "judge" in groups:
             opinions = self.opinions = True
+        self.swaps = SWAP in pairs.groups if swaps is None else swaps
         self.target = target
         self.kinds = None if target is None else kinds_of(pairs, target, kind)
         self.kind = None if self.kinds is None else self.kinds.group
@@ -129,6 +132,7 @@ ties_by, target, kind
             features=self.feature_names,
             groups=self.groups,
             target=self.target,
+            swaps=self.swaps,
         )
 
     def of_kinds(self) -> "tuple[MatchAnalysis, MatchAnalysis]":
@@ -142,6 +146,7 @@ ties_by, target, kind
         same = self.arguments | {"target": None, "kind": None, "ties_by": []}
         if "judge" not in same["groups"]:
             same["opinions"] = self.opinions
+        same["swaps"] = None if self.swaps else False
         mine, theirs = of_kinds(self.pairs, self.kinds)
         return MatchAnalysis(mine, **same), MatchAnalysis(theirs, **same)
 
@@ -189,6 +194,8 @@ ties_by, target, kind
             labels = np.bincount(seen)
             ties = self.ties and group != "judge"
             apart.append((len(seen) + ties * len(labels), int(labels.max()) + ties))
+        if self.swaps:
+            apart.append((len(pairs.group_labels(SWAP)), 1))
         free = rest + sum(number for number, _ in apart)
         return Size(self.entries, free, 2 * free, *max(apart))
 

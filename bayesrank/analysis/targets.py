@@ -17,7 +17,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesrank.analysis.registry import find_group
 from bayesrank.data import Pairs
-from bayesrank.data.read import coord_values, label_repr, quoted
+from bayesrank.data.read import ONE_ORDER, SWAP, coord_values, label_repr, quoted
 from bayesrank.schema import JUDGE
 
 __all__ = ["KIND", "Kinds", "kinds_of", "of_kinds"]
@@ -120,8 +120,14 @@ def of_kinds(pairs: Pairs, kinds: Kinds) -> tuple[Pairs, Pairs]:
     found = []
     for rows in (is_target, ~is_target & (pairs.matches > 0)):
         some = pairs[rows]
-        judges = some.judges[np.unique(some.judge_idx)]
-        found.append(some.reindex({JUDGE: judges}))
+        axes = {JUDGE: some.judges[np.unique(some.judge_idx)]}
+        if SWAP in some.groups:
+            swaps = some.group_labels(SWAP)[np.unique(some.group_idx(SWAP))]
+            axes[SWAP] = swaps
+            if [*swaps] == [ONE_ORDER]:
+                some = some._with(groups={k: x for k, x in some.groups.items() if k != SWAP})
+                del axes[SWAP]
+        found.append(some.reindex(axes))
     return found[0], found[1]
 
 

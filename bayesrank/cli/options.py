@@ -411,6 +411,8 @@ class MatchColumns(Table):
     count: Number of times that the match occurred. [default: once]
     weight: Evidence weight of the match. It is not a number of matches.
     judge: Who judged. Judges may differ in reliability and in bias.
+    prompt: Prompt, if judges saw the same two items for the same prompt in both orders. The two
+        votes are then not independent.
     target: Rank by the judges of this kind, such as people. Votes of other judges are evidence with
         a bias. Needs --kind or --machines.
     kind: Kind of the judge, such as human or llm.
@@ -435,7 +437,7 @@ class MatchColumns(Table):
         **same_names(
             "margins wins_a wins_b ties matrix pair first_wins second_wins tie count weight judge"
         ),
-        **same_names("kind machines category feature group neutral order date day_first"),
+        **same_names("prompt kind machines category feature group neutral order date day_first"),
     }
 
     first: str | None = option(metavar="COLUMN")
@@ -460,6 +462,7 @@ class MatchColumns(Table):
     count: str | None = option(metavar="COLUMN")
     weight: str | None = option(metavar="COLUMN")
     judge: str | None = option(metavar="COLUMN")
+    prompt: str | None = option(metavar="COLUMN")
     target: str | None = option(metavar="KIND")
     kind: str | None = option(metavar="COLUMN")
     machines: tuple[str, ...] = repeated(metavar="JUDGE")
@@ -502,7 +505,8 @@ class MatchColumns(Table):
     def check(self) -> None:
         """Refuse options that exclude each other, before the file is read."""
         self.check_dates(
-            "judge target kind machines category feature group ties_by grade probability margins"
+            "judge prompt target kind machines category feature group ties_by grade probability "
+            "margins"
         )
         told = self.kind is not None or bool(self.machines)
         refuse(
@@ -530,7 +534,7 @@ class MatchColumns(Table):
             self.leave_out("ties_by", "With --winner and --loser no match is a tie")
         if not self.order:
             self.leave_out(
-                "neutral", "With --no-order the first item has no advantage in any match"
+                "neutral prompt", "With --no-order the first item has no advantage in any match"
             )
 
 

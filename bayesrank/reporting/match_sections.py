@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayesrank.analysis.auditing import audit
 from bayesrank.analysis.matches import MatchAnalysis
-from bayesrank.data.read import label_times
+from bayesrank.data.read import ONE_ORDER, SWAP, label_times
 from bayesrank.match_outcomes import grade_probabilities
 from bayesrank.plots import plot_adherence
 from bayesrank.reporting import sections
@@ -32,6 +32,7 @@ from bayesrank.reporting.target_sections import target
 from bayesrank.results import (
     adherence_summary,
     effective_judges,
+    flip_rates,
     match_probability,
     matches_needed,
     rank_summary,
@@ -53,6 +54,7 @@ LEADERS = 5  # categories whose leader the headline names
 MOST_JUDGES = 100  # most judges in the picture and the table of the page
 # A list of more judges shows the outliers and this number of others; the rest folds.
 MOST_JUDGES_AT_ONCE, FEW_JUDGES = 20, 10
+RARE = 0.005  # probability below which a flip rate is not as expected, on each side
 LEAST_MOVE = 0.05  # smallest change of a mean rank that does not round to 0.0
 RANKS = "{mean_rank:.1f} ({rank_low}–{rank_high})"
 
@@ -78,6 +80,9 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         out.append(grades(posterior, predicted, pairs))
     if analysis.judges:
         out.append(judges(posterior, pairs, MOST_JUDGES, layout, analysis.kinds))
+    joined = analysis.swaps and ONE_ORDER not in pairs.group_labels(SWAP)
+    if analysis.swaps:
+        out.append(swaps(posterior, predicted))
     by = ["judge"] if analysis.judges else []
     if analysis.categories:
         group = str(analysis.category)
@@ -85,7 +90,8 @@ def match_parts(report: Draft, analysis: MatchAnalysis) -> list[Part]:
         n = np.bincount(pairs.group_idx(group), pairs.matches)
         labels, name = pairs.coords[group], analysis.category_name
         out += categories(posterior, name, labels, n, "Matches", summary, layout)
-    out.append(sections.predictions(predicted, "pair", MATCHES))
+    # votes on a pair in both orders are left out together
+    out.append(sections.predictions(predicted, SWAP if joined else "pair", MATCHES))
     out.append(sections.checks_of_matches(predicted, by))
     if len(summary) <= MOST_AUDITED:
         out.append(
@@ -216,6 +222,25 @@ def judges(posterior: Any, pairs: "Pairs", most: int, layout: Layout, kinds: Any
         first,
         files={"adherence.svg": picture, "judges.csv": csv},
         data={"judges": csv},
+    )
+
+
+def swaps(posterior: Any, predicted: Any) -> Part:
+    """Show how often verdicts flip with the order of the two items, by judge."""
+    csv = flip_rates(predicted)
+    columns = {"Pairs": "{pairs:,}", "Flips": "{flips:.2f}", "Reversed": "{reversed:.2f}"}
+    columns |= {"Expected": "{expected:.2f}", "From": "{low:.2f}", "To": "{high:.2f}"}
+    table = formatted(csv, "Judge", columns)
+    table.index = pd.Index(with_noun("judge", csv.index), name="Judge")
+    spread = posterior["posterior"]["swap_spread"]
+    odd = list(table.index[(np.minimum(csv["p_more"], 1 - csv["p_more"]) < RARE).to_numpy()])
+    return Part(
+        "Verdicts in both orders",
+        paragraphs("swaps", spread=(float(spread.mean()), float(spread.std())), odd=some(odd, 5)),
+        table.head(MOST_JUDGES),
+        file="flips.csv",
+        files={"flips.csv": mark_counted(csv)},
+        data={"flips": csv},
     )
 
 

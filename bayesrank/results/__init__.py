@@ -36,6 +36,7 @@ from bayesrank.results.matches.adherence import adherence_summary, effective_jud
 from bayesrank.results.matches.needed import MatchesNeeded, matches_needed, rankings_needed
 from bayesrank.results.matches.outcomes import match_probability, matches_of, outcome_probability
 from bayesrank.results.matches.planning import next_matches
+from bayesrank.results.matches.swaps import flip_rates
 from bayesrank.results.matches.worth import VotesWorth, votes_worth
 from bayesrank.results.ranks.borda import borda
 from bayesrank.results.ranks.clusters import rank_clusters
@@ -91,6 +92,7 @@ __all__ = [
     "expected_kendall",
     "expected_reciprocal_rank",
     "first_places",
+    "flip_rates",
     "loo",
     "loo_by_ranker",
     "match_checks",

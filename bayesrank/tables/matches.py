@@ -11,9 +11,11 @@ import pandas as pd
 
 from bayesrank.data import Pairs
 from bayesrank.data.read import (
+    ONE_ORDER,
     OUTCOMES,
     PREFERENCE,
     PROBABILITY,
+    SWAP,
     check_grades,
     label_repr,
     quoted,
@@ -56,7 +58,11 @@ KIND, PEOPLE, MACHINES = "kind", "people", "machines"
 """Name of the group of kinds of judge, and its labels if `machines` lists the machines."""
 
 LEAST_MIRRORED = 4  # fewest matches that may stand twice in a table
-_COUNT, _WON = "count of a row", "outcome of a row"  # columns that are added to a table
+_COUNT, _WON, _PROMPT = (
+    "count of a row",
+    "outcome of a row",
+    "prompt of a row",
+)  # columns that are added to a table
 _PAIR = re.compile(r"(?:.*?)(\d)(\d)|(?:.*?)(\d+)\D+(\d+)")
 
 
@@ -86,6 +92,7 @@ class MatchColumns:
     count: str | None = None
     weight: str | None = None
     judge: str | None = None
+    prompt: str | None = None
     kind: str | None = None
     machines: Texts = ()
     category: str | None = None
@@ -193,7 +200,15 @@ class MatchColumns:
     @property
     def labels(self) -> list[str]:
         """Columns of labels and features, which every match needs."""
-        named = [*self.sides, self.judge, self.kind, self.category, self.date, *self.groups]
+        named = [
+            *self.sides,
+            self.judge,
+            self.prompt,
+            self.kind,
+            self.category,
+            self.date,
+            *self.groups,
+        ]
         named += [name for sides in self.features.values() for name in sides]
         return [name for name in named if name is not None]
 
@@ -208,6 +223,8 @@ class MatchColumns:
         """Refuse arguments that exclude each other, or that do not say what the columns are."""
         _ = self.said, self.features
         self._check_kinds()
+        if not self.ordered:
+            self._leave_out(["prompt"], "Without an order, no pair is seen in both orders")
         if self.grade is None and self.grades:
             raise MissingColumnsError(
                 "Missing: grade=COLUMN, the column of the grades that `grades` lists."
@@ -221,7 +238,7 @@ class MatchColumns:
             more += ["wins_a", "wins_b", "ties", "grade", "weight", "probability", "margins"]
             more += ["category", "feature", "group", "neutral", "date"]
             more += ["judge", "pair", "first_wins", "second_wins", "tie"] if self.matrix else []
-            more += ["kind", "machines"]
+            more += ["prompt", "kind", "machines"]
             self._leave_out(more, f"With `{other}` no column has one item")
             return
         if self.winner is not None and self.first is not None and self.second is not None:
@@ -427,6 +444,8 @@ class MatchReader:
             table[KIND] = labels(frame[c.kind])
         elif machines := texts_of(c.machines):
             table[KIND] = self._kinds(table["judge"], machines)
+        if c.prompt is not None:
+            table[_PROMPT] = labels(frame[c.prompt])
         if c.neutral is not None:
             table["neutral"] = yes_or_no(frame[c.neutral], "neutral")
         for group in c.groups:
@@ -437,7 +456,7 @@ class MatchReader:
             exchanged = {x: total - x for x in table["outcome"].unique()}
         if c.winner is not None and not c.names_winner:
             self._refuse_ties(table)
-        elif "count" not in table and _is_mirrored(table, exchanged):
+        elif c.prompt is None and "count" not in table and _is_mirrored(table, exchanged):
             self.note(
                 "Each match also stands in the table with its two items exchanged. If two such "
                 "rows describe the same match, keep one of them, for example with `where`. "
@@ -466,10 +485,17 @@ class MatchReader:
             "count": "count" if "count" in table else None,
             "weight": "weight" if "weight" in table else None,
             "judge": "judge" if c.judge is not None else None,
+            "prompt": _PROMPT if c.prompt is not None else None,
             "features": features,
         }
         by = [*groups, *c.groups]
         pairs = Pairs.from_frame(table, by=by, **named)._with(ordered=c.ordered)
+        if c.prompt is not None:
+            seen = self._seen_in_both_orders(pairs)
+            self.note(
+                f"By column {c.prompt!r}, judges saw {seen:,} pairs in both orders. The votes on "
+                "such a pair are not independent, and share a deviation."
+            )
         if c.margins:
             self.note(
                 f"The score in {c.score_a!r} minus the score in {c.score_b!r} is read as "
@@ -682,6 +708,13 @@ class MatchReader:
             f"best for the first item, {grades[-1]} the best for the second."
         )
         return grades
+
+    @staticmethod
+    def _seen_in_both_orders(pairs: Pairs) -> int:
+        """Count the pairs and prompts that a judge saw in both orders."""
+        both = np.zeros((2, len(pairs.group_labels(SWAP))), dtype=bool)
+        both[(pairs.first > pairs.second).astype(int), pairs.group_idx(SWAP)] = True
+        return int((both.all(axis=0) & (pairs.group_labels(SWAP) != ONE_ORDER)).sum())
 
     def _kinds(self, judges: pd.Series, machines: Sequence[str]) -> Any:
         """Return the kind of the judge of each row: people, or machines by name."""

@@ -43,9 +43,11 @@ from bayesrank.data.read.labels import (
 from bayesrank.data.read.orders import read_preflib
 from bayesrank.data.read.pair_entries import (
     BOUNDARY,
+    ONE_ORDER,
     OUTCOMES,
     PREFERENCE,
     PROBABILITY,
+    SWAP,
     check_grades,
     who_won,
 )
@@ -64,9 +66,11 @@ __all__ = [
     "BOUNDARY",
     "BROKEN",
     "LINE",
+    "ONE_ORDER",
     "OUTCOMES",
     "PREFERENCE",
     "PROBABILITY",
+    "SWAP",
     "Entries",
     "Group",
     "Scores",
