@@ -354,8 +354,7 @@ class Pairs(Frozen):
         apart = {name: sorted_axis(frame[name], name) for name in by}
         if prompt is not None:
             asked = sorted_axis(frame[prompt], prompt)
-            names_of = (first, second, prompt)
-            apart[SWAP] = swapped_votes(names_of, (one, other, axis), (who, judges), asked)
+            apart[SWAP] = swapped_votes((one, other, axis), (who, judges), asked)
         evidence = None if weight is None else amounts(frame, weight, "weight")
         ahead = read_features(frame, columns)
         is_vote = None

@@ -261,7 +261,6 @@ def check_exact(times: NDArray[np.float64], where: str) -> None:
 
 
 def swapped_votes(
-    names: Sequence[str],
     sides: tuple[NDArray[Any], NDArray[Any], pd.Index],
     judges: tuple[NDArray[Any], pd.Index],
     prompts: tuple[NDArray[Any], pd.Index],
@@ -270,8 +269,6 @@ def swapped_votes(
 
     Parameters
     ----------
-    names : sequence of str
-        Columns of the first item, the second item and the prompt, for a message.
     sides : (array, array, Index)
         Positions of the first and second item of each vote, and the items.
     judges, prompts : (array, Index)
@@ -305,8 +302,9 @@ def swapped_votes(
     swaps[who[row][both.all(axis=1)]] = True
     if not swaps.any():
         raise ValueError(
-            f"No judge saw the same two items for the same prompt in both orders, by the columns "
-            f"{quoted(names)}. Without such votes, leave `prompt` out."
+            "`prompt` joins votes on the same two items and prompt in both orders, but no judge "
+            f"saw any. Judges saw all {len(row):,} combinations of two items and a prompt in one "
+            "order only. Leave `prompt` out."
         )
     joined = swaps[who[row]]
     kept = row[joined]

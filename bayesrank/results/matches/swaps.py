@@ -25,8 +25,8 @@ Floats = NDArray[np.float64]
 def flip_rates(data: xr.DataTree, var_name: str = "y", *, group: str = SWAP) -> pd.DataFrame:
     r"""Compute how often verdicts change with the order of the two items, by judge.
 
-    For a pair with the votes :math:`(w, l, t)` for the item that is earlier on the axis in one
-    order, and :math:`(w', l', t')` in the other, the rate is
+    In one order, w votes are for the item that is earlier on the axis, l for the other item, and t
+    are ties. In the other order, these are :math:`w', l'` and :math:`t'`. The rate is
 
     .. math:: 1 - \frac{w w' + l l' + t t'}{(w + l + t) (w' + l' + t')}
 
