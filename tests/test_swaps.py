@@ -61,7 +61,7 @@ def test_rows_need_not_be_next_to_each_other_and_one_judge_needs_no_name():
 
 def test_another_judge_or_prompt_is_no_swap():
     for change in ({"prompt": range(7)}, {"judge": range(7)}):
-        with pytest.raises(ValueError, match="in both orders, but no judge saw any. "):
+        with pytest.raises(ValueError, match="in both orders, but no judge saw any"):
             votes_of(TABLE.assign(**change))
     with pytest.raises(ValueError, match="`by` has 'swap', the name of the group"):
         votes_of(TABLE.assign(swap=1), by="swap")

@@ -1,5 +1,6 @@
 """Whether votes of others help to predict the votes of the target, such as those of people."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import xarray as xr
 
 from bayesrank.data.derive import log_multinomial
 from bayesrank.data.read import counted
-from bayesrank.results.evaluation.loo import loo_of
+from bayesrank.results.evaluation.loo import ParetoKWarning, loo_of
 from bayesrank.results.evaluation.psis import good_pareto_k
 from bayesrank.schema import COUNTS, VOTES, WEIGHT, Kept
 
@@ -87,19 +88,20 @@ def target_check(
 
     Examples
     --------
-    >>> import pandas as pd, pymc as pm
+    >>> import numpy as np, xarray as xr
     >>> import bayesrank as br
-    >>> table = pd.DataFrame({"a": ["x", "x", "y"] * 4, "b": ["y", "z", "z"] * 4, "won": "first"})
-    >>> table["judge"], table["kind"] = ["Ann", "gpt"] * 6, ["people", "machines"] * 6
-    >>> columns = {"first": "a", "second": "b", "outcome": "won", "judge": "judge", "by": "kind"}
-    >>> votes = br.Pairs.from_frame(table, **columns)
-    >>> people = br.Pairs.from_frame(table[table["kind"] == "people"], **columns)
-    >>> models = br.leaderboard_model(votes, target="people"), br.leaderboard_model(people)
-    >>> fits = [br.fit_inla(draws=200, random_seed=1, model=model) for model in models]
-    >>> for model, fit in zip(models, fits):
-    ...     _ = pm.compute_log_likelihood(fit, model=model, progressbar=False)
-    >>> br.target_check(*fits, target="people").votes
-    6
+    >>> def fitted(log_likelihood, kinds):
+    ...     logp = np.broadcast_to(log_likelihood, (2, 100, len(kinds)))
+    ...     votes = {"y_counts": (("pair", "result"), [[1, 0]] * len(kinds)),
+    ...              "y_kind": ("pair", kinds), "y_kind_matches": ("kind", np.bincount(kinds))}
+    ...     data = xr.Dataset(votes, {"kind": ["people", "machines"][: max(kinds) + 1]})
+    ...     return xr.DataTree.from_dict({
+    ...         "log_likelihood": xr.Dataset({"y": (("chain", "draw", "pair"), logp)}),
+    ...         "constant_data": data})
+    >>> joint, alone = fitted([-0.4, -0.5, -0.3], [0, 0, 1]), fitted([-0.7, -0.6], [0, 0])
+    >>> check = br.target_check(joint, alone, target="people")
+    >>> check.votes, round(check.gain, 3)
+    (2, 0.2)
     """
     kept, mine = Kept(joint, var_name), Kept(alone, var_name)
     if kind not in kept.groups:
@@ -123,7 +125,9 @@ def target_check(
             f"posterior differ from the {counted(int(mine[COUNTS].sum()), 'vote')} of the second. "
             "Fit the same rows, in the same order."
         )
-    found = [loo_of(data, var_name) for data in (joint, alone)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParetoKWarning)  # `rough` counts these pairs
+        found = [loo_of(data, var_name) for data in (joint, alone)]
     elpd, elpd_alone = found[0].elpd_i.to_numpy()[rows], found[1].elpd_i.to_numpy()
     n = int(mine[VOTES if VOTES in mine else COUNTS].sum())
     weight = mine[WEIGHT].to_numpy() if WEIGHT in mine else np.ones(len(elpd_alone))
