@@ -58,6 +58,7 @@ variable                  dims            prior                                 
 ``judge_deviation``       judge_item      judge_spread × Normal(0, 1)               opinions
 ``judge_spread``                          HalfNormal(utility_scale)                 opinions
 ``bias``                  other_kind, …   bias_spread × Normal(0, 1)                a target
+``kind_deviation``        kind_item       the bias, and 0 for the target            a target
 ``bias_spread``                           HalfNormal(utility_scale)                 a target
 ``other_adherence``       other_kind      Normal(0, 1)                              a target
 ``other_spread``                          HalfNormal(utility_scale)                 a target
@@ -121,7 +122,7 @@ __all__ = [
 
 
 MANY_JUDGES = 100  # a low-rank mass matrix slows sampling down from here on
-MANY_DEVIATIONS = 200  # with a target, deviations of judges from which on it does so
+MANY_DEVIATIONS = 100  # with a target, deviations from which on it does so
 FEW_LABELS = 20  # the spread of a group with fewer labels is poorly known, and steps diverge
 DIFFER_CLEARLY = 100.0  # points vary this many times more than by chance: utilities are well known
 TIES_BY = ("item", "strength")
@@ -407,7 +408,8 @@ def nuts_settings(model: pm.Model) -> dict[str, Any]:
     stiff = not isinstance(drawn.owner.op, ZeroSumNormalRV) and not n_judges
     many = any(name.endswith("_deviation") for name in dims)
     if "bias" in dims:  # the biases and the utilities of people correlate
-        many = len(model.coords.get("judge_item", ())) > MANY_DEVIATIONS
+        apart = [dim for name in dims if name.endswith("_deviation") for dim in dims[name]]
+        many = sum(len(model.coords[dim]) for dim in apart) > MANY_DEVIATIONS
     low_rank = {"adaptation": "low_rank"} if (few or stiff) and not many else {}
     short = {"target_accept": 0.95} if few or "category_utility" in dims else {}
     groups = {name.removesuffix("_deviation") for name in dims if name.endswith("_deviation")}
